@@ -1,0 +1,139 @@
+//! Cards: everything Nod shows, as data. A renderer per platform turns them into what the platform takes.
+//!
+//! Text is one of two kinds. *Markdown* is written by Nod or by a model and is formatted; nothing in it can
+//! ping or hide a link. *Literal* text is shown letter by letter: names, addresses, the body of a mail.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::ids::OfferId;
+use crate::tool::Provider;
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Card {
+    /// Bold first line; literal.
+    pub title: Option<String>,
+    /// What it says.
+    pub body: Vec<Block>,
+    /// What can be pressed.
+    pub buttons: Vec<Button>,
+}
+
+/// A part of a card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "block", content = "content", rename_all = "snake_case")]
+pub enum Block {
+    /// Formatted text.
+    Markdown(String),
+    /// Named values, each literal: From, To, Subject. An empty value shows as "—".
+    Fields(Vec<(String, String)>),
+    /// Text that is shown letter by letter and set off, as the body of a mail.
+    Literal(String),
+    /// What to be careful about, a line each; literal.
+    Risks(Vec<String>),
+    /// Small print; literal.
+    Note(String),
+}
+
+/// Something to press.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Button {
+    /// What it says.
+    pub label: String,
+    /// How it looks.
+    pub style: Style,
+    /// What it does.
+    pub does: Press,
+}
+
+/// How a button looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// The thing most people want.
+    Primary,
+    /// As others.
+    Plain,
+    /// Refuses or destroys.
+    Danger,
+}
+
+/// What pressing does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Press {
+    /// Comes back as an inbound that carries only this.
+    Verb(Verb),
+    /// Opens a page.
+    Link(String),
+    /// Opens the page that connects an account. Rows hold only the offer's id; the link is made when the card
+    /// goes out, so an adapter never sees this.
+    Connect { provider: Provider, offer: OfferId },
+}
+
+/// A thing's id and what to do with it. It travels as `verb:id`, or `verb:id:n` where one of several is chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verb {
+    /// `approve`, `deny`, `choose`, `retry`, …
+    pub verb: String,
+    /// An approval's, question's, run's or delivery's id.
+    pub subject: Uuid,
+    /// Which of several choices, from 0.
+    pub choice: Option<u16>,
+}
+
+impl Verb {
+    /// A verb on a thing.
+    pub fn new(verb: &str, subject: impl Into<Uuid>) -> Self {
+        Self { verb: verb.to_owned(), subject: subject.into(), choice: None }
+    }
+
+    /// Reads `verb:id` or `verb:id:n`; `None` for anything else, whoever wrote it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(':');
+        let verb = parts.next().filter(|v| !v.is_empty() && v.len() <= 20)?;
+        if !verb.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') {
+            return None;
+        }
+        let subject = parts.next()?.parse().ok()?;
+        let choice = parts.next().map(str::parse).transpose().ok()?;
+        parts.next().is_none().then(|| Self { verb: verb.to_owned(), subject, choice })
+    }
+}
+
+impl std::fmt::Display for Verb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.verb, self.subject)?;
+        self.choice.map_or(Ok(()), |n| write!(f, ":{n}"))
+    }
+}
+
+impl Card {
+    /// A card of one formatted text.
+    pub fn say(markdown: impl Into<String>) -> Self {
+        Self { body: vec![Block::Markdown(markdown.into())], ..Self::default() }
+    }
+
+    /// With a title.
+    #[must_use]
+    pub fn titled(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// With one more part.
+    #[must_use]
+    pub fn with(mut self, block: Block) -> Self {
+        self.body.push(block);
+        self
+    }
+
+    /// With one more button.
+    #[must_use]
+    pub fn button(mut self, label: impl Into<String>, style: Style, does: Press) -> Self {
+        self.buttons.push(Button { label: label.into(), style, does });
+        self
+    }
+}

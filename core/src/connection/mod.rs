@@ -1,0 +1,194 @@
+//! Accounts that people connected: sealed tokens, one row a person and provider.
+//!
+//! What it never does: talk to the provider. The connector refreshes and tells us.
+
+use chrono::TimeDelta;
+use secrecy::SecretString;
+use sqlx::PgPool;
+use std::sync::Arc;
+
+use crate::clock::Timestamp;
+use crate::ids::{Ids, PersonId, TenantId};
+use crate::secret::Vault;
+use crate::tool::Provider;
+
+pub(crate) mod cards;
+pub(crate) mod links;
+mod offer;
+pub(crate) mod other;
+pub(crate) mod sql;
+
+pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending};
+pub(crate) use offer::{NewOffer, expire, make};
+
+/// Reads and writes the connected accounts.
+#[derive(Clone)]
+pub struct Connections {
+    pool: PgPool,
+    vault: Vault,
+    ids: Arc<dyn Ids>,
+}
+
+/// A connected account, its tokens opened.
+#[derive(Debug, Clone)]
+pub struct Grant {
+    /// The account's address.
+    pub account: String,
+    /// What was granted.
+    pub scopes: Vec<String>,
+    /// Good until `expires_at`.
+    pub access: SecretString,
+    /// Gets the next access token.
+    pub refresh: Option<SecretString>,
+    /// When `access` ends.
+    pub expires_at: Timestamp,
+}
+
+impl Grant {
+    /// Whether the access token should be renewed before it is used.
+    #[must_use]
+    pub fn stale(&self, now: Timestamp) -> bool {
+        self.expires_at - now < TimeDelta::seconds(60)
+    }
+}
+
+/// What is known of a person's account with a provider.
+#[derive(Debug, Clone)]
+pub enum Connected {
+    /// Ready.
+    Yes(Box<Grant>),
+    /// It was, until the provider took it back or it could not be opened any more.
+    Revoked,
+    /// Never was, or was disconnected.
+    No,
+}
+
+/// Fresh tokens from the provider.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    /// The new access token.
+    pub access: SecretString,
+    /// A new refresh token, where the provider gave one; else the old one stays.
+    pub refresh: Option<SecretString>,
+    /// When `access` ends.
+    pub expires_at: Timestamp,
+    /// What was granted, where the provider says so.
+    pub scopes: Option<Vec<String>>,
+}
+
+impl Connections {
+    /// Over a pool and a vault.
+    #[must_use]
+    pub fn new(pool: PgPool, vault: Vault, ids: Arc<dyn Ids>) -> Self {
+        Self { pool, vault, ids }
+    }
+
+    /// The account of `person` with `provider`.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn of(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+    ) -> Result<Connected, sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        let Some(row) = sql::load(&mut conn, tenant, person, provider.as_str()).await? else {
+            return Ok(Connected::No);
+        };
+        if row.status != "active" {
+            return Ok(Connected::Revoked);
+        }
+        let context = context(tenant, person, provider);
+        let access = self.vault.open(&row.access_sealed, &context);
+        let refresh = row.refresh_sealed.as_deref().map(|r| self.vault.open(r, &context)).transpose();
+        match (access, refresh) {
+            (Ok(access), Ok(refresh)) => Ok(Connected::Yes(Box::new(Grant {
+                account: row.account,
+                scopes: row.scopes,
+                access,
+                refresh,
+                expires_at: row.expires_at,
+            }))),
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(%person, %error, "a connected account could not be opened");
+                Ok(Connected::Revoked)
+            }
+        }
+    }
+
+    /// Keeps what a consent gave, in place of whatever was there.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    #[expect(clippy::too_many_arguments, reason = "a row of that many columns")]
+    pub async fn connect(
+        &self,
+        conn: &mut sqlx::PgConnection,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        account: &str,
+        tokens: &Tokens,
+        now: Timestamp,
+    ) -> Result<(), sqlx::Error> {
+        let context = context(tenant, person, provider);
+        let access = self.vault.seal(&tokens.access, &context, self.ids.as_ref());
+        let refresh = tokens.refresh.as_ref().map(|r| self.vault.seal(r, &context, self.ids.as_ref()));
+        let sealed = sql::Sealed {
+            access: &access,
+            refresh: refresh.as_deref(),
+            key_id: self.vault.key_id(),
+            expires_at: tokens.expires_at,
+            scopes: tokens.scopes.as_deref(),
+        };
+        sql::upsert(conn, tenant, person, provider.as_str(), account, &sealed, now).await
+    }
+
+    /// Keeps what a refresh gave.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn refreshed(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        tokens: &Tokens,
+        now: Timestamp,
+    ) -> Result<(), sqlx::Error> {
+        let context = context(tenant, person, provider);
+        let access = self.vault.seal(&tokens.access, &context, self.ids.as_ref());
+        let refresh = tokens.refresh.as_ref().map(|r| self.vault.seal(r, &context, self.ids.as_ref()));
+        let sealed = sql::Sealed {
+            access: &access,
+            refresh: refresh.as_deref(),
+            key_id: self.vault.key_id(),
+            expires_at: tokens.expires_at,
+            scopes: tokens.scopes.as_deref(),
+        };
+        let mut conn = self.pool.acquire().await?;
+        sql::refreshed(&mut conn, tenant, person, provider.as_str(), &sealed, now).await
+    }
+
+    /// Notes that the provider took the grant back.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn revoked(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        now: Timestamp,
+    ) -> Result<(), sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        sql::revoked(&mut conn, tenant, person, provider.as_str(), now).await
+    }
+}
+
+/// Ties a sealed token to its row.
+fn context(tenant: TenantId, person: PersonId, provider: Provider) -> String {
+    format!("{tenant}/{person}/{}", provider.as_str())
+}

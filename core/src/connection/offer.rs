@@ -1,0 +1,345 @@
+//! Offers: the way from a private link to a connected account, one guarded step after another.
+//!
+//! open → begun (the link was used, by a POST) → resumed (the provider sent the browser back) → done |
+//! declined | other_account; or expired. Each step happens once.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use sqlx::PgConnection;
+
+use super::{Connections, Tokens, cards, links, other, sql};
+use crate::audit;
+use crate::clock::Timestamp;
+use crate::delivery::{self, NewDelivery};
+use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
+use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
+use crate::nod::Core;
+use crate::people;
+use crate::run;
+use crate::tool::Provider;
+
+/// The offers, for the page behind the link.
+#[derive(Clone)]
+pub struct Offers {
+    core: Arc<Core>,
+}
+
+/// What the page says before anything happens.
+#[derive(Debug, Clone)]
+pub struct OfferPage {
+    /// Whose account it will be.
+    pub person_name: String,
+    /// The one address that is taken.
+    pub address: Option<String>,
+    /// Where the person works.
+    pub workspace_name: String,
+    /// Whose service.
+    pub provider: Provider,
+    /// When the link ends.
+    pub expires_at: Timestamp,
+}
+
+/// The link was used: what goes to the provider.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    /// OAuth `state`, single-use.
+    pub state: String,
+    /// PKCE verifier.
+    pub verifier: String,
+    /// A hint for the account chooser.
+    pub address: Option<String>,
+}
+
+/// The browser came back: what is needed to end it.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    /// PKCE verifier.
+    pub verifier: String,
+    /// Whose service.
+    pub provider: Provider,
+    offer: OfferId,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Completion {
+    /// The account is connected.
+    Connected {
+        /// Its address.
+        account: String,
+    },
+    /// It is not the person's own, and no admin has allowed it.
+    OtherAccount {
+        /// The address that was offered.
+        account: String,
+        /// The one that would be taken.
+        expected: Option<String>,
+        /// Whether an admin was asked.
+        admin_asked: bool,
+    },
+}
+
+/// Why a step of an offer was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum OfferError {
+    /// This installation never made that link or state.
+    #[error("This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.")]
+    Unknown,
+    /// Too late.
+    #[error("This link has expired. Ask Nod in chat to connect, and use the new link.")]
+    Expired,
+    /// A link works once.
+    #[error("This link was used already. Ask Nod in chat to connect if you need another.")]
+    Used,
+    /// The database did not answer; nothing was changed.
+    #[error("Something is wrong here just now. Nothing was connected; please try again in a minute.")]
+    Database(#[from] sqlx::Error),
+}
+
+impl Offers {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    fn tenant(&self) -> TenantId {
+        self.core.settings.tenant
+    }
+
+    /// What the page behind a link says. Changes nothing: previews fetch links.
+    ///
+    /// # Errors
+    /// When the link is unknown, expired or used, or the database does not answer.
+    pub async fn read(&self, token: &str) -> Result<OfferPage, OfferError> {
+        let mut conn = self.core.pool.acquire().await?;
+        let id = links::offer(&self.core.vault, token).ok_or(OfferError::Unknown)?;
+        let offer = sql::offer(&mut conn, self.tenant(), id).await?.ok_or(OfferError::Unknown)?;
+        offer.usable(self.core.now())?;
+        Ok(OfferPage {
+            person_name: offer.person_name,
+            address: offer.address,
+            workspace_name: offer.workspace_name.unwrap_or_else(|| self.core.settings.tenant_name.clone()),
+            provider: offer.provider,
+            expires_at: offer.expires_at,
+        })
+    }
+
+    /// Uses the link up.
+    ///
+    /// # Errors
+    /// When the link is unknown, expired or used, or the database does not answer.
+    pub async fn begin(&self, token: &str) -> Result<Begun, OfferError> {
+        let core = &self.core;
+        let id = links::offer(&core.vault, token).ok_or(OfferError::Unknown)?;
+        let state = URL_SAFE_NO_PAD.encode(core.ids.secret());
+        let verifier = SecretString::from(URL_SAFE_NO_PAD.encode(core.ids.secret()));
+        let sealed = core.vault.seal(&verifier, &format!("offer/{id}"), core.ids.as_ref());
+        let mut conn = core.pool.acquire().await?;
+        let offer = sql::offer(&mut conn, self.tenant(), id).await?.ok_or(OfferError::Unknown)?;
+        offer.usable(core.now())?;
+        if !sql::begun(&mut conn, self.tenant(), id, &hash(&state), &sealed, core.now()).await? {
+            return Err(OfferError::Used);
+        }
+        Ok(Begun { state, verifier: verifier.expose_secret().to_owned(), address: offer.address })
+    }
+
+    /// The provider sent the browser back with this state; it works once.
+    ///
+    /// # Errors
+    /// When the state is unknown or used, or the database does not answer.
+    pub async fn resume(&self, state: &str) -> Result<Pending, OfferError> {
+        let core = &self.core;
+        let mut conn = core.pool.acquire().await?;
+        let resumed = sql::resumed(&mut conn, self.tenant(), &hash(state), core.now()).await?;
+        let (offer, provider, sealed) = resumed.ok_or(OfferError::Unknown)?;
+        let verifier =
+            core.vault.open(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
+        let provider = Provider::named(&provider).ok_or(OfferError::Unknown)?;
+        Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, offer })
+    }
+
+    /// The person said no at the provider.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn declined(&self, pending: Pending) -> Result<(), OfferError> {
+        let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
+        let mut tx = core.pool.begin().await?;
+        if let Some(offer) = sql::offer(&mut tx, tenant, pending.offer).await? {
+            sql::close(&mut tx, tenant, offer.id, "declined").await?;
+            say(core, &mut tx, tenant, &offer, &cards::declined(pending.provider), now).await?;
+            wake_runs(&mut tx, tenant, &offer, false, now).await?;
+        }
+        tx.commit().await?;
+        core.jobs.wake();
+        Ok(())
+    }
+
+    /// The provider gave tokens for `account`: keeps them if the account is the person's own or allowed.
+    ///
+    /// # Errors
+    /// When the offer is gone, or the database does not answer.
+    pub async fn complete(
+        &self,
+        pending: Pending,
+        account: &str,
+        tokens: &Tokens,
+    ) -> Result<Completion, OfferError> {
+        let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
+        let provider = pending.provider;
+        let mut tx = core.pool.begin().await?;
+        let offer = sql::offer(&mut tx, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
+        let own = offer.address.as_deref().is_some_and(|a| a.eq_ignore_ascii_case(account));
+        if !own && !other::allowed(&mut tx, tenant, offer.person, provider, account).await? {
+            sql::close(&mut tx, tenant, offer.id, "other_account").await?;
+            let admin_asked = other::ask(core, &mut tx, tenant, &offer, account, now).await?;
+            let card = cards::other_account(account, offer.address.as_deref(), admin_asked);
+            say(core, &mut tx, tenant, &offer, &card, now).await?;
+            tx.commit().await?;
+            core.jobs.wake();
+            let (account, expected) = (account.to_owned(), offer.address);
+            return Ok(Completion::OtherAccount { account, expected, admin_asked });
+        }
+        let connections = Connections::new(core.pool.clone(), core.vault.clone(), core.ids.clone());
+        connections.connect(&mut tx, tenant, offer.person, provider, account, tokens, now).await?;
+        sql::close(&mut tx, tenant, offer.id, "done").await?;
+        let detail = json!({ "provider": provider.as_str() });
+        audit::write(
+            &mut tx,
+            tenant,
+            Some(offer.person),
+            "account.connected",
+            offer.id.0,
+            None,
+            &detail,
+            now,
+        )
+        .await?;
+        wake_runs(&mut tx, tenant, &offer, true, now).await?;
+        say(core, &mut tx, tenant, &offer, &cards::connected(provider, account), now).await?;
+        tx.commit().await?;
+        core.jobs.wake();
+        Ok(Completion::Connected { account: account.to_owned() })
+    }
+}
+
+/// An offer as loaded, with whose it is.
+pub(crate) struct Offer {
+    pub(crate) id: OfferId,
+    pub(crate) person: PersonId,
+    pub(crate) person_name: String,
+    pub(crate) address: Option<String>,
+    pub(crate) workspace_name: Option<String>,
+    pub(crate) provider: Provider,
+    pub(crate) conversation: ConversationId,
+    pub(crate) delivery: Option<DeliveryId>,
+    pub(crate) status: String,
+    pub(crate) expires_at: Timestamp,
+}
+
+impl Offer {
+    fn usable(&self, now: Timestamp) -> Result<(), OfferError> {
+        match self.status.as_str() {
+            "open" if self.expires_at > now => Ok(()),
+            "open" | "expired" => Err(OfferError::Expired),
+            _ => Err(OfferError::Used),
+        }
+    }
+}
+
+/// A new offer and the job that ends it.
+pub(crate) struct NewOffer {
+    pub(crate) id: OfferId,
+    pub(crate) person: PersonId,
+    pub(crate) provider: Provider,
+    pub(crate) conversation: ConversationId,
+    pub(crate) run: Option<RunId>,
+    pub(crate) delivery: Option<DeliveryId>,
+}
+
+/// Writes an offer down.
+pub(crate) async fn make(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewOffer,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let expires_at = now + core.settings.offer_expires_after;
+    sql::insert_offer(conn, tenant, new, expires_at, now).await?;
+    jobs::enqueue(conn, tenant, new.id.0, &Work::ExpireOffer { offer: new.id }, expires_at, now).await
+}
+
+/// The link was not used in time, or led nowhere.
+pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<(), WorkError> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    if let Some(offer) = sql::offer(&mut tx, tenant, id).await?
+        && sql::expire(&mut tx, tenant, id).await?
+    {
+        wake_runs(&mut tx, tenant, &offer, false, now).await?;
+        if offer.delivery.is_some() {
+            say(core, &mut tx, tenant, &offer, &cards::expired(offer.provider), now).await?;
+        }
+    }
+    jobs::finish(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// Says it where the link stood, or to the person directly.
+pub(super) async fn say(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    offer: &Offer,
+    card: &crate::card::Card,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    if let Some(delivery) = offer.delivery {
+        return delivery::show(conn, tenant, delivery, card, now).await;
+    }
+    let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
+    let user = people::sql::user_of(conn, tenant, offer.person, &venue.platform, &venue.workspace).await?;
+    let Some(user) = user else { return Ok(()) };
+    let target = crate::chat::Target::Direct { workspace: venue.workspace.clone(), user };
+    let new = NewDelivery {
+        id: core.id(),
+        conversation: offer.conversation,
+        run: None,
+        platform: &venue.platform,
+        target: Some(&target),
+        opens_thread: false,
+        card,
+        only_for: Some(offer.person),
+    };
+    delivery::send(conn, tenant, &venue, &new, now).await
+}
+
+/// Every run of the person that waits for such an account goes on.
+async fn wake_runs(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    offer: &Offer,
+    connected: bool,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let waiting =
+        run::sql::waiting_for_connection(conn, tenant, offer.person, offer.provider.as_str()).await?;
+    for (run, conversation) in waiting {
+        let news = News::Connection { provider: offer.provider, connected };
+        let work = Work::Advance { run, news: Some(news) };
+        jobs::enqueue(conn, tenant, conversation.0, &work, now, now).await?;
+    }
+    Ok(())
+}
+
+fn hash(state: &str) -> String {
+    hex::encode(Sha256::digest(state))
+}

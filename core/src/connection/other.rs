@@ -1,0 +1,161 @@
+//! Accounts whose address is not the person's own: an admin allows or refuses each once, so that a forwarded
+//! link never hands one person's mail to another.
+
+use serde_json::json;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::offer::{NewOffer, Offer, make};
+use super::{cards, sql};
+use crate::audit;
+use crate::card::Card;
+use crate::chat::{Immediate, Target};
+use crate::clock::Timestamp;
+use crate::delivery::{self, NewDelivery};
+use crate::ids::{DeliveryId, OfferId, PersonId, TenantId};
+use crate::nod::Core;
+use crate::people;
+use crate::tool::Provider;
+
+/// Whether an admin allowed this account for this person.
+pub(super) async fn allowed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+    account: &str,
+) -> sqlx::Result<bool> {
+    sql::other_allowed(conn, tenant, person, provider.as_str(), &account.to_lowercase()).await
+}
+
+/// Asks every admin; false where there is none. A second try of the same account asks nobody again.
+pub(super) async fn ask(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    offer: &Offer,
+    account: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    if core.settings.admins.is_empty() {
+        return Ok(false);
+    }
+    let id: Uuid = core.id();
+    let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
+    let deliveries: Vec<DeliveryId> = core.settings.admins.iter().map(|_| core.id()).collect();
+    let request = sql::NewOther {
+        id,
+        person: offer.person,
+        provider: offer.provider.as_str(),
+        address: &account.to_lowercase(),
+        deliveries: &deliveries,
+    };
+    if !sql::insert_other(conn, tenant, &request, now).await? {
+        return Ok(true);
+    }
+    let card = cards::may_they(id, &offer.person_name, account, offer.address.as_deref());
+    for (admin, delivery) in core.settings.admins.iter().zip(deliveries) {
+        let target = Target::Direct { workspace: venue.workspace.clone(), user: admin.clone() };
+        let new = NewDelivery {
+            id: delivery,
+            conversation: offer.conversation,
+            run: None,
+            platform: &venue.platform,
+            target: Some(&target),
+            opens_thread: false,
+            card: &card,
+            only_for: None,
+        };
+        delivery::send(conn, tenant, &venue, &new, now).await?;
+    }
+    Ok(true)
+}
+
+/// An admin's press.
+pub(crate) async fn press(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    allow: bool,
+    by: &Presser<'_>,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let whisper = |words: &str| Ok(Immediate::Whisper(Card::say(words)));
+    if !core.settings.admins.iter().any(|admin| admin == by.user) {
+        return whisper("Only an admin of Nod can decide this. Nothing was done.");
+    }
+    let status = if allow { "allowed" } else { "refused" };
+    let Some(request) = sql::decide_other(conn, tenant, id, status, by.person, now).await? else {
+        return whisper("This was decided already. Nothing more was done.");
+    };
+    let detail = json!({ "provider": request.provider, "for": request.person });
+    let action = format!("account.{status}");
+    audit::write(conn, tenant, Some(by.person), &action, id, None, &detail, now).await?;
+    let person = people::sql::load(conn, tenant, request.person).await?;
+    let name = person.as_ref().map_or("somebody", |p| p.display_name());
+    let admin = people::sql::load(conn, tenant, by.person).await?;
+    let admin = admin.as_ref().map_or("an admin", |p| p.display_name());
+    for delivery in &request.deliveries {
+        let card = cards::decided(name, &request.address, allow, admin);
+        delivery::show(conn, tenant, *delivery, &card, now).await?;
+    }
+    if let Some(first) = request.deliveries.first() {
+        tell(core, conn, tenant, &request, *first, allow, now).await?;
+    }
+    Ok(Immediate::Nothing)
+}
+
+/// Who pressed, as the platform and as Nod know them.
+pub(crate) struct Presser<'a> {
+    pub(crate) person: PersonId,
+    pub(crate) user: &'a str,
+}
+
+/// The person hears the decision; an allowed account comes with a new link.
+async fn tell(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    request: &sql::Other,
+    asked_in: DeliveryId,
+    allow: bool,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let (conversation, _) = delivery::sql::aim(conn, tenant, asked_in).await?;
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let user = people::sql::user_of(conn, tenant, request.person, &venue.platform, &venue.workspace).await?;
+    let (Some(user), Some(provider)) = (user, Provider::named(&request.provider)) else { return Ok(()) };
+    let id: DeliveryId = core.id();
+    let offer: OfferId = core.id();
+    let card = if allow {
+        let why = format!("An admin allowed {} for you. You can connect it now.", request.address);
+        cards::connect(provider, offer, &why)
+    } else {
+        Card::say(format!("An admin did not allow {}. Nothing was connected.", request.address))
+    };
+    let target = Target::Direct { workspace: venue.workspace.clone(), user };
+    let new = NewDelivery {
+        id,
+        conversation,
+        run: None,
+        platform: &venue.platform,
+        target: Some(&target),
+        opens_thread: false,
+        card: &card,
+        only_for: Some(request.person),
+    };
+    delivery::send(conn, tenant, &venue, &new, now).await?;
+    if allow {
+        let new = NewOffer {
+            id: offer,
+            person: request.person,
+            provider,
+            conversation,
+            run: None,
+            delivery: Some(id),
+        };
+        make(core, conn, tenant, &new, now).await?;
+    }
+    Ok(())
+}

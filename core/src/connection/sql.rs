@@ -1,0 +1,343 @@
+//! Rows of connected accounts, of the offers that lead to them, and of accounts that an admin decides on.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, TenantId};
+use crate::tool::Provider;
+
+pub(super) struct Row {
+    pub(super) account: String,
+    pub(super) status: String,
+    pub(super) scopes: Vec<String>,
+    pub(super) access_sealed: String,
+    pub(super) refresh_sealed: Option<String>,
+    pub(super) expires_at: Timestamp,
+}
+
+pub(super) struct Sealed<'a> {
+    pub(super) access: &'a str,
+    pub(super) refresh: Option<&'a str>,
+    pub(super) key_id: &'a str,
+    pub(super) expires_at: Timestamp,
+    pub(super) scopes: Option<&'a [String]>,
+}
+
+pub(super) async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+) -> sqlx::Result<Option<Row>> {
+    sqlx::query_as!(
+        Row,
+        "select account, status, scopes, access_sealed, refresh_sealed, expires_at
+         from connections where tenant_id = $1 and person_id = $2 and provider = $3",
+        tenant.0,
+        person.0,
+        provider
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+pub(super) async fn upsert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    account: &str,
+    sealed: &Sealed<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into connections (tenant_id, person_id, provider, account, status, scopes, access_sealed,
+             refresh_sealed, key_id, expires_at, created_at, updated_at)
+         values ($1, $2, $3, $4, 'active', $5, $6, $7, $8, $9, $10, $10)
+         on conflict (tenant_id, person_id, provider) do update set account = excluded.account,
+             status = 'active', scopes = excluded.scopes, access_sealed = excluded.access_sealed,
+             refresh_sealed = excluded.refresh_sealed, key_id = excluded.key_id,
+             expires_at = excluded.expires_at, updated_at = excluded.updated_at",
+        tenant.0,
+        person.0,
+        provider,
+        account,
+        sealed.scopes.unwrap_or_default(),
+        sealed.access,
+        sealed.refresh,
+        sealed.key_id,
+        sealed.expires_at,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn refreshed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    sealed: &Sealed<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update connections set access_sealed = $4, refresh_sealed = coalesce($5, refresh_sealed),
+             key_id = $6, expires_at = $7, scopes = coalesce($8, scopes), updated_at = $9
+         where tenant_id = $1 and person_id = $2 and provider = $3 and status = 'active'",
+        tenant.0,
+        person.0,
+        provider,
+        sealed.access,
+        sealed.refresh,
+        sealed.key_id,
+        sealed.expires_at,
+        sealed.scopes,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn revoked(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update connections set status = 'revoked', updated_at = $4
+         where tenant_id = $1 and person_id = $2 and provider = $3",
+        tenant.0,
+        person.0,
+        provider,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn insert_offer(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &super::offer::NewOffer,
+    expires_at: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into offers (tenant_id, id, person_id, provider, conversation_id, run_id, delivery_id, status,
+             expires_at, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $9)",
+        tenant.0,
+        new.id.0,
+        new.person.0,
+        new.provider.as_str(),
+        new.conversation.0,
+        new.run.map(|r| r.0),
+        new.delivery.map(|d| d.0),
+        expires_at,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn offer(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+) -> sqlx::Result<Option<super::offer::Offer>> {
+    let row = sqlx::query!(
+        r#"select o.person_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
+             d.name as "workspace_name?", o.provider, o.conversation_id, o.delivery_id, o.status, o.expires_at
+         from offers o
+         join people p on p.tenant_id = o.tenant_id and p.id = o.person_id
+         join conversations c on c.tenant_id = o.tenant_id and c.id = o.conversation_id
+         join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+         left join directories d on d.tenant_id = ch.tenant_id and d.platform = ch.platform
+             and d.workspace = ch.workspace
+         where o.tenant_id = $1 and o.id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let Some(provider) = Provider::named(&row.provider) else { return Ok(None) };
+    Ok(Some(super::offer::Offer {
+        id,
+        person: PersonId(row.person_id),
+        person_name: row.person_name,
+        address: row.address,
+        workspace_name: row.workspace_name,
+        provider,
+        conversation: ConversationId(row.conversation_id),
+        delivery: row.delivery_id.map(DeliveryId),
+        status: row.status,
+        expires_at: row.expires_at,
+    }))
+}
+
+/// open → begun; false where the link was used or has ended.
+pub(super) async fn begun(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+    state_hash: &str,
+    verifier_sealed: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update offers set status = 'begun', state_hash = $3, verifier_sealed = $4
+         where tenant_id = $1 and id = $2 and status = 'open' and expires_at > $5",
+        tenant.0,
+        id.0,
+        state_hash,
+        verifier_sealed,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// begun → resumed, by its state; the verifier is handed out once.
+pub(super) async fn resumed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    state_hash: &str,
+    now: Timestamp,
+) -> sqlx::Result<Option<(OfferId, String, String)>> {
+    let row = sqlx::query!(
+        r#"update offers o set status = 'resumed', verifier_sealed = null
+         from (select id, verifier_sealed from offers where tenant_id = $1 and state_hash = $2 for update) before
+         where o.tenant_id = $1 and o.id = before.id and o.status = 'begun' and o.expires_at > $3
+         returning o.id, o.provider, before.verifier_sealed as "verifier_sealed!""#,
+        tenant.0,
+        state_hash,
+        now
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (OfferId(row.id), row.provider, row.verifier_sealed)))
+}
+
+pub(super) async fn close(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+    status: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!("update offers set status = $3 where tenant_id = $1 and id = $2", tenant.0, id.0, status)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Ends an offer that led nowhere; false where it had led somewhere.
+pub(super) async fn expire(conn: &mut PgConnection, tenant: TenantId, id: OfferId) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update offers set status = 'expired', verifier_sealed = null
+         where tenant_id = $1 and id = $2 and status in ('open', 'begun', 'resumed')",
+        tenant.0,
+        id.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+pub(super) async fn other_allowed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    address: &str,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select 1 from other_accounts where tenant_id = $1 and person_id = $2 and provider = $3
+             and address = $4 and status = 'allowed') as "allowed!""#,
+        tenant.0,
+        person.0,
+        provider,
+        address
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub(super) struct NewOther<'a> {
+    pub(super) id: Uuid,
+    pub(super) person: PersonId,
+    pub(super) provider: &'a str,
+    pub(super) address: &'a str,
+    pub(super) deliveries: &'a [DeliveryId],
+}
+
+/// False where it was asked before.
+pub(super) async fn insert_other(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewOther<'_>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let deliveries: Vec<Uuid> = new.deliveries.iter().map(|d| d.0).collect();
+    let done = sqlx::query!(
+        "insert into other_accounts (tenant_id, id, person_id, provider, address, status, delivery_ids, created_at)
+         values ($1, $2, $3, $4, $5, 'pending', $6, $7)
+         on conflict (tenant_id, person_id, provider, address) do nothing",
+        tenant.0,
+        new.id,
+        new.person.0,
+        new.provider,
+        new.address,
+        &deliveries,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// A request that an admin decided.
+pub(super) struct Other {
+    pub(super) person: PersonId,
+    pub(super) provider: String,
+    pub(super) address: String,
+    pub(super) deliveries: Vec<DeliveryId>,
+}
+
+/// The one update from *pending*; `None` where it was decided before.
+pub(super) async fn decide_other(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    status: &str,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Option<Other>> {
+    let row = sqlx::query!(
+        "update other_accounts set status = $3, decided_by = $4, decided_at = $5
+         where tenant_id = $1 and id = $2 and status = 'pending'
+         returning person_id, provider, address, delivery_ids",
+        tenant.0,
+        id,
+        status,
+        by.0,
+        now
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Other {
+        person: PersonId(row.person_id),
+        provider: row.provider,
+        address: row.address,
+        deliveries: row.delivery_ids.into_iter().map(DeliveryId).collect(),
+    }))
+}

@@ -1,0 +1,61 @@
+//! Everything that leaves is a row first. The deliver job posts it under the row's id, records where it
+//! stands, and looks before it posts again. A card that changes is replaced where it stands.
+//!
+//! Jobs of one channel run in order, so that messages arrive as they were said.
+
+mod post;
+pub(crate) mod sql;
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+pub(crate) use post::{deliver, direct};
+pub(crate) use sql::{NewDelivery, Venue};
+
+use crate::card::Card;
+use crate::chat::Target;
+use crate::clock::Timestamp;
+use crate::ids::{DeliveryId, TenantId};
+use crate::jobs::{Work, sql as jobs};
+use crate::people::directory::lane_of;
+
+/// Sends a message: its row and its job, in the caller's transaction.
+pub(crate) async fn send(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    venue: &Venue,
+    new: &NewDelivery<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sql::insert(conn, tenant, new, now).await?;
+    let work = Work::Deliver { delivery: new.id };
+    jobs::enqueue(conn, tenant, lane(venue, new.target), &work, now, now).await
+}
+
+/// Shows another card where a message stands or is to stand.
+pub(crate) async fn show(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    delivery: DeliveryId,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let (conversation, target) = sql::aim(conn, tenant, delivery).await?;
+    let venue = sql::venue(conn, tenant, conversation).await?;
+    let work = Work::Deliver { delivery };
+    // The lane before the row, as the deliver job does: the other order could lock both for ever.
+    jobs::enqueue(conn, tenant, lane(&venue, target.as_ref()), &work, now, now).await?;
+    sql::change(conn, tenant, delivery, card).await
+}
+
+fn lane(venue: &Venue, target: Option<&Target>) -> Uuid {
+    match target {
+        Some(Target::Direct { workspace, user } | Target::Whisper { workspace, user, .. }) => {
+            lane_of(&["person", &venue.platform, workspace, user])
+        }
+        Some(Target::Place { workspace, place }) => {
+            lane_of(&["channel", &venue.platform, workspace, &place.channel])
+        }
+        None => lane_of(&["channel", &venue.platform, &venue.workspace, &venue.place.channel]),
+    }
+}

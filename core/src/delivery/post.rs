@@ -1,0 +1,171 @@
+//! The deliver job: post once, or replace what stands.
+
+use chrono::TimeDelta;
+
+use super::sql::{self, Delivery, NewDelivery, Venue};
+use crate::card::{Block, Card, Press, Style, Verb};
+use crate::chat::{ChatAdapter, ChatError, Posted, Sighting, Target};
+use crate::connection::links;
+use crate::ids::{DeliveryId, PersonId, TenantId};
+use crate::jobs::{Claim, WorkError, sql as jobs};
+use crate::nod::Core;
+use crate::{people, run};
+
+/// After so many tries a message that the platform never answers for is given up; its row says so.
+const MOST_TRIES: i32 = 20;
+
+/// Posts or replaces a message.
+pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let delivery = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such delivery")?;
+    let venue = sql::venue(&mut conn, claim.tenant, delivery.conversation).await?;
+    let target = target(&mut conn, claim.tenant, &delivery, &venue).await?;
+    drop(conn);
+    if delivery.posted_version == Some(delivery.version) {
+        return finish(core, claim).await;
+    }
+    let adapter = core.adapters.get(&delivery.platform).ok_or("no such platform here")?;
+    let card = links::resolved(core, delivery.card.clone());
+    let outcome = match &delivery.posted {
+        Some(at) => adapter.replace(at, &card, id).await.map(|()| at.clone()),
+        None => post(adapter.as_ref(), &target, &card, &delivery, claim.attempt > 1).await,
+    };
+    match outcome {
+        Ok(at) => posted(core, claim, &delivery, &at).await,
+        Err(ChatError::Busy { after_seconds }) => {
+            let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
+            let mut tx = core.pool.begin().await?;
+            jobs::hold(&mut tx, claim).await?;
+            // Nothing was done, so the next try need not look; but one before it may have been lost.
+            jobs::put_off(&mut tx, claim, core.now() + wait, None, claim.attempt > 1).await?;
+            Ok(tx.commit().await?)
+        }
+        Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
+        Err(ChatError::Lost(reason)) => refused(core, claim, &delivery, &venue, &target, &reason).await,
+        Err(ChatError::Refused { code }) => refused(core, claim, &delivery, &venue, &target, &code).await,
+    }
+}
+
+/// Posts, after looking for an earlier try's message where there was one.
+async fn post(
+    adapter: &dyn ChatAdapter,
+    target: &Target,
+    card: &Card,
+    delivery: &Delivery,
+    tried: bool,
+) -> Result<Posted, ChatError> {
+    if tried {
+        // Where a platform does not let us look, a message twice is better than none.
+        if let Sighting::Yes(at) = adapter.find(target, delivery.id, delivery.created_at).await? {
+            return Ok(at);
+        }
+    }
+    adapter.post(target, card, delivery.id).await
+}
+
+/// Where it goes: its own target, else its conversation's place or the person it is alone with.
+async fn target(
+    conn: &mut sqlx::PgConnection,
+    tenant: TenantId,
+    delivery: &Delivery,
+    venue: &Venue,
+) -> Result<Target, WorkError> {
+    match (&delivery.target, venue.alone_with) {
+        (Some(target), _) => Ok(target.clone()),
+        (None, Some(person)) => Ok(direct(conn, tenant, venue, person).await?.ok_or("nobody to write to")?),
+        (None, None) => Ok(Target::Place { workspace: venue.workspace.clone(), place: venue.place.clone() }),
+    }
+}
+
+/// The direct line of a person on the venue's platform.
+pub(crate) async fn direct(
+    conn: &mut sqlx::PgConnection,
+    tenant: TenantId,
+    venue: &Venue,
+    person: PersonId,
+) -> sqlx::Result<Option<Target>> {
+    let user = people::sql::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
+    Ok(user.map(|user| Target::Direct { workspace: venue.workspace.clone(), user }))
+}
+
+async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, at: &Posted) -> Result<(), WorkError> {
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::posted(&mut tx, claim.tenant, delivery.id, at, delivery.version).await?;
+    if delivery.opens_thread {
+        sql::opened(&mut tx, claim.tenant, delivery.conversation, &at.message).await?;
+    }
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+async fn finish(core: &Core, claim: &Claim) -> Result<(), WorkError> {
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+/// The platform will never take it there: it goes where the person can still read it.
+async fn refused(
+    core: &Core,
+    claim: &Claim,
+    delivery: &Delivery,
+    venue: &Venue,
+    target: &Target,
+    code: &str,
+) -> Result<(), WorkError> {
+    tracing::warn!(delivery = %delivery.id, code, "a message was refused");
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::refused(&mut tx, tenant, delivery.id, code).await?;
+    let first_refusal = delivery.posted.is_none();
+    match (target, delivery.only_for) {
+        (Target::Direct { .. }, Some(reader)) if first_refusal && !venue.place.direct => {
+            let person = people::sql::load(&mut tx, tenant, reader).await?.ok_or("no such person")?;
+            let card = show_me(person.display_name(), delivery.id);
+            let line = NewDelivery {
+                id: core.id(),
+                conversation: delivery.conversation,
+                run: delivery.run,
+                platform: &venue.platform,
+                target: None,
+                opens_thread: false,
+                card: &card,
+                only_for: None,
+            };
+            super::send(&mut tx, tenant, venue, &line, now).await?;
+        }
+        (Target::Place { .. }, _) if first_refusal && !venue.place.direct => {
+            sql::alone(&mut tx, tenant, delivery.conversation).await?;
+            let person = match delivery.run {
+                Some(run) => run::sql::person_of(&mut tx, tenant, run).await?,
+                None => None,
+            };
+            if let Some(person) = person
+                && let Some(target) = direct(&mut tx, tenant, venue, person).await?
+            {
+                sql::retarget(&mut tx, tenant, delivery.id, &target).await?;
+                let work = crate::jobs::Work::Deliver { delivery: delivery.id };
+                jobs::enqueue(&mut tx, tenant, super::lane(venue, Some(&target)), &work, now, now).await?;
+            }
+        }
+        _ => {}
+    }
+    jobs::finish(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// Stands in the thread where a direct line is closed.
+fn show_me(name: &str, delivery: DeliveryId) -> Card {
+    Card {
+        body: vec![Block::Note(format!(
+            "{name}, I have something for you alone, but may not write to you directly."
+        ))],
+        ..Card::default()
+    }
+    .button("Show me", Style::Plain, Press::Verb(Verb::new("show", delivery)))
+}

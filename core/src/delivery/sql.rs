@@ -1,0 +1,352 @@
+//! Rows of outgoing messages, and of the places they go to.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::card::Card;
+use crate::chat::{Place, Posted, Target};
+use crate::clock::Timestamp;
+use crate::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
+use crate::jobs::sql::{json, parsed};
+
+/// An outgoing message.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivery {
+    pub(crate) id: DeliveryId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) platform: String,
+    pub(crate) target: Option<Target>,
+    pub(crate) opens_thread: bool,
+    pub(crate) card: Card,
+    pub(crate) version: i32,
+    pub(crate) posted_version: Option<i32>,
+    pub(crate) posted: Option<Posted>,
+    pub(crate) run: Option<RunId>,
+    pub(crate) only_for: Option<PersonId>,
+    pub(crate) created_at: Timestamp,
+}
+
+/// Where a conversation takes place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Venue {
+    pub(crate) conversation: ConversationId,
+    pub(crate) channel: ChannelId,
+    pub(crate) platform: String,
+    pub(crate) workspace: String,
+    pub(crate) place: Place,
+    /// The thread is not open yet.
+    pub(crate) unopened: bool,
+    pub(crate) alone_with: Option<PersonId>,
+}
+
+pub(crate) struct NewDelivery<'a> {
+    pub(crate) id: DeliveryId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) run: Option<RunId>,
+    pub(crate) platform: &'a str,
+    pub(crate) target: Option<&'a Target>,
+    pub(crate) opens_thread: bool,
+    pub(crate) card: &'a Card,
+    pub(crate) only_for: Option<PersonId>,
+}
+
+pub(crate) async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewDelivery<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into deliveries (tenant_id, id, conversation_id, run_id, platform, target, opens_thread, card,
+             version, only_for, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $10)",
+        tenant.0,
+        new.id.0,
+        new.conversation.0,
+        new.run.map(|r| r.0),
+        new.platform,
+        new.target.map(json).transpose()?,
+        new.opens_thread,
+        json(new.card)?,
+        new.only_for.map(|p| p.0),
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+) -> sqlx::Result<Option<Delivery>> {
+    let row = sqlx::query!(
+        "select conversation_id, run_id, platform, target, opens_thread, card, version, posted_version, posted,
+             only_for, created_at
+         from deliveries where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| {
+        Ok(Delivery {
+            id,
+            conversation: ConversationId(row.conversation_id),
+            platform: row.platform,
+            target: row.target.map(parsed).transpose()?,
+            opens_thread: row.opens_thread,
+            card: parsed(row.card)?,
+            version: row.version,
+            posted_version: row.posted_version,
+            posted: row.posted.map(parsed).transpose()?,
+            run: row.run_id.map(RunId),
+            only_for: row.only_for.map(PersonId),
+            created_at: row.created_at,
+        })
+    })
+    .transpose()
+}
+
+/// The conversation and target of a delivery, by which its lane is known.
+pub(crate) async fn aim(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+) -> sqlx::Result<(ConversationId, Option<Target>)> {
+    let row = sqlx::query!(
+        "select conversation_id, target from deliveries where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((ConversationId(row.conversation_id), row.target.map(parsed).transpose()?))
+}
+
+/// Another card in the place of the one that stands or is to stand there.
+pub(crate) async fn change(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    card: &Card,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set card = $3, version = version + 1 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        json(card)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn posted(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    at: &Posted,
+    version: i32,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set posted = $3, posted_version = $4, error = null where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        json(at)?,
+        version
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn refused(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    code: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!("update deliveries set error = $3 where tenant_id = $1 and id = $2", tenant.0, id.0, code)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+pub(crate) async fn retarget(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    target: &Target,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set target = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        json(target)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The card as it should be now, to be shown to one person on demand.
+pub(crate) async fn card_for(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    reader: PersonId,
+) -> sqlx::Result<Option<Card>> {
+    let card = sqlx::query_scalar!(
+        "select d.card from deliveries d where d.tenant_id = $1 and d.id = $2 and (d.only_for = $3 or exists (
+             select 1 from approvals a where a.tenant_id = $1 and a.delivery_id = $2 and a.decider_id = $3))",
+        tenant.0,
+        id.0,
+        reader.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    card.map(parsed).transpose()
+}
+
+/// The channel of a platform's channel, made known if new.
+pub(crate) async fn channel(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    place: &Place,
+    fresh: Uuid,
+    now: Timestamp,
+) -> sqlx::Result<ChannelId> {
+    let id = sqlx::query_scalar!(
+        "insert into channels (tenant_id, id, platform, workspace, channel_ref, direct, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7)
+         on conflict (tenant_id, platform, workspace, channel_ref) do update set direct = excluded.direct
+         returning id",
+        tenant.0,
+        fresh,
+        platform,
+        workspace,
+        place.channel,
+        place.direct,
+        now
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(ChannelId(id))
+}
+
+/// The conversation of a thread, if Nod follows it.
+pub(crate) async fn followed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    place: &Place,
+) -> sqlx::Result<Option<ConversationId>> {
+    let id = sqlx::query_scalar!(
+        "select c.id from conversations c join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+         where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
+           and c.thread_ref = $5",
+        tenant.0,
+        platform,
+        workspace,
+        place.channel,
+        place.thread.as_deref().unwrap_or_default()
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(ConversationId))
+}
+
+/// The conversation of a thread, begun if new.
+pub(crate) async fn conversation(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+    thread: Option<&str>,
+    fresh: ConversationId,
+    now: Timestamp,
+) -> sqlx::Result<ConversationId> {
+    let id = sqlx::query_scalar!(
+        "insert into conversations (tenant_id, id, channel_id, thread_ref, created_at) values ($1, $2, $3, $4, $5)
+         on conflict (tenant_id, channel_id, thread_ref) do update set thread_ref = excluded.thread_ref
+         returning id",
+        tenant.0,
+        fresh.0,
+        channel.0,
+        thread,
+        now
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(ConversationId(id))
+}
+
+pub(crate) async fn venue(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+) -> sqlx::Result<Venue> {
+    let row = sqlx::query!(
+        "select c.thread_ref, c.alone_with, ch.id, ch.platform, ch.workspace, ch.channel_ref, ch.direct
+         from conversations c join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+         where c.tenant_id = $1 and c.id = $2",
+        tenant.0,
+        conversation.0
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Venue {
+        conversation,
+        channel: ChannelId(row.id),
+        platform: row.platform,
+        workspace: row.workspace,
+        unopened: row.thread_ref.is_none(),
+        place: Place {
+            channel: row.channel_ref,
+            direct: row.direct,
+            thread: row.thread_ref.filter(|t| !t.is_empty()),
+        },
+        alone_with: row.alone_with.map(PersonId),
+    })
+}
+
+/// The thread of a conversation was opened by a message.
+pub(crate) async fn opened(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    thread: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update conversations set thread_ref = $3 where tenant_id = $1 and id = $2 and thread_ref is null",
+        tenant.0,
+        conversation.0,
+        thread
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Nod may not post in the channel: the conversation goes on with the person who began it.
+pub(crate) async fn alone(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update conversations c set alone_with = (
+             select person_id from runs r where r.tenant_id = c.tenant_id and r.conversation_id = c.id
+             order by created_at limit 1)
+         where c.tenant_id = $1 and c.id = $2",
+        tenant.0,
+        conversation.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! The perform job: carries an effect on from wherever a crash left it.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::sql::{self, Effect};
+use super::{EffectKey, Permit};
+use crate::approval;
+use crate::audit;
+use crate::ids::EffectId;
+use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
+use crate::nod::Core;
+use crate::people;
+use crate::tool::{ActTool, Fault, Found, RunOrIngestion, Tool, ToolContext, ToolResult};
+
+/// How often an effect is looked for, seconds doubling from one, before a person is asked.
+const MOST_LOOKS: i32 = 6;
+/// How often it is tried where it surely did not happen.
+const MOST_ATTEMPTS: i32 = 5;
+/// Longest wait for one movement of a tool.
+const LIMIT: TimeDelta = TimeDelta::seconds(60);
+
+/// Carries an effect on.
+pub(crate) async fn perform(core: &Core, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
+    let person = people::sql::load(&mut conn, claim.tenant, effect.person).await?.ok_or("no such person")?;
+    drop(conn);
+    let work = Performing { core, claim, effect, principal: person.principal() };
+    let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
+        let gone = format!("the tool {} is not installed any more", work.effect.tool);
+        return work.settle(Err(Fault::broken(gone))).await;
+    };
+    match work.effect.status.as_str() {
+        "planned" => work.begin(tool).await,
+        "started" => work.look(tool).await,
+        _ => work.finish().await,
+    }
+}
+
+struct Performing<'a> {
+    core: &'a Core,
+    claim: &'a Claim,
+    effect: Effect,
+    principal: crate::tool::Principal,
+}
+
+impl Performing<'_> {
+    /// Not started yet: makes the ground ready, then does it.
+    async fn begin(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        // The claim's attempt counts crashes too, so an orphan of an earlier one is looked for.
+        let key = EffectKey { id: self.effect.id, attempt: self.claim.attempt.unsigned_abs() };
+        let cx = self.scope();
+        match limited(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
+            Ok(handle) => self.start(tool, handle).await,
+            Err(Fault::Busy { after_seconds }) => self.wait(after_seconds, false).await,
+            // Nobody was reached, so trying again harms nobody.
+            Err(fault @ (Fault::Broken { .. } | Fault::Unknown { .. }))
+                if self.claim.attempt < MOST_ATTEMPTS =>
+            {
+                Err(fault.to_string().into())
+            }
+            Err(Fault::Unknown { reason }) => self.settle(Err(Fault::broken(reason))).await,
+            Err(fault) => self.settle(Err(fault)).await,
+        }
+    }
+
+    /// Commits *started* and mints the permit: the only place that does.
+    async fn start(&self, tool: &Arc<dyn ActTool>, handle: Value) -> Result<(), WorkError> {
+        let mut tx = self.core.pool.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        let started =
+            sql::started(&mut tx, self.claim.tenant, self.effect.id, &handle, self.core.now()).await?;
+        tx.commit().await?;
+        if !started {
+            return self.finish().await;
+        }
+        let attempt = u32::try_from(self.effect.attempt + 1).unwrap_or(1);
+        let permit = Permit { key: EffectKey { id: self.effect.id, attempt } };
+        let cx = self.scope();
+        let performed = tool.perform(&cx, &self.effect.payload, &handle, permit);
+        match tokio::time::timeout(cx.time_left(), performed).await {
+            Ok(Ok(output)) => self.settle(Ok(output)).await,
+            // From here on it stays *started*: whatever comes next looks first.
+            Err(_) | Ok(Err(Fault::Unknown { .. } | Fault::Broken { .. })) => self.wait(1, false).await,
+            Ok(Err(Fault::Busy { after_seconds })) => self.wait(after_seconds, false).await,
+            Ok(Err(fault)) => self.settle(Err(fault)).await,
+        }
+    }
+
+    /// Found in *started*: did it happen?
+    async fn look(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        let handle = self.effect.handle.clone().unwrap_or(Value::Null);
+        let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
+        let cx = self.scope();
+        let reason = match limited(&cx, tool.find(&cx, &self.effect.payload, &handle, key)).await {
+            Ok(Found::Done(output)) => return self.settle(Ok(output)).await,
+            Ok(Found::Absent) if self.effect.attempt < MOST_ATTEMPTS => {
+                return self.start(tool, handle).await;
+            }
+            Ok(Found::Absent) => {
+                let said = format!("tried {} times; it surely did not happen", self.effect.attempt);
+                return self.settle(Err(Fault::broken(said))).await;
+            }
+            Ok(Found::Inconclusive(looked_at)) => looked_at,
+            Err(Fault::Busy { after_seconds }) => return self.wait(after_seconds, false).await,
+            Err(fault) => format!("looking failed ({fault})"),
+        };
+        if self.effect.looks + 1 >= MOST_LOOKS {
+            return self.settle(Err(Fault::Unknown { reason })).await;
+        }
+        self.wait(1 << self.effect.looks.clamp(0, 6), true).await
+    }
+
+    /// Puts the job off by some seconds, noting a look that did not settle it.
+    async fn wait(&self, seconds: u64, looked: bool) -> Result<(), WorkError> {
+        let until = self.core.now() + TimeDelta::seconds(i64::try_from(seconds.clamp(1, 3600)).unwrap_or(60));
+        let mut tx = self.core.pool.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        if looked {
+            sql::looked(&mut tx, self.claim.tenant, self.effect.id).await?;
+        }
+        jobs::put_off(&mut tx, self.claim, until, None, true).await?;
+        Ok(tx.commit().await?)
+    }
+
+    async fn finish(&self) -> Result<(), WorkError> {
+        let mut tx = self.core.pool.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        jobs::finish(&mut tx, self.claim).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// It has ended: the row, the run's news, the receipt on the card and the audit, in one commit.
+    async fn settle(&self, outcome: ToolResult) -> Result<(), WorkError> {
+        let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
+        let status = match &outcome {
+            Ok(_) => "done",
+            Err(Fault::Unknown { .. }) => "unknown",
+            Err(_) => "failed",
+        };
+        let mut tx = self.core.pool.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        if sql::ended(&mut tx, tenant, effect.id, status, &outcome, now).await? {
+            let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
+            let news = News::Outcome { ticket, result: outcome };
+            let work = Work::Advance { run: effect.run, news: Some(news) };
+            jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
+            if let Some(approval) = effect.approval {
+                approval::refresh(&mut tx, tenant, approval, now).await?;
+            }
+            let detail = json!({ "tool": effect.tool, "attempt": effect.attempt });
+            let action = format!("effect.{status}");
+            let digest = Some(effect.digest.as_str());
+            audit::write(&mut tx, tenant, Some(effect.person), &action, effect.id.0, digest, &detail, now)
+                .await?;
+        }
+        jobs::finish(&mut tx, self.claim).await?;
+        tx.commit().await?;
+        tracing::info!(effect = %effect.id, run = %effect.run, status, "an effect ended");
+        self.core.jobs.wake();
+        Ok(())
+    }
+
+    fn scope(&self) -> ToolContext {
+        let now = self.core.now();
+        ToolContext {
+            tenant: self.claim.tenant,
+            case: self.effect.conversation,
+            workflow: "chat",
+            run: RunOrIngestion::RunId(self.effect.run),
+            trace: self.effect.trace,
+            invocation: self.core.id(),
+            principal: self.principal.clone(),
+            now,
+            deadline: now + LIMIT,
+        }
+    }
+}
+
+async fn limited<T>(cx: &ToolContext, movement: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    tokio::time::timeout(cx.time_left(), movement)
+        .await
+        .unwrap_or_else(|_| Err(Fault::broken(format!("no answer within {} s", cx.time_left().as_secs()))))
+}

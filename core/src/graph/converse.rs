@@ -1,0 +1,21 @@
+//! Converse: one model call and no tools; on failure, the full agent.
+
+use super::{Node, NodeContext, NodeError, Step, prompt, think};
+use crate::model::Turn;
+use crate::run::AgentState;
+
+pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
+    let ask = prompt::converse(&state, cx);
+    let next = match think::asked(&ask, cx).await {
+        Ok(answer) if answer.calls.is_empty() && !answer.text.trim().is_empty() => {
+            state.turns.push(Turn::Ai { text: answer.text.clone(), calls: Vec::new() });
+            state.reply = Some(answer.text);
+            Node::Reply
+        }
+        _ => {
+            state.routed_via = Some("fallback".to_owned());
+            Node::Think
+        }
+    };
+    Ok(Step::go(state, next))
+}

@@ -1,0 +1,227 @@
+//! The graph: nodes that get a state and return a step. A node holds no store and no chat handle, so it
+//! cannot cause anything: what it wants to happen is an [`Emit`], which the runner writes down.
+
+mod act;
+mod converse;
+mod gate;
+pub(crate) mod honesty;
+mod prompt;
+mod recall;
+mod record;
+mod reply;
+mod route;
+mod think;
+
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
+use std::sync::Arc;
+
+pub(crate) use prompt::local_time;
+pub(crate) use recall::Memory;
+pub(crate) use record::Records;
+pub use record::StepRecord;
+pub(crate) use think::done_so_far;
+
+use crate::card::Card;
+use crate::clock::Clock;
+use crate::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
+use crate::model::{Model, ModelError};
+use crate::people::Person;
+use crate::privacy::Audience;
+use crate::run::AgentState;
+use crate::tool::{Choice, Preview, Provider, RunOrIngestion, ToolContext, Tools};
+
+/// A place in the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Node {
+    /// Brings what was said before into view.
+    Recall,
+    /// Finds the intent: rules, then the router model.
+    Route,
+    /// One model call, no tools.
+    Converse,
+    /// The reasoner, with the offered tools.
+    Think,
+    /// May each call run, must it ask, is it refused?
+    Gate,
+    /// Runs the reading calls.
+    Act,
+    /// Says the answer to whom it is for.
+    Reply,
+    /// Keeps what is worth keeping.
+    Remember,
+}
+
+impl Node {
+    /// Every node, in the order of the picture.
+    pub const ALL: [Self; 8] = [
+        Self::Recall,
+        Self::Route,
+        Self::Converse,
+        Self::Think,
+        Self::Gate,
+        Self::Act,
+        Self::Reply,
+        Self::Remember,
+    ];
+
+    /// The name in rows and records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Recall => "recall",
+            Self::Route => "route",
+            Self::Converse => "converse",
+            Self::Think => "think",
+            Self::Gate => "gate",
+            Self::Act => "act",
+            Self::Reply => "reply",
+            Self::Remember => "remember",
+        }
+    }
+
+    /// Where each node may lead; the runner refuses anything else, and the picture in the docs is drawn
+    /// from it.
+    #[must_use]
+    pub fn successors(self) -> &'static [Self] {
+        match self {
+            Self::Recall => &[Self::Route],
+            Self::Route => &[Self::Converse, Self::Think, Self::Reply],
+            Self::Converse => &[Self::Reply, Self::Think],
+            Self::Think => &[Self::Gate, Self::Reply],
+            Self::Gate => &[Self::Act, Self::Think, Self::Gate],
+            Self::Act => &[Self::Gate, Self::Think],
+            Self::Reply => &[Self::Remember],
+            Self::Remember => &[],
+        }
+    }
+}
+
+/// What a node returns.
+pub(crate) struct Step {
+    pub(crate) state: AgentState,
+    pub(crate) emits: Vec<Emit>,
+    pub(crate) next: Next,
+}
+
+/// Where it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// At once, with this node.
+    Go(Node),
+    /// With this node, once news has come for what is parked.
+    Wait(Node),
+    /// Nowhere: the run is over.
+    Done,
+}
+
+impl Step {
+    pub(crate) fn go(state: AgentState, node: Node) -> Self {
+        Self { state, emits: Vec::new(), next: Next::Go(node) }
+    }
+}
+
+/// What a node wants to happen. The runner writes it down in the commit of the step.
+#[derive(Debug, Clone)]
+pub(crate) enum Emit {
+    /// A message to whom it is for.
+    Say { card: Card, audience: Audience },
+    /// A request for a nod.
+    Ask { approval: ApprovalId, call_id: String, tool: &'static str, preview: Box<Preview> },
+    /// An effect that needs none.
+    Act { effect: EffectId, call_id: String, tool: &'static str, preview: Box<Preview> },
+    /// Which of several?
+    Question { question: QuestionId, call_id: String, name: String, choices: Vec<Choice> },
+    /// An account is needed.
+    Connect { provider: Provider, revoked: bool },
+}
+
+/// What a node is lent for one step.
+pub(crate) struct NodeContext<'a> {
+    pub(crate) tenant: TenantId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) run: RunId,
+    pub(crate) trace: TraceId,
+    /// Whether the person belongs to the organisation.
+    pub(crate) member: bool,
+    pub(crate) step_budget: u32,
+    pub(crate) longest_message: usize,
+    /// What was loaded for this step, where the node is the one that needs it.
+    pub(crate) memory: Option<Memory>,
+    pub(crate) directory: Directory<'a>,
+    pub(crate) tools: &'a Tools,
+    pub(crate) model: &'a dyn Model,
+    pub(crate) clock: &'a Arc<dyn Clock>,
+    pub(crate) ids: &'a Arc<dyn Ids>,
+    pub(crate) records: Records,
+}
+
+/// Reads people by name, and nothing else.
+pub(crate) struct Directory<'a> {
+    pub(crate) pool: &'a PgPool,
+    pub(crate) tenant: TenantId,
+}
+
+impl Directory<'_> {
+    /// Members one of whose names is among `words` (lower case).
+    pub(crate) async fn named(&self, words: &[String]) -> sqlx::Result<Vec<Person>> {
+        let mut conn = self.pool.acquire().await?;
+        crate::people::sql::named(&mut conn, self.tenant, words).await
+    }
+}
+
+/// Why a step could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NodeError {
+    /// The model did not answer: the person is told, and may try again.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The database did not answer: the job is tried again.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+impl NodeContext<'_> {
+    /// The scope of one tool call.
+    pub(crate) fn tool_context(&self, state: &AgentState) -> ToolContext {
+        let now = self.clock.now();
+        ToolContext {
+            tenant: self.tenant,
+            case: self.conversation,
+            workflow: "chat",
+            run: RunOrIngestion::RunId(self.run),
+            trace: self.trace,
+            invocation: self.ids.next().into(),
+            principal: state.principal.clone(),
+            now,
+            deadline: now + chrono::TimeDelta::seconds(30),
+        }
+    }
+}
+
+/// Takes one step.
+pub(crate) async fn step(node: Node, state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
+    match node {
+        Node::Recall => Ok(recall::step(state, cx)),
+        Node::Route => route::step(state, cx).await,
+        Node::Converse => converse::step(state, cx).await,
+        Node::Think => think::step(state, cx).await,
+        Node::Gate => gate::step(state, cx).await,
+        Node::Act => Ok(act::step(state, cx).await),
+        Node::Reply => Ok(reply::step(state)),
+        Node::Remember => Ok(Step { state, emits: Vec::new(), next: Next::Done }),
+    }
+}
+
+/// The graph as a Mermaid diagram; `docs/architecture.md` carries it, and a test compares.
+#[must_use]
+pub fn diagram() -> String {
+    let mut lines = vec!["flowchart LR".to_owned()];
+    for node in Node::ALL {
+        for next in node.successors() {
+            lines.push(format!("    {} --> {}", node.as_str(), next.as_str()));
+        }
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,57 @@
+//! Recall: what was said before, as far as this person may know it, and what already waits for their nod.
+
+use super::{Node, NodeContext, Step};
+use crate::model::Turn;
+use crate::privacy::Provenance;
+use crate::run::AgentState;
+
+/// Characters of earlier talk that are brought into view, about 2,000 tokens.
+const MOST_CHARACTERS: usize = 8_000;
+
+/// What the runner loaded for this node.
+pub(crate) struct Memory {
+    /// Oldest first.
+    pub(crate) said: Vec<crate::run::sql::Said>,
+    /// A line for each approval that waits.
+    pub(crate) waiting: Vec<String>,
+}
+
+pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
+    if let Some(memory) = &cx.memory {
+        let mut room = MOST_CHARACTERS;
+        let mut history = Vec::new();
+        for said in memory.said.iter().rev() {
+            let turn = spoken(&said.turn, said.speaker.as_deref());
+            let length = text_of(&turn).chars().count();
+            if length > room {
+                break;
+            }
+            room -= length;
+            if !said.outside.is_empty() {
+                state.provenance = state.provenance.with(Provenance::Outside(said.outside.clone()));
+            }
+            history.push(turn);
+        }
+        history.reverse();
+        state.history = history;
+        state.waiting.clone_from(&memory.waiting);
+    }
+    Step::go(state, Node::Route)
+}
+
+/// Several people talk in a thread: each sentence says whose it is.
+fn spoken(turn: &Turn, speaker: Option<&str>) -> Turn {
+    match (turn, speaker) {
+        (Turn::Human { text }, Some(name)) => Turn::Human { text: format!("{name}: {text}") },
+        // An earlier answer's tool calls have no results here, so only its words are kept.
+        (Turn::Ai { text, .. }, _) => Turn::Ai { text: text.clone(), calls: Vec::new() },
+        (turn, _) => turn.clone(),
+    }
+}
+
+fn text_of(turn: &Turn) -> &str {
+    match turn {
+        Turn::System { text } | Turn::Human { text } | Turn::Ai { text, .. } => text,
+        Turn::Tool { content, .. } => content,
+    }
+}

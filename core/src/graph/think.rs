@@ -1,0 +1,71 @@
+//! Think: the reasoner with the offered tools. It answers in words or calls tools; a loop is cut off by the
+//! step budget with an honest message.
+
+use super::{Node, NodeContext, NodeError, Step, StepRecord, prompt};
+use crate::model::{Answer, Ask, ModelError, Turn};
+use crate::run::{AgentState, PendingCall};
+
+/// More calls than this in one turn are not made.
+const MOST_CALLS: usize = 16;
+
+pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
+    if state.thoughts >= cx.step_budget {
+        return Ok(cut_off(state, cx.step_budget));
+    }
+    let answer = asked(&prompt::think(&state, cx), cx).await?;
+    state.thoughts += 1;
+    let mut calls = answer.calls;
+    calls.truncate(MOST_CALLS);
+    state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
+    if calls.is_empty() {
+        let mut reply = answer.text;
+        if answer.truncated {
+            reply.push_str("\n\n… (the model's answer was cut at its length limit)");
+        }
+        state.reply = Some(reply);
+        return Ok(Step::go(state, Node::Reply));
+    }
+    state.pending = calls
+        .into_iter()
+        .map(|call| PendingCall { call, picked: std::collections::BTreeMap::new(), parked: None })
+        .collect();
+    Ok(Step::go(state, Node::Gate))
+}
+
+fn cut_off(mut state: AgentState, budget: u32) -> Step {
+    let words = format!(
+        "I stopped after {budget} steps without getting to an answer. {} \
+         A narrower question may help.",
+        done_so_far(&state)
+    );
+    state.turns.push(Turn::Ai { text: words.clone(), calls: Vec::new() });
+    state.reply = Some(words);
+    Step::go(state, Node::Reply)
+}
+
+/// What was and was not done in the world.
+pub(crate) fn done_so_far(state: &AgentState) -> String {
+    match state.receipts.len() {
+        0 => "Nothing was sent or changed.".to_owned(),
+        1 => "One thing was done before that: its receipt stands above.".to_owned(),
+        n => format!("{n} things were done before that: their receipts stand above."),
+    }
+}
+
+/// Asks the model and records the call.
+pub(super) async fn asked(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
+    let started = cx.clock.now();
+    let answered = cx.model.answer(ask).await;
+    let mut record =
+        StepRecord::new("model", ask.tier.as_str(), cx.ids.next().into(), started, cx.clock.now());
+    record.input = serde_json::to_value(ask).ok();
+    match &answered {
+        Ok(answer) => {
+            record = record.tokens(answer.usage);
+            record.output = serde_json::to_value(answer).ok();
+        }
+        Err(error) => record.error = Some(error.to_string()),
+    }
+    cx.records.push(record);
+    answered
+}

@@ -1,0 +1,140 @@
+//! Commands: `help`, `ask`, `connect`, `approvals`. A bare command shows help; a wrong word, the nearest
+//! right one.
+
+use sqlx::PgConnection;
+
+use super::{Arrival, said};
+use crate::approval;
+use crate::card::{Block, Card, Press, Style, Verb};
+use crate::chat::{Immediate, Place};
+use crate::connection::{self, NewOffer, cards};
+use crate::delivery::{self, NewDelivery};
+use crate::ids::{DeliveryId, OfferId, PersonId};
+use crate::tool::Provider;
+
+const COMMANDS: [&str; 4] = ["help", "ask", "connect", "approvals"];
+
+/// What Nod can do, in a few lines.
+pub(crate) fn help_text() -> &'static str {
+    "I read your mail when you ask, answer questions, and send mail for you — only after you press \
+     **Approve & send**.\n\n\
+     - Mention me in a channel and I answer in the thread; follow-ups there need no mention.\n\
+     - Write to me directly and no mention is needed.\n\
+     - Try: “tell Bo I'm late”, “what is new in my mail?”\n\n\
+     `/nod ask …` asks me anything · `/nod connect google` connects your account · `/nod approvals` shows what \
+     waits for your nod · `/nod help` shows this."
+}
+
+pub(super) async fn accept(
+    arrival: &Arrival<'_>,
+    place: &Place,
+    name: &str,
+    text: &str,
+) -> sqlx::Result<Immediate> {
+    let mut tx = arrival.core.pool.begin().await?;
+    if !arrival.first(&mut tx, "command").await? {
+        tx.commit().await?;
+        return Ok(Immediate::Nothing);
+    }
+    let person = arrival.person(&mut tx).await?;
+    let immediate = match name {
+        "" | "help" => whisper(help_text()),
+        "ask" if text.trim().is_empty() => whisper("Ask me something: `/nod ask what is new in my mail?`"),
+        "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
+        "connect" => connect(arrival, &mut tx, place, person, text.trim()).await?,
+        "approvals" => approvals(arrival, &mut tx, person).await?,
+        other => unknown(other),
+    };
+    tx.commit().await?;
+    Ok(immediate)
+}
+
+fn whisper(words: &str) -> Immediate {
+    Immediate::Whisper(Card::say(words))
+}
+
+fn unknown(word: &str) -> Immediate {
+    let nearest = COMMANDS.iter().max_by(|a, b| {
+        let near = |c: &str| strsim::jaro_winkler(word, c);
+        near(a).total_cmp(&near(b))
+    });
+    let nearest = nearest.filter(|c| strsim::jaro_winkler(word, c) > 0.7);
+    let did_you_mean = nearest.map_or_else(String::new, |c| format!(" Did you mean `/nod {c}`?"));
+    let all = COMMANDS.map(|c| format!("`{c}`")).join(", ");
+    let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
+    whisper(&format!("I know no command `{said}`.{did_you_mean} There are {all}."))
+}
+
+/// Posts the question and answers in its thread; where Nod may not post, the answer goes to the asker alone.
+async fn ask(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    place: &Place,
+    person: PersonId,
+    text: &str,
+) -> sqlx::Result<Immediate> {
+    let thread = place.direct.then_some("");
+    let conversation = said::conversation(arrival, conn, place, thread).await?;
+    let said = said::Said { person, conversation, text, message: None, shared: !place.direct };
+    let run = said::begin_run(arrival, conn, &said).await?;
+    if place.direct {
+        return Ok(Immediate::Nothing);
+    }
+    let asker = crate::people::sql::load(conn, arrival.tenant, person).await?;
+    let name = asker.as_ref().map_or("Somebody", |p| if p.known { p.display_name() } else { "Somebody" });
+    let card = Card::default().titled(format!("{name} asks")).with(Block::Literal(text.to_owned()));
+    let venue = delivery::sql::venue(conn, arrival.tenant, conversation).await?;
+    let new = NewDelivery {
+        id: arrival.core.id(),
+        conversation,
+        run: Some(run),
+        platform: &venue.platform,
+        target: None,
+        opens_thread: true,
+        card: &card,
+        only_for: None,
+    };
+    delivery::send(conn, arrival.tenant, &venue, &new, arrival.now).await?;
+    Ok(Immediate::Nothing)
+}
+
+async fn connect(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    place: &Place,
+    person: PersonId,
+    text: &str,
+) -> sqlx::Result<Immediate> {
+    let wanted = if text.is_empty() { "google" } else { text };
+    let Some(provider) = Provider::named(&wanted.to_lowercase()) else {
+        return Ok(whisper("I can connect `google`: `/nod connect google`"));
+    };
+    // The conversation only says where the person is; nothing is posted into it.
+    let thread = place.direct.then_some("");
+    let conversation = said::conversation(arrival, conn, place, thread).await?;
+    let offer: OfferId = arrival.core.id();
+    let new = NewOffer { id: offer, person, provider, conversation, run: None, delivery: None };
+    connection::make(arrival.core, conn, arrival.tenant, &new, arrival.now).await?;
+    let why = format!("Connect your {} account, so that I can work with your mail.", provider.title());
+    Ok(Immediate::Whisper(cards::connect(provider, offer, &why)))
+}
+
+async fn approvals(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    let waiting = approval::sql::pending(conn, arrival.tenant, person, None).await?;
+    if waiting.is_empty() {
+        return Ok(whisper("Nothing waits for your nod."));
+    }
+    let mut card = Card::default().titled("Waits for your nod");
+    for (at, approval) in waiting.iter().enumerate() {
+        card = card.with(Block::Note(format!("{}. {}", at + 1, approval::waiting_line(approval)))).button(
+            format!("Show {}", at + 1),
+            Style::Plain,
+            Press::Verb(Verb::new("show", DeliveryId(approval.delivery.0))),
+        );
+    }
+    Ok(Immediate::Whisper(card))
+}

@@ -1,0 +1,123 @@
+//! The door. Everything that arrives takes it: stored in one transaction before it is acknowledged, once
+//! however often it is delivered. What is said to nobody is acknowledged and not stored.
+
+mod command;
+mod press;
+mod said;
+mod sql;
+
+use std::sync::Arc;
+
+pub(crate) use command::help_text;
+
+use crate::card::Card;
+use crate::chat::{Author, Immediate, Inbound, Standing, What};
+use crate::clock::Timestamp;
+use crate::connection::links;
+use crate::ids::{PersonId, TenantId};
+use crate::nod::Core;
+use crate::people;
+
+/// The door.
+#[derive(Clone)]
+pub struct Inbox {
+    core: Arc<Core>,
+}
+
+/// Nothing was stored: do not acknowledge, so that the platform delivers again.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptError {
+    /// The database did not answer.
+    #[error("the database did not answer: {0}")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Something that arrived, at the door.
+struct Arrival<'a> {
+    core: &'a Core,
+    tenant: TenantId,
+    inbound: &'a Inbound,
+    now: Timestamp,
+}
+
+impl Inbox {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    /// Takes something in and gives the immediate answer. A second delivery of the same thing gives
+    /// [`Immediate::Nothing`] and has no effect.
+    ///
+    /// # Errors
+    /// When it could not be stored.
+    pub async fn accept(&self, inbound: Inbound) -> Result<Immediate, AcceptError> {
+        let core = &self.core;
+        if refused(core, &inbound.author) {
+            tracing::info!(platform = inbound.platform, standing = ?inbound.author.standing, "a stranger was refused");
+            return Ok(match inbound.what {
+                What::Said { .. } => Immediate::Nothing,
+                _ => Immediate::Whisper(Card::say(
+                    "I work for members of this workspace only, so I did nothing.",
+                )),
+            });
+        }
+        let arrival = Arrival { core, tenant: core.settings.tenant, inbound: &inbound, now: core.now() };
+        let immediate = match &inbound.what {
+            What::Said { place, message, text, addressed } => {
+                said::accept(&arrival, place, message, text, *addressed).await?
+            }
+            What::Command { place, name, text } => command::accept(&arrival, place, name, text).await?,
+            What::Pressed { place, verb } => press::accept(&arrival, place, verb.as_ref()).await?,
+        };
+        core.jobs.wake();
+        Ok(match immediate {
+            Immediate::Whisper(card) => Immediate::Whisper(links::resolved(core, card)),
+            Immediate::Nothing => Immediate::Nothing,
+        })
+    }
+
+    /// Keeps something that could not be read, so that it is not lost. It has no effect.
+    ///
+    /// # Errors
+    /// When it could not be stored.
+    pub async fn keep_unreadable(
+        &self,
+        platform: &str,
+        workspace: &str,
+        raw: &serde_json::Value,
+    ) -> Result<(), AcceptError> {
+        let core = &self.core;
+        let digest = crate::approval::digest(raw).unwrap_or_else(|_| core.ids.next().to_string());
+        let key = format!("unreadable:{workspace}:{digest}");
+        let mut conn = core.pool.acquire().await?;
+        sql::first(&mut conn, core.settings.tenant, platform, &key, "unreadable", Some(raw), core.now())
+            .await?;
+        tracing::warn!(platform, workspace, "something arrived that could not be read; it was kept");
+        Ok(())
+    }
+}
+
+/// Refused by what the event itself tells; the rest is known once the platform was asked for the profile.
+fn refused(core: &Core, author: &Author) -> bool {
+    match author.standing {
+        Standing::Unknown | Standing::Member => false,
+        Standing::Guest => !core.settings.allow_guests,
+        Standing::External => !core.settings.allow_external,
+        Standing::Bot | Standing::Gone => true,
+    }
+}
+
+impl Arrival<'_> {
+    /// Notes the arrival; false where it came before.
+    async fn first(&self, conn: &mut sqlx::PgConnection, kind: &str) -> sqlx::Result<bool> {
+        let Inbound { platform, key, .. } = self.inbound;
+        sql::first(conn, self.tenant, platform, key, kind, None, self.now).await
+    }
+
+    /// The person behind the author.
+    async fn person(&self, conn: &mut sqlx::PgConnection) -> sqlx::Result<PersonId> {
+        let Inbound { platform, workspace, author, .. } = self.inbound;
+        let fresh = self.core.id();
+        people::sql::meet(conn, self.tenant, platform, workspace, &author.user, fresh, self.now).await
+    }
+}

@@ -1,0 +1,157 @@
+//! Claims lanes and hands their jobs to the worker, as many at once as it may, with heartbeats.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use sqlx::PgPool;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Claim, HEARTBEAT, Jobs, sql};
+use crate::clock::{Clock, Timestamp};
+use crate::ids::Ids;
+
+/// How long until a look for what other replicas left behind.
+const POLL: Duration = Duration::from_secs(1);
+/// How many jobs are done at once; most of their time is waiting for models and providers.
+const AT_ONCE: usize = 64;
+
+/// Does jobs. It commits the end of each itself, together with what the job caused.
+#[async_trait]
+pub trait Worker: Send + Sync + 'static {
+    /// Does one job.
+    ///
+    /// # Errors
+    /// When it neither ended nor put itself off, for a reason that time may mend.
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError>;
+}
+
+/// Why a job could not be done now; it is tried again.
+pub type WorkError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Claims and dispatches until it is told to stop.
+pub struct Dispatcher<W> {
+    pool: PgPool,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    jobs: Jobs,
+    worker: Arc<W>,
+}
+
+impl<W: Worker> Dispatcher<W> {
+    /// Over a pool; `jobs` wakes it.
+    pub fn new(pool: PgPool, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, jobs: Jobs, worker: Arc<W>) -> Self {
+        Self { pool, clock, ids, jobs, worker }
+    }
+
+    /// Runs until `stop`, then lets the jobs under way end.
+    pub async fn run(self, stop: CancellationToken) {
+        let this = Arc::new(self);
+        let room = Arc::new(Semaphore::new(AT_ONCE));
+        let mut under_way = JoinSet::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                permit = room.clone().acquire_owned() => {
+                    let Ok(permit) = permit else { break };
+                    match this.claim().await {
+                        Some(claim) => {
+                            let this = this.clone();
+                            under_way.spawn(async move {
+                                this.perform(claim).await;
+                                drop(permit);
+                                this.jobs.wake();
+                            });
+                        }
+                        None => {
+                            drop(permit);
+                            this.rest(&stop).await;
+                        }
+                    }
+                }
+            }
+            while under_way.try_join_next().is_some() {}
+        }
+        while under_way.join_next().await.is_some() {}
+    }
+
+    async fn claim(&self) -> Option<Claim> {
+        let lease = self.ids.next();
+        let claimed = async { sql::claim(&mut *self.pool.acquire().await?, lease, self.clock.now()).await };
+        match claimed.await {
+            Ok(claim) => claim,
+            Err(error) => {
+                tracing::error!(%error, "no job could be claimed");
+                tokio::time::sleep(POLL).await;
+                None
+            }
+        }
+    }
+
+    /// Until woken, until the next job is due, or until it is time to look again.
+    async fn rest(&self, stop: &CancellationToken) {
+        let due = async { sql::next_due(&mut *self.pool.acquire().await?).await };
+        let long = tokio::select! {
+            () = self.jobs.woken() => return,
+            due = due => due.ok().flatten().map_or(POLL, |due| self.until(due)),
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = self.jobs.woken() => {}
+            () = tokio::time::sleep(long) => {}
+        }
+    }
+
+    fn until(&self, due: Timestamp) -> Duration {
+        // A lane that is due already was locked by another replica a moment ago: no hurry.
+        (due - self.clock.now()).to_std().map_or(Duration::from_millis(100), |d| d.min(POLL))
+    }
+
+    /// Does a job under heartbeat. A lost lease abandons it; a failure or panic puts it off.
+    async fn perform(&self, claim: Claim) {
+        let worker = self.worker.clone();
+        let job = claim.clone();
+        let mut doing = JoinSet::new();
+        doing.spawn(async move { worker.work(&job).await });
+        let failure = loop {
+            tokio::select! {
+                ended = doing.join_next() => match ended {
+                    Some(Ok(Ok(()))) | None => return,
+                    Some(Ok(Err(error))) => break error.to_string(),
+                    Some(Err(panic)) => break format!("the job panicked: {panic}"),
+                },
+                () = tokio::time::sleep(HEARTBEAT) => if !self.renew(&claim).await {
+                    tracing::warn!(job = claim.job, lane = %claim.lane, "the lease passed on");
+                    return;
+                },
+            }
+        };
+        tracing::warn!(job = claim.job, lane = %claim.lane, attempt = claim.attempt, error = %failure, "a job failed");
+        self.put_off(&claim, &failure).await;
+    }
+
+    /// False only where the database says that the lease is another's; an unanswered heartbeat is not that.
+    async fn renew(&self, claim: &Claim) -> bool {
+        let renewed = async { sql::renew(&mut *self.pool.acquire().await?, claim).await };
+        renewed.await.unwrap_or(true)
+    }
+
+    async fn put_off(&self, claim: &Claim, failure: &str) {
+        let wait = TimeDelta::seconds(1 << claim.attempt.clamp(0, 6));
+        let until = self.clock.now() + wait;
+        let put_off = async {
+            let mut tx = self.pool.begin().await?;
+            sql::hold(&mut tx, claim).await?;
+            sql::put_off(&mut tx, claim, until, Some(failure), true).await?;
+            tx.commit().await
+        };
+        // If this fails too, the lease runs out and the job is found again.
+        if let Err(error) = put_off.await {
+            tracing::warn!(job = claim.job, %error, "a failed job could not be put off");
+        }
+    }
+}

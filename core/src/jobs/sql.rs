@@ -1,0 +1,195 @@
+//! Rows of work. Every function takes a connection, so that a job is written in its caller's transaction.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{Claim, LEASE, Work};
+use crate::clock::Timestamp;
+use crate::ids::TenantId;
+
+fn seconds(of: std::time::Duration) -> f64 {
+    of.as_secs_f64()
+}
+
+fn corrupt(error: serde_json::Error) -> sqlx::Error {
+    sqlx::Error::Decode(Box::new(error))
+}
+
+pub(crate) fn json(value: &impl serde::Serialize) -> sqlx::Result<serde_json::Value> {
+    serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(Box::new(e)))
+}
+
+pub(crate) fn parsed<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> sqlx::Result<T> {
+    serde_json::from_value(value).map_err(corrupt)
+}
+
+/// Writes a job at the end of a lane. The lane's row is locked first: whoever finishes the lane's last job
+/// at the same moment waits and then sees this one.
+pub(crate) async fn enqueue(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    work: &Work,
+    run_at: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with lane as (
+             insert into lanes (tenant_id, id, due_at) values ($1, $2, $4)
+             on conflict (tenant_id, id) do update set due_at = lanes.due_at
+             returning tenant_id, id)
+         insert into jobs (tenant_id, lane_id, work, run_at, created_at)
+         select lane.tenant_id, lane.id, $3, $4, $5 from lane",
+        tenant.0,
+        lane,
+        json(work)?,
+        run_at,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Leases the lane that has waited longest and returns its first job.
+pub(super) async fn claim(
+    conn: &mut PgConnection,
+    lease: Uuid,
+    now: Timestamp,
+) -> sqlx::Result<Option<Claim>> {
+    let row = sqlx::query!(
+        r#"with lane as (
+             select tenant_id, id from lanes
+             where due_at <= $1 and (leased_until is null or leased_until < clock_timestamp())
+             order by due_at limit 1 for update skip locked),
+         leased as (
+             update lanes l set lease = $2, leased_until = clock_timestamp() + make_interval(secs => $3)
+             from lane where l.tenant_id = lane.tenant_id and l.id = lane.id
+             returning l.tenant_id, l.id),
+         head as (
+             select j.tenant_id, j.id from jobs j
+             join leased on j.tenant_id = leased.tenant_id and j.lane_id = leased.id
+             order by j.id limit 1)
+         update jobs j set attempts = j.attempts + 1 from head
+         where j.tenant_id = head.tenant_id and j.id = head.id
+         returning j.tenant_id, j.id, j.lane_id, j.work, j.attempts"#,
+        now,
+        lease,
+        seconds(LEASE)
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| {
+        Ok(Claim {
+            tenant: TenantId(row.tenant_id),
+            job: row.id,
+            lane: row.lane_id,
+            lease,
+            attempt: row.attempts,
+            work: parsed(row.work)?,
+        })
+    })
+    .transpose()
+}
+
+/// Renews a lease; false where it was lost.
+pub(super) async fn renew(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update lanes set leased_until = clock_timestamp() + make_interval(secs => $4)
+         where tenant_id = $1 and id = $2 and lease = $3",
+        claim.tenant.0,
+        claim.lane,
+        claim.lease,
+        seconds(LEASE)
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Locks the lane and proves that the lease still holds; the first statement of every commit of a job.
+pub(crate) async fn hold(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+    let held = sqlx::query!(
+        "select 1 as held from lanes where tenant_id = $1 and id = $2 and lease = $3 for update",
+        claim.tenant.0,
+        claim.lane,
+        claim.lease
+    )
+    .fetch_optional(conn)
+    .await?;
+    // Rolls the caller back: somebody else does this job now.
+    held.map(|_| ()).ok_or(sqlx::Error::RowNotFound)
+}
+
+/// Ends a job and frees its lane for the next. Call [`hold`] before, in the same transaction: the next job
+/// is looked up by a statement of its own, whose snapshot is taken after the lane was locked.
+pub(crate) async fn finish(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+    sqlx::query!("delete from jobs where tenant_id = $1 and id = $2", claim.tenant.0, claim.job)
+        .execute(&mut *conn)
+        .await?;
+    free(conn, claim).await
+}
+
+/// Frees a lane: due with its first job, gone without one.
+async fn free(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with head as (
+             select run_at from jobs where tenant_id = $1 and lane_id = $2 order by id limit 1),
+         gone as (
+             delete from lanes where tenant_id = $1 and id = $2 and not exists (select 1 from head))
+         update lanes set lease = null, leased_until = null, due_at = head.run_at from head
+         where tenant_id = $1 and id = $2",
+        claim.tenant.0,
+        claim.lane
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Puts the job off and frees the lane until then. `count` false takes the attempt back: waiting because a
+/// provider asked to is no failure.
+pub(crate) async fn put_off(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    until: Timestamp,
+    error: Option<&str>,
+    count: bool,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update jobs set run_at = $3, last_error = $4, attempts = attempts - $5
+         where tenant_id = $1 and id = $2",
+        claim.tenant.0,
+        claim.job,
+        until,
+        error,
+        i32::from(!count)
+    )
+    .execute(&mut *conn)
+    .await?;
+    free(conn, claim).await
+}
+
+/// Changes what is left of a job, without ending it.
+pub(crate) async fn rewrite(conn: &mut PgConnection, claim: &Claim, work: &Work) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update jobs set work = $3 where tenant_id = $1 and id = $2",
+        claim.tenant.0,
+        claim.job,
+        json(work)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// When the next lane becomes due, leased ones left out.
+pub(super) async fn next_due(conn: &mut PgConnection) -> sqlx::Result<Option<Timestamp>> {
+    sqlx::query_scalar!("select min(due_at) from lanes where leased_until is null").fetch_one(conn).await
+}
+
+pub(super) async fn quiet(conn: &mut PgConnection, now: Timestamp) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(r#"select not exists (select 1 from lanes where due_at <= $1) as "quiet!""#, now)
+        .fetch_one(conn)
+        .await
+}

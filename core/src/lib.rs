@@ -1,0 +1,31 @@
+//! What an assistant is: inbox, runs, graph, tools, gate, approvals, effects, people, jobs and the store.
+//!
+//! Nodes decide, rows remember, jobs do. No vendor's client is used here and no platform is named; see
+//! `docs/architecture.md`.
+
+pub mod approval;
+mod audit;
+pub mod card;
+pub mod chat;
+pub mod clock;
+pub mod connection;
+mod delivery;
+pub mod effect;
+pub mod gate;
+pub mod graph;
+pub mod ids;
+pub mod inbox;
+pub mod jobs;
+pub mod model;
+mod nod;
+pub mod people;
+pub mod privacy;
+mod question;
+pub mod run;
+pub mod secret;
+pub mod store;
+mod tenant;
+pub mod tool;
+mod worker;
+
+pub use nod::{Nod, Parts, Settings};

@@ -1,0 +1,181 @@
+//! Everything the core is made of, put together once by the composition root.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use sqlx::PgPool;
+use tokio_util::sync::CancellationToken;
+
+use crate::chat::Adapters;
+use crate::clock::{Clock, Timestamp};
+use crate::connection::{Connections, Offers};
+use crate::ids::{Ids, TenantId};
+use crate::inbox::Inbox;
+use crate::jobs::{Dispatcher, Jobs, Work};
+use crate::model::Model;
+use crate::secret::Vault;
+use crate::tool::Tools;
+use crate::{people, tenant};
+
+/// What the composition root hands in.
+pub struct Parts {
+    /// Postgres.
+    pub pool: PgPool,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids and randomness.
+    pub ids: Arc<dyn Ids>,
+    /// Chat platforms.
+    pub adapters: Adapters,
+    /// Tools of the connectors.
+    pub tools: Tools,
+    /// The model endpoint.
+    pub model: Arc<dyn Model>,
+    /// Seals tokens and signs links.
+    pub vault: Vault,
+    /// Numbers and names.
+    pub settings: Settings,
+}
+
+/// Numbers and names that an operator sets.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The organisation of this installation.
+    pub tenant: TenantId,
+    /// Its name.
+    pub tenant_name: String,
+    /// How long an approval waits.
+    pub approval_expires_after: TimeDelta,
+    /// How long a link to connect an account is good.
+    pub offer_expires_after: TimeDelta,
+    /// How many times the reasoner may think in one run.
+    pub step_budget: u32,
+    /// Longest message that is read, in characters.
+    pub longest_message: usize,
+    /// How the platforms' first admins are called there.
+    pub admins: Vec<String>,
+    /// Whether guests may use Nod.
+    pub allow_guests: bool,
+    /// Whether people of other organisations may.
+    pub allow_external: bool,
+    /// Where a browser reaches this Nod, without a trailing slash.
+    pub public_url: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tenant: TenantId(uuid::Uuid::from_u128(1)),
+            tenant_name: "default".to_owned(),
+            approval_expires_after: TimeDelta::hours(24),
+            offer_expires_after: TimeDelta::hours(1),
+            step_budget: 12,
+            longest_message: 40_000,
+            admins: Vec::new(),
+            allow_guests: false,
+            allow_external: false,
+            public_url: "http://127.0.0.1:8080".to_owned(),
+        }
+    }
+}
+
+/// The parts, shared.
+pub(crate) struct Core {
+    pub(crate) pool: PgPool,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) jobs: Jobs,
+    pub(crate) adapters: Adapters,
+    pub(crate) tools: Tools,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) vault: Vault,
+    pub(crate) settings: Settings,
+}
+
+impl Core {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A new id of any kind.
+    pub(crate) fn id<T: From<uuid::Uuid>>(&self) -> T {
+        T::from(self.ids.next())
+    }
+}
+
+/// The assistant.
+#[derive(Clone)]
+pub struct Nod {
+    core: Arc<Core>,
+}
+
+impl Nod {
+    /// Puts the parts together and makes the tenant known.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn new(parts: Parts) -> sqlx::Result<Self> {
+        let Parts { pool, clock, ids, adapters, tools, model, vault, settings } = parts;
+        let jobs = Jobs::default();
+        let core = Arc::new(Core { pool, clock, ids, jobs, adapters, tools, model, vault, settings });
+        let mut conn = core.pool.acquire().await?;
+        tenant::open(&mut conn, core.settings.tenant, &core.settings.tenant_name, core.now()).await?;
+        Ok(Self { core })
+    }
+
+    /// The door for everything that arrives.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        Inbox::new(self.core.clone())
+    }
+
+    /// The offers to connect an account, for the web page behind the link.
+    #[must_use]
+    pub fn offers(&self) -> Offers {
+        Offers::new(self.core.clone())
+    }
+
+    /// The connected accounts.
+    #[must_use]
+    pub fn connections(&self) -> Connections {
+        Connections::new(self.core.pool.clone(), self.core.vault.clone(), self.core.ids.clone())
+    }
+
+    /// A platform's workspace is at hand: its people are read when they were not within a day.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn open_workspace(&self, platform: &str, workspace: &str, name: &str) -> sqlx::Result<()> {
+        let core = &self.core;
+        let (tenant, now) = (core.settings.tenant, core.now());
+        let mut tx = core.pool.begin().await?;
+        let stale = now - TimeDelta::hours(24);
+        if people::sql::open_directory(&mut tx, tenant, platform, workspace, name, stale).await? {
+            let work = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
+            let lane = people::directory::lane(platform, workspace);
+            crate::jobs::sql::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
+        }
+        tx.commit().await?;
+        core.jobs.wake();
+        Ok(())
+    }
+
+    /// Does the jobs until `stop`.
+    pub async fn work(&self, stop: CancellationToken) {
+        let core = &self.core;
+        Dispatcher::new(
+            core.pool.clone(),
+            core.clock.clone(),
+            core.ids.clone(),
+            core.jobs.clone(),
+            core.clone(),
+        )
+        .run(stop)
+        .await;
+    }
+
+    /// There may be work: the clock was moved, or another replica died.
+    pub fn wake(&self) {
+        self.core.jobs.wake();
+    }
+}

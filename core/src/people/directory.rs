@@ -1,0 +1,101 @@
+//! Reads the people of a workspace, so that "tell Bo" finds somebody who never spoke to Nod, and asks the
+//! platform about a person whom it has not told of yet.
+
+use chrono::TimeDelta;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{Person, sql};
+use crate::chat::{ChatError, Profile};
+use crate::ids::{PersonId, TenantId};
+use crate::jobs::{Claim, Work, WorkError, sql as jobs};
+use crate::nod::Core;
+
+/// The lane in which a workspace's directory is read.
+pub(crate) fn lane(platform: &str, workspace: &str) -> Uuid {
+    lane_of(&["directory", platform, workspace])
+}
+
+/// A lane named by words.
+pub(crate) fn lane_of(words: &[&str]) -> Uuid {
+    let digest = Sha256::digest(words.join("\u{1f}"));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    Uuid::from_bytes(bytes)
+}
+
+/// Reads every page, then again in a day.
+pub(crate) async fn read(
+    core: &Core,
+    claim: &Claim,
+    platform: &str,
+    workspace: &str,
+) -> Result<(), WorkError> {
+    let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
+    let mut cursor = None;
+    loop {
+        let (page, next) = match adapter.members(workspace, cursor).await {
+            Ok(read) => read,
+            Err(ChatError::Busy { after_seconds }) => {
+                let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds).unwrap_or(60));
+                let mut tx = core.pool.begin().await?;
+                jobs::hold(&mut tx, claim).await?;
+                jobs::put_off(&mut tx, claim, until, None, false).await?;
+                return Ok(tx.commit().await?);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        write(core, claim.tenant, platform, workspace, &page).await?;
+        cursor = next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let now = core.now();
+    let again = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::directory_read(&mut tx, claim.tenant, platform, workspace, now).await?;
+    jobs::enqueue(&mut tx, claim.tenant, claim.lane, &again, now + TimeDelta::hours(24), now).await?;
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+async fn write(
+    core: &Core,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    page: &[Profile],
+) -> sqlx::Result<()> {
+    let now = core.now();
+    let mut tx = core.pool.begin().await?;
+    for profile in page {
+        let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+        sql::learn(&mut tx, tenant, person, profile, now).await?;
+    }
+    tx.commit().await
+}
+
+/// The person, after asking the platform about them if nobody has.
+pub(crate) async fn known(
+    core: &Core,
+    tenant: TenantId,
+    person: PersonId,
+    platform: &str,
+    workspace: &str,
+) -> Result<Person, WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let found = sql::load(&mut conn, tenant, person).await?.ok_or("no such person")?;
+    if found.known {
+        return Ok(found);
+    }
+    let user = sql::user_of(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such user")?;
+    // The connection goes back before the platform is asked.
+    drop(conn);
+    let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
+    let profile = adapter.profile(workspace, &user).await?;
+    let mut conn = core.pool.acquire().await?;
+    sql::learn(&mut conn, tenant, person, &profile, core.now()).await?;
+    Ok(sql::load(&mut conn, tenant, person).await?.ok_or("no such person")?)
+}

@@ -1,0 +1,75 @@
+//! Humans known to Nod: who they are on a platform, what it tells of them, and how a name becomes an address.
+
+pub(crate) mod directory;
+pub mod names;
+pub(crate) mod sql;
+
+use serde::{Deserialize, Serialize};
+
+use crate::chat::Standing;
+use crate::ids::PersonId;
+use crate::tool::Principal;
+
+/// A person as the rows know them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// Who.
+    pub id: PersonId,
+    /// As shown in chat.
+    pub name: String,
+    /// In full.
+    pub full_name: String,
+    /// "Sales".
+    pub title: Option<String>,
+    /// Their address on the platform.
+    pub address: Option<String>,
+    /// IANA zone name.
+    pub zone: Option<String>,
+    /// Whether they belong.
+    pub standing: Standing,
+    /// Whether the platform has been asked about them.
+    pub known: bool,
+}
+
+impl Person {
+    /// As the one on whose behalf things are done.
+    #[must_use]
+    pub fn principal(&self) -> Principal {
+        Principal {
+            person: self.id,
+            name: self.display_name().to_owned(),
+            address: self.address.clone(),
+            zone: self.zone.clone().unwrap_or_else(|| "UTC".to_owned()),
+        }
+    }
+
+    /// The full name where there is one.
+    #[must_use]
+    pub fn display_name(&self) -> &str {
+        if self.full_name.is_empty() { &self.name } else { &self.full_name }
+    }
+}
+
+impl Standing {
+    /// The name in rows.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Member => "member",
+            Self::Guest => "guest",
+            Self::External => "external",
+            Self::Bot => "bot",
+            Self::Gone => "gone",
+        }
+    }
+
+    /// From the name in rows; anything else is unknown.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        [Self::Member, Self::Guest, Self::External, Self::Bot, Self::Gone]
+            .into_iter()
+            .find(|s| s.as_str() == name)
+            .unwrap_or(Self::Unknown)
+    }
+}

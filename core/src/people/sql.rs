@@ -1,0 +1,215 @@
+//! Rows of people, their identities and the directories they were read from.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::Person;
+use crate::chat::{Profile, Standing};
+use crate::clock::Timestamp;
+use crate::ids::{PersonId, TenantId};
+
+struct Row {
+    id: Uuid,
+    name: String,
+    full_name: String,
+    title: Option<String>,
+    address: Option<String>,
+    zone: Option<String>,
+    standing: String,
+    profile_at: Option<Timestamp>,
+}
+
+impl From<Row> for Person {
+    fn from(row: Row) -> Self {
+        Self {
+            id: PersonId(row.id),
+            name: row.name,
+            full_name: row.full_name,
+            title: row.title,
+            address: row.address,
+            zone: row.zone,
+            standing: Standing::named(&row.standing),
+            known: row.profile_at.is_some(),
+        }
+    }
+}
+
+/// The person behind a platform's user, made known if new.
+pub(crate) async fn meet(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+    fresh: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<PersonId> {
+    let known = sqlx::query_scalar!(
+        "select person_id from identities
+         where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $4",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    if let Some(known) = known {
+        return Ok(PersonId(known));
+    }
+    // Two first events of one person may race: the identity row decides, and the loser's person row goes.
+    sqlx::query!(
+        "insert into people (tenant_id, id, name, full_name, standing, created_at)
+         values ($1, $2, $3, '', 'unknown', $4)",
+        tenant.0,
+        fresh.0,
+        user,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    let person = sqlx::query_scalar!(
+        "insert into identities (tenant_id, platform, workspace, user_ref, person_id) values ($1, $2, $3, $4, $5)
+         on conflict (tenant_id, platform, workspace, user_ref) do update set user_ref = excluded.user_ref
+         returning person_id",
+        tenant.0,
+        platform,
+        workspace,
+        user,
+        fresh.0
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    if person != fresh.0 {
+        sqlx::query!("delete from people where tenant_id = $1 and id = $2", tenant.0, fresh.0)
+            .execute(conn)
+            .await?;
+    }
+    Ok(PersonId(person))
+}
+
+pub(crate) async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Option<Person>> {
+    let row = sqlx::query_as!(
+        Row,
+        "select id, name, full_name, title, address, zone, standing, profile_at
+         from people where tenant_id = $1 and id = $2",
+        tenant.0,
+        person.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(Person::from))
+}
+
+/// The platform's user of a person, in a workspace.
+pub(crate) async fn user_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar!(
+        "select user_ref from identities
+         where tenant_id = $1 and person_id = $2 and platform = $3 and workspace = $4",
+        tenant.0,
+        person.0,
+        platform,
+        workspace
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Writes down what a platform tells of a person.
+pub(crate) async fn learn(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    profile: &Profile,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update people set name = $3, full_name = $4, title = $5, address = $6, zone = $7, standing = $8,
+             profile_at = $9
+         where tenant_id = $1 and id = $2",
+        tenant.0,
+        person.0,
+        profile.name,
+        profile.full_name,
+        profile.title,
+        profile.address,
+        profile.zone,
+        profile.standing.as_str(),
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Members who have one of these words in their name; few, by index-free scan of one workspace's people.
+pub(crate) async fn named(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    words: &[String],
+) -> sqlx::Result<Vec<Person>> {
+    let rows = sqlx::query_as!(
+        Row,
+        "select id, name, full_name, title, address, zone, standing, profile_at from people
+         where tenant_id = $1 and standing = 'member'
+           and string_to_array(lower(full_name || ' ' || name), ' ') && $2
+         order by full_name, id limit 50",
+        tenant.0,
+        words
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(Person::from).collect())
+}
+
+/// Notes a workspace; true where its people were never read, or last before `stale`.
+pub(crate) async fn open_directory(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    name: &str,
+    stale: Timestamp,
+) -> sqlx::Result<bool> {
+    let synced = sqlx::query_scalar!(
+        "insert into directories (tenant_id, platform, workspace, name) values ($1, $2, $3, $4)
+         on conflict (tenant_id, platform, workspace) do update set name = excluded.name
+         returning synced_at",
+        tenant.0,
+        platform,
+        workspace,
+        name
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(synced.is_none_or(|at| at < stale))
+}
+
+pub(crate) async fn directory_read(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update directories set synced_at = $4 where tenant_id = $1 and platform = $2 and workspace = $3",
+        tenant.0,
+        platform,
+        workspace,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! Rows of questions.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+
+use crate::clock::Timestamp;
+use crate::ids::{ConversationId, DeliveryId, PersonId, QuestionId, RunId, TenantId};
+use crate::jobs::sql::{json, parsed};
+use crate::tool::Choice;
+
+pub(crate) struct Question {
+    pub(crate) id: QuestionId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) run: RunId,
+    pub(crate) call_id: String,
+    pub(crate) person: PersonId,
+    pub(crate) about: String,
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) expires_at: Timestamp,
+    pub(crate) delivery: DeliveryId,
+}
+
+pub(crate) async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &Question,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into questions (tenant_id, id, conversation_id, run_id, call_id, person_id, about, choices,
+             status, expires_at, delivery_id, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', $9, $10, $11)",
+        tenant.0,
+        question.id.0,
+        question.conversation.0,
+        question.run.0,
+        question.call_id,
+        question.person.0,
+        question.about,
+        json(&question.choices)?,
+        question.expires_at,
+        question.delivery.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(crate) async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+) -> sqlx::Result<Option<Question>> {
+    let row = sqlx::query!(
+        "select conversation_id, run_id, call_id, person_id, about, choices, expires_at, delivery_id
+         from questions where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| {
+        Ok(Question {
+            id,
+            conversation: ConversationId(row.conversation_id),
+            run: RunId(row.run_id),
+            call_id: row.call_id,
+            person: PersonId(row.person_id),
+            about: row.about,
+            choices: parsed(row.choices)?,
+            expires_at: row.expires_at,
+            delivery: DeliveryId(row.delivery_id),
+        })
+    })
+    .transpose()
+}
+
+/// The one update from *pending*: true for whoever wins. An answer must come before the expiry.
+pub(crate) async fn settle(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    to: &str,
+    answer: Option<&Value>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let settled = sqlx::query!(
+        "update questions set status = $3, answer = $4
+         where tenant_id = $1 and id = $2 and status = 'pending' and ($3 <> 'answered' or expires_at > $5)",
+        tenant.0,
+        id.0,
+        to,
+        answer,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(settled.rows_affected() == 1)
+}

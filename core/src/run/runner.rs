@@ -1,0 +1,206 @@
+//! The advance job: loads a run, takes news in, runs node after node, and commits at every transition.
+
+use super::absorb::absorb;
+use super::commit::{self, Commit};
+use super::sql::{self, Run};
+use crate::approval;
+use crate::card::{Block, Card, Press, Style, Verb};
+use crate::chat::{Standing, Target};
+use crate::delivery::{self, Venue};
+use crate::graph::{self, Directory, Emit, Memory, Next, Node, NodeContext, NodeError, StepRecord};
+use crate::ids::RunId;
+use crate::jobs::{Claim, News, WorkError};
+use crate::model::{ModelError, Turn};
+use crate::nod::Core;
+use crate::people::{self, Person};
+
+/// After so many failures that time did not mend, the run gives up and says so.
+const MOST_TRIES: i32 = 8;
+/// Earlier messages that are brought into view.
+const MOST_RECALLED: i64 = 20;
+
+/// Moves a run on as far as it goes.
+pub(crate) async fn advance(
+    core: &Core,
+    claim: &Claim,
+    id: RunId,
+    news: Option<&News>,
+) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let mut run = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
+    let venue = delivery::sql::venue(&mut conn, claim.tenant, run.conversation).await?;
+    drop(conn);
+    let retried = news == Some(&News::Retry) && run.status == "failed";
+    if matches!(run.status.as_str(), "done" | "failed") && !retried {
+        return commit::drop_job(core, claim).await;
+    }
+    if claim.attempt > MOST_TRIES {
+        return give_up(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
+    }
+    let person =
+        people::directory::known(core, claim.tenant, run.person, &venue.platform, &venue.workspace).await?;
+    if !welcome(core, person.standing) {
+        return turn_away(core, claim, run, &venue, &person).await;
+    }
+    if run.node == Node::Recall {
+        run.state.principal = person.principal();
+    }
+    if let Some(news) = news {
+        absorb(&mut run.state, news);
+    }
+    go(core, claim, run, &venue, news.is_some()).await
+}
+
+/// Runs node after node until the run waits or is over.
+async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> Result<(), WorkError> {
+    let mut work = Commit::begin(core, claim, venue, run, news);
+    loop {
+        let node = work.run.node;
+        let cx = context(core, claim, venue, &work.run).await?;
+        let started = core.now();
+        let stepped = graph::step(node, work.run.state.clone(), &cx).await;
+        work.records.extend(cx.records.take());
+        let ended = core.now();
+        let mut record = StepRecord::new("node", node.as_str(), core.id(), started, ended);
+        let step = match stepped {
+            Ok(step) => step,
+            Err(NodeError::Database(error)) => return Err(error.into()),
+            Err(NodeError::Model(error)) => {
+                record.error = Some(error.to_string());
+                work.records.push(record);
+                return model_failed(work, &error).await;
+            }
+        };
+        work.records.push(record);
+        work.run.state = step.state;
+        work.emits.extend(step.emits);
+        match step.next {
+            Next::Go(next) => {
+                debug_assert!(node.successors().contains(&next), "{node:?} leads to {next:?}");
+                work.run.node = next;
+                // A pure node costs no commit of its own.
+                if matters(node) || !work.emits.is_empty() && next != Node::Remember {
+                    work.transition("running").await?;
+                }
+            }
+            Next::Wait(node) => {
+                work.run.node = node;
+                return work.end("waiting", None).await;
+            }
+            Next::Done => return work.end("done", None).await,
+        }
+    }
+}
+
+/// Whether a node asks somebody outside, so that its result must be kept before anything else happens.
+fn matters(node: Node) -> bool {
+    match node {
+        Node::Route | Node::Converse | Node::Think | Node::Act => true,
+        Node::Recall | Node::Gate | Node::Reply | Node::Remember => false,
+    }
+}
+
+async fn context<'a>(
+    core: &'a Core,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+) -> Result<NodeContext<'a>, WorkError> {
+    let memory = match run.node {
+        Node::Recall => Some(remembered(core, claim, venue, run).await?),
+        _ => None,
+    };
+    Ok(NodeContext {
+        tenant: claim.tenant,
+        conversation: run.conversation,
+        run: run.id,
+        trace: run.trace,
+        member: true,
+        step_budget: core.settings.step_budget,
+        longest_message: core.settings.longest_message,
+        memory,
+        directory: Directory { pool: &core.pool, tenant: claim.tenant },
+        tools: &core.tools,
+        model: core.model.as_ref(),
+        clock: &core.clock,
+        ids: &core.ids,
+        records: graph::Records::default(),
+    })
+}
+
+async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> sqlx::Result<Memory> {
+    let mut conn = core.pool.acquire().await?;
+    let said =
+        sql::recent(&mut conn, claim.tenant, venue.conversation, run.id, run.person, MOST_RECALLED).await?;
+    let waiting =
+        approval::sql::pending(&mut conn, claim.tenant, run.person, Some(venue.conversation)).await?;
+    Ok(Memory { said, waiting: waiting.iter().map(approval::waiting_line).collect() })
+}
+
+/// Strangers are refused by default.
+fn welcome(core: &Core, standing: Standing) -> bool {
+    match standing {
+        Standing::Member => true,
+        Standing::Guest => core.settings.allow_guests,
+        Standing::External => core.settings.allow_external,
+        Standing::Unknown | Standing::Bot | Standing::Gone => false,
+    }
+}
+
+async fn turn_away(
+    core: &Core,
+    claim: &Claim,
+    run: Run,
+    venue: &Venue,
+    person: &Person,
+) -> Result<(), WorkError> {
+    let mut work = Commit::begin(core, claim, venue, run, true);
+    work.run.state.routed_via = Some("rule:stranger".to_owned());
+    let mut conn = core.pool.acquire().await?;
+    let user =
+        people::sql::user_of(&mut conn, claim.tenant, person.id, &venue.platform, &venue.workspace).await?;
+    drop(conn);
+    if let Some(user) = user.filter(|_| matches!(person.standing, Standing::Guest | Standing::External)) {
+        let words = "I work for members of this workspace only, so I did nothing. An admin can change that.";
+        let target = Target::Whisper { workspace: venue.workspace.clone(), place: venue.place.clone(), user };
+        work.aimed.push((Card::say(words), target));
+    }
+    work.end("done", None).await
+}
+
+/// The model is down: says what happened, what was and was not done, and offers another try.
+async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), WorkError> {
+    let happened = match error {
+        ModelError::Silent { tries, waited, .. } => {
+            let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
+            format!("The model did not answer ({tries}, {} s).", waited.as_secs())
+        }
+        ModelError::Refused { status, .. } => {
+            format!("The model's endpoint refused the request (status {status}); whoever runs Nod must look.")
+        }
+        ModelError::Empty { tries } => format!("The model gave an empty answer, {tries} times."),
+    };
+    let done = graph::done_so_far(&work.run.state);
+    let card = Card::say(format!("{happened} {done}"))
+        .with(Block::Note(format!("run {}", work.run.id.short())))
+        .button("Try again", Style::Plain, Press::Verb(Verb::new("retry", work.run.id)));
+    let audience = work.run.state.audience;
+    work.emits.push(Emit::Say { card, audience });
+    work.end("failed", Some(&error.to_string())).await
+}
+
+async fn give_up(core: &Core, claim: &Claim, run: Run, venue: &Venue, why: &str) -> Result<(), WorkError> {
+    let mut work = Commit::begin(core, claim, venue, run, true);
+    let done = graph::done_so_far(&work.run.state);
+    let card = Card::say(format!("I could not finish this: {why}. {done}"))
+        .with(Block::Note(format!("run {}", work.run.id.short())))
+        .button("Try again", Style::Plain, Press::Verb(Verb::new("retry", work.run.id)));
+    let audience = work.run.state.audience;
+    work.emits.push(Emit::Say { card, audience });
+    work.end("failed", Some(why)).await
+}
+
+/// The last words of a run's own turn, for the record.
+pub(super) fn new_turns(run: &Run, kept: usize) -> &[Turn] {
+    run.state.turns.get(kept..).unwrap_or_default()
+}

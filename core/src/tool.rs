@@ -1,0 +1,327 @@
+//! What a tool is: the documented contract between the graph and everything Nod can look up or do.
+//!
+//! A [`ReadTool`] only looks. An [`ActTool`] changes something, in four movements: `preview` says exactly
+//! what would happen, `prepare` makes the ground ready under the effect's key and may be repeated,
+//! `perform` happens once and demands a [`Permit`], and `find` answers "did it happen?" after a crash.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::clock::Timestamp;
+use crate::effect::{EffectKey, Permit};
+use crate::ids::{ConversationId, InvocationId, PersonId, RunId, TenantId, TraceId};
+use crate::privacy::{Audience, Provenance};
+
+/// The scope of one call; a tool cannot be called without it, and no query crosses its tenant.
+#[derive(Debug, Clone, Serialize)]
+pub struct ToolContext {
+    /// The organisation.
+    pub tenant: TenantId,
+    /// The conversation it serves.
+    pub case: ConversationId,
+    /// The kind of graph.
+    pub workflow: &'static str,
+    /// Exactly one of the two.
+    pub run: RunOrIngestion,
+    /// What one inbound caused.
+    pub trace: TraceId,
+    /// This call.
+    pub invocation: InvocationId,
+    /// On whose behalf, and with whose accounts.
+    pub principal: Principal,
+    /// The time of the call.
+    pub now: Timestamp,
+    /// When the answer is no longer of use.
+    pub deadline: Timestamp,
+}
+
+impl ToolContext {
+    /// What is left until the deadline, at least a second.
+    #[must_use]
+    pub fn time_left(&self) -> Duration {
+        (self.deadline - self.now).to_std().unwrap_or_default().max(Duration::from_secs(1))
+    }
+}
+
+/// A call serves a run of the graph or the ingestion of a document, never both, never neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOrIngestion {
+    /// A run of the graph.
+    RunId(RunId),
+    /// A run of the ingestion.
+    IngestionRunId(RunId),
+}
+
+/// The person on whose behalf something is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Principal {
+    /// Who.
+    pub person: PersonId,
+    /// As the platform shows them.
+    pub name: String,
+    /// Their address in the chat platform, where it tells one.
+    pub address: Option<String>,
+    /// IANA zone name; `UTC` where none is known.
+    pub zone: String,
+}
+
+/// A service with accounts of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Provider {
+    /// Gmail and Calendar.
+    Google,
+}
+
+impl Provider {
+    /// The name in rows, routes and commands.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Google => "google",
+        }
+    }
+
+    /// The provider of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Google].into_iter().find(|p| p.as_str() == name)
+    }
+
+    /// As a person calls it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Google => "Google",
+        }
+    }
+}
+
+/// Whom a tool's effect can reach; the gate decides by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// It only looks.
+    Reads,
+    /// It changes the person's own account and nobody else sees it.
+    OwnAccount,
+    /// Somebody else gets something.
+    Others,
+}
+
+/// What the model, the gate and the audit know of a tool.
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    /// Its name, `[a-z_]{1,64}`.
+    pub name: &'static str,
+    /// What the model reads.
+    pub description: &'static str,
+    /// JSON Schema of the arguments. A string with `"format": "recipient"` takes an address or the name of
+    /// a person; the gate turns names into addresses before the tool sees them.
+    pub parameters: Value,
+    /// Whom it can reach.
+    pub reach: Reach,
+    /// Whose account it uses.
+    pub provider: Option<Provider>,
+    /// What a person reads while it works, without the dots: "Searching your mail".
+    pub doing: &'static str,
+}
+
+/// What a tool gives back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolOutput {
+    /// JSON for the model and the record.
+    pub content: Value,
+    /// Where it came from.
+    pub provenance: Provenance,
+    /// Who may read it.
+    pub audience: Audience,
+    /// Whether it is the answer as it stands, which no model rewrites.
+    pub verbatim: bool,
+}
+
+/// What every call ends in.
+pub type ToolResult = Result<ToolOutput, Fault>;
+
+/// Why a tool did not do it, sorted by who can mend it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum Fault {
+    /// The arguments are wrong, and the model will try others.
+    #[error("invalid arguments: {reason}")]
+    Invalid { reason: String },
+    /// There is no such thing, and the model will look elsewhere or say so.
+    #[error("not found: {what}")]
+    NotFound { what: String },
+    /// Several things fit, and the person will pick.
+    #[error("{name} is ambiguous")]
+    Ambiguous { name: String, choices: Vec<Choice> },
+    /// The person will connect their account. `revoked` where they had and the provider took it back.
+    #[error("{} is not connected", provider.title())]
+    NeedsConnect { provider: Provider, revoked: bool },
+    /// It is not allowed, and the model will say so.
+    #[error("not allowed: {reason}")]
+    Forbidden { reason: String },
+    /// The provider asks to wait (seconds), and the job will try again then.
+    #[error("busy, try again in {after_seconds} s")]
+    Busy { after_seconds: u64 },
+    /// Nobody knows yet whether it happened, and the effect will look.
+    #[error("unknown outcome: {reason}")]
+    Unknown { reason: String },
+    /// The provider or we are broken, and a person will be told with the run's id.
+    #[error("broken: {reason}")]
+    Broken { reason: String },
+}
+
+impl Fault {
+    /// Shorthand for [`Fault::Invalid`].
+    pub fn invalid(reason: impl Into<String>) -> Self {
+        Self::Invalid { reason: reason.into() }
+    }
+
+    /// Shorthand for [`Fault::Broken`].
+    pub fn broken(reason: impl Into<String>) -> Self {
+        Self::Broken { reason: reason.into() }
+    }
+}
+
+/// One of several things that fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What the person reads on the button.
+    pub label: String,
+    /// What it stands for (an address).
+    pub value: String,
+}
+
+/// Exactly what would happen, as the person approves it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preview {
+    /// The exact payload that `perform` will get; the approval's digest is over it.
+    pub payload: Value,
+    /// "Send this email?"
+    pub question: String,
+    /// Every field of the payload that is not the body, in reading order; an empty value shows as "—".
+    pub fields: Vec<(String, String)>,
+    /// The body, whole.
+    pub body: Option<String>,
+    /// On whose account it happens (an address).
+    pub account: String,
+    /// Addresses of everybody who would get something.
+    pub recipients: Vec<String>,
+    /// The words around the decision.
+    pub words: Words,
+}
+
+/// The words of one kind of act: button, progress and receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Words {
+    /// "Approve & send"
+    pub approve: String,
+    /// "Sending…"
+    pub doing: String,
+    /// "Sent"
+    pub done: String,
+    /// "Not sent"
+    pub not_done: String,
+    /// What stands on a receipt, in the middle of a sentence: "email".
+    pub thing: String,
+}
+
+/// Whether an effect took place.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// It did; here is the receipt.
+    Done(ToolOutput),
+    /// It surely did not.
+    Absent,
+    /// Looking did not settle it; says what was looked at.
+    Inconclusive(String),
+}
+
+/// A tool that only looks.
+#[async_trait]
+pub trait ReadTool: Send + Sync {
+    /// What it is.
+    fn spec(&self) -> &ToolSpec;
+    /// Looks. Arguments have been validated against the schema.
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult;
+}
+
+/// A tool that changes something.
+#[async_trait]
+pub trait ActTool: Send + Sync {
+    /// What it is.
+    fn spec(&self) -> &ToolSpec;
+    /// Says exactly what would happen; changes nothing.
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault>;
+    /// Makes ready what `perform` needs and names it in a handle, which is committed before `perform`.
+    /// Reaches nobody. Repeated after a crash: when `key.attempt` is above 1, it first looks for what an
+    /// earlier attempt left under the same key.
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault>;
+    /// Does it, once. The output's content is the receipt: `id`, and `link` where there is one.
+    async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult;
+    /// Did it happen?
+    async fn find(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        handle: &Value,
+        key: EffectKey,
+    ) -> Result<Found, Fault>;
+}
+
+/// A tool of either kind.
+#[derive(Clone)]
+pub enum Tool {
+    /// Only looks.
+    Read(Arc<dyn ReadTool>),
+    /// Changes something.
+    Act(Arc<dyn ActTool>),
+}
+
+impl Tool {
+    /// What it is.
+    #[must_use]
+    pub fn spec(&self) -> &ToolSpec {
+        match self {
+            Self::Read(tool) => tool.spec(),
+            Self::Act(tool) => tool.spec(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.spec().name)
+    }
+}
+
+/// The tools of this installation, by name, in a stable order (model prompts keep their prefix).
+#[derive(Debug, Clone, Default)]
+pub struct Tools(BTreeMap<&'static str, Tool>);
+
+impl Tools {
+    /// From a list; of two with one name the later one stays.
+    #[must_use]
+    pub fn new(tools: impl IntoIterator<Item = Tool>) -> Self {
+        Self(tools.into_iter().map(|tool| (tool.spec().name, tool)).collect())
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.0.get(name)
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Tool> {
+        self.0.values()
+    }
+}
