@@ -1,0 +1,104 @@
+//! Google's answers: its JSON, and the shape of its errors.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+/// A refusal in Google's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    code: u16,
+    reason: &'static str,
+    message: String,
+}
+
+impl Refusal {
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self { code: 400, reason: "invalidArgument", message: message.into() }
+    }
+
+    pub fn unauthenticated() -> Self {
+        let message = "Request had invalid authentication credentials. Expected OAuth 2 access token, login \
+                       cookie or other valid authentication credential.";
+        Self { code: 401, reason: "authError", message: message.to_owned() }
+    }
+
+    pub fn insufficient_scopes() -> Self {
+        let message = "Request had insufficient authentication scopes.".to_owned();
+        Self { code: 403, reason: "insufficientPermissions", message }
+    }
+
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self { code: 403, reason: "forbidden", message: message.into() }
+    }
+
+    pub fn not_found() -> Self {
+        Self { code: 404, reason: "notFound", message: "Requested entity was not found.".to_owned() }
+    }
+
+    pub fn backend(message: impl Into<String>) -> Self {
+        Self { code: 500, reason: "backendError", message: message.into() }
+    }
+
+    /// What Google says with this status when the trouble is its own or its quotas'.
+    pub fn status(code: u16) -> Self {
+        let (reason, message) = match code {
+            401 => return Self::unauthenticated(),
+            403 => return Self::insufficient_scopes(),
+            404 => return Self::not_found(),
+            429 => ("rateLimitExceeded", "User-rate limit exceeded."),
+            503 => ("backendError", "The service is currently unavailable."),
+            500..=599 => ("backendError", "Internal error encountered."),
+            _ => ("invalidArgument", "Request contains an invalid argument."),
+        };
+        Self { code, reason, message: message.to_owned() }
+    }
+
+    fn canonical(&self) -> &'static str {
+        match self.code {
+            401 => "UNAUTHENTICATED",
+            403 => "PERMISSION_DENIED",
+            404 => "NOT_FOUND",
+            429 => "RESOURCE_EXHAUSTED",
+            503 => "UNAVAILABLE",
+            500..=599 => "INTERNAL",
+            _ => "INVALID_ARGUMENT",
+        }
+    }
+
+    /// The response, asking to come back after `retry_after` seconds where that is given.
+    pub fn respond(&self, retry_after: Option<u64>) -> Response {
+        let status = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let error = json!({"error": {
+            "code": self.code,
+            "message": self.message,
+            "errors": [{"message": self.message, "domain": "global", "reason": self.reason}],
+            "status": self.canonical(),
+        }});
+        let mut response = (status, Json(error)).into_response();
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.code == 401 {
+            let challenge = HeaderValue::from_static(r#"Bearer realm="https://accounts.google.com/""#);
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+/// What an operation answers: its resource, or nothing at all (204).
+pub(super) type Outcome = Result<Option<Value>, Refusal>;
+
+pub(super) fn respond(outcome: Outcome) -> Response {
+    match outcome {
+        Ok(Some(value)) => Json(value).into_response(),
+        Ok(None) => StatusCode::NO_CONTENT.into_response(),
+        Err(refusal) => refusal.respond(None),
+    }
+}
+
+pub(super) async fn no_such_page() -> Response {
+    Refusal::not_found().respond(None)
+}

@@ -1,0 +1,89 @@
+//! From bytes that a client hands in to mail as Gmail would keep or send it.
+//!
+//! Gmail writes a Message-ID of its own over the client's, adds a missing date, and puts the account's own
+//! address over a From that the account may not use. Everything else stays, headers of one's own included.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use super::Account;
+use super::answer::Refusal;
+use super::mailbox::Mailboxes;
+use super::mime::Mime;
+
+/// Mail as it lies among the drafts: recipients may still be missing, but not be nonsense.
+pub(super) fn as_draft(
+    mail: &mut Mailboxes,
+    account: &Account,
+    raw: &[u8],
+    now: DateTime<Utc>,
+) -> Result<Mime, Refusal> {
+    let mut mime = Mime::parse(raw).map_err(|why| Refusal::bad_request(format!("Invalid message: {why}")))?;
+    recipients(&mime)?;
+    own_from(&mut mime, account)?;
+    if mime.header("Date").is_none() {
+        mime.set("Date", &now.to_rfc2822());
+    }
+    mime.set("Message-ID", &mail.message_id());
+    if mime.header("MIME-Version").is_none() {
+        mime.set("MIME-Version", "1.0");
+    }
+    Ok(mime)
+}
+
+/// Everybody whom the mail is for, in lower case; sending to nobody is refused.
+pub(super) fn envelope(mime: &Mime) -> Result<BTreeSet<String>, Refusal> {
+    let all = recipients(mime)?;
+    if all.is_empty() {
+        return Err(Refusal::bad_request("Recipient address required"));
+    }
+    Ok(all)
+}
+
+fn recipients(mime: &Mime) -> Result<BTreeSet<String>, Refusal> {
+    let mut all = BTreeSet::new();
+    for header in ["To", "Cc", "Bcc"] {
+        let some = mime.addresses(header).map_err(Refusal::bad_request)?;
+        all.extend(some.into_iter().map(|mailbox| mailbox.email.to_lowercase()));
+    }
+    Ok(all)
+}
+
+fn own_from(mime: &mut Mime, account: &Account) -> Result<(), Refusal> {
+    let from = mime.addresses("From").map_err(Refusal::bad_request)?;
+    if from.len() > 1 {
+        return Err(Refusal::bad_request("Invalid From header"));
+    }
+    if !from.first().is_some_and(|from| account.may_send_as(&from.email)) {
+        mime.set("From", &format!("{} <{}>", phrase(&account.name), account.email));
+    }
+    Ok(())
+}
+
+/// A display name for a header: as it is, quoted, or encoded.
+pub(super) fn phrase(name: &str) -> String {
+    let atom = |c: char| c.is_ascii_alphanumeric() || " !#$%&'*+-/=?^_`{|}~".contains(c);
+    if name.chars().all(atom) {
+        name.to_owned()
+    } else if name.is_ascii() {
+        format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+    } else {
+        encoded(name)
+    }
+}
+
+/// Text for an unstructured header, in encoded words where it must be.
+pub(super) fn encoded(text: &str) -> String {
+    use base64::Engine;
+    if text.is_ascii() {
+        return text.to_owned();
+    }
+    // An encoded word holds at most 75 characters, and no character may be cut in two.
+    let chars: Vec<char> = text.chars().collect();
+    let words = chars.chunks(10).map(|chunk| {
+        let piece: String = chunk.iter().collect();
+        format!("=?UTF-8?B?{}?=", base64::engine::general_purpose::STANDARD.encode(piece))
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,364 @@
+//! What a test or the demo sees of the fake and does to it, beside the vendor's protocol.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::compose::{encoded, phrase};
+use super::consent::{Ask, Choice, decide};
+use super::mailbox::{Left, Stored};
+use super::mime::Mime;
+use super::{Account, Call, Google, Shared};
+
+/// A message as plain values. Addresses are bare and as written; `headers` has everything, decoded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mail {
+    /// Gmail's id of it in this mailbox.
+    pub id: String,
+    pub thread_id: String,
+    /// Only for drafts: the draft's own id.
+    pub draft_id: Option<String>,
+    /// The `Message-ID` header.
+    pub message_id: String,
+    pub from: String,
+    pub to: Vec<String>,
+    pub cc: Vec<String>,
+    pub bcc: Vec<String>,
+    pub subject: String,
+    pub body: String,
+    pub headers: Vec<(String, String)>,
+    pub labels: BTreeSet<String>,
+    pub at: DateTime<Utc>,
+}
+
+impl Mail {
+    /// A header's value, by its name in any case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    fn of(stored: &Stored, draft_id: Option<String>) -> Self {
+        let mime = &stored.mime;
+        let addresses = |name: &str| -> Vec<String> {
+            mime.addresses(name).unwrap_or_default().into_iter().map(|mailbox| mailbox.email).collect()
+        };
+        let headers =
+            mime.headers.iter().map(|(name, _)| (name.clone(), mime.text(name).unwrap_or_default()));
+        Self {
+            id: stored.id.clone(),
+            thread_id: stored.thread.clone(),
+            draft_id,
+            message_id: mime.header("Message-ID").unwrap_or_default().to_owned(),
+            from: addresses("From").pop().unwrap_or_default(),
+            to: addresses("To"),
+            cc: addresses("Cc"),
+            bcc: addresses("Bcc"),
+            subject: mime.text("Subject").unwrap_or_default(),
+            body: mime.body_text(),
+            headers: headers.collect(),
+            labels: stored.labels.clone(),
+            at: stored.at,
+        }
+    }
+}
+
+/// Mail to an address that has no account here: one entry for each such recipient.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outgoing {
+    pub recipient: String,
+    pub mail: Mail,
+}
+
+/// Mail that somebody sends to an account here. Start from `Incoming::default()`.
+#[derive(Debug, Clone, Default)]
+pub struct Incoming {
+    /// The account.
+    pub to: String,
+    /// An address.
+    pub from: String,
+    pub from_name: String,
+    pub cc: Vec<String>,
+    pub subject: String,
+    pub body: String,
+    /// The `Message-ID` of what it answers.
+    pub in_reply_to: Option<String>,
+    pub headers: Vec<(String, String)>,
+    /// When it arrives; now, if not said.
+    pub at: Option<DateTime<Utc>>,
+}
+
+/// What somebody changes about a draft in Gmail itself.
+#[derive(Debug, Clone, Default)]
+pub struct DraftEdit {
+    pub to: Option<String>,
+    pub subject: Option<String>,
+    pub body: Option<String>,
+}
+
+/// Keys of a grant that was made without a browser.
+#[derive(Clone)]
+pub struct Tokens {
+    pub access_token: String,
+    pub refresh_token: String,
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tokens(…)")
+    }
+}
+
+/// Consent.
+impl Google {
+    /// Goes through the consent page as `email`, granting `scopes`, or everything asked for. Returns the
+    /// address that the browser is sent to.
+    ///
+    /// # Errors
+    /// What the page says when the request is not acceptable.
+    pub fn consent(&self, auth_url: &str, email: &str, scopes: Option<&[&str]>) -> Result<String, String> {
+        let ask = self.ask(auth_url)?;
+        let scopes = match scopes {
+            Some(some) => some.iter().map(|&scope| scope.to_owned()).collect(),
+            None => ask.scopes().clone(),
+        };
+        decide(&self.shared, &ask, Choice::Allow { email: email.to_owned(), scopes })
+    }
+
+    /// Presses Cancel on the consent page.
+    ///
+    /// # Errors
+    /// As [`Google::consent`].
+    pub fn refuse_consent(&self, auth_url: &str) -> Result<String, String> {
+        decide(&self.shared, &self.ask(auth_url)?, Choice::Deny)
+    }
+
+    fn ask(&self, auth_url: &str) -> Result<Ask, String> {
+        let url = url::Url::parse(auth_url).map_err(|error| error.to_string())?;
+        if url.path() != "/o/oauth2/v2/auth" || !auth_url.starts_with(&self.auth_url()) {
+            return Err(format!("{} is not the consent page", url.path()));
+        }
+        Ask::parse(&self.shared, &url.query_pairs().into_owned().collect())
+    }
+
+    /// A grant without browser or code, for stories that begin after it. Unknown accounts get no mailbox.
+    #[must_use]
+    pub fn grant_as(&self, email: &str, scopes: &[&str]) -> Tokens {
+        let now = self.shared.now();
+        self.shared.change(|state| {
+            let scopes = scopes.iter().map(|&scope| scope.to_owned()).collect();
+            let grant = state.grants.add(&email.to_lowercase(), scopes);
+            Tokens {
+                access_token: state.grants.issue(grant, now),
+                refresh_token: state.grants.make_refreshable(grant).unwrap_or_default(),
+            }
+        })
+    }
+
+    /// The person withdraws every grant: access tokens die, refreshing says `invalid_grant`.
+    pub fn revoke_grants(&self, email: &str) {
+        self.shared.change(|state| state.grants.revoke_all(email));
+    }
+
+    /// Every access token of the person is over; refreshing still works.
+    pub fn expire_tokens(&self, email: &str) {
+        self.shared.change(|state| state.grants.expire_all(email));
+    }
+
+    /// One more address that consent may lead back to.
+    pub fn register_redirect(&self, uri: &str) {
+        self.shared.change(|state| state.redirect_uris.push(uri.to_owned()));
+    }
+
+    /// One more account.
+    pub fn add_account(&self, account: Account) {
+        self.shared.change(|state| state.mail.add(account));
+    }
+}
+
+/// Mail.
+impl Google {
+    /// Mail arrives. Returns its id in the mailbox of `to`, which must be an account here.
+    ///
+    /// # Errors
+    /// As [`Google::deliver_raw`].
+    pub fn deliver(&self, to: &str, from: &str, subject: &str, body: &str) -> Result<String, String> {
+        let owned = str::to_owned;
+        self.deliver_mail(&Incoming {
+            to: owned(to),
+            from: owned(from),
+            subject: owned(subject),
+            body: owned(body),
+            ..Incoming::default()
+        })
+    }
+
+    /// The same with everything that can be said about it.
+    ///
+    /// # Errors
+    /// As [`Google::deliver_raw`].
+    pub fn deliver_mail(&self, mail: &Incoming) -> Result<String, String> {
+        let at = mail.at.unwrap_or_else(|| self.shared.now());
+        let number = self.shared.state().mail.history();
+        let mut raw = String::new();
+        let mut header = |name: &str, value: &str| raw.push_str(&format!("{name}: {value}\r\n"));
+        match mail.from_name.is_empty() {
+            true => header("From", &mail.from),
+            false => header("From", &format!("{} <{}>", phrase(&mail.from_name), mail.from)),
+        }
+        header("To", &mail.to);
+        if !mail.cc.is_empty() {
+            header("Cc", &mail.cc.join(", "));
+        }
+        header("Subject", &encoded(&mail.subject));
+        header("Date", &at.to_rfc2822());
+        header("Message-ID", &format!("<{number}.{}@mail.sandbox.example>", at.timestamp_millis()));
+        if let Some(answered) = &mail.in_reply_to {
+            header("In-Reply-To", answered);
+            header("References", answered);
+        }
+        for (name, value) in &mail.headers {
+            header(name, &encoded(value));
+        }
+        header("MIME-Version", "1.0");
+        header("Content-Type", "text/plain; charset=utf-8");
+        header("Content-Transfer-Encoding", "8bit");
+        raw.push_str("\r\n");
+        raw.push_str(&mail.body);
+        self.put(&mail.to, raw.as_bytes(), at)
+    }
+
+    /// Mail arrives as it came over the wire.
+    ///
+    /// # Errors
+    /// When it is no mail, or `to` has no account here.
+    pub fn deliver_raw(&self, to: &str, raw: &[u8]) -> Result<String, String> {
+        self.put(to, raw, self.shared.now())
+    }
+
+    fn put(&self, to: &str, raw: &[u8], at: DateTime<Utc>) -> Result<String, String> {
+        let mime = Mime::parse(raw)?;
+        let stored = self.shared.change(|state| {
+            let owner = state.mail.owner_of(to)?;
+            state.mail.put(&owner, mime, &["INBOX", "UNREAD"], None, at)
+        });
+        stored.map(|stored| stored.id).ok_or(format!("{to} has no account here"))
+    }
+
+    /// What came in, oldest first.
+    #[must_use]
+    pub fn inbox(&self, email: &str) -> Vec<Mail> {
+        self.shared.labelled(email, "INBOX")
+    }
+
+    /// What was sent, oldest first.
+    #[must_use]
+    pub fn sent(&self, email: &str) -> Vec<Mail> {
+        self.shared.labelled(email, "SENT")
+    }
+
+    /// The drafts, oldest first.
+    #[must_use]
+    pub fn drafts(&self, email: &str) -> Vec<Mail> {
+        self.shared.labelled(email, "DRAFT")
+    }
+
+    /// What left for addresses without an account here.
+    #[must_use]
+    pub fn outbox(&self) -> Vec<Outgoing> {
+        self.shared.outbox()
+    }
+
+    /// Somebody edits a draft in Gmail. False when it is not there.
+    #[must_use]
+    pub fn edit_draft(&self, email: &str, draft_id: &str, edit: &DraftEdit) -> bool {
+        let now = self.shared.now();
+        self.shared.change(|state| {
+            let Some(mailbox) = state.mail.get_mut(email) else { return false };
+            let Some(old) = mailbox.take_draft(draft_id) else { return false };
+            let mime = edited(&old.mime, edit);
+            state.mail.put_draft(email, Some(draft_id.to_owned()), mime, Some(old.thread), now).is_some()
+        })
+    }
+
+    /// Somebody throws a draft away in Gmail. False when it is not there.
+    #[must_use]
+    pub fn delete_draft(&self, email: &str, draft_id: &str) -> bool {
+        self.shared.change(|state| {
+            state.mail.get_mut(email).is_some_and(|mailbox| mailbox.take_draft(draft_id).is_some())
+        })
+    }
+
+    /// From now on each new message stays out of its mailbox's next `calls` searches (lists with `q`).
+    /// Reading by id, by thread, by label is not late.
+    pub fn lag_search(&self, calls: u32) {
+        self.shared.change(|state| state.mail.lag = calls);
+    }
+}
+
+fn edited(old: &Mime, edit: &DraftEdit) -> Mime {
+    let mut mime = old.clone();
+    if let Some(to) = &edit.to {
+        mime.set("To", to);
+    }
+    if let Some(subject) = &edit.subject {
+        mime.set("Subject", &encoded(subject));
+    }
+    if let Some(body) = &edit.body {
+        mime.set("Content-Type", "text/plain; charset=utf-8");
+        mime.set("Content-Transfer-Encoding", "8bit");
+        mime.set_body(body);
+    }
+    mime
+}
+
+/// What happened.
+impl Google {
+    /// Every request that reached an operation, in order.
+    #[must_use]
+    pub fn calls(&self) -> Vec<Call> {
+        self.shared.state().calls.clone()
+    }
+
+    /// Requests, and answers of our own, that broke Google's description.
+    #[must_use]
+    pub fn violations(&self) -> Vec<String> {
+        self.shared.state().violations.clone()
+    }
+
+    /// Resolves at the next change: a call, mail, a grant.
+    pub async fn changed(&self) {
+        let mut version = self.shared.version.subscribe();
+        // The sender lives in `self`, so waiting cannot fail while we are borrowed.
+        let _ = version.changed().await;
+    }
+
+    /// Waits until `predicate` holds; false when `timeout` is over first.
+    pub async fn wait_for(&self, predicate: impl Fn(&Self) -> bool, timeout: Duration) -> bool {
+        let mut version = self.shared.version.subscribe();
+        let holds = async {
+            while !predicate(self) {
+                let _ = version.changed().await;
+            }
+        };
+        tokio::time::timeout(timeout, holds).await.is_ok()
+    }
+}
+
+impl Shared {
+    pub(super) fn labelled(&self, email: &str, label: &str) -> Vec<Mail> {
+        let state = self.state();
+        let Some(mailbox) = state.mail.get(email) else { return Vec::new() };
+        let drafts: HashMap<_, _> = mailbox.drafts.iter().map(|row| (&row.message, &row.id)).collect();
+        let some = mailbox.messages.iter().filter(|message| message.has(label));
+        some.map(|message| Mail::of(message, drafts.get(&message.id).map(|id| (*id).clone()))).collect()
+    }
+
+    pub(super) fn outbox(&self) -> Vec<Outgoing> {
+        let outgoing =
+            |left: &Left| Outgoing { recipient: left.recipient.clone(), mail: Mail::of(&left.stored, None) };
+        self.state().mail.outbox.iter().map(outgoing).collect()
+    }
+}

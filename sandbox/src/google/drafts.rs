@@ -1,0 +1,87 @@
+//! Drafts: written, rewritten, sent once, thrown away.
+//!
+//! Sending consumes the draft, so the second send finds nothing. A send that carries mail of its own sends
+//! that, whatever the draft has become in between.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use super::answer::{Outcome, Refusal};
+use super::compose;
+use super::gmail::Ask;
+use super::mailbox::Mailboxes;
+use super::messages::{content, found, own, page, thread_named};
+use super::mime::Mime;
+use super::payload::{self, Format};
+
+fn resource(id: &str, message: Value) -> Outcome {
+    Ok(Some(json!({"id": id, "message": message})))
+}
+
+fn written(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Result<Mime, Refusal> {
+    let raw = content(ask, &ask.body.json["message"])?;
+    let raw = raw.ok_or_else(|| Refusal::bad_request("Missing draft message"))?;
+    compose::as_draft(mail, &ask.account, &raw, now)
+}
+
+pub(super) fn create(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+    if ask.body.json.get("id").is_some() {
+        return Err(Refusal::bad_request("A new draft has no id yet"));
+    }
+    let thread = thread_named(mail, ask, &ask.body.json["message"])?;
+    let mime = written(mail, ask, now)?;
+    let (id, stored) =
+        mail.put_draft(&ask.account.email, None, mime, thread, now).ok_or_else(Refusal::not_found)?;
+    resource(&id, payload::labelled(&stored))
+}
+
+pub(super) fn update(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+    if ask.body.json["id"].as_str().is_some_and(|id| id != ask.id()) {
+        return Err(Refusal::bad_request("The id in the body is not the id in the path"));
+    }
+    own(mail, ask)?.draft(ask.id()).ok_or_else(Refusal::not_found)?;
+    let thread = thread_named(mail, ask, &ask.body.json["message"])?;
+    let mime = written(mail, ask, now)?;
+    let old = own(mail, ask)?.take_draft(ask.id()).ok_or_else(Refusal::not_found)?;
+    let thread = thread.or(Some(old.thread));
+    let put = mail.put_draft(&ask.account.email, Some(ask.id().to_owned()), mime, thread, now);
+    let (id, stored) = put.ok_or_else(Refusal::not_found)?;
+    resource(&id, payload::labelled(&stored))
+}
+
+pub(super) fn get(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
+    let format = Format::parse(ask.param("format"), Vec::new()).map_err(Refusal::bad_request)?;
+    let mailbox = own(mail, ask)?;
+    let (row, message) = mailbox.draft(ask.id()).ok_or_else(Refusal::not_found)?;
+    resource(&row.id, payload::message(message, &format))
+}
+
+pub(super) fn list(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+    let all = found(mail, ask, now, &["DRAFT".to_owned()])?;
+    let mailbox = own(mail, ask)?;
+    let resource = |message: &super::mailbox::Stored| {
+        let row = mailbox.drafts.iter().find(|row| row.message == message.id)?;
+        Some(json!({"id": row.id, "message": payload::reference(message)}))
+    };
+    let drafts = all.iter().filter_map(resource).collect();
+    page(ask, "drafts", drafts)
+}
+
+pub(super) fn send(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+    let body = &ask.body.json;
+    let id = body["id"].as_str().ok_or_else(|| Refusal::bad_request("Missing draft id"))?;
+    let (_, draft) = own(mail, ask)?.draft(id).ok_or_else(Refusal::not_found)?;
+    let (raw, thread) = (draft.mime.raw(), draft.thread.clone());
+    let raw = content(ask, &body["message"])?.unwrap_or(raw);
+    let thread = thread_named(mail, ask, &body["message"])?.unwrap_or(thread);
+    let mime = compose::as_draft(mail, &ask.account, &raw, now)?;
+    let recipients = compose::envelope(&mime)?;
+    own(mail, ask)?.take_draft(id);
+    let sent = mail.send(&ask.account.email, mime, &recipients, Some(thread), now);
+    Ok(Some(payload::labelled(&sent.ok_or_else(Refusal::not_found)?)))
+}
+
+pub(super) fn delete(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
+    own(mail, ask)?.take_draft(ask.id()).ok_or_else(Refusal::not_found)?;
+    Ok(None)
+}

@@ -1,0 +1,199 @@
+//! The door of Gmail v1: finds the operation, looks at the token, judges the request, and judges the answer.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body as HttpBody, to_bytes};
+use axum::extract::{Request, State as Shares};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::any;
+use serde_json::Value;
+
+use super::answer::{Outcome, Refusal, respond};
+use super::rules::{Operation, is_metadata_only};
+use super::upload::Body;
+use super::{Account, Call, Shared, State, drafts, messages, oauth};
+use crate::{Fault, serve};
+
+const LARGEST: usize = 36_700_160;
+
+/// A request that passed the door.
+#[derive(Debug)]
+pub(super) struct Ask<'a> {
+    pub account: Account,
+    /// Whether the grant shows headers only.
+    pub metadata_only: bool,
+    pub ids: Vec<String>,
+    pub query: Vec<(String, String)>,
+    pub body: &'a Body,
+}
+
+impl Ask<'_> {
+    pub fn param(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn params(&self, name: &str) -> Vec<String> {
+        self.query.iter().filter(|(n, _)| n == name).map(|(_, value)| value.clone()).collect()
+    }
+
+    pub fn id(&self) -> &str {
+        self.ids.first().map(String::as_str).unwrap_or_default()
+    }
+}
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/gmail/v1/users/{user}/{*rest}", any(door))
+        .route("/upload/gmail/v1/users/{user}/{*rest}", any(door))
+        .route("/resumable/upload/gmail/v1/users/{user}/{*rest}", any(resumable))
+}
+
+async fn resumable() -> Response {
+    Refusal::bad_request("Resumable uploads are not known here").respond(None)
+}
+
+async fn door(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path().to_owned();
+    let upload = path.starts_with("/upload/");
+    let rest = path.split("/users/").nth(1).unwrap_or_default();
+    let mut segments = rest.split('/').map(unescaped);
+    let user = segments.next().unwrap_or_default();
+    let segments: Vec<String> = segments.collect();
+    let Some((operation, ids)) = Operation::find(&parts.method, &segments, upload) else {
+        let what = format!("{} {path} is not known here", parts.method);
+        shared.change(|state| state.violations.push(what));
+        return Refusal::not_found().respond(None);
+    };
+    let query = parts.uri.query().unwrap_or_default();
+    let query: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let way = Way { operation, ids, user, query, upload };
+    let read = way.read(&parts.headers, body).await;
+    record(&shared, operation, &parts.headers, read.as_ref().ok());
+    match shared.faults.take(operation.id) {
+        Some(Fault::Status { code, retry_after }) => Refusal::status(code).respond(retry_after),
+        fault => serve::under(fault, async { respond(way.walk(&shared, &parts.headers, read)) }).await,
+    }
+}
+
+fn unescaped(segment: &str) -> String {
+    // A plus is a plus in a path.
+    let line = format!("x={}", segment.replace('+', "%2B"));
+    url::form_urlencoded::parse(line.as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
+}
+
+fn record(shared: &Shared, operation: &Operation, headers: &HeaderMap, body: Option<&Body>) {
+    let at = shared.now();
+    shared.change(|state| {
+        let account = oauth::bearer(headers).and_then(|token| state.grants.owner(token));
+        let body = body.map(|body| body.json.clone()).unwrap_or_default();
+        state.calls.push(Call { operation: operation.id.to_owned(), account, at, body });
+    });
+}
+
+struct Way {
+    operation: &'static Operation,
+    ids: Vec<String>,
+    user: String,
+    query: Vec<(String, String)>,
+    upload: bool,
+}
+
+impl Way {
+    async fn read(&self, headers: &HeaderMap, body: HttpBody) -> Result<Body, String> {
+        let bytes = to_bytes(body, LARGEST).await.map_err(|_| "The body is too large or broke off")?;
+        let kind = self.query.iter().find(|(name, _)| name == "uploadType").map(|(_, value)| value.as_str());
+        match (self.upload, kind) {
+            (true, None) => Err("Upload request without uploadType".to_owned()),
+            (true, kind) => Body::read(headers, kind, &bytes),
+            (false, Some(_)) if self.operation.upload => {
+                Err("uploadType was given, but the path is not /upload/…".to_owned())
+            }
+            (false, _) => Body::read(headers, None, &bytes),
+        }
+    }
+
+    fn walk(&self, shared: &Shared, headers: &HeaderMap, body: Result<Body, String>) -> Outcome {
+        let (account, metadata_only) = self.enter(shared, headers)?;
+        let body = body.map_err(|why| violated(shared, self.operation, vec![why]))?;
+        let mut wrong = shared.rules.query(self.operation, &self.query);
+        wrong.extend(self.judge_body(shared, &body));
+        if !wrong.is_empty() {
+            return Err(violated(shared, self.operation, wrong));
+        }
+        let ask =
+            Ask { account, metadata_only, ids: self.ids.clone(), query: self.query.clone(), body: &body };
+        let now = shared.now();
+        let outcome = shared.change(|state| perform(self.operation.id, state, &ask, now))?;
+        if let Some(answer) = &outcome {
+            let wrong = shared.rules.response(self.operation, answer);
+            if !wrong.is_empty() {
+                let why = wrong.join("; ");
+                violated(shared, self.operation, vec![format!("own answer: {why}")]);
+                return Err(Refusal::backend(why));
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn enter(&self, shared: &Shared, headers: &HeaderMap) -> Result<(Account, bool), Refusal> {
+        let state = shared.state();
+        let token = oauth::bearer(headers).ok_or_else(Refusal::unauthenticated)?;
+        let grant = state.grants.bearer(token, shared.now()).ok_or_else(Refusal::unauthenticated)?;
+        if !self.operation.is_allowed(&grant.scopes) {
+            return Err(Refusal::insufficient_scopes());
+        }
+        let account = state.mail.account(&grant.email).ok_or_else(Refusal::unauthenticated)?;
+        if self.user != "me" && !self.user.eq_ignore_ascii_case(&account.email) {
+            return Err(Refusal::forbidden(format!("Delegation denied for {}", account.email)));
+        }
+        Ok((account.clone(), is_metadata_only(&grant.scopes)))
+    }
+
+    fn judge_body(&self, shared: &Shared, body: &Body) -> Vec<String> {
+        let takes_json = self.operation.upload || self.operation.id.ends_with(".modify");
+        match (&body.json, takes_json) {
+            (Value::Null, false) => Vec::new(),
+            (_, false) => vec!["This operation takes no body".to_owned()],
+            (Value::Null, true) if body.media.is_some() => Vec::new(),
+            (Value::Null, true) => vec!["The body is missing".to_owned()],
+            (json, true) => shared.rules.request(self.operation, json, body.media.is_some()),
+        }
+    }
+}
+
+fn violated(shared: &Shared, operation: &Operation, wrong: Vec<String>) -> Refusal {
+    let refusal = Refusal::bad_request(wrong.join("; "));
+    let named = wrong.into_iter().map(|one| format!("{}: {one}", operation.id));
+    shared.change(|state| state.violations.extend(named));
+    refusal
+}
+
+fn perform(id: &str, state: &mut State, ask: &Ask<'_>, now: chrono::DateTime<chrono::Utc>) -> Outcome {
+    let mail = &mut state.mail;
+    match id {
+        "gmail.users.getProfile" => messages::profile(mail, ask),
+        "gmail.users.messages.list" => messages::list(mail, ask, now),
+        "gmail.users.messages.get" => messages::get(mail, ask),
+        "gmail.users.messages.send" => messages::send(mail, ask, now),
+        "gmail.users.messages.modify" => messages::modify(mail, ask),
+        "gmail.users.messages.attachments.get" => messages::attachment(mail, ask),
+        "gmail.users.threads.list" => messages::threads(mail, ask, now),
+        "gmail.users.threads.get" => messages::thread(mail, ask),
+        "gmail.users.drafts.list" => drafts::list(mail, ask, now),
+        "gmail.users.drafts.create" => drafts::create(mail, ask, now),
+        "gmail.users.drafts.get" => drafts::get(mail, ask),
+        "gmail.users.drafts.update" => drafts::update(mail, ask, now),
+        "gmail.users.drafts.send" => drafts::send(mail, ask, now),
+        "gmail.users.drafts.delete" => drafts::delete(mail, ask),
+        "gmail.users.labels.list" => messages::labels(),
+        "gmail.users.labels.get" => messages::label(mail, ask),
+        "gmail.users.settings.sendAs.list" => messages::send_as(ask),
+        other => Err(Refusal::backend(format!("{other} is in the table and has no code"))),
+    }
+}

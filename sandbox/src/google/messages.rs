@@ -1,0 +1,235 @@
+//! Messages, threads, labels, profile: everything of Gmail v1 but drafts.
+
+use base64::Engine;
+use base64::alphabet::URL_SAFE as ALPHABET;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use super::answer::{Outcome, Refusal};
+use super::compose;
+use super::gmail::Ask;
+use super::mailbox::{AccountBox, Mailboxes, SYSTEM_LABELS, Stored};
+use super::payload::{self, Format};
+use super::search::Query;
+
+const LIST_SIZE: usize = 100;
+
+/// The caller's own mailbox.
+pub(super) fn own<'a>(mail: &'a mut Mailboxes, ask: &Ask<'_>) -> Result<&'a mut AccountBox, Refusal> {
+    mail.get_mut(&ask.account.email).ok_or_else(Refusal::not_found)
+}
+
+/// The mail that a write carries: beside the JSON, or inside it as base64url.
+pub(super) fn content(ask: &Ask<'_>, message: &Value) -> Result<Option<Vec<u8>>, Refusal> {
+    match (message["raw"].as_str(), &ask.body.media) {
+        (Some(_), Some(_)) => Err(Refusal::bad_request("The mail is given twice, as raw and as media")),
+        (None, media) => Ok(media.clone()),
+        (Some(raw), None) => {
+            // Gmail takes base64url with and without padding, in its own alphabet.
+            let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+            let decoded = GeneralPurpose::new(&ALPHABET, config).decode(raw);
+            decoded.map(Some).map_err(|_| Refusal::bad_request("Invalid value at 'message.raw' (TYPE_BYTES)"))
+        }
+    }
+}
+
+/// The conversation a write names; it must be there.
+pub(super) fn thread_named(
+    mail: &mut Mailboxes,
+    ask: &Ask<'_>,
+    message: &Value,
+) -> Result<Option<String>, Refusal> {
+    let Some(thread) = message["threadId"].as_str() else { return Ok(None) };
+    if own(mail, ask)?.thread(thread).is_empty() {
+        return Err(Refusal::not_found());
+    }
+    Ok(Some(thread.to_owned()))
+}
+
+pub(super) fn profile(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
+    let history = mail.history();
+    let mailbox = own(mail, ask)?;
+    let threads: std::collections::BTreeSet<_> = mailbox.messages.iter().map(|one| &one.thread).collect();
+    Ok(Some(json!({
+        "emailAddress": mailbox.account.email,
+        "messagesTotal": mailbox.messages.len(),
+        "threadsTotal": threads.len(),
+        "historyId": history.to_string(),
+    })))
+}
+
+/// What a list shows, newest first, after the search index's delay.
+pub(super) fn found(
+    mail: &mut Mailboxes,
+    ask: &Ask<'_>,
+    now: DateTime<Utc>,
+    only: &[String],
+) -> Result<Vec<Stored>, Refusal> {
+    let mut wanted = ask.params("labelIds");
+    wanted.extend_from_slice(only);
+    let text = ask.param("q").unwrap_or_default();
+    if ask.metadata_only && !text.is_empty() {
+        return Err(Refusal::forbidden("Metadata scope does not support 'q' parameter"));
+    }
+    let query =
+        Query::parse(text, now).map_err(|why| Refusal::bad_request(format!("Invalid query: {why}")))?;
+    let everywhere = ask.param("includeSpamTrash") == Some("true") || query.is_anywhere();
+    if let Some(unknown) = wanted.iter().find(|label| !SYSTEM_LABELS.contains(&label.as_str())) {
+        return Err(Refusal::bad_request(format!("Invalid label: {unknown}")));
+    }
+    let mailbox = own(mail, ask)?;
+    let visible = |one: &&Stored| {
+        (text.is_empty() || one.hidden == 0)
+            && (everywhere || !(one.has("TRASH") || one.has("SPAM")))
+            && wanted.iter().all(|label| one.has(label))
+            && query.matches(one)
+    };
+    let mut all: Vec<Stored> = mailbox.messages.iter().filter(visible).cloned().collect();
+    all.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
+    if !text.is_empty() {
+        mailbox.messages.iter_mut().for_each(|one| one.hidden = one.hidden.saturating_sub(1));
+    }
+    Ok(all)
+}
+
+/// One page of a list, in Gmail's shape.
+pub(super) fn page(ask: &Ask<'_>, name: &str, all: Vec<Value>) -> Outcome {
+    let size = ask.param("maxResults").and_then(|text| text.parse().ok()).unwrap_or(LIST_SIZE);
+    let from = match ask.param("pageToken") {
+        None => 0,
+        Some(token) => token.parse::<usize>().map_err(|_| Refusal::bad_request("Invalid pageToken"))?,
+    };
+    let mut answer = json!({"resultSizeEstimate": all.len()});
+    let total = all.len();
+    let some: Vec<Value> = all.into_iter().skip(from).take(size).collect();
+    if from + some.len() < total {
+        answer["nextPageToken"] = json!((from + some.len()).to_string());
+    }
+    // Gmail leaves the list out when it is empty.
+    if !some.is_empty() {
+        answer[name] = json!(some);
+    }
+    Ok(Some(answer))
+}
+
+pub(super) fn list(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+    let all = found(mail, ask, now, &[])?;
+    page(ask, "messages", all.iter().map(payload::reference).collect())
+}
+
+fn format(ask: &Ask<'_>) -> Result<Format, Refusal> {
+    let format =
+        Format::parse(ask.param("format"), ask.params("metadataHeaders")).map_err(Refusal::bad_request)?;
+    match format {
+        Format::Full | Format::Raw if ask.metadata_only => {
+            Err(Refusal::forbidden("Metadata scope doesn't allow format FULL"))
+        }
+        other => Ok(other),
+    }
+}
+
+pub(super) fn get(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
+    let format = format(ask)?;
+    let message = own(mail, ask)?.message(ask.id()).ok_or_else(Refusal::not_found)?;
+    Ok(Some(payload::message(message, &format)))
+}
+
+pub(super) fn attachment(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
+    let message = own(mail, ask)?.message(ask.id()).ok_or_else(Refusal::not_found)?;
+    let id = ask.ids.get(1).map(String::as_str).unwrap_or_default();
+    payload::attachment(&message.mime, id).map(Some).ok_or_else(Refusal::not_found)
+}
+
+pub(super) fn send(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+    let raw = content(ask, &ask.body.json)?;
+    let raw = raw.ok_or_else(|| {
+        Refusal::bad_request(
+            "'raw' RFC822 payload message string or uploading message via /upload/* URL required",
+        )
+    })?;
+    let thread = thread_named(mail, ask, &ask.body.json)?;
+    let mime = compose::as_draft(mail, &ask.account, &raw, now)?;
+    let recipients = compose::envelope(&mime)?;
+    let sent =
+        mail.send(&ask.account.email, mime, &recipients, thread, now).ok_or_else(Refusal::not_found)?;
+    Ok(Some(payload::labelled(&sent)))
+}
+
+pub(super) fn modify(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
+    let names = |key: &str| -> Vec<String> {
+        let all = ask.body.json[key].as_array().into_iter().flatten();
+        all.filter_map(|label| label.as_str().map(str::to_owned)).collect()
+    };
+    let (add, remove) = (names("addLabelIds"), names("removeLabelIds"));
+    let fixed = |label: &&String| {
+        !SYSTEM_LABELS.contains(&label.as_str()) || ["SENT", "DRAFT"].contains(&label.as_str())
+    };
+    if let Some(label) = add.iter().chain(&remove).find(fixed) {
+        return Err(Refusal::bad_request(format!("Invalid label: {label}")));
+    }
+    let history = mail.next() + 1000;
+    let mailbox = own(mail, ask)?;
+    let message =
+        mailbox.messages.iter_mut().find(|one| one.id == ask.id()).ok_or_else(Refusal::not_found)?;
+    message.labels.extend(add);
+    message.labels.retain(|label| !remove.contains(label));
+    message.history = history;
+    Ok(Some(payload::labelled(message)))
+}
+
+pub(super) fn threads(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
+    let mut all: Vec<Stored> = Vec::new();
+    for one in found(mail, ask, now, &[])? {
+        if !all.iter().any(|earlier| earlier.thread == one.thread) {
+            all.push(one);
+        }
+    }
+    let resource = |one: &Stored| json!({"id": one.thread, "snippet": payload::snippet(&one.mime), "historyId": one.history.to_string()});
+    page(ask, "threads", all.iter().map(resource).collect())
+}
+
+pub(super) fn thread(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
+    let format = format(ask)?;
+    if format == Format::Raw {
+        return Err(Refusal::bad_request("Invalid value at 'format': \"raw\""));
+    }
+    let mailbox = own(mail, ask)?;
+    let all = mailbox.thread(ask.id());
+    let history = all.iter().map(|one| one.history).max().ok_or_else(Refusal::not_found)?;
+    let messages: Vec<Value> = all.iter().map(|one| payload::message(one, &format)).collect();
+    Ok(Some(json!({"id": ask.id(), "historyId": history.to_string(), "messages": messages})))
+}
+
+pub(super) fn labels() -> Outcome {
+    let label = |id: &&str| json!({"id": id, "name": id, "type": "system"});
+    Ok(Some(json!({"labels": SYSTEM_LABELS.iter().map(label).collect::<Vec<_>>()})))
+}
+
+pub(super) fn label(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
+    let id = ask.id();
+    if !SYSTEM_LABELS.contains(&id) {
+        return Err(Refusal::not_found());
+    }
+    let mailbox = own(mail, ask)?;
+    let inside: Vec<_> = mailbox.messages.iter().filter(|one| one.has(id)).collect();
+    let unread = inside.iter().filter(|one| one.has("UNREAD")).count();
+    Ok(Some(json!({
+        "id": id, "name": id, "type": "system", "messagesTotal": inside.len(), "messagesUnread": unread,
+    })))
+}
+
+pub(super) fn send_as(ask: &Ask<'_>) -> Outcome {
+    let own = json!({
+        "sendAsEmail": ask.account.email, "displayName": ask.account.name,
+        "isPrimary": true, "isDefault": true,
+    });
+    let alias = |email: &String| {
+        json!({
+            "sendAsEmail": email, "displayName": ask.account.name,
+            "isDefault": false, "treatAsAlias": true, "verificationStatus": "accepted",
+        })
+    };
+    let all: Vec<Value> = std::iter::once(own).chain(ask.account.aliases.iter().map(alias)).collect();
+    Ok(Some(json!({"sendAs": all})))
+}

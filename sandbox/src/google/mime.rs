@@ -1,0 +1,221 @@
+//! Raw mail as a list of headers and a body, and what can be read from it.
+//!
+//! Headers are kept as they were written, so that what is not touched goes on byte for byte. Stricter than
+//! Gmail: a header section that RFC 5322 does not allow is refused.
+
+use mail_parser::parsers::MessageStream;
+use mail_parser::{Addr, MessageParser};
+
+/// One mail, taken apart.
+#[derive(Debug, Clone)]
+pub(super) struct Mime {
+    /// Name and unfolded raw value, in order.
+    pub headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+/// One mailbox address out of a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mailbox {
+    pub name: Option<String>,
+    pub email: String,
+}
+
+impl Mime {
+    /// Takes raw mail apart; lines may end in CRLF or in LF alone.
+    pub fn parse(raw: &[u8]) -> Result<Self, String> {
+        if raw.is_empty() {
+            return Err("the message is empty".to_owned());
+        }
+        let text_lines = normalised(raw);
+        let (head, body) = split(&text_lines);
+        let mut headers: Vec<(String, String)> = Vec::new();
+        for line in head.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let line = header_line(line)?;
+            if line.starts_with([' ', '\t']) {
+                let (_, value) = headers.last_mut().ok_or("the first header line is a continuation")?;
+                value.push_str(&line.replace('\t', " "));
+                continue;
+            }
+            let (name, value) = line.split_once(':').ok_or("a header line has no colon")?;
+            let printable = |c: char| c.is_ascii_graphic();
+            if name.is_empty() || !name.chars().all(printable) {
+                return Err("a header name holds a space or a control character".to_owned());
+            }
+            headers.push((name.to_owned(), value.trim().to_owned()));
+        }
+        if headers.is_empty() {
+            return Err("the message has no header".to_owned());
+        }
+        let mime = Self { headers, body: body.to_vec() };
+        mime.once()?;
+        if MessageParser::default().parse(&mime.raw()).is_none() {
+            return Err("the message cannot be parsed".to_owned());
+        }
+        Ok(mime)
+    }
+
+    fn once(&self) -> Result<(), String> {
+        const ONCE: [&str; 10] = [
+            "from",
+            "to",
+            "cc",
+            "bcc",
+            "subject",
+            "date",
+            "message-id",
+            "in-reply-to",
+            "references",
+            "content-type",
+        ];
+        for name in ONCE {
+            if self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).count() > 1 {
+                return Err(format!("the header {name} is given twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The mail again, with CRLF line ends and long headers folded at spaces.
+    pub fn raw(&self) -> Vec<u8> {
+        let mut raw = Vec::new();
+        for (name, value) in &self.headers {
+            raw.extend_from_slice(folded(name, value).as_bytes());
+        }
+        raw.extend_from_slice(b"\r\n");
+        raw.extend(self.body.iter().flat_map(|byte| {
+            let line_end: &[u8] = if *byte == b'\n' { b"\r\n" } else { std::slice::from_ref(byte) };
+            line_end.iter().copied()
+        }));
+        raw
+    }
+
+    /// A header's raw value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// A header's value with its encoded words read.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.header(name).map(decoded)
+    }
+
+    /// Replaces a header where it stands, or adds it.
+    pub fn set(&mut self, name: &str, value: &str) {
+        match self.headers.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
+            Some((_, old)) => value.clone_into(old),
+            None => self.headers.push((name.to_owned(), value.to_owned())),
+        }
+    }
+
+    pub fn remove(&mut self, name: &str) {
+        self.headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+    }
+
+    /// Replaces the body with plain words; the headers must say so.
+    pub fn set_body(&mut self, text: &str) {
+        self.body = normalised(text.as_bytes());
+    }
+
+    /// The addresses of a header; an error names the header, in Gmail's words.
+    pub fn addresses(&self, name: &str) -> Result<Vec<Mailbox>, String> {
+        let Some(value) = self.header(name).filter(|value| !value.is_empty()) else { return Ok(Vec::new()) };
+        let invalid = || format!("Invalid {name} header");
+        let line = format!("{value}\n");
+        let parsed = MessageStream::new(line.as_bytes()).parse_address();
+        let all = parsed.as_address().ok_or_else(invalid)?;
+        all.iter().map(|addr| mailbox(addr).ok_or_else(invalid)).collect()
+    }
+
+    /// Message ids that this mail says it answers, nearest last.
+    pub fn answers(&self) -> Vec<String> {
+        let both = [self.header("References"), self.header("In-Reply-To")];
+        both.into_iter().flatten().flat_map(str::split_whitespace).map(str::to_owned).collect()
+    }
+
+    /// The words of the mail: its text parts, or its HTML as text.
+    pub fn body_text(&self) -> String {
+        let raw = self.raw();
+        let Some(message) = MessageParser::default().parse(&raw) else { return String::new() };
+        let all = (0..message.text_body_count()).filter_map(|at| message.body_text(at));
+        all.collect::<Vec<_>>().join("\n").replace("\r\n", "\n").trim_end().to_owned()
+    }
+}
+
+/// Reads encoded words (RFC 2047).
+pub(super) fn decoded(value: &str) -> String {
+    let line = format!("{value}\n");
+    let parsed = MessageStream::new(line.as_bytes()).parse_unstructured();
+    parsed.as_text().unwrap_or_default().to_owned()
+}
+
+fn normalised(raw: &[u8]) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(raw.len());
+    for (at, byte) in raw.iter().enumerate() {
+        if !(*byte == b'\r' && raw.get(at + 1) == Some(&b'\n')) {
+            lines.push(*byte);
+        }
+    }
+    lines
+}
+
+fn split(lines: &[u8]) -> (&[u8], &[u8]) {
+    match lines.windows(2).position(|pair| pair == b"\n\n") {
+        Some(at) => (&lines[..at], &lines[at + 2..]),
+        None => (lines, &[]),
+    }
+}
+
+fn header_line(line: &[u8]) -> Result<&str, String> {
+    if line.len() > 998 {
+        return Err("a header line is longer than 998 characters".to_owned());
+    }
+    if !line.is_ascii() {
+        return Err("a header holds bytes outside ASCII that are not encoded".to_owned());
+    }
+    let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    if line.contains('\r') {
+        return Err("a header holds a bare carriage return".to_owned());
+    }
+    Ok(line)
+}
+
+fn folded(name: &str, value: &str) -> String {
+    let mut text = format!("{name}:");
+    let mut width = text.len();
+    for word in value.split_whitespace() {
+        if width + word.len() > 76 && width > name.len() + 1 {
+            text.push_str("\r\n");
+            width = 0;
+        }
+        text.push(' ');
+        text.push_str(word);
+        width += word.len() + 1;
+    }
+    text + "\r\n"
+}
+
+fn mailbox(addr: &Addr<'_>) -> Option<Mailbox> {
+    let email = addr.address()?.to_owned();
+    let name = addr.name().filter(|name| !name.is_empty()).map(str::to_owned);
+    is_address(&email).then_some(Mailbox { name, email })
+}
+
+/// Whether mail can be sent there: `local@domain.tld`.
+pub(super) fn is_address(email: &str) -> bool {
+    let Some((local, domain)) = email.rsplit_once('@') else { return false };
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-".contains(c);
+    let label = |l: &str| {
+        !l.is_empty()
+            && !l.starts_with('-')
+            && !l.ends_with('-')
+            && l.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    !local.is_empty()
+        && local.chars().all(plain)
+        && !local.starts_with('.')
+        && !local.ends_with('.')
+        && !local.contains("..")
+        && domain.contains('.')
+        && domain.split('.').all(label)
+}

@@ -1,0 +1,214 @@
+//! A Google with accounts, consent and mailboxes: OAuth 2 and Gmail v1 on one loopback port.
+//!
+//! Owns the state that all its routes share. What a route does lies in the files beside this one; what a
+//! test or the demo may look at and change lies in `control`. It never talks to anybody but its caller.
+
+mod answer;
+mod compose;
+mod consent;
+mod control;
+mod drafts;
+mod gmail;
+mod mailbox;
+mod messages;
+mod mime;
+mod oauth;
+mod pages;
+mod payload;
+mod rules;
+mod search;
+#[cfg(test)]
+mod tests;
+mod upload;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::Faults;
+use crate::serve::Server;
+pub use control::{DraftEdit, Incoming, Mail, Outgoing, Tokens};
+use mailbox::Mailboxes;
+use oauth::Grants;
+use rules::Rules;
+
+/// Tells the time to the fake.
+pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
+
+/// Somebody with a mailbox here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Account {
+    pub email: String,
+    pub name: String,
+    /// Further addresses that this account may send as.
+    pub aliases: Vec<String>,
+}
+
+impl Account {
+    #[must_use]
+    pub fn new(email: &str, name: &str) -> Self {
+        Self { email: email.to_lowercase(), name: name.to_owned(), aliases: Vec::new() }
+    }
+
+    fn may_send_as(&self, address: &str) -> bool {
+        self.email.eq_ignore_ascii_case(address)
+            || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(address))
+    }
+}
+
+/// How the fake is set up.
+#[derive(Clone)]
+pub struct GoogleConfig {
+    pub accounts: Vec<Account>,
+    pub client_id: String,
+    pub client_secret: String,
+    /// The only redirect addresses that are accepted, compared byte by byte. More can be added later
+    /// with [`Google::register_redirect`].
+    pub redirect_uris: Vec<String>,
+    /// The folder with `google/gmail.v1.schema.json`; without it only the rules written here hold.
+    pub specs_dir: Option<PathBuf>,
+    pub clock: Clock,
+}
+
+impl Default for GoogleConfig {
+    fn default() -> Self {
+        Self {
+            accounts: Vec::new(),
+            client_id: "sandbox-client.apps.googleusercontent.com".to_owned(),
+            client_secret: "sandbox-client-secret".to_owned(),
+            redirect_uris: Vec::new(),
+            specs_dir: None,
+            clock: Arc::new(Utc::now),
+        }
+    }
+}
+
+impl fmt::Debug for GoogleConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GoogleConfig")
+            .field("accounts", &self.accounts)
+            .field("client_id", &self.client_id)
+            .field("redirect_uris", &self.redirect_uris)
+            .field("specs_dir", &self.specs_dir)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One request that reached an operation, refused or not.
+#[derive(Debug, Clone, Serialize)]
+pub struct Call {
+    /// As in Google's discovery document (`gmail.users.drafts.send`), or `oauth.token`, `oauth.revoke`.
+    pub operation: String,
+    /// Whose token it was, when the token is known.
+    pub account: Option<String>,
+    pub at: DateTime<Utc>,
+    /// The JSON part of the body; null where there was none. Tokens are never kept here.
+    pub body: Value,
+}
+
+/// The running fake; clones are the same one. The port closes with the last of them.
+#[derive(Debug, Clone)]
+pub struct Google {
+    shared: Arc<Shared>,
+    server: Arc<Server>,
+    /// What goes wrong next.
+    pub faults: Faults,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    mail: Mailboxes,
+    grants: Grants,
+    redirect_uris: Vec<String>,
+    calls: Vec<Call>,
+    violations: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: GoogleConfig,
+    rules: Rules,
+    faults: Faults,
+    state: Mutex<State>,
+    version: watch::Sender<u64>,
+}
+
+impl Shared {
+    fn now(&self) -> DateTime<Utc> {
+        (self.config.clock)()
+    }
+
+    /// For reading.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state and tells everyone who waits for a change.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let outcome = change(&mut self.state());
+        self.version.send_modify(|version| *version += 1);
+        outcome
+    }
+}
+
+impl Google {
+    /// Starts the fake on a free loopback port.
+    ///
+    /// # Errors
+    /// When no port can be bound, or the specification in `specs_dir` cannot be used.
+    pub async fn start(config: GoogleConfig) -> std::io::Result<Self> {
+        let rules = Rules::read(config.specs_dir.as_deref())?;
+        let faults = Faults::default();
+        let state = State {
+            mail: Mailboxes::new(&config.accounts),
+            redirect_uris: config.redirect_uris.clone(),
+            ..State::default()
+        };
+        let shared = Arc::new(Shared {
+            config,
+            rules,
+            faults: faults.clone(),
+            state: Mutex::new(state),
+            version: watch::channel(0).0,
+        });
+        let router = Router::new()
+            .merge(oauth::routes())
+            .merge(consent::routes())
+            .merge(gmail::routes())
+            .merge(pages::routes())
+            .fallback(answer::no_such_page)
+            .with_state(shared.clone());
+        let server = Arc::new(Server::start(router).await?);
+        Ok(Self { shared, server, faults })
+    }
+
+    /// `http://127.0.0.1:port`, without a trailing slash: the base of everything.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Where consent is asked for.
+    #[must_use]
+    pub fn auth_url(&self) -> String {
+        format!("{}/o/oauth2/v2/auth", self.url())
+    }
+
+    /// Where codes and refresh tokens are exchanged.
+    #[must_use]
+    pub fn token_url(&self) -> String {
+        format!("{}/token", self.url())
+    }
+
+    /// Where tokens are revoked.
+    #[must_use]
+    pub fn revoke_url(&self) -> String {
+        format!("{}/revoke", self.url())
+    }
+}

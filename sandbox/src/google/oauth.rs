@@ -1,0 +1,312 @@
+//! OAuth 2 after consent: codes, tokens, refresh, revocation.
+//!
+//! Strict: PKCE is demanded, a code works once and for ten minutes, and a refresh token comes only with
+//! `access_type=offline` at the first consent (or with `prompt=consent`), as Google does it. Secrets are
+//! compared and never recorded.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State as Shares};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use chrono::{DateTime, Duration, Utc};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::answer::Refusal;
+use super::{Call, Shared};
+use crate::{Fault, serve};
+
+const CODE_LIVES_MINUTES: i64 = 10;
+const TOKEN_LIVES_SECONDS: i64 = 3599;
+
+/// What a person agreed to, and the keys that came of it.
+#[derive(Debug, Default)]
+pub(super) struct Grants {
+    pub codes: HashMap<String, Code>,
+    pub all: Vec<Grant>,
+    access: HashMap<String, Access>,
+}
+
+#[derive(Debug)]
+pub(super) struct Code {
+    pub grant: usize,
+    pub redirect_uri: String,
+    pub challenge: String,
+    pub made: DateTime<Utc>,
+    pub refreshable: bool,
+    pub used: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Grant {
+    pub email: String,
+    pub scopes: BTreeSet<String>,
+    pub refresh: Option<String>,
+    pub revoked: bool,
+}
+
+#[derive(Debug)]
+struct Access {
+    grant: usize,
+    until: DateTime<Utc>,
+}
+
+impl Grants {
+    pub fn add(&mut self, email: &str, scopes: BTreeSet<String>) -> usize {
+        self.all.push(Grant { email: email.to_owned(), scopes, refresh: None, revoked: false });
+        self.all.len() - 1
+    }
+
+    /// Whose token this is and what it may do, if it is alive.
+    pub fn bearer(&self, token: &str, now: DateTime<Utc>) -> Option<&Grant> {
+        let access = self.access.get(token).filter(|access| now < access.until)?;
+        self.all.get(access.grant).filter(|grant| !grant.revoked)
+    }
+
+    /// The same for a token that may be dead: for the record of calls.
+    pub fn owner(&self, token: &str) -> Option<String> {
+        self.all.get(self.access.get(token)?.grant).map(|grant| grant.email.clone())
+    }
+
+    pub fn has_refresh(&self, email: &str) -> bool {
+        self.all.iter().any(|grant| grant.email == email && !grant.revoked && grant.refresh.is_some())
+    }
+
+    pub fn issue(&mut self, grant: usize, now: DateTime<Utc>) -> String {
+        let token = format!("ya29.{}", random());
+        self.access
+            .insert(token.clone(), Access { grant, until: now + Duration::seconds(TOKEN_LIVES_SECONDS) });
+        token
+    }
+
+    pub fn make_refreshable(&mut self, grant: usize) -> Option<String> {
+        let token = format!("1//{}", random());
+        self.all.get_mut(grant)?.refresh = Some(token.clone());
+        Some(token)
+    }
+
+    pub fn revoke_all(&mut self, email: &str) {
+        for grant in self.all.iter_mut().filter(|grant| grant.email.eq_ignore_ascii_case(email)) {
+            grant.revoked = true;
+        }
+    }
+
+    pub fn expire_all(&mut self, email: &str) {
+        let Self { all, access, .. } = self;
+        access.retain(|_, a| all.get(a.grant).is_some_and(|g| !g.email.eq_ignore_ascii_case(email)));
+    }
+
+    fn revoke(&mut self, token: &str) -> bool {
+        let by_access = self.access.get(token).map(|access| access.grant);
+        let found = by_access.or_else(|| self.all.iter().position(|g| g.refresh.as_deref() == Some(token)));
+        match found.and_then(|at| self.all.get_mut(at)) {
+            Some(grant) if !grant.revoked => {
+                grant.revoked = true;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+pub(super) fn random() -> String {
+    hex::encode(rand::random::<[u8; 24]>())
+}
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/token", post(token))
+        .route("/revoke", post(revoke))
+        .route("/v1/userinfo", get(userinfo))
+}
+
+/// An OAuth error: RFC 6749, section 5.2.
+#[derive(Debug)]
+struct Denied(&'static str, &'static str);
+
+impl IntoResponse for Denied {
+    fn into_response(self) -> Response {
+        let status =
+            if self.0 == "invalid_client" { StatusCode::UNAUTHORIZED } else { StatusCode::BAD_REQUEST };
+        (status, Json(json!({"error": self.0, "error_description": self.1}))).into_response()
+    }
+}
+
+async fn token(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+    let fields = fields(&body);
+    let kind = fields.get("grant_type").cloned().unwrap_or_default();
+    record(&shared, "oauth.token", json!({"grant_type": kind}));
+    under(shared.faults.take("oauth.token"), async {
+        match exchange(&shared, &headers, &fields) {
+            Ok(answer) => ([(header::CACHE_CONTROL, "no-store")], Json(answer)).into_response(),
+            Err(denied) => denied.into_response(),
+        }
+    })
+    .await
+}
+
+async fn revoke(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery, body: Bytes) -> Response {
+    let fields = if body.is_empty() { fields(query.unwrap_or_default().as_bytes()) } else { fields(&body) };
+    record(&shared, "oauth.revoke", Value::Null);
+    under(shared.faults.take("oauth.revoke"), async {
+        let token = fields.get("token").cloned().unwrap_or_default();
+        match shared.change(|state| state.grants.revoke(&token)) {
+            true => Json(json!({})).into_response(),
+            false => Denied("invalid_token", "Token expired or revoked").into_response(),
+        }
+    })
+    .await
+}
+
+/// Planned statuses are answered as Google's front ends do: JSON, not an empty body.
+async fn under(fault: Option<Fault>, work: impl Future<Output = Response>) -> Response {
+    match fault {
+        Some(Fault::Status { code, retry_after }) => Refusal::status(code).respond(retry_after),
+        other => serve::under(other, work).await,
+    }
+}
+
+fn record(shared: &Shared, operation: &str, body: Value) {
+    let at = shared.now();
+    let call = Call { operation: operation.to_owned(), account: None, at, body };
+    shared.change(|state| state.calls.push(call));
+}
+
+fn fields(body: &[u8]) -> HashMap<String, String> {
+    url::form_urlencoded::parse(body).into_owned().collect()
+}
+
+type Fields = HashMap<String, String>;
+
+fn exchange(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<Value, Denied> {
+    let form = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !form.starts_with("application/x-www-form-urlencoded") {
+        return Err(Denied("invalid_request", "The body must be a form."));
+    }
+    client(shared, headers, fields)?;
+    match fields.get("grant_type").map(String::as_str) {
+        Some("authorization_code") => by_code(shared, fields),
+        Some("refresh_token") => by_refresh(shared, fields),
+        Some(_) => Err(Denied("unsupported_grant_type", "Invalid grant_type.")),
+        None => Err(Denied("invalid_request", "Required parameter is missing: grant_type")),
+    }
+}
+
+fn client(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<(), Denied> {
+    let wrong = || Denied("invalid_client", "The OAuth client was not found.");
+    let basic = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let (id, secret) = match (basic, fields.get("client_secret")) {
+        (Some(_), Some(_)) => return Err(Denied("invalid_request", "Two ways of client authentication.")),
+        (Some(basic), None) => basic_pair(basic).ok_or_else(wrong)?,
+        (None, secret) => (
+            fields.get("client_id").cloned().ok_or_else(wrong)?,
+            secret.cloned().ok_or(Denied("invalid_client", "client_secret is missing."))?,
+        ),
+    };
+    if id != shared.config.client_id {
+        return Err(wrong());
+    }
+    if secret != shared.config.client_secret {
+        return Err(Denied("invalid_client", "Unauthorized"));
+    }
+    Ok(())
+}
+
+fn basic_pair(value: &str) -> Option<(String, String)> {
+    let decoded = String::from_utf8(STANDARD.decode(value.strip_prefix("Basic ")?).ok()?).ok()?;
+    let (id, secret) = decoded.split_once(':')?;
+    Some((unescaped(id), unescaped(secret)))
+}
+
+// RFC 6749, section 2.3.1: both halves are form-encoded before they are joined.
+fn unescaped(text: &str) -> String {
+    let line = format!("x={text}");
+    url::form_urlencoded::parse(line.as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
+}
+
+fn by_code(shared: &Shared, fields: &Fields) -> Result<Value, Denied> {
+    let now = shared.now();
+    shared.change(|state| {
+        let grants = &mut state.grants;
+        let given = fields.get("code").ok_or(Denied("invalid_request", "Missing parameter: code"))?;
+        let code = grants.codes.get_mut(given).ok_or(Denied("invalid_grant", "Malformed auth code."))?;
+        if code.used || now - code.made > Duration::minutes(CODE_LIVES_MINUTES) {
+            return Err(Denied("invalid_grant", "Bad Request"));
+        }
+        if fields.get("redirect_uri") != Some(&code.redirect_uri) {
+            return Err(Denied("redirect_uri_mismatch", "Bad Request"));
+        }
+        let verifier = fields.get("code_verifier").map(String::as_str).unwrap_or_default();
+        if verifier.is_empty() {
+            return Err(Denied("invalid_grant", "Missing code verifier."));
+        }
+        if !verifies(verifier, &code.challenge) {
+            return Err(Denied("invalid_grant", "Invalid code verifier."));
+        }
+        code.used = true;
+        let (grant, refreshable) = (code.grant, code.refreshable);
+        let refresh = if refreshable { grants.make_refreshable(grant) } else { None };
+        Ok(tokens(grants, grant, refresh, now))
+    })
+}
+
+fn verifies(verifier: &str, challenge: &str) -> bool {
+    let unreserved = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+    (43..=128).contains(&verifier.len())
+        && verifier.chars().all(unreserved)
+        && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == challenge
+}
+
+fn by_refresh(shared: &Shared, fields: &Fields) -> Result<Value, Denied> {
+    let now = shared.now();
+    shared.change(|state| {
+        let grants = &mut state.grants;
+        let given = fields.get("refresh_token").ok_or(Denied("invalid_request", "Missing refresh_token"))?;
+        let alive = |grant: &Grant| !grant.revoked && grant.refresh.as_ref() == Some(given);
+        let grant = grants.all.iter().position(alive);
+        let grant = grant.ok_or(Denied("invalid_grant", "Token has been expired or revoked."))?;
+        Ok(tokens(grants, grant, None, now))
+    })
+}
+
+fn tokens(grants: &mut Grants, grant: usize, refresh: Option<String>, now: DateTime<Utc>) -> Value {
+    let access = grants.issue(grant, now);
+    let scopes = grants.all.get(grant).map(|grant| grant.scopes.iter().cloned().collect::<Vec<_>>());
+    let mut answer = json!({
+        "access_token": access,
+        "expires_in": TOKEN_LIVES_SECONDS,
+        "scope": scopes.unwrap_or_default().join(" "),
+        "token_type": "Bearer",
+    });
+    if let Some(refresh) = refresh {
+        answer["refresh_token"] = json!(refresh);
+    }
+    answer
+}
+
+/// The bearer token of a request.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+}
+
+async fn userinfo(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap) -> Response {
+    let state = shared.state();
+    let grant = bearer(&headers).and_then(|token| state.grants.bearer(token, shared.now()));
+    let Some(grant) = grant else { return Refusal::unauthenticated().respond(None) };
+    let email = ["email", "https://www.googleapis.com/auth/userinfo.email"];
+    if !email.iter().any(|scope| grant.scopes.contains(*scope)) {
+        return Refusal::insufficient_scopes().respond(None);
+    }
+    let sub = hex::encode(&Sha256::digest(&grant.email)[..8]);
+    Json(json!({"sub": sub, "email": grant.email, "email_verified": true})).into_response()
+}

@@ -1,0 +1,148 @@
+//! Messages as Gmail's JSON: labels, snippet, headers and the tree of parts.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE;
+use mail_parser::{Message, MessageParser, MimeHeaders, PartType};
+use serde_json::{Value, json};
+
+use super::consent::escape;
+use super::mailbox::Stored;
+use super::mime::{Mime, decoded};
+
+/// How much of a message is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Format {
+    Full,
+    Metadata(Vec<String>),
+    Minimal,
+    Raw,
+}
+
+impl Format {
+    pub fn parse(name: Option<&str>, headers: Vec<String>) -> Result<Self, String> {
+        match name {
+            None | Some("full") => Ok(Self::Full),
+            Some("metadata") => Ok(Self::Metadata(headers)),
+            Some("minimal") => Ok(Self::Minimal),
+            Some("raw") => Ok(Self::Raw),
+            Some(other) => Err(format!("Invalid value at 'format': \"{other}\"")),
+        }
+    }
+}
+
+/// Only where it is, as lists and answers to writes have it.
+pub(super) fn reference(stored: &Stored) -> Value {
+    json!({"id": stored.id, "threadId": stored.thread})
+}
+
+/// The same with labels.
+pub(super) fn labelled(stored: &Stored) -> Value {
+    json!({"id": stored.id, "threadId": stored.thread, "labelIds": stored.labels})
+}
+
+/// A message resource.
+pub(super) fn message(stored: &Stored, format: &Format) -> Value {
+    let raw = stored.mime.raw();
+    let mut resource = json!({
+        "id": stored.id,
+        "threadId": stored.thread,
+        "labelIds": stored.labels,
+        "snippet": snippet(&stored.mime),
+        "historyId": stored.history.to_string(),
+        "internalDate": stored.at.timestamp_millis().to_string(),
+        "sizeEstimate": raw.len(),
+    });
+    match format {
+        Format::Minimal => {}
+        Format::Raw => resource["raw"] = json!(URL_SAFE.encode(&raw)),
+        Format::Metadata(wanted) => {
+            let payload = tree(&raw, false);
+            resource["payload"] =
+                json!({"mimeType": payload["mimeType"], "headers": chosen(&stored.mime, wanted)});
+        }
+        Format::Full => resource["payload"] = tree(&raw, true),
+    }
+    resource
+}
+
+/// The first words, with HTML entities, as Gmail gives them.
+pub(super) fn snippet(mime: &Mime) -> String {
+    let text = mime.body_text();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    escape(&words.chars().take(200).collect::<String>())
+}
+
+/// The bytes of an attachment, by the id that [`tree`] gave it.
+pub(super) fn attachment(mime: &Mime, id: &str) -> Option<Value> {
+    let at: usize = id.strip_prefix("ANGjdJ-")?.parse().ok()?;
+    let raw = mime.raw();
+    let message = MessageParser::default().parse(&raw)?;
+    let part = message.parts.get(at)?;
+    Some(json!({"size": part.contents().len(), "data": URL_SAFE.encode(part.contents())}))
+}
+
+fn chosen(mime: &Mime, wanted: &[String]) -> Vec<Value> {
+    let all = mime.headers.iter().filter(|(name, _)| {
+        wanted.is_empty() || wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(name))
+    });
+    all.map(|(name, value)| json!({"name": name, "value": decoded(value)})).collect()
+}
+
+fn tree(raw: &[u8], with_bodies: bool) -> Value {
+    match MessageParser::default().parse(raw) {
+        Some(message) => part(&message, raw, 0, "", with_bodies),
+        None => json!({}),
+    }
+}
+
+fn part(message: &Message<'_>, raw: &[u8], at: usize, id: &str, with_bodies: bool) -> Value {
+    let Some(part_here) = message.parts.get(at) else { return json!({}) };
+    let headers = part_here.headers.iter().map(|header| {
+        let bytes = raw.get(header.offset_start as usize..header.offset_end as usize).unwrap_or_default();
+        let value = String::from_utf8_lossy(bytes).replace(['\r', '\n'], "");
+        json!({"name": header.name(), "value": decoded(value.trim())})
+    });
+    let mut resource = json!({
+        "partId": id,
+        "mimeType": mime_type(part_here),
+        "filename": part_here.attachment_name().unwrap_or_default(),
+        "headers": headers.collect::<Vec<_>>(),
+    });
+    if !with_bodies {
+        return resource;
+    }
+    resource["body"] = body(part_here, at);
+    if let PartType::Multipart(children) = &part_here.body {
+        let parts = children.iter().enumerate().map(|(index, child)| {
+            let child_id = if id.is_empty() { index.to_string() } else { format!("{id}.{index}") };
+            part(message, raw, *child as usize, &child_id, with_bodies)
+        });
+        resource["parts"] = parts.collect();
+    }
+    resource
+}
+
+fn mime_type(part: &mail_parser::MessagePart<'_>) -> String {
+    match part.content_type() {
+        Some(kind) => format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or("plain")).to_lowercase(),
+        None => "text/plain".to_owned(),
+    }
+}
+
+fn body(part: &mail_parser::MessagePart<'_>, at: usize) -> Value {
+    if matches!(part.body, PartType::Multipart(_)) {
+        return json!({"size": 0});
+    }
+    let bytes = part.contents();
+    if part.attachment_name().is_some() {
+        return json!({"size": bytes.len(), "attachmentId": format!("ANGjdJ-{at}")});
+    }
+    json!({"size": bytes.len(), "data": URL_SAFE.encode(bytes)})
+}
+
+/// Whether a part of the mail is a file.
+pub(super) fn has_attachment(mime: &Mime) -> bool {
+    let raw = mime.raw();
+    let message = MessageParser::default().parse(&raw);
+    message.is_some_and(|message| message.parts.iter().any(|part| part.attachment_name().is_some()))
+}

@@ -1,0 +1,193 @@
+//! Which operations there are, and what their requests and answers must look like.
+//!
+//! The table is written by hand; where Google's own description is at hand (`specs_dir`), requests and our
+//! own answers are judged by that as well.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use axum::http::Method;
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::spec::{self, Spec};
+
+/// One operation of Gmail v1 that this fake knows.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub id: &'static str,
+    method: Method,
+    /// What follows `/gmail/v1/users/{userId}/`; `*` stands for an id.
+    path: &'static [&'static str],
+    query: &'static [&'static str],
+    /// Last parts of the scopes any of which allows it.
+    scopes: &'static [&'static str],
+    pub upload: bool,
+}
+
+const FULL: &str = "https://mail.google.com/";
+const GOOGLE: &str = "https://www.googleapis.com/auth/";
+const READ: &[&str] = &["gmail.readonly", "gmail.modify"];
+const SEE: &[&str] = &["gmail.readonly", "gmail.modify", "gmail.metadata"];
+const PROFILE: &[&str] = &["gmail.readonly", "gmail.modify", "gmail.metadata", "gmail.compose"];
+const LABELS: &[&str] = &["gmail.readonly", "gmail.modify", "gmail.metadata", "gmail.labels"];
+const COMPOSE: &[&str] = &["gmail.compose", "gmail.modify"];
+const DRAFTS: &[&str] = &["gmail.compose", "gmail.modify", "gmail.readonly"];
+const SEND: &[&str] = &["gmail.compose", "gmail.modify", "gmail.send"];
+const MODIFY: &[&str] = &["gmail.modify"];
+const SETTINGS: &[&str] = &["gmail.readonly", "gmail.modify", "gmail.settings.basic"];
+const LIST: &[&str] = &["q", "maxResults", "pageToken", "labelIds", "includeSpamTrash"];
+const SHAPE: &[&str] = &["format", "metadataHeaders"];
+
+/// Parameters that every operation of Google's takes.
+const STANDARD: [&str; 11] = [
+    "$.xgafv",
+    "access_token",
+    "alt",
+    "callback",
+    "fields",
+    "key",
+    "oauth_token",
+    "prettyPrint",
+    "quotaUser",
+    "uploadType",
+    "upload_protocol",
+];
+
+macro_rules! operation {
+    ($id:literal, $method:ident, $path:expr, $query:expr, $scopes:expr, $upload:literal) => {
+        Operation {
+            id: concat!("gmail.users.", $id),
+            method: Method::$method,
+            path: &$path,
+            query: $query,
+            scopes: $scopes,
+            upload: $upload,
+        }
+    };
+}
+
+static OPERATIONS: [Operation; 17] = [
+    operation!("getProfile", GET, ["profile"], &[], PROFILE, false),
+    operation!("messages.list", GET, ["messages"], LIST, SEE, false),
+    operation!("messages.send", POST, ["messages", "send"], &[], SEND, true),
+    operation!("messages.get", GET, ["messages", "*"], SHAPE, SEE, false),
+    operation!("messages.modify", POST, ["messages", "*", "modify"], &[], MODIFY, false),
+    operation!("messages.attachments.get", GET, ["messages", "*", "attachments", "*"], &[], READ, false),
+    operation!("threads.list", GET, ["threads"], LIST, SEE, false),
+    operation!("threads.get", GET, ["threads", "*"], SHAPE, SEE, false),
+    operation!(
+        "drafts.list",
+        GET,
+        ["drafts"],
+        &["q", "maxResults", "pageToken", "includeSpamTrash"],
+        DRAFTS,
+        false
+    ),
+    operation!("drafts.create", POST, ["drafts"], &[], COMPOSE, true),
+    operation!("drafts.send", POST, ["drafts", "send"], &[], COMPOSE, true),
+    operation!("drafts.get", GET, ["drafts", "*"], &["format"], DRAFTS, false),
+    operation!("drafts.update", PUT, ["drafts", "*"], &[], COMPOSE, true),
+    operation!("drafts.delete", DELETE, ["drafts", "*"], &[], COMPOSE, false),
+    operation!("labels.list", GET, ["labels"], &[], LABELS, false),
+    operation!("labels.get", GET, ["labels", "*"], &[], LABELS, false),
+    operation!("settings.sendAs.list", GET, ["settings", "sendAs"], &[], SETTINGS, false),
+];
+
+impl Operation {
+    /// The operation behind a request, and the ids in its path.
+    pub fn find(method: &Method, path: &[String], upload: bool) -> Option<(&'static Self, Vec<String>)> {
+        let fits = |operation: &&Self| {
+            operation.method == *method
+                && (operation.upload || !upload)
+                && operation.path.len() == path.len()
+                && operation.path.iter().zip(path).all(|(own, given)| *own == "*" || own == given)
+        };
+        let operation = OPERATIONS.iter().find(fits)?;
+        let ids = operation.path.iter().zip(path).filter(|(own, _)| **own == "*");
+        Some((operation, ids.map(|(_, given)| given.clone()).collect()))
+    }
+
+    pub fn is_allowed(&self, scopes: &std::collections::BTreeSet<String>) -> bool {
+        scopes.contains(FULL) || self.scopes.iter().any(|scope| scopes.contains(&format!("{GOOGLE}{scope}")))
+    }
+}
+
+/// Whether the grant shows headers only, so that neither words nor searches are allowed.
+pub(super) fn is_metadata_only(scopes: &std::collections::BTreeSet<String>) -> bool {
+    !scopes.contains(FULL) && !READ.iter().any(|scope| scopes.contains(&format!("{GOOGLE}{scope}")))
+}
+
+/// Google's description, compiled.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    methods: Value,
+    requests: HashMap<&'static str, Validator>,
+    responses: HashMap<&'static str, Validator>,
+}
+
+impl Rules {
+    pub fn read(dir: Option<&Path>) -> std::io::Result<Self> {
+        let Some(dir) = dir else { return Ok(Self::default()) };
+        let spec = Spec::read(&dir.join("google"), "gmail.v1.schema.json")?;
+        let mut rules = Self { methods: spec.document()["x-methods"].clone(), ..Self::default() };
+        for operation in &OPERATIONS {
+            let method = &rules.methods[operation.id];
+            let compiled = |end: &str| match method[end].as_str() {
+                Some(pointer) => spec.validator(pointer).map(Some).map_err(std::io::Error::other),
+                None => Ok(None),
+            };
+            let (request, response) = (compiled("request")?, compiled("response")?);
+            rules.requests.extend(request.map(|request| (operation.id, request)));
+            rules.responses.extend(response.map(|response| (operation.id, response)));
+        }
+        Ok(rules)
+    }
+
+    /// What is wrong with the query of a request.
+    pub fn query(&self, operation: &Operation, pairs: &[(String, String)]) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for (at, (name, value)) in pairs.iter().enumerate() {
+            let known = operation.query.contains(&name.as_str()) || STANDARD.contains(&name.as_str());
+            let many = ["labelIds", "metadataHeaders"].contains(&name.as_str());
+            if !known {
+                wrong.push(format!("Unknown name \"{name}\": Cannot bind query parameter."));
+            } else if !many && pairs.iter().take(at).any(|(earlier, _)| earlier == name) {
+                wrong.push(format!("Invalid value at '{name}': given twice"));
+            } else if name == "maxResults" && !value.parse::<u32>().is_ok_and(|n| (1..=500).contains(&n)) {
+                wrong.push(format!("Invalid value at 'max_results': \"{value}\""));
+            } else {
+                wrong.extend(self.parameter(operation, name, value));
+            }
+        }
+        wrong
+    }
+
+    fn parameter(&self, operation: &Operation, name: &str, value: &str) -> Option<String> {
+        let schema = self.methods.get(operation.id)?.get("query")?.get(name)?;
+        let schema = if schema["type"] == "array" { &schema["items"] } else { schema };
+        let valid = jsonschema::is_valid(schema, &Value::from(value));
+        (!valid).then(|| format!("Invalid value at '{name}': \"{value}\""))
+    }
+
+    /// What is wrong with the JSON of a request. `has_media` when the content itself came beside it.
+    pub fn request(&self, operation: &Operation, body: &Value, has_media: bool) -> Vec<String> {
+        let Some(validator) = self.requests.get(operation.id) else { return Vec::new() };
+        let mut wrong = spec::violations(validator, body);
+        let needed = self.methods[operation.id]["required_fields"].as_array();
+        for pointer in needed.into_iter().flatten().filter_map(Value::as_str) {
+            if body.pointer(pointer).is_none() && !(has_media && pointer == "/raw") {
+                wrong.push(format!("{pointer} is required"));
+            }
+        }
+        wrong
+    }
+
+    /// What is wrong with an answer of ours.
+    pub fn response(&self, operation: &Operation, body: &Value) -> Vec<String> {
+        self.responses
+            .get(operation.id)
+            .map(|validator| spec::violations(validator, body))
+            .unwrap_or_default()
+    }
+}

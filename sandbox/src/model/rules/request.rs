@@ -1,0 +1,141 @@
+//! What the rules take from a request: the last thing the person said, the tools, and what they answered.
+
+use serde_json::{Map, Value, json};
+
+use super::results;
+use crate::model::script::Answer;
+
+/// A request as the rules see it.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    /// The last user message without a leading mention.
+    pub text: String,
+    /// The first name of the person, from the line `- Name: …` of the system prompt.
+    pub signer: Option<String>,
+    /// What tools answered since: tool name and content.
+    pub results: Vec<(String, String)>,
+    messages: &'a [Value],
+    tools: &'a [Value],
+}
+
+impl<'a> Asked<'a> {
+    pub fn read(request: &'a Value) -> Self {
+        let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let last = messages.iter().rposition(|message| message["role"] == "user");
+        let said = last.and_then(|at| messages.get(at)).map(|message| text(&message["content"]));
+        let after = last.map_or(messages, |at| messages.get(at + 1..).unwrap_or_default());
+        let systems = messages.iter().filter(|m| m["role"] == "system" || m["role"] == "developer");
+        Self {
+            text: without_mention(&said.unwrap_or_default()),
+            signer: systems.map(|message| text(&message["content"])).find_map(|prompt| signer(&prompt)),
+            results: results_of(after),
+            messages,
+            tools: request["tools"].as_array().map(Vec::as_slice).unwrap_or_default(),
+        }
+    }
+
+    /// A call of this tool, its arguments fitted to the parameters it declares; none if it is not offered.
+    pub fn call(&self, name: &str, arguments: &Value) -> Option<Answer> {
+        let tool = self.tools.iter().find(|tool| tool["function"]["name"] == name)?;
+        let parameters = &tool["function"]["parameters"];
+        Some(Answer::tool(name, fitted(parameters, arguments)))
+    }
+
+    /// The thread that a search of this turn found, as long as it has not been read yet.
+    pub fn thread_to_read(&self) -> Option<String> {
+        let was_read = self.results.iter().any(|(tool, _)| tool == "gmail_read_thread");
+        let found = self.results.iter().rev().find_map(|(_, content)| results::first_thread(content));
+        found.filter(|_| !was_read)
+    }
+
+    /// The thread that was last spoken of before this turn.
+    pub fn thread_before(&self) -> Option<String> {
+        let contents = self.messages.iter().rev().filter(|message| message["role"] == "tool");
+        contents.map(|message| text(&message["content"])).find_map(|content| results::first_thread(&content))
+    }
+}
+
+/// A message's words, whether they come as one string or in parts.
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn without_mention(text: &str) -> String {
+    let text = text.trim();
+    let rest = match text.strip_prefix("<@").and_then(|rest| rest.split_once('>')) {
+        Some((_, rest)) => rest,
+        None => match text.get(..4) {
+            Some(start) if start.eq_ignore_ascii_case("@nod") => text.get(4..).unwrap_or_default(),
+            _ => text,
+        },
+    };
+    rest.trim_start_matches([',', ':', ' ']).to_owned()
+}
+
+fn signer(prompt: &str) -> Option<String> {
+    let line = prompt.lines().find_map(|line| line.trim().strip_prefix("- Name:"))?;
+    line.split_whitespace().next().map(str::to_owned)
+}
+
+fn results_of(after: &[Value]) -> Vec<(String, String)> {
+    let name = |id: &Value| {
+        let calls = after.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
+        let call = { calls }.find(|call| call["id"] == *id)?;
+        call["function"]["name"].as_str().map(str::to_owned)
+    };
+    let tools = after.iter().filter(|message| message["role"] == "tool");
+    tools.map(|m| (name(&m["tool_call_id"]).unwrap_or_default(), text(&m["content"]))).collect()
+}
+
+/// Keeps what the parameters know, and adds what they require.
+fn fitted(parameters: &Value, arguments: &Value) -> Value {
+    let Some(properties) = parameters["properties"].as_object() else { return arguments.clone() };
+    let mut fitted = Map::new();
+    let required = parameters["required"].as_array();
+    for (name, schema) in properties {
+        let given = arguments.get(name).or_else(|| near(name, arguments));
+        let needed = required.is_some_and(|all| all.iter().any(|one| one == name));
+        if given.is_some() || needed {
+            fitted.insert(name.clone(), shaped(schema, given));
+        }
+    }
+    Value::Object(fitted)
+}
+
+// The tool may call the same thing by another name.
+fn near<'a>(name: &str, arguments: &'a Value) -> Option<&'a Value> {
+    let other = match name {
+        "id" | "threadId" | "thread" => "thread_id",
+        "q" => "query",
+        "text" | "content" => "body",
+        _ => return None,
+    };
+    arguments.get(other)
+}
+
+/// A value that the schema allows: the wished one, the wished one in another form, or the emptiest.
+pub(super) fn shaped(schema: &Value, wished: Option<&Value>) -> Value {
+    let is_valid = |value: &Value| jsonschema::validator_for(schema).is_ok_and(|v| v.is_valid(value));
+    if let Some(properties) = schema["properties"].as_object() {
+        let inside = |(name, property): (&String, &Value)| {
+            (name.clone(), shaped(property, wished.and_then(|wished| wished.get(name))))
+        };
+        return Value::Object(properties.iter().map(inside).collect());
+    }
+    let joined = wished
+        .and_then(Value::as_array)
+        .map(|all| json!(all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")));
+    let alone = wished.map(|one| json!([one]));
+    let first = schema["enum"].as_array().and_then(|all| all.first().cloned());
+    let candidates =
+        [wished.cloned(), joined, alone, Some(Value::Null), Some(json!([])), Some(json!("")), first];
+    let rest = [json!(false), json!(0), json!({})];
+    let mut all = candidates.into_iter().flatten().chain(rest);
+    all.find(is_valid).unwrap_or(Value::Null)
+}

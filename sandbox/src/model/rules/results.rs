@@ -1,0 +1,158 @@
+//! What a tool answered, told in a sentence or a list, and nothing beyond what it answered.
+
+use serde_json::Value;
+
+/// The JSON in a tool's answer, even where something is written around it.
+fn json_in(content: &str) -> Option<Value> {
+    let content = content.trim();
+    if let Ok(value) = serde_json::from_str::<Value>(content) {
+        return Some(value);
+    }
+    let from = content.find(['{', '['])?;
+    let to = content.rfind(['}', ']'])?;
+    serde_json::from_str(content.get(from..=to)?).ok()
+}
+
+/// The id of the first thread that a result speaks of.
+pub(super) fn first_thread(content: &str) -> Option<String> {
+    fn within(value: &Value) -> Option<String> {
+        match value {
+            Value::Object(object) => {
+                let own = object.get("thread_id").or_else(|| object.get("threadId")).and_then(Value::as_str);
+                own.map(str::to_owned).or_else(|| object.values().find_map(within))
+            }
+            Value::Array(all) => all.iter().find_map(within),
+            _ => None,
+        }
+    }
+    within(&json_in(content)?)
+}
+
+/// The sentence for one result.
+pub(super) fn tell(tool: &str, content: &str) -> String {
+    let Some(result) = json_in(content).filter(|value| value.is_object() || value.is_array()) else {
+        return tell_words(tool, content);
+    };
+    if let Some(error) = error(&result) {
+        return format!("That did not work: {error}");
+    }
+    let status = ["status", "outcome", "state", "decision"].iter().find_map(|key| result[*key].as_str());
+    let status = status.unwrap_or_default().to_lowercase();
+    if let Some(sentence) = refused(&status) {
+        return sentence.to_owned();
+    }
+    match tool {
+        "gmail_send_email" if status == "sent" || status == "done" || result["sent"] == true => sent(&result),
+        "gmail_send_email" => format!("I do not know that it was sent. The answer was: {}", short(content)),
+        "gmail_create_draft" => drafted(&result),
+        "gmail_read_thread" => summary(&result),
+        _ => listed(&result).unwrap_or_else(|| format!("The answer was: {}", short(content))),
+    }
+}
+
+fn tell_words(tool: &str, content: &str) -> String {
+    let lower = content.to_lowercase();
+    let status =
+        ["denied", "declined", "rejected", "refused", "expired", "cancelled", "not sent", "did not send"];
+    if status.iter().any(|word| lower.contains(word)) {
+        return "I did not send it.".to_owned();
+    }
+    if lower.contains("error") || lower.contains("failed") {
+        return format!("That did not work: {}", short(content));
+    }
+    if tool == "gmail_send_email" && lower.starts_with("sent") {
+        return short(content);
+    }
+    format!("The answer was: {}", short(content))
+}
+
+fn refused(status: &str) -> Option<&'static str> {
+    match status {
+        "denied" | "declined" | "rejected" | "refused" | "cancelled" | "canceled" | "superseded" => {
+            Some("I did not send it.")
+        }
+        "expired" => Some("I did not send it: nobody answered in time."),
+        "unknown" => Some("I do not know whether it was sent. Please look in your Sent folder."),
+        "pending" | "waiting" => Some("It waits for your answer."),
+        _ => None,
+    }
+}
+
+fn error(result: &Value) -> Option<String> {
+    let error = result.get("error").filter(|error| !error.is_null())?;
+    let text = error["message"].as_str().or_else(|| error.as_str()).or_else(|| result["message"].as_str());
+    Some(text.map_or_else(|| error.to_string(), str::to_owned))
+}
+
+fn people(value: &Value) -> Option<String> {
+    match value {
+        Value::String(one) => Some(one.clone()),
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().filter_map(people).collect();
+            (!all.is_empty()).then(|| all.join(", "))
+        }
+        Value::Object(one) => {
+            ["address", "email", "name"].iter().find_map(|key| one.get(*key)?.as_str().map(str::to_owned))
+        }
+        _ => None,
+    }
+}
+
+fn sent(result: &Value) -> String {
+    match people(&result["to"]) {
+        Some(to) => format!("Sent to {to}."),
+        None => "Sent.".to_owned(),
+    }
+}
+
+fn drafted(result: &Value) -> String {
+    match (people(&result["to"]), result["subject"].as_str()) {
+        (Some(to), Some(subject)) => {
+            format!("The draft “{subject}” to {to} is in your Gmail drafts. I did not send it.")
+        }
+        _ => "The draft is in your Gmail drafts. I did not send it.".to_owned(),
+    }
+}
+
+fn mails(result: &Value) -> Option<&Vec<Value>> {
+    let named =
+        ["messages", "mails", "threads", "results", "items"].iter().find_map(|key| result[*key].as_array());
+    named.or_else(|| result.as_array())
+}
+
+fn listed(result: &Value) -> Option<String> {
+    let mails = mails(result)?;
+    if mails.is_empty() {
+        return Some("I found no mail.".to_owned());
+    }
+    let line = |mail: &Value| {
+        let from = people(&mail["from"]).unwrap_or_else(|| "somebody".to_owned());
+        let subject =
+            mail["subject"].as_str().filter(|subject| !subject.is_empty()).unwrap_or("(no subject)");
+        format!("• {from}: {subject}")
+    };
+    Some(mails.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn summary(result: &Value) -> String {
+    let Some(mails) = mails(result).filter(|mails| !mails.is_empty()) else {
+        return format!("The answer was: {}", short(&result.to_string()));
+    };
+    let subject =
+        result["subject"].as_str().or_else(|| mails.first().and_then(|mail| mail["subject"].as_str()));
+    let line = |mail: &Value| {
+        let from = people(&mail["from"]).unwrap_or_else(|| "Somebody".to_owned());
+        let body = ["body", "text", "snippet"].iter().find_map(|key| mail[*key].as_str()).unwrap_or_default();
+        format!("• {from} wrote: {}", short(body))
+    };
+    let lines: Vec<String> = mails.iter().map(line).collect();
+    format!("“{}”, {} message(s):\n{}", subject.unwrap_or("(no subject)"), mails.len(), lines.join("\n"))
+}
+
+fn short(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(200) {
+        Some((at, _)) => format!("{}…", &words[..at]),
+        None => words,
+    }
+}

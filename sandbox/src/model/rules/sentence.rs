@@ -1,0 +1,321 @@
+//! Reads one sentence: who it is for, what it is about, and what is wanted.
+
+/// What the person wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    Send(Letter),
+    Draft(Letter),
+    List,
+    /// Gmail search words.
+    Search(String),
+    /// Search words for the thread to read; empty when it is the one spoken of.
+    Read(String),
+    Talk,
+}
+
+/// A letter as it was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Letter {
+    pub to: Vec<String>,
+    pub cc: Vec<String>,
+    pub subject: Option<String>,
+    pub matter: Matter,
+}
+
+/// How the content was put.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Matter {
+    #[default]
+    Nothing,
+    /// "tell Bo I'm late", "saying that lunch is at one"
+    Saying(String),
+    /// "about the offsite"
+    About(String),
+    /// "ask Bo to bring the papers"
+    Asking(String),
+    /// "ask Bo whether lunch is on", "ask Bo what time lunch is"
+    Question(String),
+}
+
+const POLITE: [&str; 14] = [
+    "hey",
+    "hi",
+    "hello",
+    "nod",
+    "please",
+    "can you",
+    "could you",
+    "would you",
+    "will you",
+    "go ahead and",
+    "i want you to",
+    "i need you to",
+    "i'd like you to",
+    "now",
+];
+const LETTERS: [&str; 10] = [
+    "an email",
+    "an e-mail",
+    "a mail",
+    "a note",
+    "a message",
+    "a reply",
+    "a quick note",
+    "a quick email",
+    "an mail",
+    "a quick message",
+];
+const FILLERS: [&str; 5] = ["email", "e-mail", "mail", "note", "to"];
+const NO_NAMES: [&str; 43] = [
+    "i",
+    "i'm",
+    "i’m",
+    "i'll",
+    "i’ll",
+    "i've",
+    "i’ve",
+    "i'd",
+    "we",
+    "we're",
+    "we’re",
+    "my",
+    "our",
+    "the",
+    "that",
+    "saying",
+    "say",
+    "about",
+    "re",
+    "regarding",
+    "a",
+    "an",
+    "it",
+    "it's",
+    "there",
+    "he",
+    "she",
+    "they",
+    "you",
+    "to",
+    "whether",
+    "if",
+    "with",
+    "this",
+    "me",
+    "us",
+    "him",
+    "her",
+    "them",
+    "from",
+    "for",
+    "on",
+    "in",
+];
+
+const SENDING: [&str; 8] = ["tell", "let", "email", "e-mail", "mail", "write", "send", "message"];
+const MAIL: [&str; 5] = ["mail", "inbox", "message", "thread", "conversation"];
+const NEWS: [&str; 9] = ["new", "latest", "recent", "unread", "check", "show", "inbox", "list", "any"];
+
+impl Wish {
+    pub fn read(text: &str) -> Self {
+        let text = polite_off(text.trim());
+        let lower = text.to_lowercase();
+        if let Some(rest) = after_verb(text, &["draft", "write a draft", "prepare a draft", "prepare"]) {
+            return Self::Draft(Letter::read(rest, false));
+        }
+        let asked = after_verb(text, &["ask"]).map(|rest| Letter::read(rest, true));
+        let told = || after_verb(text, &SENDING).map(|rest| Letter::read(rest, false));
+        let letter = asked.or_else(told);
+        match letter {
+            // "tell me what is new" is no letter.
+            Some(letter) if !letter.to.is_empty() => return Self::Send(letter),
+            _ => {}
+        }
+        let about_mail = MAIL.iter().any(|word| lower.contains(word));
+        if starts(&lower, &["read", "summarise", "summarize", "open"])
+            && (about_mail || lower.contains(" it"))
+        {
+            return Self::Read(search_words(text).unwrap_or_default());
+        }
+        let looks = starts(&lower, &["find", "search", "look for", "look up", "look through"]);
+        if let Some(query) = search_words(text).filter(|_| looks || about_mail) {
+            return Self::Search(query);
+        }
+        if about_mail && NEWS.iter().any(|word| lower.contains(word)) {
+            return Self::List;
+        }
+        match letter {
+            Some(letter) if about_mail => Self::Send(letter),
+            _ => Self::Talk,
+        }
+    }
+}
+
+fn starts(lower: &str, verbs: &[&str]) -> bool {
+    verbs
+        .iter()
+        .any(|verb| lower.strip_prefix(verb).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+}
+
+fn polite_off(mut text: &str) -> &str {
+    'again: loop {
+        for word in POLITE {
+            if let Some(rest) = after_verb(text, &[word]) {
+                text = rest;
+                continue 'again;
+            }
+        }
+        return text;
+    }
+}
+
+/// What follows one of these, when the text begins with it as a whole word.
+fn after_verb<'a>(text: &'a str, verbs: &[&str]) -> Option<&'a str> {
+    verbs.iter().find_map(|verb| {
+        let start = text.get(..verb.len())?;
+        let rest = text.get(verb.len()..)?;
+        let ends = rest.is_empty() || rest.starts_with([' ', ',', ':']);
+        (start.eq_ignore_ascii_case(verb) && ends).then(|| rest.trim_start_matches([' ', ',', ':']))
+    })
+}
+
+fn search_words(text: &str) -> Option<String> {
+    let lower = text.to_lowercase();
+    for (mark, operator) in
+        [(" from ", "from:"), (" about ", ""), (" regarding ", ""), (" for ", ""), (" with ", "")]
+    {
+        // Lower-casing may move bytes in rare scripts; then there is no match rather than a panic.
+        if let Some(words) = lower.find(mark).and_then(|at| text.get(at + mark.len()..)) {
+            let clean: String = words.chars().filter(|c| !":?!\"(){}".contains(*c)).collect();
+            let clean = clean.trim().trim_end_matches('.').trim_start_matches("the ").to_owned();
+            let clean = if operator.is_empty() { clean } else { clean.split_whitespace().next()?.to_owned() };
+            let nobody = NO_NAMES.contains(&clean.to_lowercase().as_str());
+            return (!clean.is_empty() && !nobody).then(|| format!("{operator}{clean}"));
+        }
+    }
+    None
+}
+
+impl Letter {
+    fn read(text: &str, asks: bool) -> Self {
+        let mut letter = Self::default();
+        let text = letter.take_subject(text);
+        let text = letter.take_cc(&text);
+        let (to, after) = recipients(fillers_off(&text));
+        letter.to = to;
+        // "let Bo know that …", "send Bo an email saying …"
+        let rest = letters_off(after.trim_start_matches([',', ' ']));
+        let rest = after_verb(rest, &["know"]).unwrap_or(rest);
+        letter.matter = matter(rest, asks);
+        letter
+    }
+
+    fn take_subject(&mut self, text: &str) -> String {
+        for mark in ["with the subject ", "with subject ", "subject: "] {
+            let Some(at) = text.find(mark) else { continue };
+            let Some(quoted) = text[at + mark.len()..].strip_prefix(['"', '“']) else { continue };
+            let Some((subject, after)) = quoted.split_once(['"', '”']) else { continue };
+            self.subject = Some(subject.to_owned());
+            return format!("{} {}", text[..at].trim_end(), after.trim_start());
+        }
+        text.to_owned()
+    }
+
+    fn take_cc(&mut self, text: &str) -> String {
+        let mark = ["(cc ", ", cc ", " and cc ", " cc ", " cc: "]
+            .iter()
+            .find_map(|mark| Some((text.find(mark)?, mark)));
+        let Some((at, mark)) = mark else { return text.to_owned() };
+        let (cc, after) = recipients(&text[at + mark.len()..]);
+        if cc.is_empty() {
+            return text.to_owned();
+        }
+        self.cc = cc;
+        format!("{} {}", text[..at].trim_end(), after.trim_start_matches([')', ',', ' '])).trim().to_owned()
+    }
+}
+
+fn letters_off(text: &str) -> &str {
+    after_verb(text, &LETTERS).unwrap_or(text)
+}
+
+fn fillers_off(text: &str) -> &str {
+    let mut text = letters_off(text);
+    while let Some(rest) = after_verb(text, &FILLERS) {
+        text = rest;
+    }
+    text
+}
+
+/// Names, addresses and mentions at the beginning, joined by commas and "and"; and what follows them.
+fn recipients(text: &str) -> (Vec<String>, &str) {
+    let mut all: Vec<String> = Vec::new();
+    let mut rest = text;
+    while let Some((one, after)) = recipient(rest, all.is_empty()) {
+        all.push(one);
+        rest = after;
+        let joined =
+            ["and ", "& "].iter().find_map(|word| after.trim_start_matches([',', ' ']).strip_prefix(word));
+        let comma = after.strip_prefix(',').map(str::trim_start);
+        match joined.or(comma) {
+            Some(next) if recipient(next, false).is_some() => rest = next,
+            _ => break,
+        }
+    }
+    (all, rest)
+}
+
+fn recipient(text: &str, first: bool) -> Option<(String, &str)> {
+    let (word, mut rest) = word(text)?;
+    let is_sure = |word: &str| word.contains('@') || word.starts_with(char::is_uppercase);
+    let is_name = |word: &str| !NO_NAMES.contains(&word.to_lowercase().as_str());
+    if !is_name(word) || !(first || is_sure(word)) {
+        return None;
+    }
+    let mut name = word.to_owned();
+    // "Bo Chen": surnames follow, as long as they look like names.
+    while !name.contains('@') {
+        match self::word(rest) {
+            Some((next, after))
+                if next.starts_with(char::is_uppercase) && is_name(next) && rest.starts_with(' ') =>
+            {
+                name = format!("{name} {next}");
+                rest = after;
+            }
+            _ => break,
+        }
+    }
+    Some((name, rest))
+}
+
+fn word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    let end = text.find(|c: char| c.is_whitespace() || ",:;()".contains(c)).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    (!word.is_empty()).then_some((word, rest))
+}
+
+fn matter(text: &str, asks: bool) -> Matter {
+    let text = text.trim().trim_start_matches([':', ',', '-', ' ']);
+    let owned = |text: &str| text.trim().trim_matches(['"', '“', '”']).to_owned();
+    if text.is_empty() {
+        return Matter::Nothing;
+    }
+    if let Some(rest) = after_verb(text, &["whether", "if"]) {
+        return Matter::Question(format!("whether {}", owned(rest)));
+    }
+    if let Some(rest) = after_verb(text, &["about", "regarding", "on", "re"]) {
+        return Matter::About(owned(rest));
+    }
+    if let Some(rest) = after_verb(text, &["to say that", "to say", "saying that", "saying", "says", "that"])
+    {
+        return Matter::Saying(owned(rest));
+    }
+    if let Some(rest) = after_verb(text, &["to"]) {
+        return Matter::Asking(owned(rest));
+    }
+    if let Some(rest) = after_verb(text, &["for"]).filter(|_| asks) {
+        return Matter::Asking(format!("send me {}", owned(rest)));
+    }
+    if asks { Matter::Question(owned(text)) } else { Matter::Saying(owned(text)) }
+}

@@ -1,0 +1,112 @@
+//! What the rules write: subjects, letters, small talk.
+
+use serde_json::{Value, json};
+
+use super::sentence::{Letter, Matter};
+
+/// The arguments of a letter; none when nobody is named as its recipient.
+pub(super) fn letter(letter: &Letter, signer: Option<&str>) -> Option<Value> {
+    if letter.to.is_empty() {
+        return None;
+    }
+    let (subject, sentence) = written(&letter.matter);
+    let greeting = match greeted(&letter.to) {
+        Some(names) => format!("Hi {names},"),
+        None => "Hi,".to_owned(),
+    };
+    let body = match signer {
+        Some(name) => format!("{greeting}\n\n{sentence}\n\n{name}"),
+        None => format!("{greeting}\n\n{sentence}"),
+    };
+    let subject = letter.subject.clone().unwrap_or(subject);
+    let mut arguments = json!({"to": letter.to, "subject": subject, "body": body});
+    if !letter.cc.is_empty() {
+        arguments["cc"] = json!(letter.cc);
+    }
+    Some(arguments)
+}
+
+fn written(matter: &Matter) -> (String, String) {
+    match matter {
+        Matter::Nothing => ("Hello".to_owned(), "I wanted to say hello. How are you?".to_owned()),
+        Matter::Saying(text) => saying(text),
+        Matter::About(topic) => {
+            let topic = topic.trim_end_matches(['.', '!', '?']);
+            (capital(topic), format!("I'd like to talk about {topic}. When would suit you?"))
+        }
+        Matter::Asking(text) => {
+            let text = text.trim_end_matches(['.', '!', '?']);
+            (subject(text), format!("Could you please {text}?"))
+        }
+        Matter::Question(text) => {
+            let text = text.trim_end_matches(['.', '!', '?']);
+            (subject(text), format!("Could you tell me {text}?"))
+        }
+    }
+}
+
+fn saying(text: &str) -> (String, String) {
+    let bare = text.trim_end_matches(['.', '!']).to_lowercase().replace('’', "'");
+    if ["i'm late", "i am late", "i'm running late", "i am running late", "i'll be late"]
+        .contains(&bare.as_str())
+    {
+        return ("Running late".to_owned(), "I'm running late.".to_owned());
+    }
+    (subject(text), sentence(text))
+}
+
+fn sentence(text: &str) -> String {
+    let text = capital(text);
+    if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
+}
+
+/// The first words, without the ones that carry nothing.
+fn subject(text: &str) -> String {
+    const EMPTY: [&str; 17] = [
+        "i", "i'm", "i’m", "i'll", "i’ll", "am", "will", "we", "we're", "we’re", "the", "be", "have",
+        "please", "whether", "send", "me",
+    ];
+    let text = text.lines().next().unwrap_or_default();
+    let text = text.split(['.', '!', '?', ';']).next().unwrap_or_default();
+    let words = text.split_whitespace().skip_while(|word| EMPTY.contains(&word.to_lowercase().as_str()));
+    let words: Vec<&str> = words.take(7).collect();
+    if words.is_empty() { "Hello".to_owned() } else { capital(words.join(" ").trim_end_matches(',')) }
+}
+
+fn capital(text: &str) -> String {
+    let text = text.trim();
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn greeted(to: &[String]) -> Option<String> {
+    let names: Vec<String> = to.iter().filter_map(|one| first_name(one)).collect();
+    match names.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        [all @ .., last] => Some(format!("{} and {last}", all.join(", "))),
+    }
+}
+
+fn first_name(one: &str) -> Option<String> {
+    // A mention like <@U012> says no name.
+    if one.starts_with('<') {
+        return None;
+    }
+    let local = one.trim_start_matches('@').split('@').next()?;
+    let first = local.split(['.', '_', '-', '+', ' ']).next()?;
+    (!first.is_empty()).then(|| capital(first))
+}
+
+/// An answer when nothing is to be done.
+pub(super) fn small_talk(text: &str, signer: Option<&str>) -> String {
+    let lower = text.to_lowercase();
+    if ["thanks", "thank you", "cheers"].iter().any(|word| lower.contains(word)) {
+        return "You're welcome.".to_owned();
+    }
+    let hello = signer.map_or_else(|| "Hello!".to_owned(), |name| format!("Hello, {name}!"));
+    format!(
+        "{hello} I can write and send mail, show what is new in your inbox, find mail and read a thread. Before \
+         anything reaches somebody else I ask you. Try: “tell Bo I'm late” or “what's new in my mail?”"
+    )
+}

@@ -1,0 +1,181 @@
+//! What the model will say: answers, good and bad, and the order they come in.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Which of Nod's two uses of a model a request is: a `response_format` with a schema makes it a router's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    Router,
+    Reasoner,
+}
+
+impl Lane {
+    pub(super) fn of(request: &Value) -> Self {
+        match request["response_format"]["type"].as_str() {
+            Some("json_schema") => Self::Router,
+            _ => Self::Reasoner,
+        }
+    }
+}
+
+/// A call of a tool: its name, and its arguments as the text that goes over the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    pub name: String,
+    pub arguments: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Says { text: Option<String>, calls: Vec<ToolCall> },
+    Fails { status: u16, retry_after: Option<u64>, code: Value, message: String },
+    Hangs,
+    Drops,
+}
+
+/// One answer. Made by one of the first functions, bent by the methods.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub(super) kind: Kind,
+    pub(super) lane: Lane,
+    pub(super) delay: Duration,
+    pub(super) cut_after: Option<usize>,
+    pub(super) finish_reason: Option<String>,
+}
+
+impl Answer {
+    fn new(kind: Kind) -> Self {
+        Self { kind, lane: Lane::Reasoner, delay: Duration::ZERO, cut_after: None, finish_reason: None }
+    }
+
+    /// Words.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Kind::Says { text: Some(text.into()), calls: Vec::new() })
+    }
+
+    /// JSON as words, for the router.
+    #[must_use]
+    pub fn json(value: &Value) -> Self {
+        Self { lane: Lane::Router, ..Self::text(value.to_string()) }
+    }
+
+    /// One tool call.
+    #[must_use]
+    pub fn tool(name: &str, arguments: Value) -> Self {
+        Self::tools(vec![(name, arguments)])
+    }
+
+    /// Several tool calls in one answer.
+    #[must_use]
+    pub fn tools(calls: Vec<(&str, Value)>) -> Self {
+        let call = |(name, arguments): (&str, Value)| ToolCall {
+            name: name.to_owned(),
+            arguments: arguments.to_string(),
+        };
+        Self::new(Kind::Says { text: None, calls: calls.into_iter().map(call).collect() })
+    }
+
+    /// A tool call whose arguments are no JSON.
+    #[must_use]
+    pub fn malformed_arguments(name: &str, arguments: &str) -> Self {
+        let call = ToolCall { name: name.to_owned(), arguments: arguments.to_owned() };
+        Self::new(Kind::Says { text: None, calls: vec![call] })
+    }
+
+    /// Neither words nor calls.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::text("")
+    }
+
+    /// An error with this status; `retry_after` is in seconds.
+    #[must_use]
+    pub fn status(status: u16, retry_after: Option<u64>) -> Self {
+        let code = if status == 429 { json!("rate_limit_exceeded") } else { Value::Null };
+        let message = format!("The sandbox was told to answer {status}.");
+        Self::new(Kind::Fails { status, retry_after, code, message })
+    }
+
+    /// An error whose `code` is a number, as some compatible servers send it.
+    #[must_use]
+    pub fn integer_code(status: u16, message: &str) -> Self {
+        let code = json!(status);
+        Self::new(Kind::Fails { status, retry_after: None, code, message: message.to_owned() })
+    }
+
+    /// Nothing, until the client gives up.
+    #[must_use]
+    pub fn hang() -> Self {
+        Self::new(Kind::Hangs)
+    }
+
+    /// The connection is closed without an answer.
+    #[must_use]
+    pub fn dropped() -> Self {
+        Self::new(Kind::Drops)
+    }
+
+    /// The same, later.
+    #[must_use]
+    pub fn delayed(self, delay: Duration) -> Self {
+        Self { delay, ..self }
+    }
+
+    /// The stream ends after this many chunks, without finish reason or `[DONE]`. An answer that is not
+    /// streamed is cut by closing the connection.
+    #[must_use]
+    pub fn cut_after(self, chunks: usize) -> Self {
+        Self { cut_after: Some(chunks), ..self }
+    }
+
+    /// Says that it ended for this reason: `length`, or one that OpenAI does not know.
+    #[must_use]
+    pub fn finish_reason(self, reason: &str) -> Self {
+        Self { finish_reason: Some(reason.to_owned()), ..self }
+    }
+}
+
+type Condition = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+
+/// One line of the script.
+#[derive(Clone)]
+pub struct ModelScript {
+    pub lane: Lane,
+    pub answer: Answer,
+    pub(super) when: Option<Condition>,
+}
+
+impl From<Answer> for ModelScript {
+    fn from(answer: Answer) -> Self {
+        Self { lane: answer.lane, answer, when: None }
+    }
+}
+
+impl ModelScript {
+    /// Only for a request of which this holds.
+    #[must_use]
+    pub fn when(self, condition: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Self {
+        Self { when: Some(Arc::new(condition)), ..self }
+    }
+
+    pub(super) fn fits(&self, request: &Value) -> bool {
+        self.lane == Lane::of(request) && self.when.as_ref().is_none_or(|when| when(request))
+    }
+}
+
+impl fmt::Display for ModelScript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {:?}", self.lane, self.answer.kind)
+    }
+}
+
+impl fmt::Debug for ModelScript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,74 @@
+//! The endpoint as its callers meet it: over HTTP, and through the real client.
+#![allow(clippy::unwrap_used)]
+
+mod client;
+mod rules;
+mod script;
+mod strict;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Model, ModelConfig};
+
+pub(super) struct World {
+    pub model: Model,
+    pub http: reqwest::Client,
+}
+
+pub(super) async fn world(rules: bool) -> World {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let specs_dir = std::env::var_os("NOD_SPECS_DIR").map(PathBuf::from);
+    let config =
+        ModelConfig { rules, specs_dir, api_key: Some("sk-test".to_owned()), ..ModelConfig::default() };
+    World { model: Model::start(config).await.unwrap(), http: reqwest::Client::new() }
+}
+
+impl World {
+    pub async fn send(&self, request: &Value) -> Result<reqwest::Response, reqwest::Error> {
+        let url = format!("{}/chat/completions", self.model.base_url());
+        self.http.post(url).bearer_auth("sk-test").json(request).send().await
+    }
+
+    pub async fn ask(&self, request: &Value) -> (u16, Value) {
+        let response = self.send(request).await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// The `data:` lines of a stream.
+    pub async fn stream(&self, request: &Value) -> Vec<String> {
+        let text = self.send(request).await.unwrap().text().await.unwrap();
+        text.lines().filter_map(|line| line.strip_prefix("data: ")).map(str::to_owned).collect()
+    }
+}
+
+pub(super) fn said(text: &str) -> Value {
+    json!({"model": "m", "messages": [{"role": "user", "content": text}]})
+}
+
+pub(super) fn with(mut request: Value, more: &Value) -> Value {
+    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    request
+}
+
+pub(super) fn tool(name: &str, properties: &Value) -> Value {
+    let parameters = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    json!({"type": "function", "function": {"name": name, "description": "d", "parameters": parameters}})
+}
+
+/// Nod's router schema.
+pub(super) fn routed(request: Value) -> Value {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "intent": {"type": "string", "enum": ["metadata", "tool", "retrieval", "conversational"]},
+            "tool": {"type": ["string", "null"]},
+        },
+        "required": ["intent", "tool"],
+        "additionalProperties": false,
+    });
+    let format =
+        json!({"type": "json_schema", "json_schema": {"name": "route", "strict": true, "schema": schema}});
+    with(request, &json!({"response_format": format, "temperature": 0}))
+}

@@ -1,0 +1,198 @@
+//! The rules that stand in for a model in the demo.
+
+use serde_json::{Value, json};
+
+use super::{World, routed, tool, with, world};
+
+const PROMPT: &str = "You are Nod.\n- Name: Ana Silva\n- Email: ana@acme.test";
+
+fn request(messages: Vec<Value>) -> Value {
+    let list = json!({"type": "array", "items": {"type": "string"}});
+    let letter = json!({"to": list, "cc": list, "subject": {"type": "string"}, "body": {"type": "string"}});
+    let tools = json!([
+        tool("gmail_send_email", &letter),
+        tool("gmail_create_draft", &letter),
+        tool("gmail_list_recent", &json!({})),
+        tool("gmail_search_messages", &json!({"query": {"type": "string"}})),
+        tool("gmail_read_thread", &json!({"thread_id": {"type": "string"}})),
+    ]);
+    let mut all = vec![json!({"role": "system", "content": PROMPT})];
+    all.extend(messages);
+    json!({"model": "m", "messages": all, "tools": tools})
+}
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
+
+async fn message(world: &World, request: &Value) -> Value {
+    let (status, answer) = world.ask(request).await;
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["model"], "sandbox-rules");
+    answer["choices"][0]["message"].clone()
+}
+
+async fn call(world: &World, text: &str) -> (String, Value) {
+    let message = message(world, &request(vec![user(text)])).await;
+    let function = &message["tool_calls"][0]["function"];
+    let arguments = function["arguments"].as_str().unwrap_or("null");
+    (function["name"].as_str().unwrap_or_default().to_owned(), serde_json::from_str(arguments).unwrap())
+}
+
+async fn after(world: &World, asked: &str, tool: &str, results: &[&str]) -> Value {
+    let mut all = vec![user(asked)];
+    for (at, result) in results.iter().enumerate() {
+        let function = json!({"name": tool, "arguments": "{}"});
+        let call = json!({"id": format!("c{at}"), "type": "function", "function": function});
+        all.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+        all.push(json!({"role": "tool", "tool_call_id": format!("c{at}"), "content": result}));
+    }
+    message(world, &request(all)).await
+}
+
+#[tokio::test]
+async fn a_sentence_becomes_a_letter() {
+    let world = world(true).await;
+    let (name, letter) = call(&world, "@nod tell Bo I'm late").await;
+    assert_eq!(name, "gmail_send_email");
+    let late = json!({"to": ["Bo"], "subject": "Running late", "body": "Hi Bo,\n\nI'm running late.\n\nAna"});
+    assert_eq!(letter, late);
+    for (text, to, cc, subject, sentence) in [
+        (
+            "<@U1> email Bo and Cho about the offsite",
+            json!(["Bo", "Cho"]),
+            None,
+            "The offsite",
+            "the offsite",
+        ),
+        (
+            "email bo@acme.test saying lunch is at one, cc Cho",
+            json!(["bo@acme.test"]),
+            Some("Cho"),
+            "Lunch is at one",
+            "Lunch is at one.",
+        ),
+        (
+            "please send Bo Chen an email that the report is done",
+            json!(["Bo Chen"]),
+            None,
+            "Report is done",
+            "The report is done.",
+        ),
+        (
+            "can you write to bo: see you tomorrow!",
+            json!(["bo"]),
+            None,
+            "See you tomorrow",
+            "See you tomorrow!",
+        ),
+        ("send an email to Bo about lunch", json!(["Bo"]), None, "Lunch", "lunch"),
+        ("let Bo know that I will be there", json!(["Bo"]), None, "There", "I will be there."),
+        (
+            "tell bo@acme.test to bring the papers",
+            json!(["bo@acme.test"]),
+            None,
+            "Bring the papers",
+            "Could you please bring the papers?",
+        ),
+        (
+            "ask Bo whether lunch is on",
+            json!(["Bo"]),
+            None,
+            "Lunch is on",
+            "Could you tell me whether lunch is on?",
+        ),
+        ("ask Bo for the report", json!(["Bo"]), None, "Report", "Could you please send me the report?"),
+        ("tell Bo, Cho and Dee that we won", json!(["Bo", "Cho", "Dee"]), None, "Won", "We won."),
+        ("email <@U0BO> saying hi", json!(["<@U0BO>"]), None, "Hi", "Hi."),
+    ] {
+        let (name, letter) = call(&world, text).await;
+        assert_eq!(name, "gmail_send_email", "{text}");
+        assert_eq!(letter["to"], to, "{text}: {letter}");
+        assert_eq!(letter["cc"].get(0).and_then(Value::as_str), cc, "{text}: {letter}");
+        assert_eq!(letter["subject"], subject, "{text}: {letter}");
+        assert!(letter["body"].as_str().unwrap().contains(sentence), "{text}: {letter}");
+    }
+    assert_eq!(call(&world, "draft an email to Cho about lunch").await.0, "gmail_create_draft");
+    assert!(world.model.violations().is_empty(), "{:?}", world.model.violations());
+}
+
+#[tokio::test]
+async fn mail_is_listed_searched_and_read() {
+    let world = world(true).await;
+    for text in ["what's new in my mail?", "check my inbox", "any unread mail?", "latest mail"] {
+        assert_eq!(call(&world, text).await, ("gmail_list_recent".to_owned(), json!({})), "{text}");
+    }
+    for (text, query) in [
+        ("find mail from Bo", "from:Bo"),
+        ("mail from Bo?", "from:Bo"),
+        ("any new emails from bo@acme.test", "from:bo@acme.test"),
+        ("search my mail for the budget", "budget"),
+        ("find messages about Q3: numbers?", "Q3 numbers"),
+    ] {
+        assert_eq!(
+            call(&world, text).await,
+            ("gmail_search_messages".to_owned(), json!({"query": query})),
+            "{text}"
+        );
+    }
+    assert_eq!(call(&world, "summarise the thread about lunch").await.0, "gmail_search_messages");
+    let found = r#"{"messages":[{"thread_id":"t-7","from":"bo@acme.test","subject":"Lunch"}]}"#;
+    let next = after(&world, "summarise the thread about lunch", "gmail_search_messages", &[found]).await;
+    assert_eq!(next["tool_calls"][0]["function"]["arguments"], r#"{"thread_id":"t-7"}"#);
+    let told = after(&world, "find mail about lunch", "gmail_search_messages", &[found]).await;
+    assert_eq!(told["content"], "• bo@acme.test: Lunch");
+}
+
+#[tokio::test]
+async fn results_are_told_as_they_are() {
+    let world = world(true).await;
+    for (tool, result, told) in [
+        ("gmail_send_email", r#"{"status":"sent","to":["bo@acme.test"]}"#, "Sent to bo@acme.test."),
+        ("gmail_send_email", r#"{"status":"denied"}"#, "I did not send it."),
+        ("gmail_send_email", "Declined by Ana.", "I did not send it."),
+        (
+            "gmail_send_email",
+            r#"{"error":"Gmail is not connected"}"#,
+            "That did not work: Gmail is not connected",
+        ),
+        ("gmail_list_recent", r#"{"messages":[]}"#, "I found no mail."),
+        (
+            "gmail_list_recent",
+            "mail:\n[{\"from\":\"a@b.test\",\"subject\":\"\"}]\n",
+            "• a@b.test: (no subject)",
+        ),
+    ] {
+        assert_eq!(after(&world, "tell Bo I'm late", tool, &[result]).await["content"], told, "{result}");
+    }
+}
+
+#[tokio::test]
+async fn only_what_is_offered_is_called() {
+    let world = world(true).await;
+    let mut bare = request(vec![user("tell Bo I'm late")]);
+    bare["tools"] = json!([tool("gmail_list_recent", &json!({}))]);
+    let answer = message(&world, &bare).await;
+    assert!(answer["tool_calls"].is_null() && answer["content"].is_string());
+    let talk = message(&world, &request(vec![user("hello there")])).await;
+    assert!(talk["content"].as_str().unwrap().starts_with("Hello, Ana!"));
+    for text in ["tell me a joke", "ask me anything", "let me think"] {
+        assert!(message(&world, &request(vec![user(text)])).await["tool_calls"].is_null(), "{text}");
+    }
+    let who = message(&world, &request(vec![user("send an email")])).await;
+    assert_eq!(who["content"], "Who should it go to?");
+}
+
+#[tokio::test]
+async fn the_router_is_answered_in_its_schema() {
+    let world = world(true).await;
+    for (text, route) in [
+        ("tell Bo I'm late", json!({"intent": "tool", "tool": "gmail_send_email"})),
+        ("hello", json!({"intent": "conversational", "tool": null})),
+    ] {
+        let answer = message(&world, &routed(super::said(text))).await;
+        assert_eq!(serde_json::from_str::<Value>(answer["content"].as_str().unwrap()).unwrap(), route);
+    }
+    let streamed = with(request(vec![user("hello")]), &json!({"stream": true}));
+    assert!(world.stream(&streamed).await.len() > 5);
+}

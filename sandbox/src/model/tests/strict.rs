@@ -1,0 +1,56 @@
+//! Requests that a vendor would refuse.
+
+use serde_json::{Value, json};
+
+use super::{routed, said, tool, with, world};
+
+fn call(id: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": "t", "arguments": "{}"}})
+}
+
+fn talk(messages: &Value) -> Value {
+    json!({"model": "m", "messages": messages})
+}
+
+#[tokio::test]
+async fn what_breaks_the_rules_is_refused_and_recorded() {
+    let world = world(true).await;
+    let user = json!({"role": "user", "content": "hi"});
+    let calls = json!({"role": "assistant", "content": null, "tool_calls": [call("a"), call("b")]});
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "{}"});
+    let loose = json!({"type": "json_schema", "json_schema": {"name": "r", "strict": true, "schema":
+        {"type": "object", "properties": {"x": {"type": "string"}}, "required": []}}});
+    let wrong = [
+        talk(&json!([])),
+        talk(&json!([{"role": "wizard", "content": "hi"}])),
+        talk(&json!([user, result("a")])),
+        talk(&json!([user, calls, result("a")])),
+        talk(&json!([user, calls, result("a"), user])),
+        talk(&json!([user, calls, result("a"), result("a")])),
+        talk(&json!([user, {"role": "assistant", "content": null}])),
+        talk(&json!([user, {"role": "assistant", "tool_calls": [{"id": "a", "type": "function",
+            "function": {"name": "t", "arguments": {}}}]}, result("a")])),
+        json!({"messages": [user]}),
+        with(said("hi"), &json!({"temperature": 3})),
+        with(said("hi"), &json!({"colour": "red"})),
+        with(said("hi"), &json!({"n": 2})),
+        with(said("hi"), &json!({"stream_options": {"include_usage": true}})),
+        with(said("hi"), &json!({"tool_choice": "auto"})),
+        with(said("hi"), &json!({"tools": []})),
+        with(said("hi"), &json!({"tools": [tool("has space", &json!({}))]})),
+        with(said("hi"), &json!({"tools": [tool("t", &json!({})), tool("t", &json!({}))]})),
+        with(said("hi"), &json!({"response_format": {"type": "json_schema", "json_schema": {"name": "r"}}})),
+        with(said("hi"), &json!({"response_format": {"type": "json_object"}})),
+        with(said("hi"), &json!({"response_format": loose})),
+    ];
+    for request in &wrong {
+        let (status, answer) = world.ask(request).await;
+        assert_eq!(status, 400, "{request}");
+        assert_eq!(answer["error"]["type"], "invalid_request_error");
+    }
+    assert!(world.model.violations().len() >= wrong.len());
+    assert!(world.model.requests().is_empty());
+    let fine = talk(&json!([user, calls, result("b"), result("a")]));
+    assert_eq!(world.ask(&fine).await.0, 200);
+    assert_eq!(world.ask(&routed(said("hi"))).await.0, 200);
+}

@@ -1,0 +1,134 @@
+//! Serves a router on a loopback port, and can close a connection without an answer.
+//!
+//! `axum::serve` always answers; a vendor that crashes does not. A response that carries [`Dropped`] in its
+//! extensions closes the connection instead.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::task::{AbortHandle, JoinSet};
+use tower::ServiceExt;
+
+use crate::Fault;
+
+/// Marks a response that must never be sent: the connection is closed instead.
+#[derive(Debug, Clone, Copy)]
+pub struct Dropped;
+
+/// A response that closes the connection.
+#[must_use]
+pub fn dropped() -> axum::response::Response {
+    let mut response = StatusCode::OK.into_response();
+    response.extensions_mut().insert(Dropped);
+    response
+}
+
+/// Runs `work` (the operation's effect and its answer) under a planned fault.
+pub async fn under<F>(fault: Option<Fault>, work: F) -> axum::response::Response
+where
+    F: Future<Output = axum::response::Response>,
+{
+    match fault {
+        None => work.await,
+        Some(Fault::Status { code, retry_after }) => refused(code, retry_after),
+        Some(Fault::Drop) => dropped(),
+        Some(Fault::LoseAnswer) => {
+            work.await;
+            dropped()
+        }
+        Some(Fault::Hang) => std::future::pending().await,
+        Some(Fault::HangAfter) => {
+            work.await;
+            std::future::pending().await
+        }
+        Some(Fault::Delay(long)) => {
+            tokio::time::sleep(long.min(Duration::from_secs(120))).await;
+            work.await
+        }
+    }
+}
+
+fn refused(code: u16, retry_after: Option<u64>) -> axum::response::Response {
+    let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = status.into_response();
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// A running server; dropping it closes the port and every connection.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    task: AbortHandle,
+}
+
+impl Server {
+    /// Binds a free loopback port and serves `router` on it.
+    ///
+    /// # Errors
+    /// When no port can be bound.
+    pub async fn start(router: Router) -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let task = tokio::spawn(accept(listener, router)).abort_handle();
+        Ok(Self { address, task })
+    }
+
+    /// `http://127.0.0.1:port`, without a trailing slash.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The address it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, router: Router) {
+    // Dropping the set with this task closes every connection too.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                if let Ok((stream, _)) = accepted {
+                    let _ = stream.set_nodelay(true);
+                    connections.spawn(connection(TokioIo::new(stream), router.clone()));
+                }
+            }
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+        }
+    }
+}
+
+async fn connection(io: TokioIo<tokio::net::TcpStream>, router: Router) {
+    let service = hyper::service::service_fn(move |request| {
+        let router = router.clone();
+        async move {
+            let response: Result<Response<_>, Infallible> = router.oneshot(request).await;
+            match response {
+                Ok(response) if response.extensions().get::<Dropped>().is_some() => Err("dropped"),
+                Ok(response) => Ok(response),
+                Err(never) => match never {},
+            }
+        }
+    });
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).with_upgrades().await;
+}

@@ -1,0 +1,190 @@
+//! A small JSON door for a demo page, under `/_sandbox/`: see as one person, act as one person.
+//!
+//! A viewer sees only the channels of which he is a member, and only what was whispered to him.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Query, State as Extract};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::State;
+use super::entities::Message;
+use super::people::Say;
+use super::world::World;
+
+/// How long a question for news waits.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+pub(super) fn router() -> Router<Arc<State>> {
+    Router::new()
+        .route("/state", get(state))
+        .route("/events", get(events))
+        .route("/say", post(say))
+        .route("/edit", post(edit))
+        .route("/delete", post(delete))
+        .route("/press", post(press))
+        .route("/slash", post(slash))
+        .route("/submit", post(submit))
+}
+
+/// Errors are JSON sentences.
+fn answered(outcome: Result<Value, String>) -> Response {
+    match outcome {
+        Ok(value) => Json(value).into_response(),
+        Err(sentence) => (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({"error": sentence}))).into_response(),
+    }
+}
+
+#[derive(Deserialize)]
+struct Viewer {
+    user: Option<String>,
+}
+
+async fn state(Extract(state): Extract<Arc<State>>, Query(viewer): Query<Viewer>) -> Response {
+    let version = *state.version.borrow();
+    let seen = state.read(|w| -> Result<Value, String> {
+        let viewer = viewer.user.as_deref().map(|u| w.user_id(u)).transpose()?;
+        Ok(w.seen_by(viewer.as_deref(), version))
+    });
+    answered(seen)
+}
+
+#[derive(Deserialize)]
+struct Since {
+    #[serde(default)]
+    since: u64,
+}
+
+/// Answers once the version is past `since`, or with the same version after a while.
+async fn events(Extract(state): Extract<Arc<State>>, Query(since): Query<Since>) -> Response {
+    let mut version = state.version.subscribe();
+    let newer = version.wait_for(|v| *v > since.since);
+    let _ = tokio::time::timeout(PATIENCE, newer).await.is_ok();
+    let now = *state.version.borrow();
+    Json(json!({"version": now})).into_response()
+}
+
+#[derive(Deserialize)]
+struct Words {
+    user: String,
+    channel: String,
+    thread: Option<String>,
+    #[serde(default)]
+    text: String,
+}
+
+async fn say(Extract(state): Extract<Arc<State>>, Json(words): Json<Words>) -> Response {
+    let say = Say { thread: words.thread, ..Say::new(&words.user, &words.channel, &words.text) };
+    answered(state.change(|w| w.say(say)).map(|ts| json!({"ts": ts})))
+}
+
+#[derive(Deserialize)]
+struct Change {
+    user: String,
+    channel: String,
+    ts: String,
+    #[serde(default)]
+    text: String,
+}
+
+async fn edit(Extract(state): Extract<Arc<State>>, Json(c): Json<Change>) -> Response {
+    answered(state.change(|w| w.edit(&c.user, &c.channel, &c.ts, &c.text)).map(|()| json!({})))
+}
+
+async fn delete(Extract(state): Extract<Arc<State>>, Json(c): Json<Change>) -> Response {
+    answered(state.change(|w| w.delete(&c.user, &c.channel, &c.ts)).map(|()| json!({})))
+}
+
+#[derive(Deserialize)]
+struct Press {
+    user: String,
+    channel: String,
+    ts: String,
+    action_id: String,
+}
+
+async fn press(Extract(state): Extract<Arc<State>>, Json(p): Json<Press>) -> Response {
+    let pressed = state.change(|w| w.press(&p.user, &p.channel, &p.ts, &p.action_id));
+    answered(pressed.map(|envelope| json!({"envelope": envelope})))
+}
+
+#[derive(Deserialize)]
+struct Command {
+    user: String,
+    channel: String,
+    command: String,
+    #[serde(default)]
+    text: String,
+}
+
+async fn slash(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> Response {
+    let given = state.change(|w| w.slash(&c.user, &c.channel, &c.command, &c.text));
+    answered(given.map(|envelope| json!({"envelope": envelope})))
+}
+
+#[derive(Deserialize)]
+struct Form {
+    user: String,
+    view: String,
+    values: Value,
+}
+
+async fn submit(Extract(state): Extract<Arc<State>>, Json(form): Json<Form>) -> Response {
+    let sent = state.change(|w| w.submit(&form.user, &form.view, &form.values));
+    answered(sent.map(|envelope| json!({"envelope": envelope})))
+}
+
+impl World {
+    /// The workspace through one person's eyes; without a viewer only who and what there is.
+    fn seen_by(&self, viewer: Option<&str>, version: u64) -> Value {
+        let channels: Vec<Value> = self
+            .channels
+            .values()
+            .filter(|c| viewer.is_none_or(|v| c.members.iter().any(|m| m == v)))
+            .map(|channel| {
+                let messages: Vec<Value> = match viewer {
+                    Some(_) => self.messages(&channel.id).iter().map(|m| self.seen(m)).collect(),
+                    None => vec![],
+                };
+                json!({
+                    "id": channel.id, "name": channel.name, "title": self.channel_title(&channel.id),
+                    "kind": channel.kind, "members": channel.members, "messages": messages,
+                })
+            })
+            .collect();
+        let own = |user: &str| viewer == Some(user);
+        let whispers: Vec<_> = self.ephemerals.iter().filter(|e| own(&e.user)).collect();
+        let views: Vec<_> = self.views.iter().filter(|v| own(&v.user) && v.open).collect();
+        let visible = |channel: &str| viewer.is_some_and(|v| self.is_member(channel, v));
+        let statuses: Vec<Value> = self
+            .statuses
+            .iter()
+            .filter(|((channel, _), _)| visible(channel))
+            .map(|((channel, thread), status)| json!({"channel": channel, "thread_ts": thread, "status": status}))
+            .collect();
+        json!({
+            "version": version,
+            "team": {"id": self.config.team.id, "name": self.config.team.name},
+            "bot": {"user": self.config.app.bot_user, "name": self.config.app.name},
+            "commands": self.config.app.commands,
+            "connected": self.sockets.count(),
+            "users": self.users.values().collect::<Vec<_>>(),
+            "channels": channels,
+            "ephemerals": whispers,
+            "views": views,
+            "statuses": statuses,
+        })
+    }
+
+    fn seen(&self, message: &Message) -> Value {
+        let mut seen = serde_json::to_value(message).unwrap_or_default();
+        seen["shown"] = json!(self.shown(&message.text, &message.blocks));
+        seen
+    }
+}

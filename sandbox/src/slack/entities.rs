@@ -1,0 +1,189 @@
+//! The things of a workspace: people, channels, messages, whispers, forms. Plain values.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A person (or a foreign bot) of the workspace or, as a stranger, of another one (Slack Connect).
+#[derive(Debug, Clone, Serialize)]
+pub struct User {
+    pub id: String,
+    /// The handle, without `@`.
+    pub name: String,
+    pub real_name: String,
+    pub display_name: String,
+    pub email: Option<String>,
+    pub tz: String,
+    /// Seconds east of UTC.
+    pub tz_offset: i32,
+    pub is_bot: bool,
+    pub deleted: bool,
+    pub is_restricted: bool,
+    pub is_ultra_restricted: bool,
+    pub is_admin: bool,
+    pub is_stranger: bool,
+    /// Another workspace's id for a stranger; the app's own where `None`.
+    pub team_id: Option<String>,
+    /// `conversations.open` with this person fails.
+    pub refuses_dms: bool,
+}
+
+impl User {
+    /// A full member: handle `ana` gives the id `U000000ANA` and the address `ana@acme.test`.
+    #[must_use]
+    pub fn new(name: &str, real_name: &str) -> Self {
+        Self {
+            id: format!("U0{:0>8}", id_part(name)),
+            name: name.to_owned(),
+            real_name: real_name.to_owned(),
+            display_name: name.to_owned(),
+            email: Some(format!("{name}@acme.test")),
+            tz: "Europe/Berlin".to_owned(),
+            tz_offset: 3600,
+            is_bot: false,
+            deleted: false,
+            is_restricted: false,
+            is_ultra_restricted: false,
+            is_admin: false,
+            is_stranger: false,
+            team_id: None,
+            refuses_dms: false,
+        }
+    }
+
+    /// The same person as a member of another workspace.
+    #[must_use]
+    pub fn stranger(mut self, team_id: &str) -> Self {
+        self.is_stranger = true;
+        self.team_id = Some(team_id.to_owned());
+        self
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelKind {
+    Public,
+    Private,
+    Im,
+    Mpim,
+}
+
+impl ChannelKind {
+    /// The word of `channel_type` in events.
+    #[must_use]
+    pub fn event_word(self) -> &'static str {
+        match self {
+            Self::Public => "channel",
+            Self::Private => "group",
+            Self::Im => "im",
+            Self::Mpim => "mpim",
+        }
+    }
+
+    /// The scope family: `channels`, `groups`, `im`, `mpim`.
+    #[must_use]
+    pub fn scope_word(self) -> &'static str {
+        match self {
+            Self::Public => "channels",
+            Self::Private => "groups",
+            Self::Im => "im",
+            Self::Mpim => "mpim",
+        }
+    }
+}
+
+/// A channel, a private channel, or a conversation between few.
+#[derive(Debug, Clone, Serialize)]
+pub struct Channel {
+    pub id: String,
+    pub name: String,
+    pub kind: ChannelKind,
+    /// Ids; in [`Channel::new`] handles are allowed too and resolved at the start.
+    pub members: Vec<String>,
+    pub archived: bool,
+    /// Seconds since 1970.
+    pub created: i64,
+}
+
+impl Channel {
+    /// A public channel: `general` gives the id `C000GENERAL`. Members by handle or id.
+    #[must_use]
+    pub fn new(name: &str, members: &[&str]) -> Self {
+        Self {
+            id: format!("C0{:0>8}", id_part(name)),
+            name: name.to_owned(),
+            kind: ChannelKind::Public,
+            members: members.iter().map(|m| (*m).to_owned()).collect(),
+            archived: false,
+            created: 1_700_000_000,
+        }
+    }
+
+    /// The same as a private channel, whose id begins with `G`.
+    #[must_use]
+    pub fn private(mut self) -> Self {
+        self.id.replace_range(0..1, "G");
+        self.kind = ChannelKind::Private;
+        self
+    }
+}
+
+/// Who edited a message last, and when.
+#[derive(Debug, Clone, Serialize)]
+pub struct Edited {
+    pub user: String,
+    pub ts: String,
+}
+
+/// One message as it stands.
+#[derive(Debug, Clone, Serialize)]
+pub struct Message {
+    pub channel: String,
+    pub ts: String,
+    /// Set on replies only.
+    pub thread_ts: Option<String>,
+    pub user: String,
+    /// Posted by the app under test.
+    pub by_bot: bool,
+    pub text: String,
+    pub blocks: Vec<Value>,
+    pub attachments: Vec<Value>,
+    pub files: Vec<Value>,
+    pub metadata: Option<Value>,
+    pub subtype: Option<String>,
+    pub client_msg_id: Option<String>,
+    pub edited: Option<Edited>,
+    pub unfurl_links: Option<bool>,
+    pub unfurl_media: Option<bool>,
+    pub reply_broadcast: bool,
+}
+
+/// What one person alone was shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct Ephemeral {
+    pub user: String,
+    pub channel: String,
+    pub ts: String,
+    pub thread_ts: Option<String>,
+    pub text: String,
+    pub blocks: Vec<Value>,
+    pub metadata: Option<Value>,
+    /// `chat.postEphemeral`, `command` (an acknowledgement) or `response_url`.
+    pub source: &'static str,
+}
+
+/// An opened modal.
+#[derive(Debug, Clone, Serialize)]
+pub struct OpenView {
+    pub id: String,
+    pub user: String,
+    pub hash: String,
+    pub view: Value,
+    /// What the last submission's acknowledgement carried (`response_action` …).
+    pub answer: Option<Value>,
+    pub open: bool,
+}
+
+fn id_part(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_uppercase()
+}

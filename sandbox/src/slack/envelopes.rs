@@ -1,0 +1,247 @@
+//! What is delivered to the app: envelopes, and which of them are sent again.
+//!
+//! An event that nobody acknowledges is sent again, up to three times; presses and commands never are, and
+//! are lost where no connection stands.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::socket::{Connection, Out};
+use super::world::{World, secret};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvelopeKind {
+    EventsApi,
+    Interactive,
+    SlashCommands,
+}
+
+impl EnvelopeKind {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::EventsApi => "events_api",
+            Self::Interactive => "interactive",
+            Self::SlashCommands => "slash_commands",
+        }
+    }
+}
+
+/// What became of an envelope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// No connection yet.
+    Waiting,
+    /// Sent, not acknowledged.
+    Sent,
+    Acknowledged,
+    /// A press or command that met no connection, or whose connection went before it was acknowledged.
+    Lost,
+    /// An event that was sent as often as Slack sends it.
+    GivenUp,
+}
+
+/// One delivery to the app and its fate.
+#[derive(Debug, Clone, Serialize)]
+pub struct Envelope {
+    pub number: u64,
+    pub kind: EnvelopeKind,
+    pub payload: Value,
+    pub state: Delivery,
+    /// 0 at first.
+    pub attempt: u32,
+    /// What its acknowledgement carried.
+    pub answer: Option<Value>,
+    /// From sending to acknowledgement.
+    pub took: Option<Duration>,
+    #[serde(skip)]
+    pub(super) accepts_payload: bool,
+    #[serde(skip)]
+    reason: &'static str,
+    #[serde(skip)]
+    pub(super) connection: Option<u64>,
+    #[serde(skip)]
+    pub(super) sent_at: Option<Instant>,
+    #[serde(skip)]
+    pub(super) context: Context,
+}
+
+/// Whom an acknowledgement's payload is for.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Context {
+    #[default]
+    None,
+    Command {
+        user: String,
+        channel: String,
+    },
+    View {
+        id: String,
+    },
+}
+
+#[derive(Default)]
+pub(super) struct Sockets {
+    pub(super) tickets: Vec<String>,
+    pub(super) connections: Vec<Connection>,
+    turn: usize,
+    pub(super) envelopes: Vec<Envelope>,
+    pub(super) by_id: HashMap<String, (usize, bool)>,
+    pub(super) held: Vec<Value>,
+    pub(super) lose_while_away: bool,
+}
+
+impl Sockets {
+    pub(super) fn count(&self) -> usize {
+        self.connections.len()
+    }
+
+    pub(super) fn envelopes(&self) -> &[Envelope] {
+        &self.envelopes
+    }
+
+    pub(super) fn envelope(&self, number: u64) -> Option<&Envelope> {
+        usize::try_from(number).ok().and_then(|n| self.envelopes.get(n))
+    }
+}
+
+impl World {
+    /// Sends a payload to one of the connections; gives the envelope's number.
+    pub(super) fn send(&mut self, kind: EnvelopeKind, payload: Value, context: Context) -> u64 {
+        let view = matches!(context, Context::View { .. });
+        let number = self.sockets.envelopes.len();
+        self.sockets.envelopes.push(Envelope {
+            number: number as u64,
+            kind,
+            payload,
+            state: Delivery::Waiting,
+            attempt: 0,
+            answer: None,
+            took: None,
+            accepts_payload: view || kind == EnvelopeKind::SlashCommands,
+            reason: "",
+            connection: None,
+            sent_at: None,
+            context,
+        });
+        self.attempt(number);
+        number as u64
+    }
+
+    /// Sends an envelope now if there is a connection.
+    fn attempt(&mut self, number: usize) {
+        let Some(connection) = self.next_connection() else {
+            let lost = self.sockets.lose_while_away;
+            let Some(envelope) = self.sockets.envelopes.get_mut(number) else { return };
+            envelope.state = match envelope.kind {
+                EnvelopeKind::EventsApi if !lost => Delivery::Waiting,
+                _ => Delivery::Lost,
+            };
+            return;
+        };
+        let id = envelope_id();
+        let Some(envelope) = self.sockets.envelopes.get_mut(number) else { return };
+        envelope.state = Delivery::Sent;
+        envelope.connection = Some(connection);
+        envelope.sent_at = Some(Instant::now());
+        let (kind, attempt, text) = (envelope.kind, envelope.attempt, frame(envelope, &id));
+        self.sockets.by_id.insert(id, (number, false));
+        self.write(connection, Out::Text(text));
+        if kind == EnvelopeKind::EventsApi {
+            self.watch_over(number, attempt);
+        }
+    }
+
+    fn next_connection(&mut self) -> Option<u64> {
+        let staying: Vec<u64> =
+            self.sockets.connections.iter().filter(|c| !c.leaving).map(|c| c.id).collect();
+        self.sockets.turn += 1;
+        staying.get(self.sockets.turn % staying.len().max(1)).copied()
+    }
+
+    fn write(&self, connection: u64, out: Out) {
+        if let Some(connection) = self.sockets.connections.iter().find(|c| c.id == connection) {
+            let _ = connection.out.send(out);
+        }
+    }
+
+    /// Sends the event again when its time is over and nobody has acknowledged this attempt.
+    fn watch_over(&self, number: usize, attempt: u32) {
+        let (state, long) = (self.this.clone(), self.config.redeliver_after);
+        tokio::spawn(async move {
+            tokio::time::sleep(long).await;
+            if let Some(state) = state.upgrade() {
+                state.change(|w| {
+                    let waits = |e: &Envelope| e.state == Delivery::Sent && e.attempt == attempt;
+                    if w.sockets.envelopes.get(number).is_some_and(waits) {
+                        w.retry(number, "timeout");
+                    }
+                });
+            }
+        });
+    }
+
+    pub(super) fn retry(&mut self, number: usize, reason: &'static str) {
+        let allowed = self.config.redeliveries;
+        let Some(envelope) = self.sockets.envelopes.get_mut(number) else { return };
+        if envelope.kind != EnvelopeKind::EventsApi {
+            envelope.state = Delivery::Lost;
+        } else if envelope.attempt >= allowed {
+            envelope.state = Delivery::GivenUp;
+        } else {
+            envelope.attempt += 1;
+            envelope.reason = reason;
+            self.attempt(number);
+        }
+    }
+
+    /// Sends any text as it is, to one connection.
+    pub(super) fn send_raw(&mut self, text: String) -> Result<(), String> {
+        let envelope = serde_json::from_str::<Value>(&text).ok();
+        let id = envelope.as_ref().and_then(|e| e["envelope_id"].as_str()).map(str::to_owned);
+        let connection = self.next_connection().ok_or("No socket is connected.")?;
+        if let Some(id) = id {
+            let number = self.sockets.envelopes.len();
+            self.sockets.envelopes.push(Envelope {
+                number: number as u64,
+                kind: EnvelopeKind::Interactive,
+                payload: envelope.unwrap_or_default(),
+                state: Delivery::Sent,
+                attempt: 0,
+                answer: None,
+                took: None,
+                accepts_payload: true,
+                reason: "",
+                connection: Some(connection),
+                sent_at: Some(Instant::now()),
+                context: Context::None,
+            });
+            self.sockets.by_id.insert(id, (number, false));
+        }
+        self.write(connection, Out::Text(text));
+        Ok(())
+    }
+}
+
+fn frame(envelope: &Envelope, id: &str) -> String {
+    let mut frame = json!({
+        "envelope_id": id,
+        "payload": envelope.payload,
+        "type": envelope.kind.word(),
+        "accepts_response_payload": envelope.accepts_payload,
+    });
+    if envelope.kind == EnvelopeKind::EventsApi {
+        frame["retry_attempt"] = envelope.attempt.into();
+        frame["retry_reason"] = envelope.reason.into();
+    }
+    frame.to_string()
+}
+
+fn envelope_id() -> String {
+    let hex = secret();
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

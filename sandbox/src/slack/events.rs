@@ -1,0 +1,146 @@
+//! The events that the app subscribed to: their bodies, and who gets to hear of what.
+//!
+//! Nothing leaves a channel in which the bot is no member, and nothing for which a scope is missing.
+
+use serde_json::{Value, json};
+
+use super::config::MentionOrder;
+use super::entities::{Channel, ChannelKind, Message};
+use super::envelopes::{Context, EnvelopeKind};
+use super::render::merge;
+use super::world::{World, secret};
+
+/// How the events of one message reach the app.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Deliver {
+    #[default]
+    Once,
+    /// Each event twice, under the same event id.
+    Twice,
+    /// Kept back until [`super::Slack::release`].
+    Held,
+    /// Never: the message stands in the channel and the app is not told.
+    Never,
+}
+
+impl World {
+    /// Tells the app of a new message. `extra` is laid over each event's body.
+    pub(super) fn tell_new(&mut self, message: &Message, deliver: Deliver, extra: &Value) {
+        let Some(channel) = self.channels.get(&message.channel).cloned() else { return };
+        let mut body = self.message_json(message, true);
+        merge(
+            &mut body,
+            json!({
+                "channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind.event_word(),
+            }),
+        );
+        self.stranger_parts(&mut body, message);
+        let mentioned = message.text.contains(&format!("<@{}>", self.config.app.bot_user));
+        let mut bodies = vec![body.clone()];
+        if mentioned && channel.kind != ChannelKind::Im && !message.by_bot {
+            let mut mention = body;
+            mention["type"] = json!("app_mention");
+            if let Some(fields) = mention.as_object_mut() {
+                fields.remove("channel_type");
+                fields.remove("subtype");
+            }
+            let first = self.config.mention_order == MentionOrder::MentionFirst;
+            bodies.insert(usize::from(!first), mention);
+        }
+        for mut body in bodies {
+            merge(&mut body, extra.clone());
+            self.tell(&channel, body, deliver);
+        }
+    }
+
+    fn stranger_parts(&self, body: &mut Value, message: &Message) {
+        if !self.users.get(&message.user).is_some_and(|u| u.is_stranger) {
+            return;
+        }
+        let (team, user) = (self.team_of(&message.user), &self.users[&message.user]);
+        merge(
+            body,
+            json!({
+                "user_team": team, "source_team": team,
+                "user_profile": {
+                    "real_name": user.real_name, "display_name": user.display_name, "name": user.name,
+                    "team": team, "is_restricted": user.is_restricted,
+                    "is_ultra_restricted": user.is_ultra_restricted, "avatar_hash": "g0",
+                },
+            }),
+        );
+    }
+
+    pub(super) fn tell_changed(&mut self, before: &Message, after: &Message) {
+        let body = json!({
+            "subtype": "message_changed",
+            "message": self.message_json(after, true),
+            "previous_message": self.message_json(before, true),
+        });
+        self.tell_hidden(&after.channel, body);
+    }
+
+    pub(super) fn tell_deleted(&mut self, gone: &Message) {
+        let previous = self.message_json(gone, true);
+        let body = json!({"subtype": "message_deleted", "previous_message": previous, "deleted_ts": gone.ts});
+        self.tell_hidden(&gone.channel, body);
+    }
+
+    fn tell_hidden(&mut self, channel: &str, mut body: Value) {
+        let Some(channel) = self.channels.get(channel).cloned() else { return };
+        let ts = self.next_ts();
+        merge(
+            &mut body,
+            json!({
+                "type": "message", "hidden": true, "channel": channel.id, "ts": ts, "event_ts": ts,
+                "channel_type": channel.kind.event_word(),
+            }),
+        );
+        self.tell(&channel, body, Deliver::Once);
+    }
+
+    fn tell(&mut self, channel: &Channel, body: Value, deliver: Deliver) {
+        if !self.hears(channel, &body) || deliver == Deliver::Never {
+            return;
+        }
+        let payload = self.callback(channel, body);
+        if deliver == Deliver::Held {
+            return self.sockets.held.push(payload);
+        }
+        self.send(EnvelopeKind::EventsApi, payload.clone(), Context::None);
+        if deliver == Deliver::Twice {
+            self.send(EnvelopeKind::EventsApi, payload, Context::None);
+        }
+    }
+
+    fn hears(&self, channel: &Channel, body: &Value) -> bool {
+        let app = &self.config.app;
+        let scope = match body["type"].as_str() {
+            Some("app_mention") => "app_mentions:read".to_owned(),
+            _ => format!("{}:history", channel.kind.scope_word()),
+        };
+        channel.members.contains(&app.bot_user) && app.scopes.contains(&scope)
+    }
+
+    fn callback(&mut self, channel: &Channel, event: Value) -> Value {
+        let number = self.next_number();
+        let (team, app) = (&self.config.team.id, &self.config.app);
+        json!({
+            "token": "verification-token-unused",
+            "team_id": team,
+            "context_team_id": team,
+            "context_enterprise_id": null,
+            "api_app_id": app.id,
+            "event": event,
+            "type": "event_callback",
+            "event_id": format!("Ev{number:09}"),
+            "event_time": self.now().timestamp(),
+            "authorizations": [{
+                "enterprise_id": null, "team_id": team, "user_id": app.bot_user, "is_bot": true,
+                "is_enterprise_install": false,
+            }],
+            "is_ext_shared_channel": self.is_shared(channel),
+            "event_context": format!("4-{}", secret()),
+        })
+    }
+}

@@ -1,0 +1,264 @@
+//! The handle with which tests act as people and cause trouble.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::entities::{Channel, User};
+use super::envelopes::{Context, Delivery, Envelope, EnvelopeKind};
+use super::people::Say;
+use super::presses::Forged;
+use super::world::World;
+use super::{Slack, State};
+use crate::Faults;
+
+/// What the app answered to a press, command or form.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub payload: Option<Value>,
+    pub took: Duration,
+}
+
+/// A press, command or form on its way to the app.
+#[derive(Clone)]
+pub struct Pending {
+    slack: Slack,
+    number: u64,
+}
+
+impl Pending {
+    /// What became of it so far.
+    #[must_use]
+    pub fn envelope(&self) -> Option<Envelope> {
+        self.slack.read(|w| w.sockets.envelope(self.number).cloned())
+    }
+
+    /// Waits for the acknowledgement.
+    ///
+    /// # Panics
+    /// With the transcript when it is lost or does not come in time.
+    pub async fn acknowledged(&self, within: Duration) -> Answer {
+        let number = self.number;
+        let envelope = self
+            .slack
+            .wait_for("an acknowledgement", within, move |w| {
+                let envelope = w.sockets.envelope(number)?;
+                matches!(envelope.state, Delivery::Acknowledged | Delivery::Lost).then(|| envelope.clone())
+            })
+            .await;
+        assert!(
+            envelope.state == Delivery::Acknowledged,
+            "lost: no socket took it\n{}",
+            self.slack.everything()
+        );
+        Answer { payload: envelope.answer, took: envelope.took.unwrap_or_default() }
+    }
+}
+
+/// Where it is and how it goes wrong.
+impl Slack {
+    /// `http://127.0.0.1:port`; the Web API is `{url}/api/…`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.running.server.url()
+    }
+
+    /// `{url}/api`, as slack-morphism's `with_slack_api_url` wants it.
+    #[must_use]
+    pub fn api_url(&self) -> String {
+        format!("{}/api", self.url())
+    }
+
+    /// Operations are the methods' names, and `response_url`.
+    #[must_use]
+    pub fn faults(&self) -> &Faults {
+        &self.state().faults
+    }
+
+    pub(super) fn state(&self) -> &State {
+        &self.running.state
+    }
+
+    /// Looks at the workspace.
+    pub fn read<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        self.state().read(look)
+    }
+
+    /// Changes the workspace's people, channels or habits (`w.config`).
+    pub fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
+        self.state().change(act)
+    }
+
+    /// Adds or replaces a person.
+    pub fn add_user(&self, user: User) {
+        self.change(|w| w.users.insert(user.id.clone(), user));
+    }
+
+    /// Adds or replaces a channel.
+    pub fn add_channel(&self, channel: Channel) {
+        self.change(|w| w.add_channel(channel));
+    }
+}
+
+/// Acting as people. All panic with a sentence where Slack's own client would not allow it; the `try_`
+/// forms give the sentence.
+impl Slack {
+    /// A person writes; gives the ts. `@handle`, links and mail addresses become Slack's notation.
+    ///
+    /// # Panics
+    /// When that person cannot write there.
+    #[track_caller]
+    pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
+        let say = Say { thread: thread.map(str::to_owned), ..Say::new(user, channel, text) };
+        allowed(self.say_with(say))
+    }
+
+    /// Same with all that may be odd about a message.
+    ///
+    /// # Errors
+    /// A sentence when that person cannot write there.
+    pub fn say_with(&self, say: Say) -> Result<String, String> {
+        self.change(|w| w.say(say))
+    }
+
+    /// # Panics
+    /// When it is not that person's message.
+    #[track_caller]
+    pub fn edit(&self, user: &str, channel: &str, ts: &str, text: &str) {
+        allowed(self.change(|w| w.edit(user, channel, ts, text)));
+    }
+
+    /// # Panics
+    /// When it is not that person's message.
+    #[track_caller]
+    pub fn delete(&self, user: &str, channel: &str, ts: &str) {
+        allowed(self.change(|w| w.delete(user, channel, ts)));
+    }
+
+    /// # Panics
+    /// When that person cannot give that command there.
+    #[track_caller]
+    pub fn slash(&self, user: &str, channel: &str, command: &str, text: &str) -> Pending {
+        allowed(self.try_slash(user, channel, command, text))
+    }
+
+    /// # Errors
+    /// A sentence when that person cannot give that command there.
+    pub fn try_slash(&self, user: &str, channel: &str, command: &str, text: &str) -> Result<Pending, String> {
+        self.change(|w| w.slash(user, channel, command, text)).map(|n| self.pending(n))
+    }
+
+    /// Presses a button by its action id or its words.
+    ///
+    /// # Errors
+    /// A sentence when that person sees no such button.
+    pub fn press(&self, user: &str, channel: &str, ts: &str, button: &str) -> Result<Pending, String> {
+        self.change(|w| w.press(user, channel, ts, button)).map(|n| self.pending(n))
+    }
+
+    /// A press that no real client would send.
+    ///
+    /// # Errors
+    /// Never today.
+    pub fn press_raw(&self, forged: Forged) -> Result<Pending, String> {
+        self.change(|w| w.press_forged(forged)).map(|n| self.pending(n))
+    }
+
+    /// Submits an open form; `values` is `{block_id: {action_id: {type, value}}}`.
+    ///
+    /// # Errors
+    /// A sentence when that person has no such form open.
+    pub fn submit(&self, user: &str, view: &str, values: &Value) -> Result<Pending, String> {
+        self.change(|w| w.submit(user, view, values)).map(|n| self.pending(n))
+    }
+
+    /// Opens (or finds) the conversation between the bot and a person.
+    ///
+    /// # Panics
+    /// When there is no such person.
+    #[track_caller]
+    #[must_use]
+    pub fn dm(&self, user: &str) -> String {
+        allowed(self.change(|w| w.user_id(user).map(|id| w.open_dm(&id))))
+    }
+
+    fn pending(&self, number: u64) -> Pending {
+        Pending { slack: self.clone(), number }
+    }
+}
+
+/// The socket.
+impl Slack {
+    /// Resolves once at least one socket stands.
+    ///
+    /// # Panics
+    /// With the transcript after `within`.
+    pub async fn connected(&self, within: Duration) {
+        self.wait_for("a socket", within, |w| (w.sockets.count() > 0).then_some(())).await;
+    }
+
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.read(|w| w.sockets.count())
+    }
+
+    /// Sends `disconnect`: `warning`, `refresh_requested` or `link_disabled`; all but the first end the
+    /// connection soon after.
+    pub fn disconnect_sockets(&self, reason: &str) {
+        self.change(|w| w.disconnect_all(reason));
+    }
+
+    /// Cuts every connection without a word.
+    pub fn drop_sockets(&self) {
+        self.change(World::cut_all);
+    }
+
+    /// Whether events are lost while no socket stands, as after a long outage. Default: they wait.
+    pub fn lose_events_while_away(&self, lose: bool) {
+        self.change(|w| w.sockets.lose_while_away = lose);
+    }
+
+    /// Sends the events that [`super::Deliver::Held`] kept back.
+    pub fn release(&self) {
+        self.change(|w| {
+            for payload in std::mem::take(&mut w.sockets.held) {
+                w.send(EnvelopeKind::EventsApi, payload, Context::None);
+            }
+        });
+    }
+
+    /// Sends the latest event again, whatever became of it, under the same event id.
+    ///
+    /// # Panics
+    /// When there was none.
+    #[track_caller]
+    pub fn redeliver_last(&self) {
+        let again = self.change(|w| {
+            let events = w.sockets.envelopes().iter().rev();
+            let last = events.filter(|e| e.kind == EnvelopeKind::EventsApi).map(|e| e.payload.clone()).next();
+            last.map(|payload| w.send(EnvelopeKind::EventsApi, payload, Context::None))
+        });
+        allowed(again.ok_or_else(|| "No event was sent yet.".to_owned()));
+    }
+
+    /// Sends an event with this payload, as it is.
+    pub fn deliver_event(&self, payload: Value) {
+        self.change(|w| w.send(EnvelopeKind::EventsApi, payload, Context::None));
+    }
+
+    /// Sends any text frame to one socket; it may be no envelope at all.
+    ///
+    /// # Errors
+    /// A sentence when no socket stands.
+    pub fn deliver_raw(&self, text: &str) -> Result<(), String> {
+        self.change(|w| w.send_raw(text.to_owned()))
+    }
+}
+
+#[track_caller]
+fn allowed<T>(outcome: Result<T, String>) -> T {
+    match outcome {
+        Ok(done) => done,
+        Err(sentence) => panic!("{sentence}"),
+    }
+}

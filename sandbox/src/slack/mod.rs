@@ -1,0 +1,107 @@
+//! A stateful loopback Slack: Web API, Socket Mode and response URLs over the real protocol.
+//!
+//! It owns one workspace with one installed app. Tests act as its people and read what they see; the app
+//! under test talks to it through the network alone.
+
+mod config;
+mod control;
+mod entities;
+mod envelopes;
+mod events;
+mod handle;
+mod judge;
+mod people;
+mod presses;
+mod reading;
+mod render;
+mod responses;
+mod rules;
+mod socket;
+#[cfg(test)]
+mod tests;
+mod transcript;
+mod web;
+mod world;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::routing::{any, get, post};
+use tokio::sync::watch;
+
+pub use config::{ALL_SCOPES, App, Clock, MentionOrder, SlackConfig, Team};
+pub use entities::{Channel, ChannelKind, Edited, Ephemeral, Message, OpenView, User};
+pub use envelopes::{Delivery, Envelope, EnvelopeKind};
+pub use events::Deliver;
+pub use handle::{Answer, Pending};
+pub use people::Say;
+pub use presses::Forged;
+pub use world::{Call, World};
+
+use crate::Faults;
+use crate::serve::Server;
+use judge::Judge;
+
+/// What the server's handlers and the test's handle share.
+pub(crate) struct State {
+    world: Mutex<World>,
+    version: watch::Sender<u64>,
+    faults: Faults,
+    judge: Option<Arc<Judge>>,
+}
+
+impl State {
+    fn read<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        look(&self.world.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes the world and wakes those who wait for a change.
+    fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
+        let done = act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
+        self.version.send_modify(|version| *version += 1);
+        done
+    }
+}
+
+/// The server; when it goes, its connections go too.
+struct Running {
+    server: Server,
+    state: Arc<State>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.state.change(World::cut_all);
+    }
+}
+
+/// A handle on the fake; clones share one workspace. It ends with the last handle.
+#[derive(Clone)]
+pub struct Slack {
+    running: Arc<Running>,
+}
+
+impl Slack {
+    /// Starts the fake on a free loopback port. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When no port can be bound or the specification cannot be read.
+    pub async fn start(config: SlackConfig) -> std::io::Result<Self> {
+        let judge = config.specs_dir.as_deref().map(Judge::read).transpose()?;
+        let state = Arc::new_cyclic(|this| State {
+            world: Mutex::new(World::new(config, this.clone())),
+            version: watch::channel(0).0,
+            faults: Faults::default(),
+            judge,
+        });
+        let router = Router::new()
+            .route("/api/{method}", any(web::api))
+            .route("/link/", get(socket::link))
+            .route("/response/{team}/{key}", post(responses::response_url))
+            .nest("/_sandbox", control::router())
+            .with_state(state.clone());
+        let server = Server::start(router).await?;
+        state.change(|w| w.base_url = server.url());
+        Ok(Self { running: Arc::new(Running { server, state }) })
+    }
+}

@@ -1,0 +1,189 @@
+//! Acting as the people of the workspace: what they type, edit and delete. It refuses what Slack's
+//! own client would not let them do.
+
+use serde_json::{Value, json};
+
+use super::entities::{Edited, Message};
+use super::events::Deliver;
+use super::transcript;
+use super::world::{World, secret};
+
+/// Something that a person says, with all that may be odd about it.
+#[derive(Debug, Clone, Default)]
+pub struct Say {
+    /// Handle or id; for the subtype `bot_message` the foreign bot's id.
+    pub user: String,
+    /// Name, id or `dm:handle`.
+    pub channel: String,
+    pub thread: Option<String>,
+    pub text: String,
+    /// The text is Slack's own notation already (`<@U…>`, `&amp;`).
+    pub raw: bool,
+    /// `bot_message`, `file_share`, `me_message`, …
+    pub subtype: Option<String>,
+    pub files: Vec<Value>,
+    pub deliver: Deliver,
+    /// Laid over the event's body.
+    pub extra: Value,
+}
+
+impl Say {
+    #[must_use]
+    pub fn new(user: &str, channel: &str, text: &str) -> Self {
+        Self { user: user.into(), channel: channel.into(), text: text.into(), ..Self::default() }
+    }
+}
+
+impl World {
+    pub(super) fn say(&mut self, say: Say) -> Result<String, String> {
+        let foreign = say.subtype.as_deref() == Some("bot_message");
+        let user = if foreign { say.user.clone() } else { self.actor(&say.user)? };
+        let channel = self.place(&say.channel)?;
+        if !foreign && !self.is_member(&channel, &user) {
+            return Err(format!("{} is no member of {}.", say.user, say.channel));
+        }
+        let thread = match &say.thread {
+            None => None,
+            Some(ts) => {
+                let parent = self.message(&channel, ts).ok_or("There is no such thread.")?;
+                Some(parent.thread_ts.clone().unwrap_or_else(|| ts.clone()))
+            }
+        };
+        let text = if say.raw { say.text } else { self.typed(&say.text) };
+        let ts = self.next_ts();
+        let blocks = if foreign || text.is_empty() { vec![] } else { vec![self.rich_text(&text)] };
+        let message = Message {
+            channel,
+            ts: ts.clone(),
+            thread_ts: thread,
+            user,
+            by_bot: false,
+            text,
+            blocks,
+            attachments: vec![],
+            files: say.files,
+            metadata: None,
+            subtype: say.subtype,
+            client_msg_id: (!foreign).then(secret),
+            edited: None,
+            unfurl_links: None,
+            unfurl_media: None,
+            reply_broadcast: false,
+        };
+        self.keep(message.clone());
+        self.tell_new(&message, say.deliver, &say.extra);
+        Ok(ts)
+    }
+
+    /// A person who can act: here, no bot, not deactivated.
+    pub(super) fn actor(&self, who: &str) -> Result<String, String> {
+        let id = self.user_id(who)?;
+        match self.users.get(&id) {
+            Some(user) if user.deleted => Err(format!("{who} is deactivated.")),
+            Some(user) if user.is_bot => Err(format!("{who} is a bot and no person.")),
+            _ => Ok(id),
+        }
+    }
+
+    /// A channel, where a conversation with the bot is opened on first use.
+    pub(super) fn place(&mut self, which: &str) -> Result<String, String> {
+        if let Some(who) = which.strip_prefix("dm:") {
+            let user = self.user_id(who)?;
+            return Ok(self.open_dm(&user));
+        }
+        self.channel_id(which)
+    }
+
+    /// What Slack's client makes of typed words: escapes, mentions, links and mail addresses.
+    fn typed(&self, text: &str) -> String {
+        let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        escaped.split_inclusive(char::is_whitespace).map(|word| self.typed_word(word)).collect()
+    }
+
+    fn typed_word(&self, word: &str) -> String {
+        let bare = word.trim_end_matches(|c: char| c.is_whitespace() || ".,;:!?)'\"".contains(c));
+        let rest = &word[bare.len()..];
+        let is_link = bare.starts_with("https://") || bare.starts_with("http://");
+        if let Some(handle) = bare.strip_prefix('@') {
+            let (handle, tail) = handle.split_once('\'').unwrap_or((handle, ""));
+            let tail = if tail.is_empty() { String::new() } else { format!("'{tail}") };
+            return match self.users.values().find(|u| u.name == handle) {
+                Some(user) => format!("<@{}>{tail}{rest}", user.id),
+                None => word.to_owned(),
+            };
+        }
+        let is_mail = bare.split_once('@').is_some_and(|(l, d)| !l.is_empty() && d.contains('.'));
+        if is_link {
+            format!("<{bare}>{rest}")
+        } else if is_mail {
+            format!("<mailto:{bare}|{bare}>{rest}")
+        } else {
+            word.to_owned()
+        }
+    }
+
+    fn rich_text(&mut self, text: &str) -> Value {
+        let elements: Vec<Value> = transcript::pieces(text)
+            .into_iter()
+            .map(|piece| match piece {
+                transcript::Piece::User(id) => json!({"type": "user", "user_id": id}),
+                transcript::Piece::Link { url, label: Some(label) } => {
+                    json!({"type": "link", "url": url, "text": label})
+                }
+                transcript::Piece::Link { url, label: None } => json!({"type": "link", "url": url}),
+                transcript::Piece::Broadcast(range) => json!({"type": "broadcast", "range": range}),
+                transcript::Piece::Text(text) => json!({"type": "text", "text": text}),
+            })
+            .collect();
+        let id = format!("rt{}", self.next_number());
+        let section = json!({"type": "rich_text_section", "elements": elements});
+        json!({"type": "rich_text", "block_id": id, "elements": [section]})
+    }
+
+    pub(super) fn edit(&mut self, who: &str, channel: &str, ts: &str, text: &str) -> Result<(), String> {
+        let (user, channel) = (self.actor(who)?, self.channel_id(channel)?);
+        let text = self.typed(text);
+        let (blocks, edit_ts) = (vec![self.rich_text(&text)], self.next_ts());
+        let message = self.message_mut(&channel, ts).ok_or("There is no such message.")?;
+        if message.user != user {
+            return Err("That is somebody else's message.".into());
+        }
+        let before = message.clone();
+        message.text = text;
+        message.blocks = blocks;
+        message.edited = Some(Edited { user, ts: edit_ts });
+        let after = message.clone();
+        self.tell_changed(&before, &after);
+        Ok(())
+    }
+
+    pub(super) fn delete(&mut self, who: &str, channel: &str, ts: &str) -> Result<(), String> {
+        let (user, channel) = (self.actor(who)?, self.channel_id(channel)?);
+        let message = self.message(&channel, ts).ok_or("There is no such message.")?;
+        if message.user != user {
+            return Err("That is somebody else's message.".into());
+        }
+        self.remove(&channel, ts);
+        Ok(())
+    }
+
+    /// Takes a message away and tells the app; a parent with replies stays as a tombstone.
+    pub(super) fn remove(&mut self, channel: &str, ts: &str) {
+        let Some(message) = self.message(channel, ts).cloned() else { return };
+        let replied = self.messages(channel).iter().any(|m| m.thread_ts.as_deref() == Some(ts));
+        if !replied {
+            if let Some(messages) = self.messages.get_mut(channel) {
+                messages.retain(|m| m.ts != ts);
+            }
+            return self.tell_deleted(&message);
+        }
+        let Some(kept) = self.message_mut(channel, ts) else { return };
+        kept.subtype = Some("tombstone".into());
+        kept.text = "This message was deleted.".into();
+        kept.blocks.clear();
+        kept.attachments.clear();
+        kept.metadata = None;
+        let after = kept.clone();
+        self.tell_changed(&message, &after);
+    }
+}

@@ -1,0 +1,293 @@
+//! What Slack accepts in a message, by hand: these rules hold with or without the vendor's specification.
+//! It judges values and changes nothing.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+/// The longest `text` that is not cut.
+pub(super) const TEXT_MAX: usize = 40_000;
+const MARKDOWN_MAX: usize = 12_000;
+const METADATA_MAX: usize = 8_000;
+
+const BLOCKS: [&str; 20] = [
+    "actions",
+    "alert",
+    "card",
+    "carousel",
+    "container",
+    "context",
+    "context_actions",
+    "data_table",
+    "divider",
+    "file",
+    "header",
+    "image",
+    "input",
+    "markdown",
+    "plan",
+    "rich_text",
+    "section",
+    "table",
+    "task_card",
+    "video",
+];
+
+/// What a message says, judged.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Content {
+    pub text: Option<String>,
+    pub blocks: Option<Vec<Value>>,
+    pub attachments: Option<Vec<Value>>,
+    pub metadata: Option<Value>,
+}
+
+/// Why a message is refused: Slack's word and sentences.
+#[derive(Debug, Clone)]
+pub(super) struct Broken {
+    pub error: &'static str,
+    pub messages: Vec<String>,
+}
+
+impl Broken {
+    fn one(error: &'static str, message: impl Into<String>) -> Self {
+        Self { error, messages: vec![message.into()] }
+    }
+}
+
+/// Judges the content fields of `chat.*`, of acknowledgements and of response URLs.
+pub(super) fn content(args: &Map<String, Value>) -> Result<Content, Broken> {
+    let text = text(args)?;
+    let blocks = list(args, "blocks")?;
+    if let Some(blocks) = &blocks {
+        let broken = blocks_broken(blocks);
+        if !broken.is_empty() {
+            return Err(Broken { error: "invalid_blocks", messages: broken });
+        }
+    }
+    let metadata = args.get("metadata").filter(|m| !m.is_null()).cloned();
+    if let Some(metadata) = &metadata {
+        metadata_ok(metadata)?;
+    }
+    Ok(Content { text, blocks, attachments: list(args, "attachments")?, metadata })
+}
+
+impl Content {
+    /// Whether there is anything to show.
+    pub(super) fn is_empty(&self) -> bool {
+        let none = |list: &Option<Vec<Value>>| list.as_ref().is_none_or(Vec::is_empty);
+        self.text.as_ref().is_none_or(String::is_empty) && none(&self.blocks) && none(&self.attachments)
+    }
+}
+
+fn text(args: &Map<String, Value>) -> Result<Option<String>, Broken> {
+    let markdown = args.get("markdown_text").filter(|m| !m.is_null());
+    let text = args.get("text").filter(|m| !m.is_null());
+    let blocks = args.get("blocks").filter(|m| !m.is_null());
+    let (found, max) = match (markdown, text) {
+        (Some(_), Some(_)) => {
+            return Err(Broken::one("markdown_text_conflict", "markdown_text stands alone"));
+        }
+        (Some(_), None) if blocks.is_some() => {
+            return Err(Broken::one("markdown_text_conflict", "markdown_text stands alone"));
+        }
+        (Some(markdown), None) => (markdown, MARKDOWN_MAX),
+        (None, Some(text)) => (text, TEXT_MAX),
+        (None, None) => return Ok(None),
+    };
+    let Some(found) = found.as_str() else {
+        return Err(Broken::one("invalid_arguments", "[ERROR] text must be a string"));
+    };
+    if found.chars().count() > max {
+        return Err(Broken::one("msg_too_long", format!("text is longer than {max} characters")));
+    }
+    Ok(Some(found.to_owned()))
+}
+
+fn list(args: &Map<String, Value>, name: &str) -> Result<Option<Vec<Value>>, Broken> {
+    match args.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(items)) => Ok(Some(items.clone())),
+        Some(_) if name == "blocks" => {
+            Err(Broken::one("invalid_blocks_format", "blocks must be a JSON array"))
+        }
+        Some(_) => Err(Broken::one("invalid_arguments", format!("[ERROR] {name} must be an array"))),
+    }
+}
+
+fn metadata_ok(metadata: &Value) -> Result<(), Broken> {
+    let shaped = metadata.as_object().is_some_and(|m| {
+        m.get("event_type").and_then(Value::as_str).is_some_and(|t| !t.is_empty())
+            && m.get("event_payload").is_some_and(Value::is_object)
+            && m.keys().all(|k| k == "event_type" || k == "event_payload")
+    });
+    if !shaped {
+        return Err(Broken::one("invalid_metadata_format", "metadata is {event_type, event_payload}"));
+    }
+    if metadata.to_string().len() > METADATA_MAX {
+        return Err(Broken::one("metadata_too_large", format!("metadata exceeds {METADATA_MAX} bytes")));
+    }
+    Ok(())
+}
+
+/// Every rule that these blocks break, as sentences.
+pub(super) fn blocks_broken(blocks: &[Value]) -> Vec<String> {
+    let mut judge = Judge::default();
+    if blocks.len() > 50 {
+        judge.say("", "no more than 50 items allowed");
+    }
+    for (at, block) in blocks.iter().enumerate() {
+        judge.block(&format!("/blocks/{at}"), block);
+    }
+    judge.broken
+}
+
+#[derive(Default)]
+struct Judge {
+    broken: Vec<String>,
+    block_ids: HashSet<String>,
+    action_ids: HashSet<String>,
+}
+
+impl Judge {
+    fn say(&mut self, at: &str, what: &str) {
+        self.broken.push(format!("[ERROR] {what} [json-pointer:{at}]"));
+    }
+
+    fn block(&mut self, at: &str, block: &Value) {
+        let kind = block["type"].as_str().unwrap_or_default();
+        if !BLOCKS.contains(&kind) {
+            return self.say(at, &format!("unsupported type: {kind}"));
+        }
+        self.id(at, block, "block_id");
+        match kind {
+            "section" => self.section(at, block),
+            "header" => self.plain(at, &block["text"], 150),
+            "context" => self.context(at, block),
+            "actions" => {
+                self.count(at, &block["elements"], 1, 25);
+                self.elements(at, &block["elements"]);
+            }
+            "markdown" => self.length(at, &block["text"], 1, MARKDOWN_MAX),
+            "image" => {
+                self.length(at, &block["alt_text"], 1, 2000);
+                if block.get("image_url").is_none() && block.get("slack_file").is_none() {
+                    self.say(at, "missing required field: image_url or slack_file");
+                }
+            }
+            "input" => {
+                self.plain(at, &block["label"], 2000);
+                self.element(&format!("{at}/element"), &block["element"]);
+            }
+            _ => {}
+        }
+    }
+
+    fn section(&mut self, at: &str, block: &Value) {
+        let fields = block.get("fields").filter(|f| !f.is_null());
+        match block.get("text").filter(|t| !t.is_null()) {
+            Some(text) => self.text(&format!("{at}/text"), text, 3000),
+            None if fields.is_none() => self.say(at, "missing required field: text or fields"),
+            None => {}
+        }
+        if let Some(fields) = fields {
+            self.count(at, fields, 1, 10);
+            for (n, field) in fields.as_array().into_iter().flatten().enumerate() {
+                self.text(&format!("{at}/fields/{n}"), field, 2000);
+            }
+        }
+        if let Some(accessory) = block.get("accessory").filter(|a| !a.is_null()) {
+            self.element(&format!("{at}/accessory"), accessory);
+        }
+    }
+
+    fn context(&mut self, at: &str, block: &Value) {
+        self.count(at, &block["elements"], 1, 10);
+        for (n, element) in block["elements"].as_array().into_iter().flatten().enumerate() {
+            let at = format!("{at}/elements/{n}");
+            if element["type"] == "image" {
+                self.length(&at, &element["alt_text"], 1, 2000);
+            } else {
+                self.text(&at, element, 3000);
+            }
+        }
+    }
+
+    fn elements(&mut self, at: &str, elements: &Value) {
+        for (n, element) in elements.as_array().into_iter().flatten().enumerate() {
+            self.element(&format!("{at}/elements/{n}"), element);
+        }
+    }
+
+    fn element(&mut self, at: &str, element: &Value) {
+        let Some(kind) = element["type"].as_str() else {
+            return self.say(at, "missing required field: type");
+        };
+        if kind == "image" {
+            return;
+        }
+        self.id(at, element, "action_id");
+        if kind == "button" {
+            self.plain(&format!("{at}/text"), &element["text"], 75);
+            self.optional(at, &element["value"], 2000);
+            self.optional(at, &element["url"], 3000);
+            if !matches!(element["style"].as_str(), None | Some("primary" | "danger")) {
+                self.say(at, "style is primary or danger");
+            }
+        }
+        for option in element["options"].as_array().into_iter().flatten() {
+            self.length(at, &option["text"]["text"], 1, 75);
+            self.length(at, &option["value"], 1, 150);
+        }
+    }
+
+    fn id(&mut self, at: &str, holder: &Value, field: &str) {
+        let Some(id) = holder.get(field).filter(|i| !i.is_null()) else { return };
+        let Some(id) = id.as_str().filter(|i| (1..=255).contains(&i.chars().count())) else {
+            return self.say(at, &format!("{field} has 1 to 255 characters"));
+        };
+        let ids = if field == "block_id" { &mut self.block_ids } else { &mut self.action_ids };
+        if !ids.insert(id.to_owned()) {
+            self.say(at, &format!("{field} \"{id}\" already exists"));
+        }
+    }
+
+    fn plain(&mut self, at: &str, text: &Value, max: usize) {
+        if text["type"] != "plain_text" {
+            self.say(at, "must be plain_text");
+        }
+        self.length(at, &text["text"], 1, max);
+    }
+
+    fn text(&mut self, at: &str, text: &Value, max: usize) {
+        if !matches!(text["type"].as_str(), Some("mrkdwn" | "plain_text")) {
+            self.say(at, "must be mrkdwn or plain_text");
+        }
+        if text["type"] == "mrkdwn" && text.get("emoji").is_some_and(|e| !e.is_null()) {
+            self.say(at, "emoji belongs to plain_text");
+        }
+        self.length(at, &text["text"], 1, max);
+    }
+
+    fn length(&mut self, at: &str, text: &Value, min: usize, max: usize) {
+        match text.as_str().map(|t| t.chars().count()) {
+            None => self.say(at, "missing required text"),
+            Some(n) if n < min => self.say(at, &format!("must be more than {} characters", min - 1)),
+            Some(n) if n > max => self.say(at, &format!("must be less than {} characters", max + 1)),
+            Some(_) => {}
+        }
+    }
+
+    fn optional(&mut self, at: &str, text: &Value, max: usize) {
+        if !text.is_null() {
+            self.length(at, text, 0, max);
+        }
+    }
+
+    fn count(&mut self, at: &str, items: &Value, min: usize, max: usize) {
+        let n = items.as_array().map_or(0, Vec::len);
+        if n < min || n > max {
+            self.say(at, &format!("has {n} items where {min} to {max} are allowed"));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What a person sees, as plain text: used in snapshots and in the messages of tests that fail.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::entities::Message;
+use super::world::World;
+
+/// A piece of Slack's message notation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(String),
+    User(String),
+    Broadcast(String),
+    Link { url: String, label: Option<String> },
+}
+
+/// Cuts `<@U1> see <https://x|here>` into its pieces; text comes unescaped.
+pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('<') {
+        let Some((inside, tail)) = after.split_once('>') else { break };
+        if !before.is_empty() {
+            pieces.push(Piece::Text(unescape(before)));
+        }
+        pieces.push(marked(inside));
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(unescape(rest)));
+    }
+    pieces
+}
+
+fn marked(inside: &str) -> Piece {
+    let (target, label) = match inside.split_once('|') {
+        Some((target, label)) => (target, Some(unescape(label))),
+        None => (inside, None),
+    };
+    if let Some(user) = target.strip_prefix('@') {
+        return Piece::User(user.to_owned());
+    }
+    match target.strip_prefix('!') {
+        // <!date^…^…|fallback>: the fallback is what a plain reader sees.
+        Some(date) if date.starts_with("date^") => Piece::Text(label.unwrap_or_default()),
+        Some(range) => Piece::Broadcast(range.to_owned()),
+        None => Piece::Link { url: unescape(target), label },
+    }
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+impl World {
+    /// A channel as a member sees it, replies indented below their parent.
+    #[must_use]
+    pub fn transcript(&self, channel: &str) -> String {
+        let mut out = String::new();
+        let all = self.messages(channel);
+        for message in all.iter().filter(|m| m.thread_ts.is_none() || m.reply_broadcast) {
+            self.write_message(&mut out, message, "");
+            if message.thread_ts.is_none() {
+                let ts = Some(message.ts.as_str());
+                for reply in all.iter().filter(|m| m.thread_ts.as_deref() == ts) {
+                    self.write_message(&mut out, reply, "    ");
+                }
+            }
+        }
+        for whisper in self.ephemerals.iter().filter(|e| e.channel == channel) {
+            let shown = self.shown(&whisper.text, &whisper.blocks);
+            let head = format!("({} only) {}: ", self.name(&whisper.user), self.config.app.name);
+            write_lines(&mut out, "", &head, &shown);
+        }
+        out
+    }
+
+    /// Every channel's transcript, for the message of a test that fails.
+    #[must_use]
+    pub fn transcript_of_all(&self) -> String {
+        let mut out = String::new();
+        for channel in self.channels.keys() {
+            let text = self.transcript(channel);
+            if !text.is_empty() {
+                let _ = writeln!(out, "--- {}\n{text}", self.channel_title(channel));
+            }
+        }
+        out
+    }
+
+    pub(super) fn channel_title(&self, id: &str) -> String {
+        let Some(channel) = self.channels.get(id) else { return id.to_owned() };
+        if channel.name.is_empty() {
+            let others = channel.members.iter().filter(|m| **m != self.config.app.bot_user);
+            return format!("DM {}", others.map(|m| self.name(m)).collect::<Vec<_>>().join(", "));
+        }
+        format!("#{}", channel.name)
+    }
+
+    fn write_message(&self, out: &mut String, message: &Message, indent: &str) {
+        let mut shown = self.shown(&message.text, &message.blocks);
+        if message.edited.is_some() && !message.by_bot {
+            shown.push_str(" (edited)");
+        }
+        for file in &message.files {
+            let _ = write!(shown, "\n[file {}]", file["name"].as_str().unwrap_or("?"));
+        }
+        let head = format!("{}: ", self.name(&message.user));
+        write_lines(out, indent, &head, &shown);
+    }
+
+    fn name(&self, user: &str) -> String {
+        self.users.get(user).map_or_else(|| user.to_owned(), |u| u.name.clone())
+    }
+
+    /// Blocks where there are any, else the text: as Slack shows it.
+    pub(super) fn shown(&self, text: &str, blocks: &[Value]) -> String {
+        let typed = blocks.len() == 1 && blocks[0]["type"] == "rich_text" && !text.is_empty();
+        if blocks.is_empty() || typed {
+            return self.plain(text);
+        }
+        blocks.iter().map(|b| self.block(b)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn block(&self, block: &Value) -> String {
+        match block["type"].as_str().unwrap_or_default() {
+            "divider" => "---".to_owned(),
+            "header" => format!("# {}", self.text_of(&block["text"])),
+            "markdown" => block["text"].as_str().unwrap_or_default().to_owned(),
+            "section" => {
+                let mut parts = vec![self.text_of(&block["text"])];
+                parts.extend(block["fields"].as_array().into_iter().flatten().map(|f| self.text_of(f)));
+                parts.extend(block.get("accessory").map(|a| self.text_of(a)));
+                parts.retain(|p| !p.is_empty());
+                parts.join("\n")
+            }
+            "context" => {
+                let elements = block["elements"].as_array().into_iter().flatten();
+                format!("· {}", elements.map(|e| self.text_of(e)).collect::<Vec<_>>().join(" · "))
+            }
+            "actions" => {
+                let elements = block["elements"].as_array().into_iter().flatten();
+                elements.map(|e| self.text_of(e)).collect::<Vec<_>>().join(" ")
+            }
+            "image" => format!("[image {}]", block["alt_text"].as_str().unwrap_or_default()),
+            "rich_text" => flatten(block),
+            other => format!("[{other}]"),
+        }
+    }
+
+    fn text_of(&self, element: &Value) -> String {
+        let text = element["text"].as_str().unwrap_or_default();
+        match element["type"].as_str().unwrap_or_default() {
+            "button" => format!("[{}]", element["text"]["text"].as_str().unwrap_or_default()),
+            "mrkdwn" => self.plain(text),
+            "plain_text" => text.to_owned(),
+            "image" => format!("[image {}]", element["alt_text"].as_str().unwrap_or_default()),
+            "" => String::new(),
+            other => format!("[{other}]"),
+        }
+    }
+
+    fn plain(&self, text: &str) -> String {
+        let shown = |piece| match piece {
+            Piece::Text(text) => text,
+            Piece::User(id) => format!("@{}", self.name(&id)),
+            Piece::Broadcast(range) => format!("@{range}"),
+            Piece::Link { url, label: None } => url,
+            Piece::Link { url, label: Some(label) } if url == format!("mailto:{label}") => label,
+            Piece::Link { url, label: Some(label) } => format!("{label} ({url})"),
+        };
+        pieces(text).into_iter().map(shown).collect()
+    }
+}
+
+/// All the words of a rich text, in order.
+fn flatten(value: &Value) -> String {
+    let mut words = String::new();
+    for element in value["elements"].as_array().into_iter().flatten() {
+        let own = element["text"].as_str().or(element["url"].as_str());
+        words.push_str(own.unwrap_or_default());
+        words.push_str(&flatten(element));
+    }
+    words
+}
+
+fn write_lines(out: &mut String, indent: &str, head: &str, text: &str) {
+    let gap = " ".repeat(2);
+    for (n, line) in text.lines().enumerate() {
+        let start = if n == 0 { head } else { gap.as_str() };
+        let _ = writeln!(out, "{}", format!("{indent}{start}{line}").trim_end());
+    }
+    if text.is_empty() {
+        let _ = writeln!(out, "{indent}{}", head.trim_end());
+    }
+}

@@ -1,0 +1,225 @@
+//! `chat.*`: what the bot says, changes and takes back.
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::{Answer, Args, Refusal};
+use crate::slack::entities::{ChannelKind, Edited, Message};
+use crate::slack::events::Deliver;
+use crate::slack::render::fill_ids;
+use crate::slack::rules::{self, Content};
+use crate::slack::world::World;
+
+/// A message of the bot, judged.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Post {
+    pub channel: String,
+    pub content: Content,
+    pub thread_ts: Option<String>,
+    pub reply_broadcast: bool,
+    pub unfurl_links: Option<bool>,
+    pub unfurl_media: Option<bool>,
+}
+
+/// The rules of a message's content.
+pub(super) fn judge(args: &Args) -> Result<(), Refusal> {
+    let content = rules::content(args.fields())?;
+    if content.is_empty() {
+        return Err(Refusal::broken("no_text", vec!["no text, blocks or attachments".into()]));
+    }
+    Ok(())
+}
+
+pub(super) fn post_message(w: &mut World, args: &Args) -> Answer {
+    let channel = target(w, args.text("channel"))?;
+    if w.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Im) && !w.config.messages_tab {
+        return Err(Refusal::of("messages_tab_disabled"));
+    }
+    let thread_ts = thread(w, &channel, args)?;
+    rate(w, &channel)?;
+    let ts = w.post(Post {
+        channel: channel.clone(),
+        content: rules::content(args.fields())?,
+        thread_ts,
+        reply_broadcast: args.flag("reply_broadcast").unwrap_or(false),
+        unfurl_links: args.flag("unfurl_links"),
+        unfurl_media: args.flag("unfurl_media"),
+    });
+    let message = w.message(&channel, &ts).map(|m| w.message_json(m, true));
+    Ok(json!({"channel": channel, "ts": ts, "message": message}))
+}
+
+/// The conversation to write to; a person's id means the conversation with that person.
+fn target(w: &mut World, channel: &str) -> Result<String, Refusal> {
+    if w.users.contains_key(channel) {
+        super::conversations::may_open(w, channel)?;
+        return Ok(w.open_dm(channel));
+    }
+    let bot = w.config.app.bot_user.clone();
+    match w.channels.get(channel) {
+        None => Err(Refusal::of("channel_not_found")),
+        Some(c) if c.members.contains(&bot) && c.archived => Err(Refusal::of("is_archived")),
+        Some(c) if c.members.contains(&bot) => Ok(channel.to_owned()),
+        Some(c) if c.kind == ChannelKind::Public => Err(Refusal::of("not_in_channel")),
+        Some(_) => Err(Refusal::of("channel_not_found")),
+    }
+}
+
+fn thread(w: &World, channel: &str, args: &Args) -> Result<Option<String>, Refusal> {
+    let Some(ts) = args.str("thread_ts") else {
+        return match args.flag("reply_broadcast") {
+            Some(true) => Err(Refusal::argument("reply_broadcast needs thread_ts".into())),
+            _ => Ok(None),
+        };
+    };
+    match w.message(channel, ts) {
+        None => Err(Refusal::of("cannot_reply_to_message")),
+        Some(parent) if parent.thread_ts.is_some() => {
+            Err(Refusal::broken("cannot_reply_to_message", vec!["thread_ts names a reply".into()]))
+        }
+        Some(_) => Ok(Some(ts.to_owned())),
+    }
+}
+
+fn rate(w: &mut World, channel: &str) -> Result<(), Refusal> {
+    let now = w.now();
+    if !w.config.post_limit {
+        return Ok(());
+    }
+    if w.last_post.get(channel).is_some_and(|last| now - *last < TimeDelta::seconds(1)) {
+        return Err(Refusal::rate_limited(1));
+    }
+    w.last_post.insert(channel.to_owned(), now);
+    Ok(())
+}
+
+pub(super) fn update(w: &mut World, args: &Args) -> Answer {
+    let (channel, ts) = (own_channel(w, args)?, args.text("ts").to_owned());
+    match w.message(&channel, &ts) {
+        None => return Err(Refusal::of("message_not_found")),
+        Some(m) if !m.by_bot || m.subtype.is_some() => return Err(Refusal::of("cant_update_message")),
+        Some(_) => {}
+    }
+    w.rewrite(&channel, &ts, rules::content(args.fields())?)?;
+    let message = w.message(&channel, &ts);
+    let text = message.map(|m| m.text.clone());
+    let thread_ts = message.and_then(|m| m.thread_ts.clone());
+    let mut answer = json!({
+        "channel": channel, "ts": ts, "text": text, "message": message.map(|m| w.message_json(m, true)),
+    });
+    if let Some(thread_ts) = thread_ts {
+        answer["thread_ts"] = json!(thread_ts);
+    }
+    Ok(answer)
+}
+
+fn own_channel(w: &World, args: &Args) -> Result<String, Refusal> {
+    let channel = args.text("channel");
+    if !w.is_member(channel, &w.config.app.bot_user) {
+        return Err(Refusal::of("channel_not_found"));
+    }
+    Ok(channel.to_owned())
+}
+
+pub(super) fn post_ephemeral(w: &mut World, args: &Args) -> Answer {
+    let channel = target(w, args.text("channel"))?;
+    let user = args.text("user");
+    if !w.is_member(&channel, user) || w.users.get(user).is_none_or(|u| u.deleted) {
+        return Err(Refusal::of("user_not_in_channel"));
+    }
+    let thread_ts = thread(w, &channel, args)?;
+    let content = rules::content(args.fields())?;
+    let ts = w.whisper(user, &channel, thread_ts, content, "chat.postEphemeral");
+    Ok(json!({"message_ts": ts}))
+}
+
+pub(super) fn delete(w: &mut World, args: &Args) -> Answer {
+    let (channel, ts) = (own_channel(w, args)?, args.text("ts").to_owned());
+    match w.message(&channel, &ts) {
+        None => return Err(Refusal::of("message_not_found")),
+        Some(m) if !m.by_bot => return Err(Refusal::of("cant_delete_message")),
+        Some(_) => w.remove(&channel, &ts),
+    }
+    Ok(json!({"channel": channel, "ts": ts}))
+}
+
+pub(super) fn permalink(w: &mut World, args: &Args) -> Answer {
+    let (channel, ts) = (own_channel(w, args)?, args.text("message_ts"));
+    let message = w.message(&channel, ts).ok_or_else(|| Refusal::of("message_not_found"))?;
+    let mut link =
+        format!("https://{}.slack.com/archives/{channel}/p{}", w.config.team.domain, ts.replace('.', ""));
+    if let Some(thread) = &message.thread_ts {
+        link.push_str(&format!("?thread_ts={thread}&cid={channel}"));
+    }
+    Ok(json!({"channel": channel, "permalink": link}))
+}
+
+impl World {
+    /// The bot says something; gives its ts.
+    pub(in super::super) fn post(&mut self, post: Post) -> String {
+        let ts = self.next_ts();
+        let content = self.filled(post.content);
+        let message = Message {
+            channel: post.channel,
+            ts: ts.clone(),
+            thread_ts: post.thread_ts,
+            user: self.config.app.bot_user.clone(),
+            by_bot: true,
+            text: content.text.unwrap_or_default(),
+            blocks: content.blocks.unwrap_or_default(),
+            attachments: content.attachments.unwrap_or_default(),
+            files: vec![],
+            metadata: content.metadata,
+            subtype: None,
+            client_msg_id: None,
+            edited: None,
+            unfurl_links: post.unfurl_links,
+            unfurl_media: post.unfurl_media,
+            reply_broadcast: post.reply_broadcast,
+        };
+        if let Some(thread) = &message.thread_ts {
+            // A status ends with the message that it announced.
+            self.statuses.remove(&(message.channel.clone(), thread.clone()));
+        }
+        self.keep(message.clone());
+        self.tell_new(&message, Deliver::Once, &Value::Null);
+        ts
+    }
+
+    fn filled(&mut self, mut content: Content) -> Content {
+        if let Some(blocks) = &mut content.blocks {
+            fill_ids(blocks, || self.next_number());
+        }
+        content
+    }
+
+    /// Changes what a message of the bot says. Fields that are not given stay, except that a new text
+    /// without blocks takes the old blocks away.
+    pub(in super::super) fn rewrite(
+        &mut self,
+        channel: &str,
+        ts: &str,
+        content: Content,
+    ) -> Result<(), Refusal> {
+        let content = self.filled(content);
+        let (edit_ts, bot) = (self.next_ts(), self.config.app.bot_user.clone());
+        let message = self.message_mut(channel, ts).ok_or_else(|| Refusal::of("message_not_found"))?;
+        let before = message.clone();
+        match (content.text, content.blocks) {
+            (Some(text), blocks) => {
+                message.text = text;
+                message.blocks = blocks.unwrap_or_default();
+            }
+            (None, Some(blocks)) => message.blocks = blocks,
+            (None, None) => {}
+        }
+        message.attachments = content.attachments.unwrap_or_default();
+        if content.metadata.is_some() {
+            message.metadata = content.metadata;
+        }
+        message.edited = Some(Edited { user: bot, ts: edit_ts });
+        let after = message.clone();
+        self.tell_changed(&before, &after);
+        Ok(())
+    }
+}

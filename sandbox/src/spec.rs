@@ -1,0 +1,79 @@
+//! Judges requests by the vendors' own published specifications, where they are at hand.
+//!
+//! The folder is handed in (`NOD_SPECS_DIR` in tests); without it nothing is judged here and only the rules
+//! written in the fakes hold.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// A compiled schema file and the definitions inside it.
+#[derive(Debug)]
+pub struct Spec {
+    document: Value,
+    path: PathBuf,
+}
+
+impl Spec {
+    /// Reads one `*.schema.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no JSON.
+    pub fn read(dir: &Path, file: &str) -> std::io::Result<Self> {
+        let path = dir.join(file);
+        let document = serde_json::from_slice(&std::fs::read(&path)?)?;
+        Ok(Self { document, path })
+    }
+
+    /// Reads OpenAPI's `nullable: true` as "or null", which JSON Schema would pass over.
+    #[must_use]
+    pub fn with_nullable(mut self) -> Self {
+        widen(&mut self.document);
+        self
+    }
+
+    /// The whole document, for its `x-…` tables.
+    #[must_use]
+    pub fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// A validator for one definition, by its JSON pointer (`#/$defs/Name`).
+    ///
+    /// # Errors
+    /// When the definition does not compile.
+    pub fn validator(&self, pointer: &str) -> Result<jsonschema::Validator, String> {
+        let mut schema = self.document.clone();
+        if let Some(object) = schema.as_object_mut() {
+            for structural in ["anyOf", "oneOf", "allOf", "type", "properties", "required"] {
+                object.remove(structural);
+            }
+            object.insert("$ref".to_owned(), Value::String(pointer.to_owned()));
+        }
+        jsonschema::options()
+            .should_validate_formats(true)
+            .build(&schema)
+            .map_err(|error| format!("{}{pointer}: {error}", self.path.display()))
+    }
+}
+
+fn widen(schema: &mut Value) {
+    match schema {
+        Value::Array(all) => all.iter_mut().for_each(widen),
+        Value::Object(object) => {
+            object.values_mut().for_each(widen);
+            if object.get("nullable") == Some(&Value::Bool(true)) {
+                object.remove("nullable");
+                let inner = std::mem::take(object);
+                object.insert("anyOf".to_owned(), serde_json::json!([inner, {"type": "null"}]));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Every violation of `value` against `validator`, as sentences.
+#[must_use]
+pub fn violations(validator: &jsonschema::Validator, value: &Value) -> Vec<String> {
+    validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect()
+}
