@@ -181,6 +181,9 @@ fn header_line(line: &[u8]) -> Result<&str, String> {
 }
 
 fn folded(name: &str, value: &str) -> String {
+    if name.len() + value.len() < 76 {
+        return format!("{name}: {value}\r\n");
+    }
     let mut text = format!("{name}:");
     let mut width = text.len();
     for word in value.split_whitespace() {

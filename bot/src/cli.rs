@@ -1,0 +1,178 @@
+//! The command line: what can be asked of `nod`, and what its exit code says.
+//!
+//! 0: done. 1: it did not work, or `nod doctor` found something wrong. 2: the question was wrong (a misspelt
+//! command or configuration).
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Config, Problems};
+use crate::database::{self, Database};
+use crate::{app, demo, doctor, logging, slack};
+
+/// How long a stop may take before it is cut short.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// An assistant in your chat that acts only after a nod.
+#[derive(Debug, Parser)]
+#[command(name = "nod", version, arg_required_else_help = true)]
+struct Cli {
+    /// The configuration file [default: NOD_CONFIG, else config/nod.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs Nod until it is told to stop (Ctrl-C or SIGTERM)
+    Run,
+    /// Runs the whole product on this machine, with no account anywhere, in the browser
+    Demo,
+    /// Brings the database's schema up to date
+    Migrate,
+    /// Prints the manifest of an app to create on a platform
+    Manifest {
+        #[command(subcommand)]
+        platform: Manifest,
+    },
+    /// Checks everything that can be checked before a person finds out the hard way
+    Doctor {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Manifest {
+    /// For https://api.slack.com/apps → Create New App → From a manifest
+    Slack {
+        /// How people's browsers reach Nod
+        #[arg(long, value_name = "URL")]
+        public_url: Option<url::Url>,
+        /// What the app and its bot are called
+        #[arg(long, default_value = "Nod")]
+        name: String,
+    },
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    // Before anything opens a connection: the HTTP client panics without a provider.
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        tracing::debug!("a TLS provider was installed before");
+    }
+    let cli = Cli::parse();
+    let config = Config::load(cli.config.as_deref(), environment());
+    if let Command::Manifest { platform: Manifest::Slack { public_url, name } } = &cli.command {
+        return print(&format!("{:#}", slack::manifest(name, public_url.as_ref())));
+    }
+    if let Err(error) = logging::start(config.as_ref().ok().and_then(|c| c.log.filter.as_deref())) {
+        eprintln!("nod: no logging: {error}");
+    }
+    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(carry_out(cli.command, config)),
+        Err(error) => failed(&error.into()),
+    }
+}
+
+/// Names and values that are not text cannot be ours.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+async fn carry_out(command: Command, config: Result<Config, Problems>) -> ExitCode {
+    let config = match (command, config) {
+        (Command::Doctor { json }, config) => return doctor::examine(config, json).await,
+        (Command::Demo, _) => return ended(until_stopped(demo::run).await),
+        (_, Err(problems)) => {
+            eprintln!("nod: {problems}");
+            return ExitCode::from(2);
+        }
+        (Command::Migrate, Ok(config)) => return ended(migrate(&config).await),
+        (Command::Run | Command::Manifest { .. }, Ok(config)) => config,
+    };
+    ended(until_stopped(|stop| app::run(config, stop)).await)
+}
+
+async fn migrate(config: &Config) -> anyhow::Result<()> {
+    let database = Database::open_or_join(config).await?;
+    let done = database::migrate(&database.pool).await;
+    let facts = database::facts(&database.pool).await;
+    database.close().await;
+    done?;
+    let newest = facts?.newest.unwrap_or_default();
+    print(&format!("The database is up to date (migration {newest})."));
+    Ok(())
+}
+
+/// Runs `body` until it ends or somebody asks it to stop; then it has [`GRACE`] to end by itself. Asked a
+/// second time, it ends at once.
+async fn until_stopped<F: Future<Output = anyhow::Result<()>>>(
+    body: impl FnOnce(CancellationToken) -> F,
+) -> anyhow::Result<()> {
+    let stop = CancellationToken::new();
+    let mut body = Box::pin(body(stop.clone()));
+    tokio::select! {
+        done = &mut body => return done,
+        asked = asked_to_stop() => asked?,
+    }
+    eprintln!("nod: stopping; once more to stop at once");
+    stop.cancel();
+    tokio::select! {
+        done = &mut body => done,
+        again = asked_to_stop() => again.and_then(|()| anyhow::bail!("stopped at once, as asked")),
+        () = tokio::time::sleep(GRACE) => anyhow::bail!("did not stop within {} s", GRACE.as_secs()),
+    }
+}
+
+async fn asked_to_stop() -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+fn ended(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("nod: {error:#}");
+    ExitCode::FAILURE
+}
+
+/// To standard output, where a closed pipe (`nod … | head`) is no fault.
+pub(crate) fn print(text: &str) -> ExitCode {
+    use std::io::Write;
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
+}

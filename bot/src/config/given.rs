@@ -1,0 +1,112 @@
+//! What was given: the file, then the environment over it, as one flat table from key to value. Knows
+//! nothing of what the keys mean.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use figment::providers::{Format, Toml};
+use figment::value::{Dict, Map, Value};
+use figment::{Error, Figment, Metadata, Profile, Provider};
+
+use super::problem::{PREFIX, Problem};
+
+/// Where the file is looked for when nobody names one.
+const USUAL_FILE: &str = "config/nod.toml";
+
+/// Names that begin like ours and are read elsewhere: by the command line and by the tests.
+const NOT_KEYS: [&str; 4] = ["NOD_CONFIG", "NOD_SPECS_DIR", "NOD_EVAL_DIR", "NOD_TEST_DATABASE_URL"];
+
+/// A flat table, `slack.bot_token` → value.
+pub(super) type Given = BTreeMap<String, Value>;
+
+/// The environment, as far as it is about Nod's keys.
+struct Environment(Dict);
+
+impl Provider for Environment {
+    fn metadata(&self) -> Metadata {
+        Metadata::named("environment")
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, Error> {
+        Ok(Profile::Default.collect(self.0.clone()))
+    }
+}
+
+/// Reads both; a file that cannot be read is a problem, and the environment is looked at all the same.
+pub(super) fn gather(file: Option<&Path>, env: &BTreeMap<String, String>, found: &mut Vec<Problem>) -> Given {
+    let mut figment = Figment::new();
+    if let Some(path) = choose(file, env) {
+        match read(&path) {
+            Ok(toml) => figment = figment.merge(toml),
+            Err(problem) => found.push(problem),
+        }
+    }
+    figment = figment.merge(Environment(nested(env)));
+    let mut given = Given::new();
+    match figment.extract::<Dict>() {
+        Ok(dict) => flatten("", dict, &mut given),
+        Err(error) => found.extend(error.into_iter().map(|e| Problem::file(e.to_string()))),
+    }
+    given
+}
+
+/// A file that was named must be there; the usual one may be missing.
+fn choose(file: Option<&Path>, env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let named = file.map(Path::to_owned).or_else(|| env.get("NOD_CONFIG").map(PathBuf::from));
+    named.or_else(|| Some(PathBuf::from(USUAL_FILE)).filter(|usual| usual.exists()))
+}
+
+fn read(path: &Path) -> Result<impl Provider + use<>, Problem> {
+    let shown = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|e| Problem::file(format!("cannot read {shown}: {e}")))?;
+    let toml = Toml::string(&text);
+    match toml.data() {
+        Ok(_) => Ok(toml),
+        Err(error) => Err(Problem::file(format!("{shown} is not valid TOML: {}", error.kind))),
+    }
+}
+
+/// `NOD_SLACK__BOT_TOKEN=x` as `{slack: {bot_token: x}}`. An empty value counts as none: it is how compose
+/// files and CI leave a variable out.
+fn nested(env: &BTreeMap<String, String>) -> Dict {
+    let mut dict = Dict::new();
+    for (name, text) in env {
+        let Some(key) = name.strip_prefix(PREFIX) else { continue };
+        if text.is_empty() || NOT_KEYS.contains(&name.as_str()) {
+            continue;
+        }
+        let path: Vec<String> = key.to_lowercase().split("__").map(str::to_owned).collect();
+        insert(&mut dict, &path, Value::from(text.as_str()));
+    }
+    dict
+}
+
+fn insert(dict: &mut Dict, path: &[String], value: Value) {
+    let Some((first, rest)) = path.split_first() else { return };
+    if rest.is_empty() {
+        dict.insert(first.clone(), value);
+        return;
+    }
+    let below = dict.entry(first.clone()).or_insert_with(|| Value::from(Dict::new()));
+    // `NOD_SLACK=x` beside `NOD_SLACK__MODE=y`: the first is no key at all, and is reported where it alone
+    // is set; the longer name is the one that was meant.
+    if !matches!(below, Value::Dict(..)) {
+        *below = Value::from(Dict::new());
+    }
+    if let Value::Dict(_, below) = below {
+        insert(below, rest, value);
+    }
+}
+
+fn flatten(prefix: &str, dict: Dict, into: &mut Given) {
+    for (name, value) in dict {
+        let key = if prefix.is_empty() { name } else { format!("{prefix}.{name}") };
+        match value {
+            Value::Dict(_, below) => flatten(&key, below, into),
+            leaf => {
+                into.insert(key, leaf);
+            }
+        }
+    }
+}

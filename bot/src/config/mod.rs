@@ -1,0 +1,198 @@
+//! Configuration: every name an operator can set, its kind, its default. Read once at the start from the
+//! file and from the environment over it; all problems are told at once. Never changes while Nod runs.
+
+mod given;
+mod problem;
+mod reader;
+mod secret_key;
+mod sections;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use url::Url;
+
+pub use problem::{Problem, Problems, env_name};
+pub use reader::Inactive;
+pub use secret_key::{KeyError, key_file};
+pub use value::SlackMode;
+
+use reader::Reader;
+
+/// Everything that was configured, with defaults filled in.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `server.*`
+    pub server: Server,
+    /// `data.*`
+    pub data: Data,
+    /// `database.*`
+    pub database: Database,
+    /// `slack.*`
+    pub slack: Slack,
+    /// `google.*`
+    pub google: Google,
+    /// `llm.*`
+    pub llm: Llm,
+    /// `approvals.*`
+    pub approvals: Approvals,
+    /// `admin.*`
+    pub admin: Admin,
+    /// `secrets.*`
+    pub secrets: Secrets,
+    /// `log.*`
+    pub log: Log,
+    inactive: Vec<Inactive>,
+}
+
+/// Nod's one HTTP server.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Where it listens.
+    pub bind: SocketAddr,
+    /// How people's browsers reach it; ends in a slash.
+    pub public_url: Option<Url>,
+}
+
+/// What Nod keeps on disk.
+#[derive(Debug, Clone)]
+pub struct Data {
+    /// Holds the embedded database and the secret key.
+    pub dir: PathBuf,
+}
+
+/// Where the rows are.
+#[derive(Debug, Clone)]
+pub struct Database {
+    /// A real server; `None` means the embedded database in `data.dir`.
+    pub url: Option<SecretString>,
+    /// The most connections that one `nod` holds.
+    pub max_connections: u32,
+}
+
+/// The Slack app.
+#[derive(Debug, Clone)]
+pub struct Slack {
+    /// Ends in a slash.
+    pub api_url: Url,
+    /// `xoxb-…`
+    pub bot_token: Option<SecretString>,
+    /// `xapp-…`, for Socket Mode.
+    pub app_token: Option<SecretString>,
+    /// How Slack reaches Nod.
+    pub mode: SlackMode,
+    /// Whether the workspace's guests are listened to.
+    pub allow_guests: bool,
+    /// Whether people of other organisations (Slack Connect) are listened to.
+    pub allow_external: bool,
+}
+
+/// The Google OAuth client and Google's addresses.
+#[derive(Debug, Clone)]
+pub struct Google {
+    /// As the Google Cloud console shows it.
+    pub client_id: Option<String>,
+    /// Beside it.
+    pub client_secret: Option<SecretString>,
+    /// Where a person consents.
+    pub auth_url: Url,
+    /// Where codes become tokens.
+    pub token_url: Url,
+    /// Where tokens are given back.
+    pub revoke_url: Url,
+    /// Gmail's API; ends in a slash.
+    pub gmail_url: Url,
+}
+
+/// The models.
+#[derive(Debug, Clone)]
+pub struct Llm {
+    /// Finds out what somebody wants: small and quick.
+    pub router: Tier,
+    /// Thinks and writes.
+    pub reasoner: Tier,
+}
+
+/// One model. Everything that the tier itself does not set is taken from `llm.*`.
+#[derive(Debug, Clone)]
+pub struct Tier {
+    /// An OpenAI-compatible endpoint, up to and with `/v1`; ends in a slash. `None` where none was given.
+    pub base_url: Option<Url>,
+    /// Sent as a bearer token.
+    pub api_key: Option<SecretString>,
+    /// The model's name there.
+    pub model: Option<String>,
+    /// 0 to 2; the endpoint's own default where none was given.
+    pub temperature: Option<f32>,
+    /// How long one answer may take.
+    pub timeout: Duration,
+    /// How long an answer may get.
+    pub max_tokens: Option<u32>,
+}
+
+/// Asking for a nod.
+#[derive(Debug, Clone)]
+pub struct Approvals {
+    /// How long a card waits.
+    pub expire_after: Duration,
+}
+
+/// The first `org_admin`s, by platform id.
+#[derive(Debug, Clone)]
+pub struct Admin {
+    /// Slack user ids.
+    pub slack: Vec<String>,
+}
+
+/// What seals tokens at rest.
+#[derive(Debug, Clone)]
+pub struct Secrets {
+    /// 32 bytes in base64; `None` means the file in `data.dir`.
+    pub key: Option<SecretString>,
+}
+
+/// Logging.
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// Replaces the default filter.
+    pub filter: Option<String>,
+}
+
+impl Config {
+    /// Reads the file (`file`, else `NOD_CONFIG`, else `config/nod.toml` if there is one) and the
+    /// environment over it.
+    ///
+    /// # Errors
+    /// Every problem at once.
+    pub fn load(file: Option<&Path>, env: impl Iterator<Item = (String, String)>) -> Result<Self, Problems> {
+        let env: BTreeMap<String, String> = env.collect();
+        let mut problems = Vec::new();
+        let given = given::gather(file, &env, &mut problems);
+        let mut reader = Reader::new(given, problems);
+        let mut config = sections::read(&mut reader, &env);
+        let (problems, inactive, _) = reader.finish();
+        config.inactive = inactive;
+        if problems.is_empty() { Ok(config) } else { Err(Problems(problems)) }
+    }
+
+    /// Keys that are set and whose ability is not built yet.
+    #[must_use]
+    pub fn inactive(&self) -> &[Inactive] {
+        &self.inactive
+    }
+
+    /// Every key there is, as in the file.
+    #[must_use]
+    pub fn names() -> BTreeSet<String> {
+        let mut reader = Reader::new(BTreeMap::new(), Vec::new());
+        sections::read(&mut reader, &BTreeMap::new());
+        reader.finish().2
+    }
+}

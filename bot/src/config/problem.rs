@@ -1,0 +1,87 @@
+//! What is wrong with a configuration, said so that somebody can mend it. Never shows the value of a secret.
+
+use std::fmt;
+
+/// The prefix of every environment variable that Nod reads.
+pub const PREFIX: &str = "NOD_";
+
+/// One thing to mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The key as in the file, `slack.bot_token`; empty where the file as a whole is meant.
+    pub key: String,
+    /// What was given, what is wanted.
+    pub said: String,
+}
+
+/// Everything that is wrong, all at once.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Problems(pub Vec<Problem>);
+
+/// The environment variable of a key: `slack.bot_token` is `NOD_SLACK__BOT_TOKEN`.
+#[must_use]
+pub fn env_name(key: &str) -> String {
+    format!("{PREFIX}{}", key.replace('.', "__").to_uppercase())
+}
+
+impl Problem {
+    pub(super) fn file(said: impl Into<String>) -> Self {
+        Self { key: String::new(), said: said.into() }
+    }
+
+    pub(super) fn wrong(key: &str, given: Option<&str>, wanted: &str) -> Self {
+        let said = given.map_or_else(
+            || format!("the value given (not shown: it is a secret) is wrong; wanted {wanted}"),
+            |given| format!("got {}, wanted {wanted}", shortened(given)),
+        );
+        Self { key: key.to_owned(), said }
+    }
+
+    /// An unknown key never shows its value: it may be a secret under a misspelt name.
+    pub(super) fn unknown<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Self {
+        let said = match nearest(key, known) {
+            Some(near) => format!("there is no such key; did you mean {near} ({})?", env_name(near)),
+            None => "there is no such key; config/nod.toml explains all of them".to_owned(),
+        };
+        Self { key: key.to_owned(), said }
+    }
+}
+
+/// The known key that looks most like `key`, if any does: by its whole name, or by its last part alone where
+/// only the table was wrong.
+fn nearest<'k>(key: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    known
+        .map(|name| {
+            let same_end = if last(name) == last(key) { 0.15 } else { 0.0 };
+            (strsim::normalized_damerau_levenshtein(key, name) + same_end, name)
+        })
+        .filter(|(likeness, _)| *likeness > 0.6)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, name)| name)
+}
+
+fn shortened(given: &str) -> String {
+    let mut shown: String = given.chars().take(60).collect();
+    if shown.len() < given.len() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.is_empty() {
+            return f.write_str(&self.said);
+        }
+        write!(f, "{} ({}): {}", self.key, env_name(&self.key), self.said)
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0.len();
+        write!(f, "the configuration has {count} problem{}:", if count == 1 { "" } else { "s" })?;
+        self.0.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}

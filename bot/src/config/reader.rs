@@ -1,0 +1,69 @@
+//! Takes values out of what was given, key by key. Each key is named once, where it is read; a key that
+//! nobody asked for is unknown.
+
+use std::collections::BTreeSet;
+
+use super::given::Given;
+use super::problem::{Problem, env_name};
+use super::value::{Kind, shown};
+
+pub(super) struct Reader {
+    given: Given,
+    asked: BTreeSet<String>,
+    inactive: Vec<Inactive>,
+    problems: Vec<Problem>,
+}
+
+/// A key that is set, and whose ability is not built yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inactive {
+    /// As in the file.
+    pub key: String,
+    /// As in the environment.
+    pub env: String,
+    /// What does not happen.
+    pub because: &'static str,
+}
+
+impl Reader {
+    pub(super) fn new(given: Given, problems: Vec<Problem>) -> Self {
+        Self { given, asked: BTreeSet::new(), inactive: Vec::new(), problems }
+    }
+
+    /// The value of `key`, if one was given. A wrong one is noted and counts as none.
+    pub(super) fn maybe<K: Kind>(&mut self, key: &str) -> Option<K> {
+        self.asked.insert(key.to_owned());
+        let given = self.given.get(key)?;
+        let read = K::read(given);
+        if read.is_none() {
+            let text = shown(given);
+            self.problems.push(Problem::wrong(key, (!K::SECRET).then_some(text.as_str()), K::WANTED));
+        }
+        read
+    }
+
+    /// The value of `key`, or what stands for it.
+    pub(super) fn or<K: Kind>(&mut self, key: &str, otherwise: K) -> K {
+        self.maybe(key).unwrap_or(otherwise)
+    }
+
+    /// Checks a key whose ability is not built yet, and remembers that it was set.
+    pub(super) fn inactive<K: Kind>(&mut self, key: &str, because: &'static str) {
+        if self.maybe::<K>(key).is_some() {
+            self.note(key, because);
+        }
+    }
+
+    /// Remembers that what was set has no effect yet.
+    pub(super) fn note(&mut self, key: &str, because: &'static str) {
+        self.inactive.push(Inactive { key: key.to_owned(), env: env_name(key), because });
+    }
+
+    /// What is wrong: the values, then the keys that nobody asked for.
+    pub(super) fn finish(self) -> (Vec<Problem>, Vec<Inactive>, BTreeSet<String>) {
+        let Self { given, asked, inactive, mut problems } = self;
+        let unknown = given.keys().filter(|key| !asked.contains(*key));
+        problems.extend(unknown.map(|key| Problem::unknown(key, asked.iter().map(String::as_str))));
+        (problems, inactive, asked)
+    }
+}

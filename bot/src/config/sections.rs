@@ -1,0 +1,187 @@
+//! The keys, section by section: each name, kind and default stands here once.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use url::Url;
+
+use super::reader::Reader;
+use super::value::{BaseUrl, DatabaseUrl, Filter, Kind, Pause, SlackMode, Temperature};
+use super::{Admin, Approvals, Config, Data, Database, Google, Llm, Log, Secrets, Server, Slack, Tier};
+
+type Env = BTreeMap<String, String>;
+
+pub(super) fn read(reader: &mut Reader, env: &Env) -> Config {
+    let config = Config {
+        server: server(reader),
+        data: Data { dir: data_dir(reader, env) },
+        database: database(reader),
+        slack: slack(reader),
+        google: google(reader),
+        llm: llm(reader),
+        approvals: approvals(reader),
+        admin: Admin { slack: reader.or("admin.slack", Vec::new()) },
+        secrets: Secrets { key: reader.maybe("secrets.key") },
+        log: Log { filter: reader.maybe("log.filter").map(|Filter(text)| text) },
+        inactive: Vec::new(),
+    };
+    not_built_yet(reader);
+    config
+}
+
+fn server(reader: &mut Reader) -> Server {
+    Server {
+        bind: reader.or("server.bind", SocketAddr::from(([127, 0, 0, 1], 8080))),
+        public_url: reader.maybe("server.public_url").map(|BaseUrl(url)| url),
+    }
+}
+
+/// The platform's data folder, else one beside the program's working directory.
+fn data_dir(reader: &mut Reader, env: &Env) -> PathBuf {
+    let home = env.get("HOME").filter(|h| !h.is_empty()).map(PathBuf::from);
+    if let Some(given) = reader.maybe::<PathBuf>("data.dir") {
+        return match (given.strip_prefix("~"), home) {
+            (Ok(below), Some(home)) => home.join(below),
+            _ => given,
+        };
+    }
+    let xdg = env.get("XDG_DATA_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+    let usual = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+    xdg.or_else(|| home.map(|h| h.join(usual)))
+        .map_or_else(|| PathBuf::from(".nod"), |d| d.join(Path::new("nod")))
+}
+
+fn database(reader: &mut Reader) -> Database {
+    Database {
+        url: reader.maybe("database.url").map(|DatabaseUrl(url)| url),
+        max_connections: reader.or("database.max_connections", 10),
+    }
+}
+
+fn slack(reader: &mut Reader) -> Slack {
+    let mode = reader.or("slack.mode", SlackMode::Socket);
+    if mode == SlackMode::Http {
+        reader.note("slack.mode", "only Socket Mode is built; Nod connects by Socket Mode");
+    }
+    reader.inactive::<SecretString>("slack.signing_secret", "it is for mode http, which is not built yet");
+    Slack {
+        api_url: base(reader, "slack.api_url", "https://slack.com/api/"),
+        bot_token: reader.maybe("slack.bot_token"),
+        app_token: reader.maybe("slack.app_token"),
+        mode,
+        allow_guests: reader.or("slack.allow_guests", false),
+        allow_external: reader.or("slack.allow_external", false),
+    }
+}
+
+fn google(reader: &mut Reader) -> Google {
+    reader.inactive::<BaseUrl>("google.calendar_url", "the calendar is not built yet");
+    Google {
+        client_id: reader.maybe("google.client_id"),
+        client_secret: reader.maybe("google.client_secret"),
+        auth_url: exact(reader, "google.auth_url", "https://accounts.google.com/o/oauth2/v2/auth"),
+        token_url: exact(reader, "google.token_url", "https://oauth2.googleapis.com/token"),
+        revoke_url: exact(reader, "google.revoke_url", "https://oauth2.googleapis.com/revoke"),
+        gmail_url: base(reader, "google.gmail_url", "https://gmail.googleapis.com/"),
+    }
+}
+
+fn llm(reader: &mut Reader) -> Llm {
+    let common = Given::of(reader, "llm");
+    for tier in ["llm.summariser", "llm.scorer"] {
+        const BECAUSE: &str = "this tier is not built yet; the reasoner does its work";
+        reader.inactive::<Url>(&format!("{tier}.base_url"), BECAUSE);
+        reader.inactive::<SecretString>(&format!("{tier}.api_key"), BECAUSE);
+        reader.inactive::<String>(&format!("{tier}.model"), BECAUSE);
+        reader.inactive::<Temperature>(&format!("{tier}.temperature"), BECAUSE);
+        reader.inactive::<Duration>(&format!("{tier}.timeout"), BECAUSE);
+        reader.inactive::<u32>(&format!("{tier}.max_tokens"), BECAUSE);
+    }
+    Llm {
+        router: Given::of(reader, "llm.router").over(&common, Duration::from_secs(10)),
+        reasoner: Given::of(reader, "llm.reasoner").over(&common, Duration::from_secs(60)),
+    }
+}
+
+/// What was given for one tier, or for all of them.
+struct Given {
+    base_url: Option<Url>,
+    api_key: Option<SecretString>,
+    model: Option<String>,
+    temperature: Option<f32>,
+    timeout: Option<Duration>,
+    max_tokens: Option<u32>,
+}
+
+impl Given {
+    fn of(reader: &mut Reader, section: &str) -> Self {
+        Self {
+            base_url: reader.maybe(&format!("{section}.base_url")).map(|BaseUrl(url)| url),
+            api_key: reader.maybe(&format!("{section}.api_key")),
+            model: reader.maybe(&format!("{section}.model")),
+            temperature: reader.maybe(&format!("{section}.temperature")).map(|Temperature(t)| t),
+            timeout: reader.maybe(&format!("{section}.timeout")),
+            max_tokens: reader.maybe(&format!("{section}.max_tokens")),
+        }
+    }
+
+    fn over(self, common: &Self, usual_timeout: Duration) -> Tier {
+        Tier {
+            base_url: self.base_url.or_else(|| common.base_url.clone()),
+            api_key: self.api_key.or_else(|| common.api_key.clone()),
+            model: self.model.or_else(|| common.model.clone()),
+            temperature: self.temperature.or(common.temperature),
+            timeout: self.timeout.or(common.timeout).unwrap_or(usual_timeout),
+            max_tokens: self.max_tokens.or(common.max_tokens),
+        }
+    }
+}
+
+fn approvals(reader: &mut Reader) -> Approvals {
+    reader.inactive::<Pause>("approvals.undo", "the undo window is not built yet; a nod acts at once");
+    Approvals { expire_after: reader.or("approvals.expire_after", Duration::from_secs(24 * 60 * 60)) }
+}
+
+fn not_built_yet(reader: &mut Reader) {
+    const DISCORD: &str = "Discord is not built yet";
+    reader.inactive::<BaseUrl>("discord.api_url", DISCORD);
+    reader.inactive::<SecretString>("discord.token", DISCORD);
+    reader.inactive::<String>("discord.application_id", DISCORD);
+    reader.inactive::<Vec<String>>("admin.discord", DISCORD);
+    reader.inactive::<BaseUrl>("github.api_url", "GitHub is not built yet");
+    const EMBEDDINGS: &str = "the knowledge base is not built yet";
+    reader.inactive::<BaseUrl>("embeddings.base_url", EMBEDDINGS);
+    reader.inactive::<SecretString>("embeddings.api_key", EMBEDDINGS);
+    reader.inactive::<String>("embeddings.model", EMBEDDINGS);
+    reader.inactive::<PathBuf>("embeddings.model_dir", EMBEDDINGS);
+    reader.inactive::<BaseUrl>("qdrant.url", EMBEDDINGS);
+    reader.inactive::<SecretString>("qdrant.api_key", EMBEDDINGS);
+    const WEB: &str = "reading and searching the web is not built yet";
+    for key in ["web.tavily_url", "web.jina_search_url", "web.jina_reader_url", "web.perplexity_url"] {
+        reader.inactive::<BaseUrl>(key, WEB);
+    }
+    for key in ["web.tavily_api_key", "web.jina_api_key", "web.perplexity_api_key"] {
+        reader.inactive::<SecretString>(key, WEB);
+    }
+    reader.inactive::<Vec<String>>("web.allow_private", WEB);
+    const TASKS: &str = "tasks are not built yet";
+    reader.inactive::<u32>("tasks.steps_per_run", TASKS);
+    reader.inactive::<Duration>("tasks.time_per_run", TASKS);
+    reader.inactive::<Url>("otel.endpoint", "sending traces is not built yet");
+}
+
+fn base(reader: &mut Reader, key: &str, usual: &str) -> Url {
+    reader.maybe(key).map_or_else(|| constant(usual), |BaseUrl(url)| url)
+}
+
+fn exact(reader: &mut Reader, key: &str, usual: &str) -> Url {
+    reader.maybe(key).unwrap_or_else(|| constant(usual))
+}
+
+/// A default that stands in this file.
+fn constant(address: &str) -> Url {
+    <Url as Kind>::read(&address.into()).unwrap_or_else(|| unreachable!("{address} is an address"))
+}

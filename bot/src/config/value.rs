@@ -1,0 +1,197 @@
+//! The kinds of values a key can have, and how each is read from what was given. A number, a switch or a
+//! list may come as text too, since the environment has nothing else.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use figment::value::{Num, Value};
+use secrecy::SecretString;
+use url::Url;
+
+/// A kind of value.
+pub(super) trait Kind: Sized {
+    /// What is wanted, to finish the sentence "wanted …".
+    const WANTED: &'static str;
+    /// Whether what was given may be shown.
+    const SECRET: bool = false;
+    /// Reads it.
+    fn read(given: &Value) -> Option<Self>;
+}
+
+/// What was given, as a person would write it.
+pub(super) fn shown(given: &Value) -> String {
+    match given {
+        Value::Array(_, items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Value::Num(_, Num::F32(n)) => n.to_string(),
+        Value::Num(_, Num::F64(n)) => n.to_string(),
+        Value::Num(_, n) => whole(*n).map_or_else(|| "a number".to_owned(), |n| n.to_string()),
+        Value::Bool(_, b) => b.to_string(),
+        Value::String(_, text) => text.clone(),
+        _ => "something else".to_owned(),
+    }
+}
+
+fn whole(number: Num) -> Option<i128> {
+    number.to_i128().or_else(|| number.to_u128().and_then(|n| i128::try_from(n).ok()))
+}
+
+fn text(given: &Value) -> Option<&str> {
+    given.as_str().map(str::trim)
+}
+
+impl Kind for String {
+    const WANTED: &'static str = "text";
+    fn read(given: &Value) -> Option<Self> {
+        text(given).filter(|t| !t.is_empty()).map(str::to_owned)
+    }
+}
+
+impl Kind for SecretString {
+    const WANTED: &'static str = "text in one line, without blanks";
+    const SECRET: bool = true;
+    fn read(given: &Value) -> Option<Self> {
+        let text = text(given).filter(|t| !t.is_empty() && !t.contains(char::is_whitespace))?;
+        Some(Self::from(text))
+    }
+}
+
+/// The address of a Postgres. A secret, since the password stands in it.
+pub(super) struct DatabaseUrl(pub(super) SecretString);
+
+impl Kind for DatabaseUrl {
+    const WANTED: &'static str = "postgres://user:password@host:5432/database";
+    const SECRET: bool = true;
+    fn read(given: &Value) -> Option<Self> {
+        let text = text(given)?;
+        let url = Url::parse(text).ok()?;
+        matches!(url.scheme(), "postgres" | "postgresql").then(|| Self(SecretString::from(text)))
+    }
+}
+
+impl Kind for Url {
+    const WANTED: &'static str = "an address like https://example.com/path, without user or password";
+    fn read(given: &Value) -> Option<Self> {
+        let url = Self::parse(text(given)?).ok()?;
+        let plain = matches!(url.scheme(), "http" | "https") && url.has_host();
+        (plain && url.username().is_empty() && url.password().is_none()).then_some(url)
+    }
+}
+
+/// An address that others are joined to: its path always ends in a slash.
+pub(super) struct BaseUrl(pub(super) Url);
+
+impl Kind for BaseUrl {
+    const WANTED: &'static str = Url::WANTED;
+    fn read(given: &Value) -> Option<Self> {
+        let mut url = <Url as Kind>::read(given)?;
+        if !url.path().ends_with('/') {
+            url.set_path(&format!("{}/", url.path()));
+        }
+        Some(Self(url))
+    }
+}
+
+impl Kind for SocketAddr {
+    const WANTED: &'static str = "an address and a port, like 127.0.0.1:8080";
+    fn read(given: &Value) -> Option<Self> {
+        text(given)?.parse().ok()
+    }
+}
+
+impl Kind for PathBuf {
+    const WANTED: &'static str = "a path";
+    fn read(given: &Value) -> Option<Self> {
+        text(given).filter(|t| !t.is_empty()).map(Self::from)
+    }
+}
+
+impl Kind for bool {
+    const WANTED: &'static str = "true or false";
+    fn read(given: &Value) -> Option<Self> {
+        given.to_bool().or_else(|| text(given)?.parse().ok())
+    }
+}
+
+impl Kind for u32 {
+    const WANTED: &'static str = "a whole number above 0";
+    fn read(given: &Value) -> Option<Self> {
+        let number = match given {
+            Value::Num(_, n) => whole(*n).and_then(|n| Self::try_from(n).ok()),
+            other => text(other)?.parse().ok(),
+        };
+        number.filter(|n| *n > 0)
+    }
+}
+
+/// How freely a model answers.
+pub(super) struct Temperature(pub(super) f32);
+
+impl Kind for Temperature {
+    const WANTED: &'static str = "a number from 0 to 2";
+    fn read(given: &Value) -> Option<Self> {
+        let number: f32 = shown(given).trim().parse().ok()?;
+        (0.0..=2.0).contains(&number).then_some(Self(number))
+    }
+}
+
+impl Kind for Duration {
+    const WANTED: &'static str = "a length of time above 0, like 10s, 5m or 24h";
+    fn read(given: &Value) -> Option<Self> {
+        humantime::parse_duration(text(given)?).ok().filter(|d| !d.is_zero())
+    }
+}
+
+/// A length of time where none is a choice too.
+pub(super) struct Pause;
+
+impl Kind for Pause {
+    const WANTED: &'static str = "a length of time, like 0s, 10s or 1m";
+    fn read(given: &Value) -> Option<Self> {
+        humantime::parse_duration(text(given)?).ok().map(|_| Self)
+    }
+}
+
+impl Kind for Vec<String> {
+    const WANTED: &'static str = "a list like [\"A\", \"B\"], or A,B";
+    fn read(given: &Value) -> Option<Self> {
+        let items: Self = match given {
+            Value::Array(_, items) => {
+                items.iter().map(|i| i.as_str().map(|t| t.trim().to_owned())).collect::<Option<_>>()?
+            }
+            other => text(other)?.split(',').map(|t| t.trim().to_owned()).collect(),
+        };
+        Some(items.into_iter().filter(|t| !t.is_empty()).collect())
+    }
+}
+
+/// How Slack reaches Nod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlackMode {
+    /// Nod opens a WebSocket; no public address is needed.
+    Socket,
+    /// Slack posts to Nod's server.
+    Http,
+}
+
+impl Kind for SlackMode {
+    const WANTED: &'static str = "socket or http";
+    fn read(given: &Value) -> Option<Self> {
+        match text(given)? {
+            "socket" => Some(Self::Socket),
+            "http" => Some(Self::Http),
+            _ => None,
+        }
+    }
+}
+
+/// What is logged.
+pub(super) struct Filter(pub(super) String);
+
+impl Kind for Filter {
+    const WANTED: &'static str = "a filter like info or info,nod_core=debug";
+    fn read(given: &Value) -> Option<Self> {
+        let text = text(given)?;
+        tracing_subscriber::EnvFilter::try_new(text).ok().map(|_| Self(text.to_owned()))
+    }
+}

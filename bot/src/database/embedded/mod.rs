@@ -1,0 +1,205 @@
+//! The database that Nod runs by itself: PostgreSQL's own programs under a small supervisor. It listens on a
+//! socket in a private folder and nowhere else, keeps fsync on, ends when Nod ends, and is started again
+//! when it ends by itself.
+
+mod binaries;
+mod cluster;
+mod place;
+mod process;
+mod supervisor;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use secrecy::SecretString;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, Connection, PgConnection};
+
+use super::OLDEST_MAJOR;
+use place::{Lock, Place};
+use supervisor::Supervisor;
+
+/// How long a server that another one's remains keep from starting is started anew.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a server that recovers after a crash is waited for.
+const RECOVERY: Duration = Duration::from_secs(120);
+
+/// A running server. Dropping it stops the server too, without waiting for it.
+#[derive(Debug)]
+pub struct Embedded {
+    supervisor: Supervisor,
+    place: Place,
+    lock: Lock,
+}
+
+/// Why the embedded database did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddedError {
+    /// There are no programs to run.
+    #[error("{}", no_binaries(too_old))]
+    NoBinaries { too_old: Vec<u32> },
+    /// The data is another version's.
+    #[error(
+        "the data folder was made by PostgreSQL {data}, and here is only {}: install PostgreSQL {data} again, \
+         or move the data with pg_dump and set database.url",
+        list(here)
+    )]
+    OtherVersion { data: u32, here: Vec<u32> },
+    /// Another Nod uses it.
+    #[error(
+        "another nod (process {pid}) uses the data folder {}: stop it, or give this one its own with data.dir; \
+         several nods share one database by database.url",
+        path.display()
+    )]
+    InUse { path: PathBuf, pid: String },
+    /// Nobody has started it.
+    #[error("there is no running database in {}", .0.display())]
+    NotRunning(PathBuf),
+    /// A folder cannot be made or read.
+    #[error("cannot use the folder {}: {error}", path.display())]
+    Folder { path: PathBuf, error: io::Error },
+    /// Somebody else made the folder that the socket needs.
+    #[error(
+        "{} exists and is not a private folder of the database's user: remove it, or set data.dir to a shorter path",
+        path.display()
+    )]
+    Squatted { path: PathBuf },
+    /// Root, and no way to be somebody else.
+    #[error(
+        "PostgreSQL does not run as root, and this machine allows no user namespace: run nod as another user, \
+         or set database.url"
+    )]
+    NoNamespace,
+    /// initdb or the server said no.
+    #[error("the embedded database did not start: {said} (its log: {})", log.display())]
+    Refused { said: String, log: PathBuf },
+}
+
+fn no_binaries(too_old: &[u32]) -> String {
+    let found = match too_old {
+        [] => "PostgreSQL's programs (postgres, initdb) were not found".to_owned(),
+        old => format!("PostgreSQL {OLDEST_MAJOR} or later is needed, and here is only {}", list(old)),
+    };
+    format!(
+        "{found}: install them (Debian, Ubuntu: sudo apt-get install postgresql; Mac: brew install postgresql@17), \
+         point PG_BIN at their folder, or set database.url to a Postgres of your own"
+    )
+}
+
+fn list(versions: &[u32]) -> String {
+    versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl Embedded {
+    /// Starts the server of `data_dir`, making its data first where there is none, with room for
+    /// `connections` and a few more.
+    ///
+    /// # Errors
+    /// When there are no programs, the folder is in use, or the server does not come up.
+    pub async fn start(data_dir: &Path, connections: u32) -> Result<Self, EmbeddedError> {
+        let dir = data_dir.to_owned();
+        let prepared = tokio::task::spawn_blocking(move || prepare(&dir, connections)).await;
+        let gone = |error: tokio::task::JoinError| EmbeddedError::Folder {
+            path: data_dir.to_owned(),
+            error: io::Error::other(error),
+        };
+        let server = prepared.map_err(gone)??;
+        match server.ready().await {
+            Ok(()) => Ok(server),
+            Err(error) => {
+                server.stop().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Where to connect.
+    #[must_use]
+    pub fn url(&self) -> SecretString {
+        url(&self.place, "nod")
+    }
+
+    /// Stops the server in order and waits until it has stopped.
+    pub async fn stop(self) {
+        let Self { supervisor, lock, .. } = self;
+        let stopped = tokio::task::spawn_blocking(move || {
+            supervisor.stop();
+            drop(lock);
+        });
+        if stopped.await.is_err() {
+            tracing::error!("the embedded database's supervisor panicked");
+        }
+    }
+
+    /// Waits until it answers, and makes Nod's database in it the first time.
+    async fn ready(&self) -> Result<(), EmbeddedError> {
+        let begun = Instant::now();
+        let mut connection = loop {
+            match connect(&self.place, "postgres").await {
+                Ok(connection) => break connection,
+                Err(error) => self.worth_waiting(begun.elapsed(), &error)?,
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        let made = async {
+            let query = "SELECT EXISTS (SELECT FROM pg_database WHERE datname = 'nod')";
+            if !sqlx::query_scalar::<_, bool>(query).fetch_one(&mut connection).await? {
+                sqlx::query("CREATE DATABASE nod").execute(&mut connection).await?;
+            }
+            connection.close().await
+        };
+        made.await.map_err(|error: sqlx::Error| self.refused(&error.to_string()))
+    }
+
+    /// A server that is up and recovers is given long; one that ends again and again is given less, and one
+    /// that ended for a reason that will not pass, no time at all.
+    fn worth_waiting(&self, waited: Duration, error: &sqlx::Error) -> Result<(), EmbeddedError> {
+        let Some(said) = self.supervisor.why_it_ended() else {
+            return if waited < RECOVERY { Ok(()) } else { Err(self.refused(&error.to_string())) };
+        };
+        let passes = ["already exists", "still in use", "starting up", "shutting down", "Is another"];
+        if waited < PATIENCE && passes.iter().any(|sign| said.contains(sign)) {
+            return Ok(());
+        }
+        Err(self.refused(&said))
+    }
+
+    fn refused(&self, said: &str) -> EmbeddedError {
+        EmbeddedError::Refused { said: said.to_owned(), log: self.place.log() }
+    }
+}
+
+fn prepare(data_dir: &Path, connections: u32) -> Result<Embedded, EmbeddedError> {
+    let lock = Lock::take(data_dir)?;
+    let data_dir = data_dir
+        .canonicalize()
+        .map_err(|error| EmbeddedError::Folder { path: data_dir.to_owned(), error })?;
+    let binaries = binaries::find(Place::version_of(&data_dir))?;
+    let place = Place::make(&data_dir, &binaries.program("initdb"))?;
+    cluster::make_once(&place, &binaries)?;
+    let supervisor = Supervisor::start(cluster::Server::new(&place, &binaries, connections));
+    Ok(Embedded { supervisor, place, lock })
+}
+
+/// Where the server that another Nod runs on `data_dir` answers.
+pub(super) fn url_of_running(data_dir: &Path) -> Result<SecretString, EmbeddedError> {
+    let not_running = || EmbeddedError::NotRunning(data_dir.to_owned());
+    let data_dir = data_dir.canonicalize().map_err(|_| not_running())?;
+    Place::of_running(&data_dir).map(|place| url(&place, "nod")).ok_or_else(not_running)
+}
+
+/// The folder's letters are plain, so nothing needs escaping; whoever can enter it is let in.
+fn url(place: &Place, database: &str) -> SecretString {
+    let socket = place.socket.display();
+    SecretString::from(format!("postgres://nod@localhost:5432/{database}?host={socket}&sslmode=disable"))
+}
+
+async fn connect(place: &Place, database: &str) -> Result<PgConnection, sqlx::Error> {
+    use secrecy::ExposeSecret;
+    let options: PgConnectOptions = url(place, database).expose_secret().parse()?;
+    options.disable_statement_logging().connect().await
+}

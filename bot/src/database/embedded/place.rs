@@ -1,0 +1,233 @@
+//! Where the embedded server lives: its folder, its socket, the lock that keeps a second Nod away.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{Gid, Uid};
+use sha2::{Digest, Sha256};
+
+use super::EmbeddedError;
+use super::process::Identity;
+
+/// A socket's address holds 108 bytes on Linux and 104 elsewhere; PostgreSQL adds `/.s.PGSQL.5432` and, for
+/// its lock, `.lock`.
+const LONGEST_SOCKET_FOLDER: usize = 80;
+
+/// Where root's server lives when it must be another user, who cannot enter root's own folders.
+const SHARED_HOME: &str = "/var/lib/nod-postgres";
+
+/// The server's folders.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// Holds `data` and `server.log`.
+    pub(super) home: PathBuf,
+    /// Holds the socket.
+    pub(super) socket: PathBuf,
+    pub(super) identity: Identity,
+}
+
+impl Place {
+    /// The place that belongs to `data_dir`, made where it is missing. `initdb` is run to find out what
+    /// the kernel allows.
+    pub(super) fn make(data_dir: &Path, initdb: &Path) -> Result<Self, EmbeddedError> {
+        let failed = |error| EmbeddedError::Folder { path: data_dir.to_owned(), error };
+        let identity = match owner_of(&data_dir.join("postgres")) {
+            Some((uid, gid)) => identity_of(uid, gid),
+            None => settle(data_dir, initdb)?,
+        };
+        if matches!(identity, Identity::Namespace) && !identity.works(initdb) {
+            return Err(EmbeddedError::NoNamespace);
+        }
+        let home = data_dir.join("postgres").canonicalize().map_err(failed)?;
+        let socket = socket_folder(&home, identity.owner());
+        private_folder(&socket, identity)?;
+        Ok(Self { home, socket, identity })
+    }
+
+    /// The place of a server that already runs.
+    pub(super) fn of_running(data_dir: &Path) -> Option<Self> {
+        let (uid, gid) = owner_of(&data_dir.join("postgres"))?;
+        let home = data_dir.join("postgres").canonicalize().ok()?;
+        let socket = socket_folder(&home, uid);
+        Some(Self { home, socket, identity: identity_of(uid, gid) })
+    }
+
+    pub(super) fn data(&self) -> PathBuf {
+        self.home.join("data")
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.home.join("server.log")
+    }
+
+    /// The version that made the data, if there is any yet.
+    pub(super) fn version_of(data_dir: &Path) -> Option<u32> {
+        fs::read_to_string(data_dir.join("postgres/data/PG_VERSION")).ok()?.trim().parse().ok()
+    }
+}
+
+fn owner_of(path: &Path) -> Option<(Uid, Gid)> {
+    let meta = fs::metadata(path).ok()?;
+    Some((Uid::from_raw(meta.uid()), Gid::from_raw(meta.gid())))
+}
+
+fn identity_of(uid: Uid, gid: Gid) -> Identity {
+    match (Uid::effective().is_root(), uid.is_root()) {
+        (false, _) => Identity::Ourselves,
+        (true, true) => Identity::Namespace,
+        (true, false) => Identity::Other { uid, gid },
+    }
+}
+
+/// The first time: decides who the server will be, and makes its folder so that the owner says it ever after.
+fn settle(data_dir: &Path, initdb: &Path) -> Result<Identity, EmbeddedError> {
+    let home = data_dir.join("postgres");
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| EmbeddedError::Folder { path, error }
+    };
+    let usual = if Uid::effective().is_root() { Identity::Namespace } else { Identity::Ourselves };
+    if usual == Identity::Ourselves || usual.works(initdb) {
+        DirBuilder::new().mode(0o700).create(&home).map_err(failed(&home))?;
+        return Ok(usual);
+    }
+    let other = Identity::unprivileged().ok_or(EmbeddedError::NoNamespace)?;
+    let shared = Path::new(SHARED_HOME);
+    DirBuilder::new().recursive(true).mode(0o755).create(shared).map_err(failed(shared))?;
+    let real = unused(shared, &name_of(data_dir)).map_err(failed(shared))?;
+    private_folder(&real, other)?;
+    symlink(&real, &home).map_err(failed(&home))?;
+    Ok(other)
+}
+
+/// A folder of that name may be left from a data folder that was thrown away; its rows are not to come back.
+fn unused(parent: &Path, name: &str) -> io::Result<PathBuf> {
+    let mut free = parent.join(name);
+    let mut number = 1;
+    while free.try_exists()? {
+        number += 1;
+        free = parent.join(format!("{name}-{number}"));
+    }
+    Ok(free)
+}
+
+/// Short and its own for every data folder.
+fn name_of(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    hex::encode(&Sha256::digest(path.as_os_str().as_bytes())[..6])
+}
+
+/// In the server's home, unless that is too deep for a socket's address or has letters that PostgreSQL's
+/// setting would take for something else.
+fn socket_folder(home: &Path, owner: Uid) -> PathBuf {
+    let inside = home.join("socket");
+    let text = inside.to_string_lossy();
+    let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));
+    if plain && text.len() <= LONGEST_SOCKET_FOLDER {
+        return inside;
+    }
+    PathBuf::from(format!("/tmp/nod-{owner}-{}", name_of(home)))
+}
+
+/// Makes a folder that only its owner can enter, or makes sure that what is there is one: in `/tmp` somebody
+/// else may have been first.
+fn private_folder(path: &Path, identity: Identity) -> Result<(), EmbeddedError> {
+    let failed = |error: io::Error| EmbeddedError::Folder { path: path.to_owned(), error };
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => {
+            if let Identity::Other { uid, gid } = identity {
+                chown(path, Some(uid.as_raw()), Some(gid.as_raw())).map_err(failed)?;
+            }
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let meta = fs::symlink_metadata(path).map_err(failed)?;
+            let ours = meta.is_dir() && meta.uid() == identity.owner().as_raw();
+            if ours && meta.permissions().mode() & 0o077 == 0 {
+                return Ok(());
+            }
+            Err(EmbeddedError::Squatted { path: path.to_owned() })
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Held as long as the server may run. The kernel lets go of it when the process ends, however it ends.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Makes the data folder where it is missing, and takes it.
+    pub(super) fn take(data_dir: &Path) -> Result<Self, EmbeddedError> {
+        let failed = |error: io::Error| EmbeddedError::Folder { path: data_dir.to_owned(), error };
+        DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(failed)?;
+        let path = data_dir.join("nod.lock");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {
+                file.set_len(0).map_err(failed)?;
+                write!(file, "{}", std::process::id()).map_err(failed)?;
+                Ok(Self { _file: file })
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                file.read_to_string(&mut pid).map_err(failed)?;
+                Err(EmbeddedError::InUse { path: data_dir.to_owned(), pid: pid.trim().to_owned() })
+            }
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_deep_or_strange_folder_gets_its_socket_elsewhere() {
+        let owner = Uid::from_raw(7);
+        assert_eq!(socket_folder(Path::new("/srv/nod"), owner), Path::new("/srv/nod/socket"));
+        for home in ["/srv/with, comma".to_owned(), format!("/{}", "deep/".repeat(20))] {
+            let socket = socket_folder(Path::new(&home), owner);
+            assert!(socket.starts_with("/tmp") && socket.to_string_lossy().starts_with("/tmp/nod-7-"));
+        }
+    }
+
+    #[test]
+    fn a_folder_that_others_can_enter_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("socket");
+        private_folder(&path, Identity::Ourselves).unwrap();
+        private_folder(&path, Identity::Ourselves).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let refused = private_folder(&path, Identity::Ourselves).unwrap_err();
+        assert!(matches!(refused, EmbeddedError::Squatted { .. }));
+        let link = root.path().join("link");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        symlink(&path, &link).unwrap();
+        assert!(matches!(private_folder(&link, Identity::Ourselves), Err(EmbeddedError::Squatted { .. })));
+    }
+
+    #[test]
+    fn the_second_to_come_is_told_who_was_first() {
+        let root = tempfile::tempdir().unwrap();
+        let first = Lock::take(root.path()).unwrap();
+        let second = Lock::take(root.path()).unwrap_err();
+        assert!(second.to_string().contains(&std::process::id().to_string()), "{second}");
+        drop(first);
+        Lock::take(root.path()).unwrap();
+    }
+}

@@ -1,0 +1,131 @@
+//! Starts PostgreSQL's programs as somebody they accept (never root), so that they end when Nod ends.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::unistd::{Gid, Pid, Uid, User};
+
+/// Who the server is, seen from the kernel. PostgreSQL refuses to be root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Identity {
+    /// Whoever we are.
+    Ourselves,
+    /// Root outside and 65534 inside a user namespace of its own, so that root's folders stay readable.
+    Namespace,
+    /// An unprivileged user of this machine.
+    Other { uid: Uid, gid: Gid },
+}
+
+impl Identity {
+    /// Who owns the server's files.
+    pub(super) fn owner(self) -> Uid {
+        match self {
+            Self::Ourselves => Uid::effective(),
+            Self::Namespace => Uid::from_raw(0),
+            Self::Other { uid, .. } => uid,
+        }
+    }
+
+    /// An existing user to be, where root can have no namespace.
+    pub(super) fn unprivileged() -> Option<Self> {
+        let user = |name: &str| User::from_name(name).ok().flatten();
+        let found = user("postgres").or_else(|| user("nobody"))?;
+        Some(Self::Other { uid: found.uid, gid: found.gid })
+    }
+
+    /// Whether the kernel lets us be this: containers often forbid namespaces.
+    pub(super) fn works(self, program: &Path) -> bool {
+        let mut command = self.command(program);
+        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+
+    /// A command that runs as this identity, in a process group of its own (a Ctrl-C in the terminal is for
+    /// Nod, which then stops the server in order), and gets SIGINT (its orderly stop) when the thread that
+    /// starts it ends.
+    pub(super) fn command(self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null()).process_group(0).current_dir("/").env("LC_ALL", "C");
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_postgres_setting(name)) {
+            command.env_remove(name);
+        }
+        if let Self::Other { uid, gid } = self {
+            command.uid(uid.as_raw()).gid(gid.as_raw());
+        }
+        before_exec(&mut command, self);
+        command
+    }
+}
+
+/// `PGDATA`, `PGPORT` and the like are meant for other servers.
+fn is_postgres_setting(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with("PG")
+}
+
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn before_exec(command: &mut Command, identity: Identity) {
+    let parent = Pid::this();
+    let group = Gid::effective();
+    let map = format!("65534 {group} 1");
+    let prepare = move || {
+        if identity == Identity::Namespace {
+            linux::enter_namespace(&map)?;
+        }
+        linux::die_with(parent)
+    };
+    // SAFETY: between fork and exec of a program with threads only async-signal-safe calls are allowed. The
+    // closure makes plain system calls (unshare, open, write, prctl, getppid) on memory that was prepared
+    // before the fork; it neither allocates nor takes a lock. The user id was changed before it runs.
+    unsafe {
+        command.pre_exec(prepare);
+    }
+}
+
+/// Elsewhere there is no parent-death signal: a server that survives a killed Nod is found by its pid file.
+#[cfg(not(target_os = "linux"))]
+fn before_exec(_command: &mut Command, _identity: Identity) {}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::ffi::CStr;
+    use std::io;
+
+    use nix::errno::Errno;
+    use nix::fcntl::{OFlag, open};
+    use nix::sched::{CloneFlags, unshare};
+    use nix::sys::prctl::set_pdeathsig;
+    use nix::sys::signal::Signal;
+    use nix::sys::stat::Mode;
+    use nix::unistd::{Pid, getppid, write};
+
+    /// A namespace in which we are user 65534. The kernel lets a process map its own id without help, once
+    /// it has given up on changing groups.
+    pub(super) fn enter_namespace(group_map: &str) -> io::Result<()> {
+        unshare(CloneFlags::CLONE_NEWUSER)?;
+        put(c"/proc/self/setgroups", b"deny")?;
+        put(c"/proc/self/uid_map", b"65534 0 1")?;
+        put(c"/proc/self/gid_map", group_map.as_bytes())
+    }
+
+    fn put(path: &CStr, text: &[u8]) -> io::Result<()> {
+        let file = open(path, OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+        write(&file, text)?;
+        Ok(())
+    }
+
+    /// Must come after any change of user, which clears it. A parent that died just before is noticed.
+    pub(super) fn die_with(parent: Pid) -> io::Result<()> {
+        set_pdeathsig(Signal::SIGINT)?;
+        if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
+    }
+}
+
+/// Sends a signal to a process that we started and have not waited for.
+pub(super) fn signal(child: &std::process::Child, signal: nix::sys::signal::Signal) -> io::Result<()> {
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    Ok(nix::sys::signal::kill(Pid::from_raw(pid), signal)?)
+}

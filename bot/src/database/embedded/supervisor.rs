@@ -1,0 +1,161 @@
+//! Keeps one server running: a thread that starts it, starts it again when it ends by itself, and stops it
+//! in order when told to. The thread lives as long as the server, since the kernel ends the server with it.
+
+use std::process::Child;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use super::cluster::Server;
+use super::process::signal;
+
+/// How often a running server is looked after.
+const LOOK: Duration = Duration::from_millis(100);
+/// Between an end and the next start.
+const PAUSE: Duration = Duration::from_millis(250);
+/// How long an orderly stop may take, and then a hasty one.
+const ORDERLY: Duration = Duration::from_secs(8);
+const HASTY: Duration = Duration::from_secs(3);
+
+#[derive(Debug)]
+pub(super) struct Supervisor {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    stopping: bool,
+    ended: Option<String>,
+    pid: Option<u32>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps, or wakes early to stop. Says whether to stop.
+    fn pause(&self, length: Duration) -> bool {
+        let state = self.lock();
+        let waited = self.changed.wait_timeout_while(state, length, |state| !state.stopping);
+        waited.unwrap_or_else(PoisonError::into_inner).0.stopping
+    }
+}
+
+impl Supervisor {
+    pub(super) fn start(server: Server) -> Self {
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("database".to_owned())
+            .spawn(move || supervise(&server, &theirs))
+            .map_err(|error| shared.lock().ended = Some(error.to_string()))
+            .ok();
+        Self { shared, thread }
+    }
+
+    /// What the server said when it last ended by itself; `None` while it runs.
+    pub(super) fn why_it_ended(&self) -> Option<String> {
+        self.shared.lock().ended.clone()
+    }
+
+    #[cfg(test)]
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.shared.lock().pid
+    }
+
+    /// Stops the server and waits.
+    pub(super) fn stop(mut self) {
+        self.tell();
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the thread that ran the embedded database panicked");
+        }
+    }
+
+    fn tell(&self) {
+        self.shared.lock().stopping = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}
+
+fn supervise(server: &Server, shared: &Shared) {
+    loop {
+        let said = match server.spawn() {
+            Ok((child, log)) => {
+                let mut state = shared.lock();
+                state.pid = Some(child.id());
+                drop(state);
+                match watch(child, shared) {
+                    Watched::Stopped => return,
+                    Watched::Ended => log.last_lines(),
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        let mut state = shared.lock();
+        let first = state.ended.replace(said).is_none();
+        state.pid = None;
+        drop(state);
+        if first {
+            tracing::warn!("the embedded database ended by itself; starting it again");
+        }
+        if shared.pause(PAUSE) {
+            return;
+        }
+    }
+}
+
+enum Watched {
+    Stopped,
+    Ended,
+}
+
+fn watch(mut child: Child, shared: &Shared) -> Watched {
+    let begun = Instant::now();
+    loop {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return Watched::Ended;
+        }
+        // A server that refuses to start does so within moments; one that is still there has started.
+        if begun.elapsed() > Duration::from_secs(1) {
+            shared.lock().ended = None;
+        }
+        if shared.pause(LOOK) {
+            stop(&mut child);
+            return Watched::Stopped;
+        }
+    }
+}
+
+/// First in order (clients are cut off, everything is written), then in haste (the next start recovers).
+fn stop(child: &mut Child) {
+    for (how, patience) in [(Signal::SIGINT, ORDERLY), (Signal::SIGQUIT, HASTY)] {
+        if let Err(error) = signal(child, how) {
+            tracing::warn!(%error, "could not signal the embedded database");
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < patience {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    tracing::error!("the embedded database does not stop; killing it");
+    if child.kill().is_ok() && child.wait().is_ok() {}
+}

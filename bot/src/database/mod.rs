@@ -1,0 +1,164 @@
+//! The database: a Postgres of the operator's own, or one that Nod runs for itself. Owns the pool and its
+//! settings, and applies the migrations. Knows no table.
+
+mod embedded;
+
+use std::time::Duration;
+
+use nod_core::store::MIGRATOR;
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection, PgConnection, PgPool};
+
+use crate::config::Config;
+
+pub use embedded::{Embedded, EmbeddedError};
+
+/// The oldest Postgres that the migrations are tried on.
+pub const OLDEST_MAJOR: u32 = 14;
+
+/// No statement of Nod's takes long; one that does is lost in a lock or a missing index.
+const STATEMENT_TIMEOUT: &str = "30s";
+/// A transaction holds nothing but SQL between begin and commit.
+const IDLE_TRANSACTION_TIMEOUT: &str = "60s";
+/// How long a connection may lie unused before it is asked whether it still lives.
+const TRUSTED_FOR: Duration = Duration::from_secs(3);
+
+/// An open database.
+#[derive(Debug)]
+pub struct Database {
+    /// Connections for everything but LISTEN.
+    pub pool: PgPool,
+    /// For a listener's own connection. The password stands in it.
+    pub url: SecretString,
+    server: Option<Embedded>,
+}
+
+/// Why there is no database.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The embedded one did not start.
+    #[error(transparent)]
+    Embedded(#[from] EmbeddedError),
+    /// The configured one does not answer. sqlx's errors name hosts and users, never passwords.
+    #[error("the database at database.url does not answer: {0}")]
+    Server(sqlx::Error),
+    /// The embedded one started and does not answer.
+    #[error("the embedded database does not answer: {0}")]
+    Lost(sqlx::Error),
+}
+
+impl Database {
+    /// Connects to `database.url`; where there is none, starts the embedded server.
+    ///
+    /// # Errors
+    /// When it cannot be started or does not answer.
+    pub async fn open(config: &Config) -> Result<Self, OpenError> {
+        let max = config.database.max_connections;
+        if let Some(url) = &config.database.url {
+            let pool = connect(url, max).await.map_err(OpenError::Server)?;
+            return Ok(Self { pool, url: url.clone(), server: None });
+        }
+        let server = Embedded::start(&config.data.dir, max).await?;
+        let url = server.url();
+        match connect(&url, max).await {
+            Ok(pool) => Ok(Self { pool, url, server: Some(server) }),
+            Err(error) => {
+                server.stop().await;
+                Err(OpenError::Lost(error))
+            }
+        }
+    }
+
+    /// Like [`Database::open`], but where another `nod` runs the embedded server, joins it: for commands
+    /// that look or migrate while `nod run` is up.
+    ///
+    /// # Errors
+    /// When there is nothing to start or to join, or it does not answer.
+    pub async fn open_or_join(config: &Config) -> Result<Self, OpenError> {
+        match Self::open(config).await {
+            Err(OpenError::Embedded(EmbeddedError::InUse { .. })) => {
+                let url = embedded::url_of_running(&config.data.dir)?;
+                let pool = connect(&url, 2).await.map_err(OpenError::Lost)?;
+                Ok(Self { pool, url, server: None })
+            }
+            opened => opened,
+        }
+    }
+
+    /// Ends the pool, then the embedded server if it is ours.
+    pub async fn close(self) {
+        self.pool.close().await;
+        if let Some(server) = self.server {
+            server.stop().await;
+        }
+    }
+}
+
+async fn connect(url: &SecretString, max_connections: u32) -> Result<PgPool, sqlx::Error> {
+    let options: PgConnectOptions = url.expose_secret().parse()?;
+    let options = options.application_name("nod").options([
+        ("statement_timeout", STATEMENT_TIMEOUT),
+        ("idle_in_transaction_session_timeout", IDLE_TRANSACTION_TIMEOUT),
+    ]);
+    PgPoolOptions::new()
+        .max_connections(max_connections)
+        .acquire_timeout(Duration::from_secs(10))
+        // A round trip before every use is too much; one after a pause finds the connections that a
+        // restarted server left behind.
+        .test_before_acquire(false)
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                if meta.idle_for > TRUSTED_FOR {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+        .connect_with(options)
+        .await
+}
+
+/// Brings the schema up to date. Safe to run from several places at once: the migrator locks.
+///
+/// # Errors
+/// When a migration fails or the database does not answer.
+pub async fn migrate(pool: &PgPool) -> Result<(), sqlx::migrate::MigrateError> {
+    // A connection of its own, since a long migration must outlast the statement timeout.
+    let mut connection: PgConnection = pool.acquire().await?.detach();
+    sqlx::query("SET statement_timeout = 0").execute(&mut connection).await?;
+    let done = MIGRATOR.run_direct(None, &mut connection, false).await;
+    connection.close().await?;
+    done
+}
+
+/// What `nod doctor` says of the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// The server's major version.
+    pub major: u32,
+    /// The newest migration that was applied, if any was.
+    pub newest: Option<i64>,
+    /// Migrations that this program has and the database has not.
+    pub pending: Vec<i64>,
+}
+
+/// Looks at the server and its schema; changes nothing.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn facts(pool: &PgPool) -> Result<Facts, sqlx::Error> {
+    let number: i32 =
+        sqlx::query_scalar("SELECT current_setting('server_version_num')::int").fetch_one(pool).await?;
+    let table: bool =
+        sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(pool).await?;
+    let applied: Vec<i64> = if table {
+        sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success").fetch_all(pool).await?
+    } else {
+        Vec::new()
+    };
+    let ours = MIGRATOR.iter().filter(|m| !m.migration_type.is_down_migration());
+    let pending = ours.map(|m| m.version).filter(|v| !applied.contains(v)).collect();
+    let major = u32::try_from(number / 10_000).unwrap_or_default();
+    Ok(Facts { major, newest: applied.into_iter().max(), pending })
+}

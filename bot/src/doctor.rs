@@ -1,0 +1,202 @@
+//! `nod doctor`: looks at everything that can go wrong before a person meets it, a line each with the cure.
+//! Changes nothing but what starting the embedded database changes. Prints no secret.
+
+mod local;
+mod services;
+
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
+use nod_core::model::Tier as ModelTier;
+use serde::Serialize;
+use tokio::time::timeout;
+
+use crate::cli::print;
+use crate::config::{Config, Problems};
+
+/// How long one check may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What one check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: String,
+    /// How it stands.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub said: String,
+    /// What helps, where something does.
+    pub cure: Option<String>,
+}
+
+/// How something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Good,
+    /// Will not work.
+    Wrong,
+    /// Not set up, or without effect; nothing is broken.
+    Skipped,
+}
+
+impl Finding {
+    fn new(what: &str, verdict: Verdict, said: impl Into<String>, cure: Option<String>) -> Self {
+        Self { what: what.to_owned(), verdict, said: said.into(), cure }
+    }
+
+    fn good(what: &str, said: impl Into<String>) -> Self {
+        Self::new(what, Verdict::Good, said, None)
+    }
+
+    fn wrong(what: &str, said: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self::new(what, Verdict::Wrong, said, Some(cure.into()))
+    }
+
+    fn skipped(what: &str, said: impl Into<String>, cure: Option<String>) -> Self {
+        Self::new(what, Verdict::Skipped, said, cure)
+    }
+}
+
+/// Runs every check at once and prints what was found. 0 when nothing is wrong, else 1.
+pub async fn examine(config: Result<Config, Problems>, json: bool) -> ExitCode {
+    let findings = match config {
+        Ok(config) => all(Arc::new(config)).await,
+        Err(Problems(problems)) => problems
+            .iter()
+            .map(|p| Finding::wrong("configuration", p.to_string(), "config/nod.toml explains every key"))
+            .collect(),
+    };
+    print(&if json { as_json(&findings) } else { as_text(&findings) });
+    match findings.iter().any(|f| f.verdict == Verdict::Wrong) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
+
+type Check = BoxFuture<'static, Vec<Finding>>;
+
+async fn all(config: Arc<Config>) -> Vec<Finding> {
+    let checks: Vec<(&str, Check)> = vec![
+        ("configuration", local::settings(config.clone()).boxed()),
+        ("secret key", local::secret_key(config.clone()).boxed()),
+        ("database", local::database(config.clone()).boxed()),
+        ("Slack", services::slack(config.clone()).boxed()),
+        ("router model", services::model(config.clone(), ModelTier::Router).boxed()),
+        ("reasoner model", services::model(config.clone(), ModelTier::Reasoner).boxed()),
+        ("Google", services::google(config.clone()).boxed()),
+        ("public address", services::public_address(config).boxed()),
+    ];
+    let count = checks.len();
+    let timed = checks.into_iter().map(|(what, check)| async move {
+        timeout(PATIENCE, check).await.unwrap_or_else(|_| {
+            let said = format!("no answer within {} s", PATIENCE.as_secs());
+            vec![Finding::wrong(what, said, "check the address, and whether this machine may reach it")]
+        })
+    });
+    stream::iter(timed).buffered(count).concat().await
+}
+
+fn as_text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for Finding { what, verdict, said, cure } in findings {
+        let sign = match verdict {
+            Verdict::Good => '✓',
+            Verdict::Wrong => '✗',
+            Verdict::Skipped => '–',
+        };
+        let cure = cure.as_deref().map(|cure| format!(" → {cure}")).unwrap_or_default();
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{sign} {what}: {said}{cure}");
+    }
+    let wrong = findings.iter().filter(|f| f.verdict == Verdict::Wrong).count();
+    text.push_str(&match wrong {
+        0 => "Nothing is wrong.".to_owned(),
+        1 => "One thing is wrong.".to_owned(),
+        n => format!("{n} things are wrong."),
+    });
+    text
+}
+
+fn as_json(findings: &[Finding]) -> String {
+    serde_json::to_string_pretty(findings).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::os::unix::fs::PermissionsExt;
+
+    use nod_core::clock::{Clock, SystemClock};
+
+    use super::local::{secret_key, settings};
+    use super::services::{clock, google, public_address};
+    use super::*;
+    use crate::config::key_file;
+
+    fn config(pairs: &[(&str, &str)]) -> Arc<Config> {
+        let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        Arc::new(Config::load(Some(std::path::Path::new("/dev/null")), pairs).unwrap())
+    }
+
+    #[tokio::test]
+    async fn google_needs_both_halves_and_an_address() {
+        const ID: (&str, &str) = ("NOD_GOOGLE__CLIENT_ID", "id");
+        const SECRET: (&str, &str) = ("NOD_GOOGLE__CLIENT_SECRET", "s");
+        const PUBLIC: (&str, &str) = ("NOD_SERVER__PUBLIC_URL", "https://nod.example.com/base");
+        for (given, verdict) in [
+            (vec![], Verdict::Skipped),
+            (vec![ID], Verdict::Wrong),
+            (vec![SECRET], Verdict::Wrong),
+            (vec![ID, SECRET], Verdict::Wrong),
+            (vec![ID, SECRET, PUBLIC], Verdict::Good),
+        ] {
+            let found = google(config(&given)).await;
+            assert_eq!(found[0].verdict, verdict, "{given:?}: {found:?}");
+        }
+        let found = google(config(&[ID, SECRET, PUBLIC])).await;
+        assert!(found[0].said.contains("https://nod.example.com/base/oauth/google/callback"));
+    }
+
+    #[tokio::test]
+    async fn a_public_address_without_https_is_wrong() {
+        let found = public_address(config(&[("NOD_SERVER__PUBLIC_URL", "http://nod.example.com")])).await;
+        assert!(found[0].said.contains("is not https"), "{found:?}");
+    }
+
+    #[test]
+    fn a_clock_that_is_off_says_by_how_much() {
+        let now = SystemClock.now();
+        assert_eq!(clock(now, now).verdict, Verdict::Good);
+        let found = clock(now - chrono::TimeDelta::seconds(95), now);
+        assert_eq!((found.verdict, found.said.as_str()), (Verdict::Wrong, "95 s ahead of Slack's"));
+    }
+
+    #[tokio::test]
+    async fn what_is_inactive_is_named() {
+        let found = settings(config(&[("NOD_DISCORD__TOKEN", "t")])).await;
+        let text = as_text(&found);
+        assert!(text.contains("– discord.token: set, and inactive: Discord is not built yet"), "{text}");
+        assert!(text.ends_with("Nothing is wrong."), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_key_that_others_can_read_is_wrong() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(&[("NOD_DATA__DIR", folder.path().to_str().unwrap())]);
+        assert_eq!(secret_key(config.clone()).await[0].verdict, Verdict::Good);
+        config.vault(&nod_core::ids::SystemIds).unwrap();
+        assert_eq!(secret_key(config.clone()).await[0].verdict, Verdict::Good);
+        let path = key_file(folder.path());
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let found = secret_key(config).await;
+        assert!(found[0].cure.as_deref().unwrap().starts_with("chmod 600"), "{found:?}");
+    }
+}

@@ -1,0 +1,91 @@
+//! What can be checked on this machine: the configuration, the key, the database.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use nod_core::secret::Vault;
+use secrecy::SecretString;
+
+use super::Finding;
+use crate::config::{Config, key_file};
+use crate::database::{self as db, Database, OLDEST_MAJOR};
+
+pub(super) async fn settings(config: Arc<Config>) -> Vec<Finding> {
+    let mut all = vec![Finding::good("configuration", "every key is known and every value fits")];
+    all.extend(
+        config
+            .inactive()
+            .iter()
+            .map(|key| Finding::skipped(&key.key, format!("set, and inactive: {}", key.because), None)),
+    );
+    all
+}
+
+pub(super) async fn secret_key(config: Arc<Config>) -> Vec<Finding> {
+    const WHAT: &str = "secret key";
+    const CURE: &str = "put back the key that sealed the tokens, or make one: openssl rand -base64 32";
+    let path = key_file(&config.data.dir);
+    let finding = match (&config.secrets.key, std::fs::read_to_string(&path)) {
+        (Some(key), _) => match Vault::new(key) {
+            Ok(vault) => Finding::good(WHAT, format!("from the configuration (id {})", vault.key_id())),
+            Err(error) => Finding::wrong(WHAT, error.to_string(), CURE),
+        },
+        (None, Ok(text)) => match Vault::new(&SecretString::from(text)) {
+            Err(error) => Finding::wrong(WHAT, format!("{}: {error}", path.display()), CURE),
+            Ok(_) if others_can_read(&path) => {
+                let cure = format!("chmod 600 {}", path.display());
+                Finding::wrong(WHAT, format!("{} can be read by others", path.display()), cure)
+            }
+            Ok(vault) => Finding::good(WHAT, format!("{} (id {})", path.display(), vault.key_id())),
+        },
+        (None, Err(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+            Finding::good(WHAT, format!("will be made at the first start, in {}", path.display()))
+        }
+        (None, Err(error)) => Finding::wrong(WHAT, format!("{}: {error}", path.display()), CURE),
+    };
+    vec![finding]
+}
+
+fn others_can_read(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
+}
+
+pub(super) async fn database(config: Arc<Config>) -> Vec<Finding> {
+    const WHAT: &str = "database";
+    let own = config.database.url.is_some();
+    let opened = match Database::open_or_join(&config).await {
+        Ok(opened) => opened,
+        Err(error) => {
+            let cure = match own {
+                true => "check database.url and whether its server is up",
+                false => "see the sentence above, or set database.url to a Postgres of your own",
+            };
+            return vec![Finding::wrong(WHAT, error.to_string(), cure)];
+        }
+    };
+    let facts = db::facts(&opened.pool).await;
+    opened.close().await;
+    let facts = match facts {
+        Ok(facts) => facts,
+        Err(error) => {
+            return vec![Finding::wrong(WHAT, error.to_string(), "check that its user may read the schema")];
+        }
+    };
+    let kind = if own { "your own" } else { "embedded" };
+    let said = format!("{kind}, PostgreSQL {}", facts.major);
+    let version = if facts.major >= OLDEST_MAJOR {
+        Finding::good(WHAT, said)
+    } else {
+        Finding::wrong(WHAT, said, format!("use PostgreSQL {OLDEST_MAJOR} or later"))
+    };
+    let schema = match (facts.newest, facts.pending.len()) {
+        (Some(newest), 0) => Finding::good("schema", format!("up to date (migration {newest})")),
+        (None, _) => Finding::skipped("schema", "empty; the first start makes it", None),
+        (Some(_), n) => {
+            let said = format!("{n} migrations behind; the next start or “nod migrate” applies them");
+            Finding::skipped("schema", said, None)
+        }
+    };
+    vec![version, schema]
+}

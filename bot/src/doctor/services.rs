@@ -1,0 +1,179 @@
+//! What can be checked of others: Slack, the models, Google, and the way in from outside.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use nod_connectors::llm::{OpenAi, TierSettings};
+use nod_core::clock::{Clock, SystemClock};
+use nod_core::model::Tier as ModelTier;
+use secrecy::SecretString;
+use url::{Host, Url};
+
+use super::{Finding, Verdict};
+use crate::config::{Config, Slack, Tier, env_name};
+use crate::server;
+use crate::slack::{SlackSettings, probe};
+
+/// A clock that is further off breaks sign-ins and expiries.
+const CLOCK_TOLERANCE: i64 = 30;
+
+pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
+    let Config { slack: Slack { api_url, bot_token, app_token, .. }, .. } = config.as_ref();
+    let missing = |key: &str, what: &str, cure: &str| {
+        Finding::wrong(what, "not set", format!("set {key} ({}): {cure}", env_name(key)))
+    };
+    let (bot_token, app_token) = match (bot_token, app_token) {
+        (Some(bot), Some(app)) => (bot.clone(), app.clone()),
+        (bot, app) => {
+            let no_bot = bot.is_none().then(|| missing("slack.bot_token", BOT, BOT_CURE));
+            let no_app = app.is_none().then(|| missing("slack.app_token", APP, APP_CURE));
+            return no_bot.into_iter().chain(no_app).collect();
+        }
+    };
+    let report = match probe(&SlackSettings { api_url: api_url.clone(), bot_token, app_token }).await {
+        Ok(report) => report,
+        Err(error) => return vec![Finding::wrong(BOT, error.to_string(), BOT_CURE)],
+    };
+    let mut all = vec![
+        Finding::good(BOT, format!("bot {} in {}", report.identity.bot_user, report.identity.team_name)),
+        scopes(&report.missing),
+        match report.socket {
+            Ok(()) => Finding::good(APP, "opens Socket Mode connections"),
+            Err(error) => Finding::wrong(APP, error.to_string(), APP_CURE),
+        },
+    ];
+    all.extend(time_there(api_url).await.map(|theirs| clock(theirs, SystemClock.now())));
+    all
+}
+
+const BOT: &str = "Slack bot token";
+const APP: &str = "Slack app token";
+const BOT_CURE: &str = "take the Bot User OAuth Token (xoxb-…) from OAuth & Permissions of your app";
+const APP_CURE: &str = "under Basic Information of your app make an App-Level Token (xapp-…) with the scope \
+                        connections:write, and turn on Socket Mode";
+
+fn scopes(missing: &[&str]) -> Finding {
+    if missing.is_empty() {
+        return Finding::good("Slack scopes", "all there");
+    }
+    let cure = "paste the output of “nod manifest slack” into the app's manifest, and install the app again";
+    Finding::wrong("Slack scopes", format!("missing: {}", missing.join(", ")), cure)
+}
+
+/// Every answer of Slack's says when it was given.
+async fn time_there(api_url: &Url) -> Option<DateTime<Utc>> {
+    let answer = reqwest::get(api_url.join("api.test").ok()?).await.ok()?;
+    let date = answer.headers().get(reqwest::header::DATE)?.to_str().ok()?;
+    Some(DateTime::parse_from_rfc2822(date).ok()?.to_utc())
+}
+
+pub(super) fn clock(theirs: DateTime<Utc>, ours: DateTime<Utc>) -> Finding {
+    let off = (ours - theirs).num_seconds();
+    if off.abs() <= CLOCK_TOLERANCE {
+        return Finding::good("clock", "agrees with Slack's");
+    }
+    let way = if off > 0 { "ahead of" } else { "behind" };
+    let said = format!("{} s {way} Slack's", off.abs());
+    Finding::wrong("clock", said, "let the machine set its clock by itself: timedatectl set-ntp true")
+}
+
+pub(super) async fn model(config: Arc<Config>, which: ModelTier) -> Vec<Finding> {
+    let what = format!("{} model", which.as_str());
+    let (router, reasoner) = match (settings_of(&config.llm.router), settings_of(&config.llm.reasoner)) {
+        (Some(router), Some(reasoner)) => (router, reasoner),
+        _ => {
+            let cure = "set llm.base_url and llm.model (and llm.api_key where the endpoint wants one)";
+            return vec![Finding::wrong(&what, "not set", cure)];
+        }
+    };
+    let tier = if which == ModelTier::Router { &router } else { &reasoner };
+    let asked = format!("{} at {}", tier.model, tier.base_url);
+    let cure = format!("check llm.{0}.base_url, llm.{0}.model and llm.{0}.api_key", which.as_str());
+    let finding = match OpenAi::new(router, reasoner, Arc::new(SystemClock)) {
+        Err(error) => Finding::wrong(&what, error.to_string(), cure),
+        Ok(models) => match models.probe(which).await {
+            Ok(()) => Finding::good(&what, asked),
+            Err(error) => Finding::wrong(&what, format!("{asked}: {error}"), cure),
+        },
+    };
+    vec![finding]
+}
+
+/// `None` where the endpoint or the model is not set.
+fn settings_of(tier: &Tier) -> Option<TierSettings> {
+    Some(TierSettings {
+        base_url: tier.base_url.as_ref()?.to_string(),
+        api_key: tier.api_key.clone().unwrap_or_else(|| SecretString::from("")),
+        model: tier.model.clone()?,
+        temperature: tier.temperature,
+        timeout: tier.timeout,
+        max_tokens: tier.max_tokens,
+    })
+}
+
+pub(super) async fn google(config: Arc<Config>) -> Vec<Finding> {
+    const WHAT: &str = "Google";
+    let finding = match (&config.google.client_id, &config.google.client_secret, &config.server.public_url) {
+        (None, None, _) => {
+            let cure = "set google.client_id and google.client_secret to let people connect their mail";
+            Finding::skipped(WHAT, "not set up", Some(cure.to_owned()))
+        }
+        (Some(_), None, _) => Finding::wrong(WHAT, "no client secret", "set google.client_secret"),
+        (None, Some(_), _) => Finding::wrong(WHAT, "no client id", "set google.client_id"),
+        (_, _, None) => {
+            Finding::wrong(WHAT, "nobody can come back from Google", "set server.public_url to Nod's address")
+        }
+        (Some(_), Some(_), Some(public)) => {
+            let redirect = format!("{public}oauth/google/callback");
+            let said = format!("the client's redirect URIs must have {redirect}");
+            let cure = "an OAuth client in “Testing” loses every grant after seven days: publish it, or make it internal";
+            Finding::new(WHAT, Verdict::Good, said, Some(cure.to_owned()))
+        }
+    };
+    vec![finding]
+}
+
+pub(super) async fn public_address(config: Arc<Config>) -> Vec<Finding> {
+    const WHAT: &str = "public address";
+    let Some(public) = &config.server.public_url else {
+        let cure = "only needed to connect accounts: set server.public_url";
+        return vec![Finding::skipped(WHAT, "not set", Some(cure.to_owned()))];
+    };
+    let loopback = match public.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    };
+    if public.scheme() != "https" && !loopback {
+        let said = format!("{public} is not https");
+        return vec![Finding::wrong(
+            WHAT,
+            said,
+            "put a proxy with a certificate before Nod, and use its address",
+        )];
+    }
+    let finding = match alive(public).await {
+        Ok(true) => Finding::good(WHAT, format!("{public} leads to a running Nod")),
+        Ok(false) => {
+            Finding::wrong(WHAT, format!("{public} leads to something else"), "check the proxy's target")
+        }
+        Err(error) if loopback => Finding::skipped(
+            WHAT,
+            format!("{public} does not answer ({error})"),
+            Some("start “nod run”".to_owned()),
+        ),
+        Err(error) => {
+            let cure = "start “nod run”, then check DNS, the proxy and its target";
+            Finding::wrong(WHAT, format!("{public} does not answer ({error})"), cure)
+        }
+    };
+    vec![finding]
+}
+
+async fn alive(public: &Url) -> anyhow::Result<bool> {
+    let address = public.join("healthz")?;
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
+    let answer = client.get(address).send().await.map_err(reqwest::Error::without_url)?;
+    Ok(answer.text().await? == server::ALIVE)
+}

@@ -1,0 +1,119 @@
+//! What is logged, and where to: standard error, for people. Targets that are known to write secrets or the
+//! words of people's mail stay quiet whatever an operator asks for.
+
+use std::io::IsTerminal;
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::{EnvFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::{Layer, Registry};
+
+/// What is logged where nothing else is asked for.
+pub const DEFAULT: &str =
+    "info,serenity=warn,slack_morphism=warn,async_openai=off,yup_oauth2=off,hyper=warn,rmcp=warn,sqlx=warn";
+
+/// The most that these may ever write. yup_oauth2 logs tokens, async_openai whole bodies; the others carry
+/// headers and bodies in their debug lines, sqlx the values of statements.
+const CAPS: [(&str, LevelFilter); 11] = [
+    ("yup_oauth2", LevelFilter::OFF),
+    ("async_openai", LevelFilter::OFF),
+    ("serenity", LevelFilter::WARN),
+    ("slack_morphism", LevelFilter::WARN),
+    ("hyper", LevelFilter::WARN),
+    ("hyper_util", LevelFilter::WARN),
+    ("h2", LevelFilter::WARN),
+    ("reqwest", LevelFilter::WARN),
+    ("rustls", LevelFilter::WARN),
+    ("tungstenite", LevelFilter::WARN),
+    ("rmcp", LevelFilter::WARN),
+];
+
+/// Starts logging for the life of the program.
+///
+/// # Errors
+/// When logging was started before.
+pub fn start(filter: Option<&str>) -> Result<(), TryInitError> {
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_filter(asked_for(filter));
+    registry().with(lines).try_init()
+}
+
+/// Every layer stands above the caps, also one that comes later.
+fn registry() -> impl tracing::Subscriber + for<'s> tracing_subscriber::registry::LookupSpan<'s> {
+    Registry::default().with(caps())
+}
+
+fn caps() -> Targets {
+    Targets::new().with_default(LevelFilter::TRACE).with_targets(CAPS)
+}
+
+/// The operator's filter lies over the default: `debug` alone changes the level of our own modules.
+fn asked_for(filter: Option<&str>) -> EnvFilter {
+    filter
+        .and_then(|text| EnvFilter::try_new(format!("{DEFAULT},{text}")).ok())
+        .unwrap_or_else(|| EnvFilter::new(DEFAULT))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Page(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(filter: Option<&str>) -> String {
+        let page = Page::default();
+        let writer = page.clone();
+        let lines = tracing_subscriber::fmt::layer()
+            .with_writer(move || writer.clone())
+            .with_ansi(false)
+            .with_filter(asked_for(filter));
+        tracing::subscriber::with_default(registry().with(lines), || {
+            tracing::debug!(target: "nod_core::run", "a step");
+            tracing::info!(target: "nod_core::run", "a run");
+            tracing::error!(target: "yup_oauth2", "hidden token");
+            tracing::error!(target: "async_openai::client", "hidden body");
+            tracing::debug!(target: "hyper::proto", "hidden header");
+            tracing::info!(target: "slack_morphism", "hidden payload");
+            tracing::warn!(target: "slack_morphism", "a lost connection");
+        });
+        let bytes = page.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn secrets_stay_out_whatever_is_asked_for() {
+        for filter in [None, Some("debug"), Some("trace,yup_oauth2=trace,async_openai=trace,hyper=debug")] {
+            let text = written(filter);
+            assert!(!text.contains("hidden"), "{filter:?}: {text}");
+            assert!(text.contains("a lost connection") && text.contains("a run"), "{filter:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_operators_filter_is_heard() {
+        assert!(!written(None).contains("a step"));
+        assert!(written(Some("debug")).contains("a step"));
+        assert!(written(Some("nod_core=debug")).contains("a step"));
+        assert!(!written(Some("error")).contains("a run"));
+    }
+}

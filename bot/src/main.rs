@@ -1,0 +1,5 @@
+//! The program `nod`.
+
+fn main() -> std::process::ExitCode {
+    nod_bot::main()
+}

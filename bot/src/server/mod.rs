@@ -1,0 +1,55 @@
+//! Nod's one HTTP server: whether it is alive and ready, and the pages that connect an account. Everything
+//! else is not there. Pages load nothing from elsewhere and are kept by nobody.
+
+mod connect;
+mod headers;
+mod pages;
+mod ready;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::middleware::map_response;
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub use connect::Connecting;
+pub use ready::{Platform, Readiness};
+
+/// What `/healthz` says, so that `nod doctor` knows it reached Nod and not something else.
+pub const ALIVE: &str = "nod is alive\n";
+
+/// The largest body that any of the pages takes.
+const LARGEST_BODY: usize = 16 * 1024;
+
+/// Everything the server answers. Without `connecting` no account can be connected, and the pages say so.
+pub fn router(readiness: Readiness, connecting: Option<Connecting>) -> Router {
+    let health = Router::new()
+        .route("/healthz", get(|| async { ALIVE }))
+        .route("/readyz", get(ready::readyz))
+        .with_state(readiness);
+    let accounts = match connecting {
+        Some(connecting) => connect::routes(Arc::new(connecting)),
+        None => connect::not_configured(),
+    };
+    health
+        .merge(accounts)
+        .fallback(|| async { (StatusCode::NOT_FOUND, pages::not_here()) })
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(map_response(headers::guard))
+}
+
+/// Serves until told to stop, then lets what is under way finish.
+///
+/// # Errors
+/// When the listener fails.
+pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> io::Result<()> {
+    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+}

@@ -1,0 +1,195 @@
+//! The pages: plain, readable by every device, light and dark. Every sentence that the server says stands here.
+
+use std::sync::LazyLock;
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use nod_core::clock::Timestamp;
+use nod_core::connection::{OfferError, OfferPage};
+use sha2::{Digest, Sha256};
+
+const STYLE: &str = ":root{color-scheme:light dark}\
+body{font:1.0625rem/1.55 system-ui,sans-serif;margin:0;padding:2rem 1.25rem;color:CanvasText;background:Canvas}\
+main{max-width:34rem;margin:0 auto}h1{font-size:1.5rem;line-height:1.25}dt{opacity:.75}dd{margin:0 0 .75rem}\
+dd,strong{overflow-wrap:anywhere}\
+button{font:inherit;font-weight:600;padding:.7rem 1.4rem;border-radius:.5rem;border:1px solid transparent;\
+background:#1a56db;color:#fff;cursor:pointer}button:hover{background:#1e429f}\
+button:focus-visible{outline:3px solid #76a9fa;outline-offset:2px}small{opacity:.8}";
+
+/// The one style that the policy allows.
+pub(super) fn style_digest() -> &'static str {
+    static DIGEST: LazyLock<String> =
+        LazyLock::new(|| format!("sha256-{}", STANDARD.encode(Sha256::digest(STYLE))));
+    &DIGEST
+}
+
+/// Whose account it will be, and what that means.
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex"><title>Connect Google to Nod</title><style>{{ style|safe }}</style></head>
+<body><main><h1>Connect your Google account to Nod</h1>
+<p>This link is for one person. Go on only if that is you.</p>
+<dl><dt>Person</dt><dd><strong>{{ name }}</strong></dd>
+<dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else %}an admin has to allow it, \
+since your chat profile shows no address{% endif %}</strong></dd>
+<dt>Workspace</dt><dd><strong>{{ workspace }}</strong></dd></dl>
+<h2>What Nod will be able to do</h2>
+<ul><li>Search and read the mail of this account, when {{ name }} asks for it.</li>
+<li>Write drafts.</li>
+<li>Send a mail, after {{ name }} has approved that very mail in chat.</li></ul>
+<p>What Nod reads goes to {{ name }} alone. You can take this back at any time in your Google account, under \
+third-party access.</p>
+<form method="post" action="/oauth/google/start"><input type="hidden" name="t" value="{{ token }}">
+<button type="submit">Continue to Google</button></form>
+<p><small>The link works once, {{ valid }}. If you are not {{ name }}, close this page.</small></p>
+</main></body></html>"#
+)]
+struct Offer<'a> {
+    style: &'static str,
+    name: &'a str,
+    address: Option<&'a str>,
+    workspace: &'a str,
+    token: &'a str,
+    valid: String,
+}
+
+/// One thing said.
+#[derive(Template)]
+#[template(
+    ext = "html",
+    source = r#"<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex"><title>{{ title }} · Nod</title><style>{{ style|safe }}</style></head>
+<body><main><h1>{{ title }}</h1>{% for line in lines %}<p>{{ line }}</p>{% endfor %}</main></body></html>"#
+)]
+struct Said<'a> {
+    style: &'static str,
+    title: &'a str,
+    lines: &'a [String],
+}
+
+fn html(template: &impl Template) -> Response {
+    match template.render() {
+        Ok(text) => Html(text).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn said(status: StatusCode, title: &str, lines: &[&str]) -> Response {
+    let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+    (status, html(&Said { style: STYLE, title, lines: &lines })).into_response()
+}
+
+pub(super) fn offer(page: &OfferPage, token: &str, now: Timestamp) -> Response {
+    html(&Offer {
+        style: STYLE,
+        name: &page.person_name,
+        address: page.address.as_deref(),
+        workspace: &page.workspace_name,
+        token,
+        valid: valid(page.expires_at, now),
+    })
+}
+
+/// A browser does not tell its zone: how long is left says more than a time of day in another's.
+fn valid(until: Timestamp, now: Timestamp) -> String {
+    let minutes = (until - now).num_minutes();
+    let left = match minutes {
+        ..=1 => "for another minute".to_owned(),
+        2..=119 => format!("for another {minutes} minutes"),
+        _ => format!("for another {} hours", minutes / 60),
+    };
+    format!("{left}, until {}", until.format("%H:%M UTC on %-d %B"))
+}
+
+pub(super) fn connected(account: &str) -> Response {
+    let first = format!("Nod can now work with {account} for you.");
+    said(StatusCode::OK, "Connected", &[&first, "Go back to the chat: what you asked for goes on by itself."])
+}
+
+pub(super) fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -> Response {
+    let was = match expected {
+        Some(expected) => format!("You signed in as {account}, and this link is for {expected}."),
+        None => {
+            format!("You signed in as {account}, and your chat profile shows no address to compare it with.")
+        }
+    };
+    let next = if admin_asked {
+        "An admin of your workspace has been asked whether this account may be used. You will hear in chat."
+    } else {
+        "Ask Nod in chat for a new link, and sign in with that address."
+    };
+    said(StatusCode::OK, "Not connected", &[&was, next])
+}
+
+pub(super) fn declined() -> Response {
+    let lines = ["You did not give your consent, so Nod cannot read your mail.", ASK_AGAIN];
+    said(StatusCode::OK, "Not connected", &lines)
+}
+
+pub(super) fn too_little() -> Response {
+    let why = "Google shows a box for each permission, and Nod needs both: reading mail, and writing drafts and \
+               sending them. At least one was left empty, so nothing was kept.";
+    said(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
+}
+
+pub(super) fn other_browser() -> Response {
+    let why = "This sign-in was begun in another browser, or too long ago. Nothing was connected.";
+    said(StatusCode::BAD_REQUEST, "Not connected", &[why, ASK_AGAIN])
+}
+
+pub(super) fn refused() -> Response {
+    said(StatusCode::BAD_REQUEST, "Not connected", &["Google did not accept the sign-in.", ASK_AGAIN])
+}
+
+pub(super) fn silent() -> Response {
+    let why = "Google did not answer. Nothing was connected.";
+    said(StatusCode::BAD_GATEWAY, "Not connected", &[why, ASK_AGAIN])
+}
+
+pub(super) fn broken() -> Response {
+    let lines = [
+        "Nod's registration with Google does not work. Nothing was connected.",
+        "Please tell whoever runs Nod: its log says what Google said, and “nod doctor” checks the rest.",
+    ];
+    said(StatusCode::BAD_GATEWAY, "Not connected", &lines)
+}
+
+/// The core's own sentence, which tells nothing of the inside.
+pub(super) fn offer_error(error: &OfferError) -> Response {
+    let (status, title) = match error {
+        OfferError::Unknown => (StatusCode::NOT_FOUND, "No such link"),
+        OfferError::Expired => (StatusCode::GONE, "This link has expired"),
+        OfferError::Used => (StatusCode::GONE, "This link was used before"),
+        OfferError::Database(error) => {
+            tracing::error!(%error, "the database did not answer a page");
+            (StatusCode::SERVICE_UNAVAILABLE, "Not now")
+        }
+    };
+    said(status, title, &[&error.to_string()])
+}
+
+pub(super) fn not_configured() -> Response {
+    let why = "This Nod cannot connect accounts: whoever runs it has to set google.client_id, \
+               google.client_secret and server.public_url.";
+    said(StatusCode::NOT_FOUND, "Not available", &[why])
+}
+
+pub(super) fn not_here() -> Response {
+    said(
+        StatusCode::NOT_FOUND,
+        "Nothing here",
+        &["Nod lives in your chat; there is no page at this address."],
+    )
+}
+
+const ASK_AGAIN: &str = "Ask Nod in chat for a new link if you want to connect.";

@@ -1,0 +1,75 @@
+//! Whether Nod can do its work now: the database answers, the platforms are connected.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+use tokio::time::timeout;
+
+/// How long the database may take to answer.
+const PROMPT: Duration = Duration::from_secs(1);
+
+/// What `/readyz` looks at.
+#[derive(Debug, Clone)]
+pub struct Readiness {
+    pool: PgPool,
+    platforms: Arc<Mutex<BTreeMap<&'static str, bool>>>,
+}
+
+/// One platform's side of it: its adapter says when it is connected.
+#[derive(Debug, Clone)]
+pub struct Platform {
+    name: &'static str,
+    platforms: Arc<Mutex<BTreeMap<&'static str, bool>>>,
+}
+
+impl Readiness {
+    /// Of a pool, without any platform yet.
+    #[must_use]
+    pub fn new(pool: PgPool) -> Self {
+        Self { pool, platforms: Arc::default() }
+    }
+
+    /// A platform that has to be connected, and is not yet.
+    #[must_use]
+    pub fn platform(&self, name: &'static str) -> Platform {
+        lock(&self.platforms).entry(name).or_insert(false);
+        Platform { name, platforms: Arc::clone(&self.platforms) }
+    }
+
+    /// What is not ready, in the words of `/readyz`; empty when Nod can work.
+    pub async fn missing(&self) -> Vec<String> {
+        let asked = sqlx::query("SELECT 1").execute(&self.pool);
+        let database = match timeout(PROMPT, asked).await {
+            Ok(Ok(_)) => None,
+            _ => Some("database".to_owned()),
+        };
+        let platforms = lock(&self.platforms);
+        let away = platforms.iter().filter(|(_, connected)| !**connected);
+        database.into_iter().chain(away.map(|(name, _)| (*name).to_owned())).collect()
+    }
+}
+
+impl Platform {
+    /// Says whether it is connected now.
+    pub fn connected(&self, connected: bool) {
+        lock(&self.platforms).insert(self.name, connected);
+    }
+}
+
+fn lock<'m>(
+    platforms: &'m Mutex<BTreeMap<&'static str, bool>>,
+) -> MutexGuard<'m, BTreeMap<&'static str, bool>> {
+    platforms.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, Json<Value>) {
+    let missing = readiness.missing().await;
+    let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(json!({ "ready": missing.is_empty(), "not_ready": missing })))
+}

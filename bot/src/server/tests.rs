@@ -1,0 +1,125 @@
+#![allow(clippy::unwrap_used)]
+
+use axum::body::Body;
+use axum::http::{Request, Response};
+use chrono::TimeZone;
+use http_body_util::BodyExt;
+use nod_core::connection::{OfferError, OfferPage};
+use nod_core::tool::Provider;
+use sqlx::postgres::PgPoolOptions;
+use tower::ServiceExt;
+
+use super::*;
+
+/// A server whose database is away and which knows one platform.
+fn without_database() -> (Router, Platform) {
+    let pool = PgPoolOptions::new().connect_lazy("postgres://nobody@127.0.0.1:1/none").unwrap();
+    let readiness = Readiness::new(pool);
+    let slack = readiness.platform("slack");
+    (router(readiness, None), slack)
+}
+
+async fn ask(router: &Router, request: Request<Body>) -> (StatusCode, String, Response<()>) {
+    let (parts, body) = router.clone().oneshot(request).await.unwrap().into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    (parts.status, String::from_utf8(bytes.to_vec()).unwrap(), Response::from_parts(parts, ()))
+}
+
+fn get_of(path: &str) -> Request<Body> {
+    Request::get(path).body(Body::empty()).unwrap()
+}
+
+async fn text(response: axum::response::Response) -> String {
+    String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn alive_without_a_database_and_not_ready() {
+    let (router, slack) = without_database();
+    let (status, body, _) = ask(&router, get_of("/healthz")).await;
+    assert_eq!((status, body.as_str()), (StatusCode::OK, ALIVE));
+    let (status, body, _) = ask(&router, get_of("/readyz")).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(body, r#"{"not_ready":["database","slack"],"ready":false}"#);
+    slack.connected(true);
+    let (_, body, _) = ask(&router, get_of("/readyz")).await;
+    assert_eq!(body, r#"{"not_ready":["database"],"ready":false}"#);
+}
+
+#[tokio::test]
+async fn every_answer_is_kept_by_nobody_and_loads_nothing() {
+    let (router, _) = without_database();
+    for path in ["/", "/healthz", "/readyz", "/oauth/google/start?t=x", "/oauth/google/callback"] {
+        let (_, body, answer) = ask(&router, get_of(path)).await;
+        let header = |name: &str| answer.headers().get(name).unwrap().to_str().unwrap().to_owned();
+        assert_eq!(header("cache-control"), "no-store", "{path}");
+        assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
+        assert!(header("content-security-policy").starts_with("default-src 'none'; style-src 'sha256-"));
+        assert!(
+            !body.contains("http://") && !body.contains("https://") && !body.contains("<script"),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn elsewhere_there_is_nothing_and_without_google_no_account_is_connected() {
+    let (router, _) = without_database();
+    for (path, sentence) in [
+        ("/", "Nod lives in your chat"),
+        ("/oauth/github/start", "Nod lives in your chat"),
+        ("/oauth/google/start?t=x", "google.client_id"),
+        ("/oauth/google/callback?state=x", "google.client_id"),
+    ] {
+        let (status, body, _) = ask(&router, get_of(path)).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
+        assert!(body.contains(sentence), "{path}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
+    let now = chrono::Utc.with_ymd_and_hms(2026, 3, 6, 14, 0, 0).unwrap();
+    let offer = OfferPage {
+        person_name: "Ana <b>Ruiz</b>".to_owned(),
+        address: Some("ana@acme.test".to_owned()),
+        workspace_name: "Acme & Sons".to_owned(),
+        provider: Provider::Google,
+        expires_at: now + chrono::TimeDelta::minutes(12),
+    };
+    let page = text(pages::offer(&offer, "a\"token", now)).await;
+    for wanted in [
+        "ana@acme.test",
+        "Acme &#38; Sons",
+        "Ana &#60;b&#62;Ruiz",
+        "value=\"a&#34;token\"",
+        "for another 12 minutes, until 14:12 UTC on 6 March",
+        "Continue to Google",
+        "method=\"post\"",
+    ] {
+        assert!(page.contains(wanted), "{wanted} is not in {page}");
+    }
+}
+
+#[tokio::test]
+async fn what_went_wrong_is_said_without_the_inside() {
+    let inside = sqlx::Error::Protocol("relation offers".to_owned());
+    for (error, status) in [
+        (OfferError::Unknown, StatusCode::NOT_FOUND),
+        (OfferError::Expired, StatusCode::GONE),
+        (OfferError::Used, StatusCode::GONE),
+        (OfferError::Database(inside), StatusCode::SERVICE_UNAVAILABLE),
+    ] {
+        let page = pages::offer_error(&error);
+        assert_eq!(page.status(), status);
+        assert!(!text(page).await.contains("relation"));
+    }
+}
+
+#[tokio::test]
+async fn another_account_is_told_which_one_was_meant() {
+    let page = text(pages::other_account("eve@evil.test", Some("ana@acme.test"), false)).await;
+    assert!(page.contains("You signed in as eve@evil.test, and this link is for ana@acme.test."), "{page}");
+    let asked = text(pages::other_account("ana@home.test", None, true)).await;
+    assert!(asked.contains("An admin of your workspace has been asked"), "{asked}");
+}

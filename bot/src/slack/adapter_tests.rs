@@ -1,0 +1,163 @@
+#![allow(clippy::unwrap_used)]
+
+use chrono::{Duration, Utc};
+use nod_core::chat::Standing;
+use nod_sandbox::Fault;
+use nod_sandbox::slack::{Slack as Fake, User};
+use uuid::Uuid;
+
+use super::*;
+use crate::slack::testing::*;
+use crate::slack::{Slack, connect, probe};
+
+const KEY: DeliveryId = DeliveryId(Uuid::from_u128(42));
+
+fn general(fake: &Fake, thread: Option<String>) -> Target {
+    let channel = fake.read(|w| w.channel_id("general")).unwrap();
+    Target::Place { workspace: "T0ACME0001".into(), place: Place { channel, direct: false, thread } }
+}
+
+fn direct(fake: &Fake, who: &str) -> Target {
+    let user = fake.read(|w| w.user_id(who)).unwrap();
+    Target::Direct { workspace: "T0ACME0001".into(), user }
+}
+
+async fn post(slack: &Slack, target: &Target, text: &str) -> Result<Posted, ChatError> {
+    slack.adapter().post(target, &Card::say(text).titled("Title"), KEY).await
+}
+
+#[tokio::test]
+async fn a_card_is_posted_replaced_and_found() {
+    let fake = fake().await;
+    let slack = signed_in(&fake).await;
+    let thread = fake.say("ana", "general", None, "@nod hello");
+    let since = Utc::now() - Duration::seconds(1);
+    for target in [general(&fake, None), general(&fake, Some(thread.clone())), direct(&fake, "ana")] {
+        let find = || async { slack.adapter().find(&target, KEY, since).await.unwrap() };
+        assert_eq!(find().await, Sighting::No);
+        let posted = post(&slack, &target, "**one** <!channel>").await.unwrap();
+        assert_eq!(find().await, Sighting::Yes(posted.clone()));
+        slack.adapter().replace(&posted, &Card::say("two"), KEY).await.unwrap();
+        assert_eq!(find().await, Sighting::Yes(posted.clone()), "still found after it was replaced");
+        let message = fake.read(|w| w.message(&posted.channel, &posted.message).cloned()).unwrap();
+        assert_eq!(message.text, "two");
+        assert_eq!((message.unfurl_links, message.unfurl_media), (Some(false), Some(false)));
+    }
+    assert_eq!(fake.thread("general", &thread).len(), 2);
+    assert_eq!(fake.calls_of("conversations.open").len(), 1, "the direct line is remembered");
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_card_is_found_behind_many_others() {
+    let fake = fake().await;
+    let slack = signed_in(&fake).await;
+    let since = Utc::now() - Duration::seconds(1);
+    let posted = post(&slack, &general(&fake, None), "needle").await.unwrap();
+    for n in 0..450 {
+        fake.say("bo", "general", None, &format!("hay {n}"));
+    }
+    let found = slack.adapter().find(&general(&fake, None), KEY, since).await.unwrap();
+    assert_eq!(found, Sighting::Yes(posted));
+    for n in 0..1_000 {
+        fake.say("bo", "general", None, &format!("more hay {n}"));
+    }
+    let other = DeliveryId(Uuid::from_u128(43));
+    let lost = slack.adapter().find(&general(&fake, None), other, since).await.unwrap();
+    assert_eq!(lost, Sighting::CannotTell, "further than it looks");
+}
+
+#[tokio::test]
+async fn where_slack_does_not_let_us_look_we_cannot_tell() {
+    let fake = fake().await;
+    let slack = signed_in(&fake).await;
+    fake.change(|w| w.config.app.scopes.remove("channels:history"));
+    let since = Utc::now();
+    let find = |target: Target| {
+        let adapter = slack.adapter();
+        async move { adapter.find(&target, KEY, since).await }
+    };
+    assert_eq!(find(general(&fake, None)).await, Ok(Sighting::CannotTell));
+    let Target::Place { workspace, place } = general(&fake, None) else { panic!("a place") };
+    let whisper = Target::Whisper { workspace, place, user: "U1".into() };
+    assert_eq!(find(whisper).await, Ok(Sighting::CannotTell));
+}
+
+#[tokio::test]
+async fn failures_are_sorted_by_what_follows() {
+    let fake = fake().await;
+    let slack = signed_in(&fake).await;
+    let target = general(&fake, None);
+    for (fault, expected) in [
+        (Fault::Status { code: 429, retry_after: Some(7) }, "asked to wait 7 s"),
+        (Fault::Status { code: 503, retry_after: None }, "no answer: HTTP 503"),
+        (Fault::Status { code: 404, retry_after: None }, "refused: http_404"),
+        (Fault::Drop, "no answer: the connection broke"),
+        (Fault::LoseAnswer, "no answer: the connection broke"),
+    ] {
+        fake.faults().next("chat.postMessage", fault);
+        let error = post(&slack, &target, "words nobody may see in an error").await.unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+    fake.change(|w| w.users.get_mut("U0000000BO").unwrap().refuses_dms = true);
+    let refused = post(&slack, &direct(&fake, "bo"), "hi").await;
+    assert!(matches!(refused, Err(ChatError::Refused { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_whisper_is_seen_by_one_person() {
+    let fake = fake().await;
+    let slack = signed_in(&fake).await;
+    let Target::Place { workspace, place } = general(&fake, None) else { panic!("a place") };
+    let user = fake.read(|w| w.user_id("ana")).unwrap();
+    post(&slack, &Target::Whisper { workspace, place, user }, "psst").await.unwrap();
+    assert_eq!(fake.ephemerals("ana").len(), 1);
+    assert_eq!(fake.ephemerals("bo").len(), 0);
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn people_are_told_apart() {
+    let fake = fake().await;
+    fake.add_user(User { is_restricted: true, ..User::new("gus", "Gus Guest") });
+    fake.add_user(User::new("eve", "Eve Else").stranger("T0OTHER001"));
+    let slack = signed_in(&fake).await;
+    let id = fake.read(|w| w.user_id("ana")).unwrap();
+    let ana = slack.adapter().profile("T0ACME0001", &id).await.unwrap();
+    assert_eq!((ana.full_name.as_str(), ana.address.as_deref()), ("Ana Ruiz", Some("ana@acme.test")));
+    assert_eq!((ana.standing, ana.zone.as_deref()), (Standing::Member, Some("Europe/Berlin")));
+    let eve = fake.read(|w| w.user_id("eve")).unwrap();
+    assert_eq!(slack.adapter().profile("T0ACME0001", &eve).await.unwrap().standing, Standing::External);
+    let (mut everybody, mut cursor) = (Vec::new(), None);
+    loop {
+        let (page, next) = slack.adapter().members("T0ACME0001", cursor).await.unwrap();
+        everybody.extend(page);
+        cursor = next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let standing = |name: &str| everybody.iter().find(|p| p.full_name == name).map(|p| p.standing);
+    assert_eq!(standing("Gus Guest"), Some(Standing::Guest));
+    assert_eq!(standing("nod"), Some(Standing::Bot));
+    let nobody = slack.adapter().profile("T0ACME0001", "U0NOBODY00").await;
+    assert_eq!(nobody, Err(ChatError::Refused { code: "user_not_found".into() }));
+}
+
+#[tokio::test]
+async fn the_probe_names_missing_scopes_and_a_wrong_app_token() {
+    let fake = fake().await;
+    let report = probe(&settings(&fake)).await.unwrap();
+    assert_eq!((report.missing.len(), report.socket.clone()), (0, Ok(())), "{report:?}");
+    assert_eq!(report.identity, *signed_in(&fake).await.identity());
+    fake.change(|w| w.config.app.scopes.remove("users:read.email"));
+    let mut settings = settings(&fake);
+    settings.app_token = "xapp-wrong".to_owned().into();
+    let report = probe(&settings).await.unwrap();
+    assert_eq!(report.missing, ["users:read.email"]);
+    assert!(matches!(report.socket, Err(ChatError::Refused { .. })));
+    settings.bot_token = "xoxb-wrong".to_owned().into();
+    let refused = probe(&settings).await.unwrap_err().to_string();
+    assert_eq!(refused, "Slack (auth.test): refused: invalid_auth");
+    assert!(connect(settings).await.is_err());
+}

@@ -1,0 +1,169 @@
+//! One Socket Mode connection: slack-morphism dials and keeps it alive, the frames are read here.
+//!
+//! slack-morphism's own listener hides when a connection ends, reads payloads strictly, and on `disconnect`
+//! closes the old connection before the new one stands, which loses presses (Slack never sends those again).
+//! So this implements the trait below it, `SlackSocketModeClientListener`, and never lets it reconnect.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use slack_morphism::clients_manager::{SlackSocketModeClientsManager, SlackSocketModeClientsManagerFactory};
+use slack_morphism::hyper_tokio::SlackHyperClient;
+use slack_morphism::listener::SlackClientEventsListenerEnvironment;
+use slack_morphism::{
+    SlackApiToken, SlackClientSocketModeConfig, SlackSocketModeClientListener, SlackSocketModeWssClientId,
+};
+use tokio::sync::watch;
+
+use super::door::Door;
+use super::inbound::Kind;
+
+/// How long dialling may take until Slack has said hello.
+const HELLO: Duration = Duration::from_secs(15);
+
+/// Where a connection stands in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Dialling,
+    /// Slack said hello.
+    Open,
+    /// Slack said that it will end.
+    Leaving,
+    Gone,
+}
+
+/// Whom to call, and who takes what is heard.
+#[derive(Clone)]
+pub(super) struct Line {
+    pub client: Arc<SlackHyperClient>,
+    pub app_token: SlackApiToken,
+    pub door: Door,
+}
+
+/// A connection; it ends with [`Connection::close`].
+pub(super) struct Connection {
+    manager: Arc<dyn SlackSocketModeClientsManager + Send + Sync>,
+    phase: watch::Receiver<Phase>,
+}
+
+impl Connection {
+    /// Dials, again every `pause` seconds, until Slack says hello; `None` where that takes too long.
+    pub(super) async fn open(line: &Line, pause: u64) -> Option<Self> {
+        let environment = Arc::new(SlackClientEventsListenerEnvironment::new(Arc::clone(&line.client)));
+        let manager = line.client.http_api.connector.new_clients_manager(environment);
+        let (phase, watched) = watch::channel(Phase::Dialling);
+        let ear = Ear { door: line.door.clone(), phase };
+        let connection = Self { manager, phase: watched };
+        let registered = connection
+            .manager
+            .register_new_token(&config(pause), line.app_token.clone(), Arc::new(ear))
+            .await;
+        if registered.is_err() {
+            return None;
+        }
+        connection.manager.start().await;
+        if connection.reaches(Phase::Open, HELLO).await {
+            return Some(connection);
+        }
+        connection.close().await;
+        None
+    }
+
+    /// Waits until it is in that phase or a later one; false when `limit` is over before.
+    pub(super) async fn reaches(&self, phase: Phase, limit: Duration) -> bool {
+        let mut watched = self.phase.clone();
+        // An error means that nobody will say anything any more: as good as gone.
+        tokio::time::timeout(limit, watched.wait_for(|now| *now >= phase)).await.is_ok()
+    }
+
+    /// Waits until it is leaving or gone, and says which.
+    pub(super) async fn ends(&self) -> Phase {
+        let mut watched = self.phase.clone();
+        watched.wait_for(|now| *now >= Phase::Leaving).await.map_or(Phase::Gone, |phase| *phase)
+    }
+
+    pub(super) async fn close(&self) {
+        self.manager.shutdown().await;
+    }
+}
+
+fn config(pause: u64) -> SlackClientSocketModeConfig {
+    SlackClientSocketModeConfig::new()
+        .with_max_connections_count(1)
+        .with_initial_backoff_in_seconds(0)
+        .with_reconnect_timeout_in_seconds(pause)
+        .with_ping_interval_in_seconds(5)
+        .with_ping_failure_threshold_times(2)
+}
+
+/// What slack-morphism speaks to.
+struct Ear {
+    door: Door,
+    phase: watch::Sender<Phase>,
+}
+
+impl Ear {
+    fn enter(&self, phase: Phase) {
+        self.phase.send_if_modified(|now| {
+            let later = phase > *now;
+            *now = phase.max(*now);
+            later
+        });
+    }
+
+    /// The acknowledgement of an envelope, where there is to be one.
+    async fn envelope(&self, kind: Option<Kind>, frame: &Value) -> Option<String> {
+        let id = frame["envelope_id"].as_str()?;
+        let taken = match kind {
+            Some(kind) => self.door.take(kind, &frame["payload"]).await,
+            None => self.door.keep("envelope type", frame.clone()).await.map(|()| None),
+        };
+        match taken {
+            Ok(Some(payload)) if frame["accepts_response_payload"] == true => {
+                Some(json!({"envelope_id": id, "payload": payload}).to_string())
+            }
+            Ok(_) => Some(json!({"envelope_id": id}).to_string()),
+            Err(error) => {
+                tracing::error!(envelope = id, attempt = ?frame["retry_attempt"], %error, "not acknowledged");
+                None
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl SlackSocketModeClientListener for Ear {
+    async fn on_message(&self, _client: &SlackSocketModeWssClientId, body: String) -> Option<String> {
+        let Ok(frame) = serde_json::from_str::<Value>(&body) else {
+            // Nothing to acknowledge, but perhaps something to learn from.
+            let _ = self.door.keep("frame", body.into()).await;
+            return None;
+        };
+        match frame["type"].as_str() {
+            Some("hello") => {
+                self.enter(Phase::Open);
+                None
+            }
+            Some("disconnect") => {
+                let reason = frame["reason"].as_str().unwrap_or("?");
+                tracing::info!(reason, "Slack ends the connection");
+                self.enter(Phase::Leaving);
+                None
+            }
+            Some("events_api") => self.envelope(Some(Kind::Event), &frame).await,
+            Some("interactive") => self.envelope(Some(Kind::Interaction), &frame).await,
+            Some("slash_commands") => self.envelope(Some(Kind::Command), &frame).await,
+            _ => self.envelope(None, &frame).await,
+        }
+    }
+
+    async fn on_error(&self, _error: Box<dyn std::error::Error + Send + Sync>) {
+        tracing::debug!("the Slack connection reported an error");
+    }
+
+    async fn on_disconnect(&self, _client: &SlackSocketModeWssClientId) {
+        self.enter(Phase::Gone);
+    }
+}

@@ -1,0 +1,198 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+const TEAM: &str = "T0ACME0001";
+const MENTION: &str = "message:T0ACME0001:C0GENERAL1:1764842400.000100";
+
+fn identity() -> Identity {
+    Identity {
+        team: TEAM.into(),
+        team_name: "Acme".into(),
+        bot_user: "U0NOD00001".into(),
+        bot_id: "B0NOD00001".into(),
+    }
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_timestamp(1_800_000_000, 0).unwrap()
+}
+
+/// A recorded payload.
+macro_rules! payload {
+    ($name:literal) => {
+        serde_json::from_str::<Value>(include_str!(concat!("payloads/", $name, ".json"))).unwrap()
+    };
+}
+
+/// What it came to, in one line.
+fn line(kind: Kind, payload: &Value) -> String {
+    let inbound = match heard(kind, payload, &identity(), now()) {
+        Heard::Inbound(inbound) => inbound,
+        Heard::Ignored(why) => return format!("ignored: {why}"),
+        Heard::Unreadable(why) => return format!("unreadable: {why}"),
+    };
+    assert_eq!((inbound.platform.as_str(), inbound.workspace.as_str()), ("slack", TEAM));
+    let place = |place: &Place| {
+        let thread = place.thread.as_deref().unwrap_or("-");
+        format!("{}{} {thread}", place.channel, if place.direct { " direct" } else { "" })
+    };
+    let by = format!("{} {:?}", inbound.author.user, inbound.author.standing);
+    match &inbound.what {
+        What::Said { place: at, message, text, addressed } => {
+            assert_eq!(inbound.key, format!("message:{TEAM}:{}:{message}", at.channel));
+            format!("{by} | {} | {addressed:?} | {text}", place(at))
+        }
+        What::Command { place: at, name, text } => format!("{by} | {} | {name} | {text}", place(at)),
+        What::Pressed { place: at, verb } => {
+            format!("{by} | {} | {}", place(at), verb.as_ref().map_or("-".into(), Verb::to_string))
+        }
+    }
+}
+
+#[test]
+fn events_are_read() {
+    for (payload, expected) in [
+        (
+            payload!("app_mention"),
+            "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock",
+        ),
+        (
+            payload!("app_mention_twin"),
+            "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock",
+        ),
+        (
+            payload!("mention_in_thread"),
+            "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock",
+        ),
+        (payload!("direct"), "U0ANA00001 Unknown | D0ANA00001 direct - | Direct | hello"),
+        (
+            payload!("direct_in_thread"),
+            "U0ANA00001 Unknown | D0ANA00001 direct 1764842000.000100 | Direct | and then?",
+        ),
+        (payload!("overheard"), "U0ANA00001 Unknown | C0GENERAL1 - | Overheard | lunch?"),
+        (
+            payload!("overheard_in_thread"),
+            "U0ANA00001 Unknown | C0GENERAL1 1764842000.000100 | Overheard | yes, the second",
+        ),
+        (payload!("group_direct"), "U0ANA00001 Unknown | C0MPIM0001 1764842400.000100 | Mention | hi"),
+        (payload!("file_share"), "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | read this"),
+        (
+            payload!("thread_broadcast"),
+            "U0ANA00001 Unknown | C0GENERAL1 1764842000.000100 | Overheard | done",
+        ),
+        (payload!("me_message"), "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | waves at"),
+        (
+            payload!("blocks_only"),
+            "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | see this & that (https://x.test/a):wave:",
+        ),
+        (payload!("text_missing"), "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | "),
+        (
+            payload!("stranger"),
+            "U0EVE00001 External | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock",
+        ),
+        (payload!("guest"), "U0GUS00001 Guest | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock"),
+        (payload!("user_null"), "ignored: no author"),
+        (payload!("own_message"), "ignored: bot"),
+        (payload!("bot_message"), "ignored: message subtype"),
+        (payload!("workflow_mention"), "ignored: bot"),
+        (payload!("message_changed"), "ignored: message subtype"),
+        (payload!("message_deleted"), "ignored: message subtype"),
+        (payload!("channel_join"), "ignored: message subtype"),
+        (payload!("unknown_event"), "ignored: event type"),
+        (payload!("event_null"), "unreadable: event without type"),
+        (payload!("channel_missing"), "unreadable: message without channel"),
+        (Value::Null, "unreadable: event without type"),
+    ] {
+        assert_eq!(line(Kind::Event, &payload), expected);
+    }
+}
+
+#[test]
+fn both_twins_of_a_mention_are_the_same_inbound() {
+    let both = [payload!("app_mention"), payload!("app_mention_twin")].map(|payload| {
+        let Heard::Inbound(inbound) = heard(Kind::Event, &payload, &identity(), now()) else {
+            panic!("heard")
+        };
+        inbound
+    });
+    assert_eq!(both[0], both[1]);
+    assert_eq!(both[0].key, MENTION);
+    assert_eq!(both[0].at.timestamp_micros(), 1_764_842_400_000_100);
+}
+
+#[test]
+fn presses_are_read() {
+    let verb = "018f5c2e-7b1a-7c3d-8e4f-0123456789ab";
+    for (payload, expected) in [
+        (payload!("press"), format!("U0ANA00001 Unknown | D0ANA00001 direct - | approve:{verb}")),
+        (
+            payload!("press_in_thread"),
+            format!("U0ANA00001 External | C0GENERAL1 1764842400.000100 | choose:{verb}:2"),
+        ),
+        (payload!("press_of_others"), "U0ANA00001 Unknown | D0ANA00001 direct - | -".into()),
+        (payload!("press_link"), "ignored: link button".into()),
+        (payload!("press_user_null"), "unreadable: press without user".into()),
+        (payload!("press_in_view"), "ignored: press outside a message".into()),
+        (payload!("view_submission"), "ignored: interaction type".into()),
+    ] {
+        assert_eq!(line(Kind::Interaction, &payload), expected);
+    }
+    let key = |payload| match heard(Kind::Interaction, &payload, &identity(), now()) {
+        Heard::Inbound(inbound) => inbound.key,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(key(payload!("press")), "press:12466734323.1395872398.a1b2c3");
+    assert_eq!(key(payload!("press_in_thread")), "press:1764842420.123456:U0ANA00001:choose:2");
+}
+
+#[test]
+fn commands_are_read() {
+    for (payload, expected) in [
+        (payload!("command"), "U0ANA00001 Unknown | C0GENERAL1 - | ask | what did bo@x.test say & when?"),
+        (payload!("command_bare"), "U0ANA00001 Unknown | D0ANA00001 direct - |  | "),
+        (payload!("command_text_missing"), "U0ANA00001 Unknown | C0GENERAL1 - |  | "),
+        (payload!("command_trigger_missing"), "unreadable: command without trigger_id"),
+    ] {
+        assert_eq!(line(Kind::Command, &payload), expected);
+    }
+}
+
+#[test]
+fn a_very_long_message_arrives_whole() {
+    let mut payload = payload!("app_mention");
+    payload["event"]["text"] = format!("<@U0NOD00001> {}", "ä".repeat(100_000)).into();
+    let Heard::Inbound(inbound) = heard(Kind::Event, &payload, &identity(), now()) else { panic!("heard") };
+    let What::Said { text, .. } = inbound.what else { panic!("said") };
+    assert_eq!(text.chars().count(), 100_000);
+}
+
+#[test]
+fn any_field_may_be_missing_or_odd() {
+    for (kind, payload) in [
+        (Kind::Event, payload!("app_mention")),
+        (Kind::Interaction, payload!("press")),
+        (Kind::Command, payload!("command")),
+    ] {
+        for odd in [Value::Null, 7.into(), "".into(), serde_json::json!([]), serde_json::json!({})] {
+            spoiled(&payload, &odd, &mut |spoiled| {
+                let _ = heard(kind, spoiled, &identity(), now());
+            });
+        }
+    }
+}
+
+/// The payload with each of its values in turn replaced.
+fn spoiled(payload: &Value, odd: &Value, look: &mut impl FnMut(&Value)) {
+    let mut pointers = vec![String::new()];
+    while let Some(pointer) = pointers.pop() {
+        let mut copy = payload.clone();
+        *copy.pointer_mut(&pointer).unwrap() = odd.clone();
+        look(&copy);
+        match payload.pointer(&pointer).unwrap() {
+            Value::Object(object) => pointers.extend(object.keys().map(|key| format!("{pointer}/{key}"))),
+            Value::Array(list) => pointers.extend((0..list.len()).map(|n| format!("{pointer}/{n}"))),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Markdown as rich text. Links show where they lead; HTML is shown, not read.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use url::Url;
+
+use super::limits;
+use super::rich::{Look, Part, Run};
+use super::table::Table;
+use super::text::{letters, visible};
+
+/// Reads Markdown; whatever is no Markdown is text.
+pub(super) fn parts(markdown: &str) -> Vec<Part> {
+    let text = visible(markdown);
+    let mut writer = Writer::default();
+    let options = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
+    for event in Parser::new_ext(&text, options) {
+        writer.take(event);
+    }
+    writer.flush();
+    writer.parts
+}
+
+/// The address as it may be linked: http, https or mailto, host in ASCII, odd characters escaped.
+pub(super) fn address(text: &str) -> Option<String> {
+    let url = Url::parse(text.trim()).ok()?;
+    let known = matches!(url.scheme(), "http" | "https" | "mailto");
+    Some(url.to_string()).filter(|url| known && letters(url) <= limits::LINK)
+}
+
+#[derive(Default)]
+struct Writer {
+    parts: Vec<Part>,
+    runs: Vec<Run>,
+    bold: usize,
+    italic: usize,
+    strike: usize,
+    quotes: usize,
+    /// The number of the next item of each open list; `None` for bullets.
+    lists: Vec<Option<u64>>,
+    /// The mark of the item that has begun and has no text yet.
+    mark: Option<Mark>,
+    /// How many runs stood before each open link, and where it leads.
+    links: Vec<(usize, String)>,
+    code: Option<String>,
+    table: Option<Table>,
+}
+
+#[derive(Clone, Copy)]
+enum Mark {
+    Bullet,
+    Number(u64),
+}
+
+impl Writer {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text, false),
+            Event::Code(text) => self.text(&text, true),
+            Event::SoftBreak | Event::HardBreak => self.text("\n", false),
+            Event::Rule => {
+                self.flush();
+                self.parts.push(Part::Text(vec![Run::plain("———")]));
+            }
+            Event::TaskListMarker(done) => self.text(if done { "☑ " } else { "☐ " }, false),
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.text(&text, false);
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Strong => self.bold += 1,
+            Tag::Emphasis => self.italic += 1,
+            Tag::Strikethrough => self.strike += 1,
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.links.push((self.runs.len(), dest_url.into_string()));
+            }
+            Tag::TableCell => {}
+            Tag::TableRow | Tag::TableHead => {
+                if let Some(table) = &mut self.table {
+                    table.row();
+                }
+            }
+            block => {
+                self.flush();
+                self.open(block);
+            }
+        }
+    }
+
+    fn open(&mut self, block: Tag<'_>) {
+        match block {
+            Tag::Heading { level, .. } => {
+                self.bold += 1;
+                self.italic += usize::from(level > HeadingLevel::H3);
+            }
+            Tag::BlockQuote(_) => self.quotes += 1,
+            Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => {
+                self.code = Some(String::new())
+            }
+            Tag::List(first) => self.lists.push(first),
+            Tag::Item => {
+                self.mark = Some(match self.lists.last_mut() {
+                    Some(Some(next)) => {
+                        let number = *next;
+                        *next = next.saturating_add(1);
+                        Mark::Number(number)
+                    }
+                    _ => Mark::Bullet,
+                });
+            }
+            Tag::Table(_) => self.table = Some(Table::default()),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Strong => self.bold = self.bold.saturating_sub(1),
+            TagEnd::Emphasis => self.italic = self.italic.saturating_sub(1),
+            TagEnd::Strikethrough => self.strike = self.strike.saturating_sub(1),
+            TagEnd::Link | TagEnd::Image => self.link(),
+            TagEnd::TableCell => self.cell(),
+            TagEnd::TableRow | TagEnd::TableHead => {}
+            block => self.close(block),
+        }
+    }
+
+    fn close(&mut self, block: TagEnd) {
+        self.flush();
+        match block {
+            TagEnd::Heading(level) => {
+                self.bold = self.bold.saturating_sub(1);
+                self.italic = self.italic.saturating_sub(usize::from(level > HeadingLevel::H3));
+            }
+            TagEnd::BlockQuote(_) => self.quotes = self.quotes.saturating_sub(1),
+            TagEnd::CodeBlock => {
+                let text = self.code.take().unwrap_or_default();
+                self.set_off(text.trim_end_matches('\n'));
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+            }
+            TagEnd::Item => self.mark = None,
+            TagEnd::Table => {
+                let table = self.table.take().unwrap_or_default();
+                self.set_off(&table.aligned());
+            }
+            _ => {}
+        }
+    }
+
+    fn set_off(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.parts.push(Part::Code(text.to_owned()));
+        }
+    }
+
+    fn text(&mut self, text: &str, code: bool) {
+        if let Some(block) = &mut self.code {
+            return block.push_str(text);
+        }
+        let look = Look { bold: self.bold > 0, italic: self.italic > 0, strike: self.strike > 0, code };
+        let begins_link = self.links.last().is_some_and(|(at, _)| *at == self.runs.len());
+        match self.runs.last_mut() {
+            Some(last) if last.look == look && last.link.is_none() && !begins_link => {
+                last.text.push_str(text)
+            }
+            _ => self.runs.push(Run { text: text.to_owned(), look, link: None }),
+        }
+    }
+
+    /// A link's words stay, and behind them stands where it leads, unless they say just that.
+    fn link(&mut self) {
+        let Some((from, target)) = self.links.pop() else { return };
+        let said: String = self.runs[from.min(self.runs.len())..].iter().map(|r| r.text.as_str()).collect();
+        let look = self.runs.get(from).map_or(Look::default(), |run| Look { code: false, ..run.look });
+        let link = match address(&target) {
+            Some(url) => {
+                let shown = url.strip_prefix("mailto:").unwrap_or(&url).to_owned();
+                Run { text: shown, look, link: Some(url) }
+            }
+            None => Run { text: target.clone(), look, link: None },
+        };
+        let says_it = [target.as_str(), link.text.as_str(), link.text.trim_end_matches('/')]
+            .contains(&said.trim())
+            || said.trim().is_empty();
+        if says_it {
+            self.runs.truncate(from);
+            self.runs.push(link);
+        } else {
+            self.runs.push(Run { text: " (".to_owned(), look, link: None });
+            self.runs.push(link);
+            self.runs.push(Run { text: ")".to_owned(), look, link: None });
+        }
+    }
+
+    fn cell(&mut self) {
+        let runs = std::mem::take(&mut self.runs);
+        if let Some(table) = &mut self.table {
+            table.cell(runs.iter().map(|run| run.text.as_str()).collect());
+        }
+    }
+
+    /// Ends the line of text that is open.
+    fn flush(&mut self) {
+        let runs = super::autolink::linked(std::mem::take(&mut self.runs));
+        let mark = self.mark;
+        if runs.iter().all(|run| run.text.trim().is_empty()) {
+            return;
+        }
+        self.mark = None;
+        let Some(mark) = mark else {
+            return if self.quotes > 0 { self.quote(runs) } else { self.parts.push(Part::Text(runs)) };
+        };
+        if self.quotes > 0 {
+            let mark = match mark {
+                Mark::Bullet => "• ".to_owned(),
+                Mark::Number(n) => format!("{n}. "),
+            };
+            return self.quote([vec![Run::plain(mark)], runs].concat());
+        }
+        self.item(mark, runs);
+    }
+
+    fn quote(&mut self, runs: Vec<Run>) {
+        match self.parts.last_mut() {
+            Some(Part::Quote(before)) => {
+                before.push(Run::plain("\n"));
+                before.extend(runs);
+            }
+            _ => self.parts.push(Part::Quote(runs)),
+        }
+    }
+
+    /// Slack counts every list from 1: an item whose number would come out wrong carries it as text.
+    fn item(&mut self, mark: Mark, runs: Vec<Run>) {
+        let depth = self.lists.len().saturating_sub(1).min(limits::INDENT);
+        if let Some(Part::List { ordered, indent, items }) = self.parts.last_mut()
+            && *indent == depth
+            && match mark {
+                Mark::Bullet => !*ordered,
+                Mark::Number(n) => *ordered && n > 1 && n == items.len() as u64 + 1,
+            }
+        {
+            return items.push(runs);
+        }
+        match mark {
+            Mark::Bullet => self.parts.push(Part::List { ordered: false, indent: depth, items: vec![runs] }),
+            Mark::Number(1) => {
+                self.parts.push(Part::List { ordered: true, indent: depth, items: vec![runs] })
+            }
+            Mark::Number(n) => {
+                let number = Run::plain(format!("{}{n}. ", "    ".repeat(depth)));
+                self.parts.push(Part::Text([vec![number], runs].concat()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "markdown_tests.rs"]
+mod tests;

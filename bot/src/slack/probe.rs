@@ -1,0 +1,55 @@
+//! What the doctor asks Slack: whose tokens these are and what they may do. Changes nothing.
+
+use std::time::Duration;
+
+use nod_core::chat::ChatError;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+
+use super::scopes::{AUTH, CONNECT, needed};
+use super::web::{self, Web};
+use super::{ConnectError, Identity, SlackSettings, identity};
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What Slack says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Whose bot token it is.
+    pub identity: Identity,
+    /// The scopes of the bot token.
+    pub granted: Vec<String>,
+    /// What Nod needs and was not granted: add it to the app and reinstall it.
+    pub missing: Vec<&'static str>,
+    /// Whether the app token opens a Socket Mode connection.
+    pub socket: Result<(), ChatError>,
+}
+
+/// Asks with both tokens.
+///
+/// # Errors
+/// When the bot token is refused or Slack does not answer.
+pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
+    let (identity, granted) = owner(settings).await?;
+    let missing = needed().into_iter().filter(|scope| !granted.iter().any(|g| g == scope)).collect();
+    let app = Web::new(web::client(&settings.api_url)?, web::token(&settings.app_token));
+    let socket = app.call(&CONNECT, &json!({})).await.map(|_| ());
+    Ok(Report { identity, granted, missing, socket })
+}
+
+/// `auth.test` by hand: the scopes stand in a header, which slack-morphism does not show.
+async fn owner(settings: &SlackSettings) -> Result<(Identity, Vec<String>), ConnectError> {
+    let lost = |what: &str| ConnectError::Slack(ChatError::Lost(what.to_owned()));
+    let url = format!("{}/{}", settings.api_url.as_str().trim_end_matches('/'), AUTH.name);
+    let client = reqwest::Client::builder().timeout(LIMIT).build().map_err(|_| lost("no HTTP client"))?;
+    let call = client.post(url).bearer_auth(settings.bot_token.expose_secret()).send();
+    let answer = call.await.map_err(|_| lost("no connection"))?;
+    let scopes = answer.headers().get("x-oauth-scopes").and_then(|value| value.to_str().ok());
+    let granted = scopes.unwrap_or_default().split(',').map(|scope| scope.trim().to_owned());
+    let granted = granted.filter(|scope| !scope.is_empty()).collect();
+    let body: Value = answer.json().await.map_err(|_| lost("an unreadable answer"))?;
+    match body["error"].as_str() {
+        Some(code) => Err(ConnectError::Slack(ChatError::Refused { code: code.to_owned() })),
+        None => Ok((identity(&body)?, granted)),
+    }
+}

@@ -1,0 +1,83 @@
+//! Slack's users as profiles. Pure.
+
+use nod_core::chat::{Profile, Standing};
+use serde_json::Value;
+
+/// Slackbot looks like a person in every field.
+const SLACKBOT: &str = "USLACKBOT";
+
+/// Reads a user object; `None` without an id.
+pub(super) fn read(user: &Value, team: &str) -> Option<Profile> {
+    let id = user["id"].as_str()?;
+    let told = |value: &Value| {
+        let text = value.as_str().map(str::trim).filter(|text| !text.is_empty());
+        text.map(str::to_owned)
+    };
+    let profile = &user["profile"];
+    let handle = told(&user["name"]).unwrap_or_else(|| id.to_owned());
+    let real = told(&profile["real_name"]).or_else(|| told(&user["real_name"]));
+    Some(Profile {
+        user: id.to_owned(),
+        name: told(&profile["display_name"]).or_else(|| real.clone()).unwrap_or_else(|| handle.clone()),
+        full_name: real.unwrap_or(handle),
+        title: told(&profile["title"]),
+        address: told(&profile["email"]),
+        zone: told(&user["tz"]),
+        standing: standing(user, team),
+    })
+}
+
+fn standing(user: &Value, team: &str) -> Standing {
+    let yes = |field: &str| user[field] == true;
+    let elsewhere = user["team_id"].as_str().is_some_and(|other| other != team);
+    if yes("is_bot") || yes("is_workflow_bot") || user["id"] == SLACKBOT {
+        Standing::Bot
+    } else if yes("deleted") {
+        Standing::Gone
+    } else if yes("is_stranger") || elsewhere {
+        Standing::External
+    } else if yes("is_restricted") || yes("is_ultra_restricted") {
+        Standing::Guest
+    } else {
+        Standing::Member
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn standings_are_told() {
+        for (fields, expected) in [
+            (json!({"team_id": "T1"}), Standing::Member),
+            (json!({}), Standing::Member),
+            (json!({"is_bot": true, "deleted": true}), Standing::Bot),
+            (json!({"id": "USLACKBOT"}), Standing::Bot),
+            (json!({"deleted": true}), Standing::Gone),
+            (json!({"team_id": "T2"}), Standing::External),
+            (json!({"is_stranger": true, "is_restricted": true}), Standing::External),
+            (json!({"is_restricted": true}), Standing::Guest),
+            (json!({"is_ultra_restricted": true}), Standing::Guest),
+        ] {
+            let mut user = json!({"id": "U1"});
+            if let (Some(user), Some(fields)) = (user.as_object_mut(), fields.as_object()) {
+                user.extend(fields.clone());
+            }
+            assert_eq!(read(&user, "T1").map(|p| p.standing), Some(expected), "{fields}");
+        }
+    }
+
+    #[test]
+    fn names_fall_back_to_what_is_there() {
+        let user =
+            json!({"id": "U1", "name": "ana", "profile": {"display_name": "", "real_name": "Ana Ruiz"}});
+        let profile = read(&user, "T1").expect("a profile");
+        assert_eq!((profile.name.as_str(), profile.full_name.as_str()), ("Ana Ruiz", "Ana Ruiz"));
+        assert_eq!((profile.title, profile.address, profile.zone), (None, None, None));
+        assert_eq!(read(&json!({"id": "U1"}), "T1").expect("a profile").name, "U1");
+        assert_eq!(read(&json!(null), "T1"), None);
+    }
+}

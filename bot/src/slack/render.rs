@@ -1,0 +1,285 @@
+//! A card as Slack's blocks. Pure; whatever the card holds, the blocks are valid: what is too long is split,
+//! and what does not fit at all is replaced by a sentence that says how much is missing.
+
+use nod_core::card::{Block, Card};
+use serde_json::{Value, json};
+
+use super::buttons::{self, Rows};
+use super::rich::{Part, Run};
+use super::text::{escaped, label, letters, one_line, split, unpinged, visible};
+use super::{limits, markdown};
+
+/// What a card without any words shows.
+const NOTHING: &str = "—";
+/// Room for a sentence about what is missing, as JSON.
+const NOTICE: usize = 120;
+
+/// The blocks of a message.
+#[must_use]
+pub fn blocks(card: &Card) -> Vec<Value> {
+    within(card, limits::BLOCKS_JSON)
+}
+
+/// The blocks, taking at most `room` characters of JSON (never less than a title and the buttons need).
+#[must_use]
+pub fn within(card: &Card, room: usize) -> Vec<Value> {
+    let rows = buttons::rows(&card.buttons);
+    let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
+    let mut budget = room.saturating_sub(size(&rows.blocks));
+    loop {
+        let blocks = assemble(card.title.as_deref(), &chunks, &rows, budget);
+        if budget == 0 || (blocks.len() <= limits::BLOCKS && size(&blocks) <= room) {
+            return blocks;
+        }
+        budget = if budget < NOTICE { 0 } else { budget * 4 / 5 };
+    }
+}
+
+/// The same as plain text, for notifications and screen readers.
+#[must_use]
+pub fn fallback(card: &Card) -> String {
+    let mut lines: Vec<String> = card.title.iter().map(|title| one_line(title)).collect();
+    for chunk in card.body.iter().map(chunk) {
+        match chunk {
+            Chunk::Facts(parts) | Chunk::Words(parts) => lines.extend(parts.iter().map(Part::words)),
+            Chunk::Note(text) => lines.push(text),
+        }
+    }
+    lines.retain(|line| !line.trim().is_empty());
+    let text = lines.join("\n\n");
+    let (head, tail) = split(&text, limits::FALLBACK);
+    let text = if tail.is_empty() { head.to_owned() } else { format!("{head}\n{}", missing(letters(tail))) };
+    escaped(&unpinged(if text.is_empty() { NOTHING } else { &text }))
+}
+
+/// A part of a card, in the order in which room is given: facts and notes before the words.
+enum Chunk {
+    Facts(Vec<Part>),
+    Words(Vec<Part>),
+    Note(String),
+}
+
+fn chunk(block: &Block) -> Chunk {
+    match block {
+        Block::Markdown(text) => Chunk::Words(split_long(markdown::parts(text))),
+        Block::Literal(text) => Chunk::Words(split_long(vec![literal(text)])),
+        Block::Fields(fields) => Chunk::Facts(split_long(vec![Part::Text(field_runs(fields))])),
+        Block::Risks(risks) => Chunk::Facts(split_long(risks.iter().map(|risk| risk_line(risk)).collect())),
+        Block::Note(text) => Chunk::Note(visible(text).trim().to_owned()),
+    }
+}
+
+fn literal(text: &str) -> Part {
+    let text = visible(text);
+    let text = text.trim_end_matches('\n');
+    Part::Code(if text.trim().is_empty() { NOTHING } else { text }.to_owned())
+}
+
+fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (name, value) in fields {
+        let value = visible(value);
+        let value = if value.trim().is_empty() { NOTHING } else { value.trim_end() };
+        let end = if runs.is_empty() { "" } else { "\n" };
+        runs.extend((!end.is_empty()).then(|| Run::plain(end)));
+        runs.push(Run::bold(one_line(name)));
+        runs.push(Run::plain(format!("  {value}")));
+    }
+    runs
+}
+
+fn risk_line(risk: &str) -> Part {
+    Part::Text(vec![Run::plain(format!("⚠ {}", one_line(risk)))])
+}
+
+/// No part longer than a block may be.
+fn split_long(parts: Vec<Part>) -> Vec<Part> {
+    let mut out = Vec::new();
+    for part in parts {
+        let mut rest = Some(part);
+        while let Some(part) = rest.take() {
+            if part.letters() <= limits::BLOCK_TEXT {
+                out.push(part);
+            } else {
+                let before = part.letters();
+                let (head, tail) = part.split(limits::BLOCK_TEXT);
+                out.extend(head);
+                // A part that cannot be split (one enormous link) goes as it is rather than for ever.
+                if tail.as_ref().is_some_and(|tail| tail.letters() >= before) {
+                    out.extend(tail);
+                } else {
+                    rest = tail;
+                }
+            }
+        }
+    }
+    out.retain(|part| part.letters() > 0);
+    out
+}
+
+fn assemble(title: Option<&str>, chunks: &[Chunk], rows: &Rows, budget: usize) -> Vec<Value> {
+    let mut page = Page::default();
+    page.title(title);
+    let mut left = budget.saturating_sub(page.cost + NOTICE);
+    let facts: Vec<Option<Fitted>> = chunks.iter().map(|chunk| fit_facts(chunk, &mut left)).collect();
+    let mut lost = 0;
+    for (chunk, facts) in chunks.iter().zip(facts) {
+        match (chunk, facts) {
+            (Chunk::Words(parts), _) => page.put(fit(parts, &mut left), &mut lost),
+            (_, Some(Fitted::Parts(parts, missing))) => page.put((parts, missing), &mut lost),
+            (_, Some(Fitted::Note(text, missing))) => page.note(&text, missing, &mut lost),
+            (_, None) => {}
+        }
+    }
+    if lost > 0 {
+        page.parts.push(Part::Text(vec![Run::plain(missing(lost))]));
+    }
+    page.parts.extend(rows.beside.iter().map(|line| Part::Text(vec![Run::plain(line.clone())])));
+    page.close_text();
+    page.blocks.extend(rows.blocks.iter().cloned());
+    if page.blocks.is_empty() {
+        page.blocks.push(json!({"type": "section", "text": {"type": "plain_text", "text": NOTHING}}));
+    }
+    page.blocks
+}
+
+enum Fitted {
+    Parts(Vec<Part>, usize),
+    Note(String, usize),
+}
+
+fn fit_facts(chunk: &Chunk, left: &mut usize) -> Option<Fitted> {
+    match chunk {
+        Chunk::Words(_) => None,
+        Chunk::Facts(parts) => {
+            let (parts, missing) = fit(parts, left);
+            Some(Fitted::Parts(parts, missing))
+        }
+        Chunk::Note(text) => {
+            let room = left.saturating_sub(NOTICE).min(limits::NOTE);
+            let (head, tail) = split(text, room);
+            *left = left.saturating_sub(letters(head) + NOTICE);
+            Some(Fitted::Note(head.to_owned(), letters(tail)))
+        }
+    }
+}
+
+/// What of the parts fits, and how many characters do not.
+fn fit(parts: &[Part], left: &mut usize) -> (Vec<Part>, usize) {
+    let mut out = Vec::new();
+    for (n, part) in parts.iter().enumerate() {
+        let cost = part.cost();
+        if cost <= *left {
+            *left -= cost;
+            out.push(part.clone());
+            continue;
+        }
+        let rest: usize = parts[n + 1..].iter().map(Part::letters).sum();
+        let room = left.saturating_sub(NOTICE) * part.letters() / cost.max(1);
+        *left = 0;
+        if room < NOTICE {
+            return (out, rest + part.letters());
+        }
+        let (head, tail) = part.clone().split(room);
+        out.extend(head);
+        return (out, rest + tail.map_or(0, |tail| tail.letters()));
+    }
+    (out, 0)
+}
+
+fn missing(letters: usize) -> String {
+    format!("… ({letters} more characters)")
+}
+
+fn size(blocks: &[Value]) -> usize {
+    blocks.iter().map(|block| letters(&block.to_string()) + 1).sum()
+}
+
+/// Blocks so far, and the rich text that is not yet one.
+#[derive(Default)]
+struct Page {
+    blocks: Vec<Value>,
+    parts: Vec<Part>,
+    cost: usize,
+}
+
+impl Page {
+    fn title(&mut self, title: Option<&str>) {
+        let Some(title) = title.map(one_line).filter(|title| !title.is_empty()) else { return };
+        if letters(&title) <= limits::HEADER {
+            let text = json!({"type": "plain_text", "text": unpinged_header(&title), "emoji": false});
+            self.blocks.push(json!({"type": "header", "text": text}));
+        } else {
+            let (head, tail) = split(&title, 2 * limits::HEADER);
+            self.parts.push(Part::Text(vec![Run::bold(head)]));
+            if !tail.is_empty() {
+                self.parts.push(Part::Text(vec![Run::plain(missing(letters(tail)))]));
+            }
+        }
+        self.cost = size(&self.blocks) + self.parts.iter().map(Part::cost).sum::<usize>();
+    }
+
+    /// Shows what fits. What is missing is told right there if anything of it fits, else once at the end.
+    fn put(&mut self, (parts, missing_here): (Vec<Part>, usize), lost: &mut usize) {
+        if parts.is_empty() {
+            *lost += missing_here;
+            return;
+        }
+        self.parts.extend(parts);
+        if missing_here > 0 {
+            self.parts.push(Part::Text(vec![Run::plain(missing(missing_here))]));
+        }
+    }
+
+    fn note(&mut self, text: &str, missing_here: usize, lost: &mut usize) {
+        *lost += missing_here;
+        if text.trim().is_empty() {
+            return;
+        }
+        self.close_text();
+        let element = json!({"type": "plain_text", "text": unpinged(text), "emoji": false});
+        self.blocks.push(json!({"type": "context", "elements": [element]}));
+    }
+
+    /// Makes blocks of the text so far, each within a block's length.
+    fn close_text(&mut self) {
+        let mut page: Vec<Part> = Vec::new();
+        let mut filled = 0;
+        for part in std::mem::take(&mut self.parts) {
+            let size = part.letters();
+            if !page.is_empty() && filled + size > limits::BLOCK_TEXT {
+                self.blocks.push(rich_block(std::mem::take(&mut page)));
+                filled = 0;
+            }
+            filled += size;
+            page.push(part);
+        }
+        if !page.is_empty() {
+            self.blocks.push(rich_block(page));
+        }
+    }
+}
+
+/// A header may not grow by what breaks a mention.
+fn unpinged_header(title: &str) -> String {
+    label(&unpinged(title), limits::HEADER)
+}
+
+/// One block; paragraphs in a row become one section with an empty line between.
+fn rich_block(parts: Vec<Part>) -> Value {
+    let mut elements: Vec<Part> = Vec::new();
+    for part in parts {
+        match (elements.last_mut(), part) {
+            (Some(Part::Text(before)), Part::Text(runs)) => {
+                before.push(Run::plain("\n\n"));
+                before.extend(runs);
+            }
+            (_, part) => elements.push(part),
+        }
+    }
+    json!({"type": "rich_text", "elements": elements.iter().map(Part::json).collect::<Vec<_>>()})
+}
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

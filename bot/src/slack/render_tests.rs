@@ -1,0 +1,280 @@
+#![allow(clippy::unwrap_used)]
+
+use nod_core::card::{Button, Press, Style, Verb};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+
+fn words(blocks: &[Value]) -> String {
+    fn collect(value: &Value, out: &mut String) {
+        match value {
+            Value::Object(object) => {
+                if let Some(text) = object.get("text").and_then(Value::as_str) {
+                    out.push_str(text);
+                } else if let Some(url) = object.get("url").and_then(Value::as_str) {
+                    out.push_str(url);
+                }
+                object.values().for_each(|value| collect(value, out));
+            }
+            Value::Array(list) => list.iter().for_each(|value| collect(value, out)),
+            _ => {}
+        }
+    }
+    let mut out = String::new();
+    blocks.iter().for_each(|block| collect(block, &mut out));
+    out
+}
+
+/// The rules of `limits`, judged on the JSON.
+fn judge(blocks: &[Value]) {
+    assert!(!blocks.is_empty() && blocks.len() <= limits::BLOCKS, "{} blocks", blocks.len());
+    assert!(size(blocks) <= limits::BLOCKS_JSON, "{} of JSON", size(blocks));
+    let mut ids = std::collections::HashSet::new();
+    for block in blocks {
+        match block["type"].as_str().unwrap() {
+            "header" => plain(&block["text"], limits::HEADER),
+            "section" => plain(&block["text"], limits::BLOCK_TEXT),
+            "context" => {
+                block["elements"].as_array().unwrap().iter().for_each(|e| plain(e, limits::BLOCK_TEXT))
+            }
+            "actions" => {
+                let elements = block["elements"].as_array().unwrap();
+                assert!((1..=limits::ROW).contains(&elements.len()));
+                for element in elements {
+                    plain(&element["text"], limits::BUTTON_LABEL);
+                    assert!(ids.insert(element["action_id"].as_str().unwrap().to_owned()));
+                    assert!(element["value"].as_str().is_none_or(|v| v.len() <= 2000));
+                    assert!(element["url"].as_str().is_none_or(|v| letters(v) <= limits::BUTTON_URL));
+                }
+            }
+            "rich_text" => rich(block),
+            other => panic!("unexpected block {other}"),
+        }
+    }
+    let json = serde_json::to_string(blocks).unwrap();
+    for loud in ["<!", "<@", "<#", "\"broadcast\"", "\"usergroup\"", "\"user\""] {
+        assert!(!json.contains(loud), "{loud} in {json}");
+    }
+}
+
+fn plain(text: &Value, max: usize) {
+    assert_eq!(text["type"], "plain_text");
+    let size = letters(text["text"].as_str().unwrap());
+    assert!((1..=max).contains(&size), "{size} of {max}: {text}");
+}
+
+fn rich(block: &Value) {
+    let elements = block["elements"].as_array().unwrap();
+    assert!(!elements.is_empty());
+    for element in elements {
+        assert!(!element["elements"].as_array().unwrap().is_empty(), "{element}");
+        let inner = element["elements"].as_array().unwrap().iter();
+        let runs: Vec<&Value> = if element["type"] == "rich_text_list" {
+            inner.flat_map(|item| item["elements"].as_array().unwrap()).collect()
+        } else {
+            inner.collect()
+        };
+        for run in runs {
+            match run["type"].as_str().unwrap() {
+                "text" => assert!(!run["text"].as_str().unwrap().is_empty()),
+                "link" => {
+                    let url = run["url"].as_str().unwrap();
+                    assert!(["http://", "https://", "mailto:"].iter().any(|s| url.starts_with(s)), "{url}");
+                    if let Some(text) = run["text"].as_str() {
+                        assert_eq!(format!("mailto:{text}"), url);
+                    }
+                }
+                other => panic!("unexpected element {other}"),
+            }
+        }
+    }
+}
+
+fn text() -> BoxedStrategy<String> {
+    let chars =
+        proptest::collection::vec(any::<char>(), 0..60).prop_map(|c| c.into_iter().collect::<String>());
+    let markdown = proptest::collection::vec(
+        prop_oneof![
+            Just("**".to_owned()),
+            Just("_".to_owned()),
+            Just("~~".to_owned()),
+            Just("`".to_owned()),
+            Just("```\n".to_owned()),
+            Just("\n\n".to_owned()),
+            Just("\n- ".to_owned()),
+            Just("\n3. ".to_owned()),
+            Just("\n> ".to_owned()),
+            Just("\n# ".to_owned()),
+            Just("    ".to_owned()),
+            Just("| a | b |\n".to_owned()),
+            Just("|---|---|\n".to_owned()),
+            Just("[x](javascript:alert(1))".to_owned()),
+            Just("[bank](https://evil.test/<!here>)".to_owned()),
+            Just("<!channel>".to_owned()),
+            Just("@everyone".to_owned()),
+            Just("<@U123>".to_owned()),
+            Just("https://a.test/b?c=d&e".to_owned()),
+            "[a-zäß€🙂 ]{1,12}",
+        ],
+        0..40,
+    )
+    .prop_map(|pieces| pieces.concat());
+    let long = (any::<char>(), 1usize..100_000).prop_map(|(c, n)| c.to_string().repeat(n));
+    prop_oneof![4 => chars, 6 => markdown, 1 => long].boxed()
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    prop_oneof![
+        4 => text().prop_map(Block::Markdown),
+        2 => text().prop_map(Block::Literal),
+        1 => proptest::collection::vec((text(), text()), 0..6).prop_map(Block::Fields),
+        1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..400).prop_map(Block::Fields),
+        1 => proptest::collection::vec(".{0,20}", 0..400).prop_map(Block::Risks),
+        1 => text().prop_map(Block::Note),
+    ]
+}
+
+fn button() -> impl Strategy<Value = Button> {
+    let does = prop_oneof![
+        ("[a-z]{1,20}", any::<u128>(), any::<Option<u16>>())
+            .prop_map(|(verb, id, choice)| Press::Verb(Verb { verb, subject: Uuid::from_u128(id), choice })),
+        text().prop_map(Press::Link),
+        "https://[a-z]{1,9}\\.test/[a-z]{0,2000}".prop_map(Press::Link),
+    ];
+    let style = prop_oneof![Just(Style::Primary), Just(Style::Plain), Just(Style::Danger)];
+    (text(), style, does).prop_map(|(label, style, does)| Button { label, style, does })
+}
+
+fn card() -> impl Strategy<Value = Card> {
+    let blocks = prop_oneof![3 => proptest::collection::vec(block(), 0..6), 1 => proptest::collection::vec(".{0,9}".prop_map(Block::Note), 0..200)];
+    let buttons = prop_oneof![3 => proptest::collection::vec(button(), 0..5), 1 => proptest::collection::vec(button(), 0..120)];
+    (proptest::option::of(text()), blocks, buttons).prop_map(|(title, body, buttons)| Card {
+        title,
+        body,
+        buttons,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_card_gives_valid_blocks(card in card()) {
+        judge(&blocks(&card));
+        let fallback = fallback(&card);
+        prop_assert!(!fallback.is_empty() && letters(&fallback) <= 40_000);
+        prop_assert!(!fallback.contains("<"));
+    }
+}
+
+#[test]
+fn any_card_passes_the_vendors_schema() {
+    let Some(dir) = std::env::var_os("NOD_SPECS_DIR").map(std::path::PathBuf::from) else {
+        eprintln!("skipped: NOD_SPECS_DIR is not set");
+        return;
+    };
+    let dir = if dir.join("slack").is_dir() { dir.join("slack") } else { dir };
+    let spec = nod_sandbox::spec::Spec::read(&dir, "slack.requests.schema.json").unwrap();
+    let validator = spec.validator("#/$defs/Blocks").unwrap();
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 60, ..Default::default() });
+    runner
+        .run(&card(), |card| {
+            let blocks = Value::from(blocks(&card));
+            prop_assert_eq!(nod_sandbox::spec::violations(&validator, &blocks), Vec::<String>::new());
+            Ok(())
+        })
+        .unwrap();
+}
+
+fn approval() -> Card {
+    let verb = |verb| Press::Verb(Verb::new(verb, Uuid::from_u128(7)));
+    Card::default()
+        .titled("Send this email?")
+        .with(Block::Fields(vec![
+            ("From".into(), "ana@acme.test".into()),
+            ("To".into(), "*bo@example.com* <!channel>".into()),
+            ("Cc".into(), String::new()),
+        ]))
+        .with(Block::Literal("Hi Bo,\n```\nnot *code*\n```\nAna".into()))
+        .with(Block::Risks(vec!["bo@example.com is outside acme.test".into()]))
+        .with(Block::Note("expires tomorrow 17:00".into()))
+        .button("Approve & send", Style::Primary, verb("approve"))
+        .button("Deny", Style::Danger, verb("deny"))
+}
+
+#[test]
+fn an_approval_shows_everything_and_its_buttons_carry_their_verbs() {
+    let blocks = blocks(&approval());
+    judge(&blocks);
+    let shown = words(&blocks);
+    for piece in
+        ["Send this email?", "From  ana@acme.test", "Cc  —", "```\nnot *code*\n```", "⚠ bo@", "17:00"]
+    {
+        assert!(shown.contains(piece), "{piece} in {shown}");
+    }
+    let actions = blocks.last().unwrap();
+    assert_eq!(actions["elements"][0]["action_id"], "approve");
+    assert_eq!(actions["elements"][0]["value"], "approve:00000000-0000-0000-0000-000000000007");
+    assert_eq!(actions["elements"][0]["style"], "primary");
+    assert_eq!(blocks[0]["type"], "header");
+    assert_eq!(blocks[2]["type"], "context");
+}
+
+#[test]
+fn buttons_of_one_verb_have_ids_of_their_own() {
+    let choice = |n| Press::Verb(Verb { verb: "choose".into(), subject: Uuid::nil(), choice: Some(n) });
+    let card =
+        Card::say("Which Bob?").button("A", Style::Plain, choice(0)).button("B", Style::Plain, choice(1));
+    let blocks = blocks(&card);
+    let elements = blocks[1]["elements"].as_array().unwrap();
+    assert_eq!(elements[0]["action_id"], "choose");
+    assert_eq!(elements[1]["action_id"], "choose:1");
+    assert_eq!(elements[1]["value"], "choose:00000000-0000-0000-0000-000000000000:1");
+}
+
+#[test]
+fn what_does_not_fit_is_counted_and_the_rest_stays() {
+    let body = "One line of a very long mail.\n".repeat(2_000);
+    let mut card = approval();
+    card.body[1] = Block::Literal(body.clone());
+    let blocks = blocks(&card);
+    judge(&blocks);
+    let shown = words(&blocks);
+    assert!(shown.contains("⚠ bo@example.com") && shown.contains("Approve & send"));
+    let (_, tail) = shown.split_once("… (").unwrap();
+    let missing: usize = tail.split_once(" more characters)").unwrap().0.parse().unwrap();
+    let there = shown.matches("One line of a very long mail.").count() * 30;
+    assert!(body.len().abs_diff(missing + there) <= 60, "{missing} + {there} of {}", body.len());
+    assert!(missing < body.len() - 8_000, "more of it should fit");
+}
+
+#[test]
+fn a_code_block_is_whole_in_every_piece() {
+    let code = format!("before\n\n```\n{}```\n\nafter", "let x = 1;\n".repeat(600));
+    let blocks = blocks(&Card::say(code));
+    judge(&blocks);
+    let pieces = blocks
+        .iter()
+        .flat_map(|b| b["elements"].as_array().unwrap())
+        .filter(|e| e["type"] == "rich_text_preformatted");
+    let pieces: Vec<&str> = pieces.map(|e| e["elements"][0]["text"].as_str().unwrap()).collect();
+    assert!(pieces.len() > 1);
+    assert!(pieces.iter().all(|p| p.lines().all(|line| line == "let x = 1;")));
+}
+
+#[test]
+fn an_empty_card_is_a_dash() {
+    judge(&blocks(&Card::default()));
+    assert_eq!(fallback(&Card::say("  ")), "—");
+}
+
+#[test]
+fn the_fallback_is_escaped_and_pings_nobody() {
+    let card = Card::say("a & b <!channel> @here **bold** [docs](https://x.test/a)").titled("T <3");
+    assert_eq!(
+        fallback(&card),
+        "T &lt;3\n\na &amp; b &lt;\u{200B}!channel&gt; @\u{200B}here bold docs (https://x.test/a)"
+    );
+}

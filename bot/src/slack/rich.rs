@@ -1,0 +1,187 @@
+//! Rich text as values: runs of letters in parts, and the JSON that Slack takes.
+//!
+//! Rich text rather than mrkdwn, because in it text is text: nothing written by a model or in a mail can ping,
+//! hide a link or end a code block, whatever its letters are.
+
+use serde_json::{Map, Value, json};
+
+use super::text::{letters, split, unpinged, unpinged_tokens};
+
+/// Letters of one look.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Run {
+    pub text: String,
+    pub look: Look,
+    /// Where it leads; the text is then the address itself.
+    pub link: Option<String>,
+}
+
+/// How letters look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Look {
+    pub bold: bool,
+    pub italic: bool,
+    pub strike: bool,
+    pub code: bool,
+}
+
+/// What stands as a line of its own, or several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(Vec<Run>),
+    Quote(Vec<Run>),
+    Code(String),
+    List { ordered: bool, indent: usize, items: Vec<Vec<Run>> },
+}
+
+impl Run {
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    pub(super) fn bold(text: impl Into<String>) -> Self {
+        Self { look: Look { bold: true, ..Look::default() }, ..Self::plain(text) }
+    }
+
+    fn json(&self) -> Value {
+        let mut element = match &self.link {
+            Some(url) if url.starts_with("mailto:") => json!({"type": "link", "url": url, "text": self.text}),
+            Some(url) => json!({"type": "link", "url": url}),
+            None => json!({"type": "text", "text": unpinged(&self.text)}),
+        };
+        let Look { bold, italic, strike, code } = self.look;
+        let named = [("bold", bold), ("italic", italic), ("strike", strike), ("code", code)];
+        let style: Map<String, Value> =
+            named.into_iter().filter(|(_, on)| *on).map(|(name, _)| (name.to_owned(), true.into())).collect();
+        if !style.is_empty() {
+            element["style"] = style.into();
+        }
+        element
+    }
+}
+
+impl Part {
+    /// How many characters a reader sees.
+    pub(super) fn letters(&self) -> usize {
+        match self {
+            Self::Text(runs) | Self::Quote(runs) => count(runs),
+            Self::Code(text) => letters(text),
+            Self::List { items, .. } => items.iter().map(|runs| count(runs) + 1).sum(),
+        }
+    }
+
+    /// What it costs of a message's JSON.
+    pub(super) fn cost(&self) -> usize {
+        letters(&self.json().to_string()) + 1
+    }
+
+    pub(super) fn json(&self) -> Value {
+        match self {
+            Self::Text(runs) => json!({"type": "rich_text_section", "elements": elements(runs)}),
+            Self::Quote(runs) => json!({"type": "rich_text_quote", "elements": elements(runs)}),
+            Self::Code(text) => json!({
+                "type": "rich_text_preformatted",
+                "elements": [{"type": "text", "text": unpinged_tokens(text)}],
+            }),
+            Self::List { ordered, indent, items } => {
+                let items = items
+                    .iter()
+                    .map(|runs| json!({"type": "rich_text_section", "elements": elements(runs)}))
+                    .collect::<Vec<_>>();
+                let style = if *ordered { "ordered" } else { "bullet" };
+                json!({"type": "rich_text_list", "style": style, "indent": indent, "elements": items})
+            }
+        }
+    }
+
+    /// As plain words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Text(runs) => joined(runs),
+            Self::Quote(runs) => format!("> {}", joined(runs).replace('\n', "\n> ")),
+            Self::Code(text) => text.clone(),
+            Self::List { ordered, indent, items } => {
+                let mark = |n: usize| if *ordered { format!("{}.", n + 1) } else { "•".to_owned() };
+                let line = |(n, runs): (usize, &Vec<Run>)| {
+                    format!("{}{} {}", "  ".repeat(*indent), mark(n), joined(runs))
+                };
+                items.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+
+    /// The first `max` characters, about, and what is left. A code block is whole in both.
+    pub(super) fn split(self, max: usize) -> (Option<Self>, Option<Self>) {
+        match self {
+            Self::Text(runs) => pair(split_runs(runs, max), Self::Text),
+            Self::Quote(runs) => pair(split_runs(runs, max), Self::Quote),
+            Self::Code(text) => {
+                let (head, tail) = split(&text, max);
+                let part =
+                    |t: &str| Some(t.trim_end_matches('\n')).filter(|t| !t.is_empty()).map(str::to_owned);
+                (part(head).map(Self::Code), part(tail).map(Self::Code))
+            }
+            Self::List { ordered, indent, items } => {
+                let (head, tail) = split_items(items, max);
+                // Slack counts each list from 1, so what follows a cut goes on as bullets.
+                let list = |ordered, items: Vec<_>| {
+                    (!items.is_empty()).then_some(Self::List { ordered, indent, items })
+                };
+                (list(ordered, head), list(false, tail))
+            }
+        }
+    }
+}
+
+fn count(runs: &[Run]) -> usize {
+    runs.iter().map(|run| letters(&run.text)).sum()
+}
+
+fn joined(runs: &[Run]) -> String {
+    runs.iter().map(|run| run.text.as_str()).collect()
+}
+
+fn elements(runs: &[Run]) -> Vec<Value> {
+    runs.iter().filter(|run| !run.text.is_empty()).map(Run::json).collect()
+}
+
+fn pair((head, tail): (Vec<Run>, Vec<Run>), part: impl Fn(Vec<Run>) -> Part) -> (Option<Part>, Option<Part>) {
+    let some = |runs: Vec<Run>| (count(&runs) > 0).then(|| part(runs));
+    (some(head), some(tail))
+}
+
+fn split_runs(runs: Vec<Run>, max: usize) -> (Vec<Run>, Vec<Run>) {
+    let (mut head, mut tail, mut left) = (Vec::new(), Vec::new(), max);
+    for run in runs {
+        let size = letters(&run.text);
+        if tail.is_empty() && size <= left {
+            left -= size;
+            head.push(run);
+        } else if !tail.is_empty() || run.link.is_some() {
+            tail.push(run);
+        } else {
+            let (first, second) = split(&run.text, left);
+            head.push(Run { text: first.to_owned(), ..run.clone() });
+            tail.push(Run { text: second.to_owned(), ..run });
+        }
+    }
+    (head, tail)
+}
+
+fn split_items(items: Vec<Vec<Run>>, max: usize) -> (Vec<Vec<Run>>, Vec<Vec<Run>>) {
+    let (mut head, mut tail, mut left) = (Vec::new(), Vec::new(), max);
+    for runs in items {
+        let size = count(&runs) + 1;
+        if tail.is_empty() && size <= left {
+            left -= size;
+            head.push(runs);
+        } else if tail.is_empty() && head.is_empty() {
+            let (first, second) = split_runs(runs, left);
+            head.extend((count(&first) > 0).then_some(first));
+            tail.push(second);
+        } else {
+            tail.push(runs);
+        }
+    }
+    (head, tail)
+}

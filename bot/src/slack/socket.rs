@@ -1,0 +1,100 @@
+//! Socket Mode: keeps one connection open, and opens the next before the last one ends.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::connection::{Connection, Line, Phase};
+
+/// Between two dials, in seconds: at first, and at most.
+const PAUSE: (u64, u64) = (1, 15);
+/// How long a connection that Slack is ending may still bring something.
+const FAREWELL: Duration = Duration::from_secs(10);
+/// A connection that ended sooner than this is no reason to dial at once.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A running listener; it stops when it is dropped.
+pub struct Listener {
+    connected: watch::Receiver<bool>,
+    stop: DropGuard,
+    task: JoinHandle<()>,
+}
+
+impl Listener {
+    pub(super) fn start(line: Line) -> Self {
+        let stop = CancellationToken::new();
+        let (connected, watched) = watch::channel(false);
+        let task = tokio::spawn(listen(line, connected, stop.clone()));
+        Self { connected: watched, stop: stop.drop_guard(), task }
+    }
+
+    /// Whether Slack's events reach this replica now.
+    #[must_use]
+    pub fn connected(&self) -> watch::Receiver<bool> {
+        self.connected.clone()
+    }
+
+    /// Closes the connection. What was not acknowledged, Slack delivers again to whoever comes next.
+    pub async fn shutdown(self) {
+        drop(self.stop);
+        let _ = self.task.await;
+    }
+}
+
+async fn listen(line: Line, connected: watch::Sender<bool>, stop: CancellationToken) {
+    let mut standing: Option<Connection> = None;
+    let mut pause = PAUSE.0;
+    loop {
+        let opened = tokio::select! {
+            opened = Connection::open(&line, pause) => opened,
+            () = stop.cancelled() => break,
+        };
+        let Some(fresh) = opened else {
+            pause = (pause * 2).min(PAUSE.1);
+            connected.send_replace(false);
+            tracing::warn!(pause, "no connection to Slack yet");
+            continue;
+        };
+        pause = PAUSE.0;
+        connected.send_replace(true);
+        if let Some(last) = standing.take() {
+            tokio::spawn(retire(last, stop.clone()));
+        }
+        let since = tokio::time::Instant::now();
+        let ended = tokio::select! {
+            phase = fresh.ends() => phase,
+            () = stop.cancelled() => Phase::Open,
+        };
+        standing = Some(fresh);
+        match ended {
+            Phase::Leaving => {}
+            Phase::Gone => {
+                connected.send_replace(false);
+                tracing::info!("the connection to Slack is gone");
+            }
+            _ => break,
+        }
+        if since.elapsed() < SHORT {
+            tokio::time::sleep(SHORT).await;
+        }
+    }
+    connected.send_replace(false);
+    if let Some(last) = standing {
+        last.close().await;
+    }
+}
+
+/// Lets the last connection bring what is under way, then closes it.
+async fn retire(last: Connection, stop: CancellationToken) {
+    tokio::select! {
+        _ = last.reaches(Phase::Gone, FAREWELL) => {}
+        () = stop.cancelled() => {}
+    }
+    last.close().await;
+}
+
+#[cfg(test)]
+#[path = "socket_tests.rs"]
+mod tests;

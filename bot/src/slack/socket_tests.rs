@@ -1,0 +1,152 @@
+#![allow(clippy::unwrap_used)]
+
+use nod_core::card::Card;
+use nod_core::card::{Press, Style, Verb};
+use nod_core::chat::{Addressed, Place, Target, What};
+use nod_core::ids::DeliveryId;
+use uuid::Uuid;
+
+use crate::slack::Arrival;
+use crate::slack::testing::*;
+
+fn said(what: &What) -> Option<(&str, Addressed)> {
+    match what {
+        What::Said { text, addressed, .. } => Some((text, *addressed)),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn messages_are_stored_and_then_acknowledged() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let listener = listening(&slack, &memory).await;
+    fake.say("ana", "general", None, "@nod hello");
+    let dm = fake.dm("ana");
+    fake.say("ana", &dm, None, "and here");
+    fake.say("bo", "general", None, "lunch?");
+    let heard = until("three messages", || Some(memory.heard()).filter(|heard| heard.len() == 3)).await;
+    let heard: Vec<_> = heard.iter().filter_map(said).collect();
+    assert_eq!(
+        heard,
+        [("hello", Addressed::Mention), ("and here", Addressed::Direct), ("lunch?", Addressed::Overheard)]
+    );
+    until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
+    listener.shutdown().await;
+    until("the end of the connection", || (fake.connections() == 0).then_some(())).await;
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_was_not_stored_is_delivered_again() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let _listener = listening(&slack, &memory).await;
+    *memory.failures.lock().unwrap() = 1;
+    let dm = fake.dm("ana");
+    fake.say("ana", &dm, None, "keep this");
+    until("the second delivery", || (memory.heard().len() == 1).then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_command_is_answered_on_its_acknowledgement() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let _listener = listening(&slack, &memory).await;
+    let answer = fake.slash("ana", "general", "/nod", "Help me").acknowledged(SOON).await;
+    let payload = answer.payload.unwrap();
+    assert_eq!((&payload["response_type"], &payload["text"]), (&"ephemeral".into(), &"Noted.".into()));
+    assert!(
+        matches!(&memory.heard()[..], [What::Command { name, text, .. }] if name == "help" && text == "me")
+    );
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_press_carries_its_verb_and_is_answered_with_a_whisper() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let _listener = listening(&slack, &memory).await;
+    let verb = Verb::new("approve", Uuid::from_u128(9));
+    let card = Card::say("Shall I?").button("Approve", Style::Primary, Press::Verb(verb.clone()));
+    let channel = fake.read(|w| w.channel_id("general")).unwrap();
+    let place = Place { channel: channel.clone(), direct: false, thread: None };
+    let target = Target::Place { workspace: slack.identity().team.clone(), place };
+    let posted = slack.adapter().post(&target, &card, DeliveryId(Uuid::from_u128(1))).await.unwrap();
+    fake.press("ana", "general", &posted.message, "Approve").unwrap().acknowledged(SOON).await;
+    assert!(matches!(&memory.heard()[..], [What::Pressed { verb: Some(v), .. }] if *v == verb));
+    let whisper = until("the whisper", || fake.ephemerals("ana").pop()).await;
+    assert_eq!((whisper.text.as_str(), whisper.channel), ("Noted.", channel));
+}
+
+#[tokio::test]
+async fn nothing_is_lost_when_connections_end() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let listener = listening(&slack, &memory).await;
+    let dm = fake.dm("ana");
+    for (n, end) in ["warning", "refresh_requested", "cut", "refresh_requested"].into_iter().enumerate() {
+        fake.say("ana", &dm, None, &format!("before {n}"));
+        match end {
+            "cut" => fake.drop_sockets(),
+            reason => fake.disconnect_sockets(reason),
+        }
+        fake.say("ana", &dm, None, &format!("after {n}"));
+        until("both messages", || (memory.heard().len() == 2 * (n + 1)).then_some(())).await;
+        until_connected(&listener, true).await;
+    }
+    until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_next_connection_stands_before_the_last_one_ends() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let listener = listening(&slack, &memory).await;
+    fake.disconnect_sockets("warning");
+    until("a second connection", || (fake.connections() == 2).then_some(())).await;
+    assert!(*listener.connected().borrow());
+}
+
+#[tokio::test]
+async fn a_slack_that_is_away_is_tried_again() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let refused = nod_sandbox::Fault::Status { code: 503, retry_after: None };
+    fake.faults().next_times("apps.connections.open", 2, &refused);
+    let started = std::time::Instant::now();
+    let _listener = listening(&slack, &memory).await;
+    assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn unreadable_frames_are_kept_and_acknowledged() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let _listener = listening(&slack, &memory).await;
+    fake.deliver_raw("no json").unwrap();
+    fake.deliver_raw(r#"{"type":"tea","envelope_id":"e-1","payload":{"x":1}}"#).unwrap();
+    fake.deliver_event(serde_json::json!({"event": {"type": "message", "user": "U1", "ts": "1.2"}}));
+    let all = until("three kept payloads", || Some(memory.all()).filter(|all| all.len() == 3)).await;
+    assert!(all.iter().all(|arrival| matches!(arrival, Arrival::Unreadable { .. })));
+    until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
+    assert_eq!(fake.violations(), Vec::<String>::new());
+}
+
+/// One envelope at a time per connection is enough where storing is quick.
+#[tokio::test]
+async fn a_burst_is_acknowledged_in_time() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let _listener = listening(&slack, &memory).await;
+    let dm = fake.dm("ana");
+    for n in 0..200 {
+        fake.say("ana", &dm, None, &format!("message {n}"));
+    }
+    until("200 messages", || (memory.heard().len() == 200).then_some(())).await;
+    until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
+    let slowest = fake.ack_times().into_iter().max().unwrap();
+    eprintln!("200 envelopes in a burst: slowest acknowledgement {slowest:?}");
+    assert!(slowest < std::time::Duration::from_secs(3));
+}

@@ -1,0 +1,108 @@
+//! A fake Slack with a few people, and an inbox that remembers.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use nod_core::card::Card;
+use nod_core::chat::{Immediate, Inbound, What};
+use nod_core::clock::SystemClock;
+use nod_sandbox::slack::{Channel, Slack as Fake, SlackConfig, User};
+
+use super::{Accept, Arrival, Listener, NotStored, Slack, SlackSettings, connect};
+
+pub(super) const SOON: Duration = Duration::from_secs(10);
+
+/// A fake workspace: Ana, Bo and Nod in #general; judged by the vendor's schema where it is at hand.
+pub(super) async fn fake() -> Fake {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut config = SlackConfig::new("nod");
+    config.specs_dir = std::env::var_os("NOD_SPECS_DIR").map(Into::into);
+    config.redeliver_after = Duration::from_millis(500);
+    let bot = config.app.bot_user.clone();
+    let config = config
+        .user(User::new("ana", "Ana Ruiz"))
+        .user(User::new("bo", "Bo Stone"))
+        .channel(Channel::new("general", &["ana", "bo", &bot]));
+    Fake::start(config).await.unwrap()
+}
+
+pub(super) fn settings(fake: &Fake) -> SlackSettings {
+    let (bot, app) = fake.read(|w| (w.config.app.bot_token.clone(), w.config.app.app_token.clone()));
+    SlackSettings { api_url: fake.api_url().parse().unwrap(), bot_token: bot.into(), app_token: app.into() }
+}
+
+pub(super) async fn signed_in(fake: &Fake) -> Slack {
+    connect(settings(fake)).await.unwrap()
+}
+
+/// What arrived, and how often storing shall fail before it works.
+#[derive(Clone, Default)]
+pub(super) struct Memory {
+    arrived: Arc<Mutex<Vec<Arrival>>>,
+    pub failures: Arc<Mutex<usize>>,
+}
+
+impl Memory {
+    /// Commands and presses are answered with a whisper.
+    pub(super) fn accept(&self) -> Accept {
+        let memory = self.clone();
+        Arc::new(move |arrival| {
+            let memory = memory.clone();
+            Box::pin(async move { memory.store(arrival) })
+        })
+    }
+
+    fn store(&self, arrival: Arrival) -> Result<Immediate, NotStored> {
+        let mut failures = self.failures.lock().unwrap();
+        if *failures > 0 {
+            *failures -= 1;
+            return Err(NotStored("the database is away".into()));
+        }
+        let whisper = matches!(
+            &arrival,
+            Arrival::Inbound(Inbound { what: What::Command { .. } | What::Pressed { .. }, .. })
+        );
+        self.arrived.lock().unwrap().push(arrival);
+        Ok(if whisper { Immediate::Whisper(Card::say("Noted.")) } else { Immediate::Nothing })
+    }
+
+    pub(super) fn all(&self) -> Vec<Arrival> {
+        self.arrived.lock().unwrap().clone()
+    }
+
+    /// The inbounds' contents, without the second twins.
+    pub(super) fn heard(&self) -> Vec<What> {
+        let mut keys = std::collections::HashSet::new();
+        let inbounds = self.all().into_iter().filter_map(|arrival| match arrival {
+            Arrival::Inbound(inbound) => Some(inbound),
+            Arrival::Unreadable { .. } => None,
+        });
+        inbounds.filter(|inbound| keys.insert(inbound.key.clone())).map(|inbound| inbound.what).collect()
+    }
+}
+
+/// Listens and waits until the connection stands.
+pub(super) async fn listening(slack: &Slack, memory: &Memory) -> Listener {
+    let listener = slack.listen(memory.accept(), Arc::new(SystemClock));
+    until_connected(&listener, true).await;
+    listener
+}
+
+pub(super) async fn until_connected(listener: &Listener, expected: bool) {
+    let mut connected = listener.connected();
+    tokio::time::timeout(SOON, connected.wait_for(|now| *now == expected)).await.unwrap().unwrap();
+}
+
+/// Waits until `look` gives something.
+pub(super) async fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+    let deadline = tokio::time::Instant::now() + SOON;
+    loop {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "waited in vain for {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

@@ -1,0 +1,111 @@
+//! Calls to Slack's Web API: one at a time, each within a time limit, every failure sorted by what follows.
+//!
+//! Bodies go as slack-morphism sends them but come back as JSON: its typed answers refuse a message for one
+//! field that Slack changed. Errors name Slack's code and never quote a body, which may hold people's words.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_rustls::HttpsConnectorBuilder;
+use nod_core::chat::ChatError;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use slack_morphism::errors::SlackClientError;
+use slack_morphism::hyper_tokio::{SlackClientHyperConnector, SlackHyperClient};
+use slack_morphism::{ClientResult, SlackApiToken, SlackApiTokenValue, SlackClient};
+use url::Url;
+
+use super::scopes::Method;
+
+/// How long one call may take.
+const LIMIT: Duration = Duration::from_secs(10);
+/// The wait when Slack asks for one and does not say how long, in seconds.
+const PATIENCE: u64 = 5;
+
+/// slack-morphism's client for this address.
+///
+/// # Errors
+/// When the machine's root certificates cannot be read.
+pub(super) fn client(api_url: &Url) -> std::io::Result<Arc<SlackHyperClient>> {
+    let connector = HttpsConnectorBuilder::new()
+        .with_provider_and_native_roots(rustls::crypto::ring::default_provider())?
+        .https_or_http()
+        .enable_http1()
+        .build();
+    let connector = SlackClientHyperConnector::with_connector(connector)
+        .with_slack_api_url(api_url.as_str().trim_end_matches('/'));
+    Ok(Arc::new(SlackClient::new(connector)))
+}
+
+pub(super) fn token(secret: &SecretString) -> SlackApiToken {
+    SlackApiToken::new(SlackApiTokenValue(secret.expose_secret().to_owned()))
+}
+
+/// The Web API with a token.
+#[derive(Clone)]
+pub(super) struct Web {
+    client: Arc<SlackHyperClient>,
+    token: SlackApiToken,
+}
+
+impl Web {
+    pub(super) fn new(client: Arc<SlackHyperClient>, token: SlackApiToken) -> Self {
+        Self { client, token }
+    }
+
+    /// Calls a method that takes JSON.
+    pub(super) async fn call(&self, method: &Method, body: &Value) -> Result<Value, ChatError> {
+        let session = self.client.open_session(&self.token);
+        answered(session.http_session_api.http_post(method.name, body, None)).await
+    }
+
+    /// Calls a method that only reads; those take a query, not JSON.
+    pub(super) async fn read(&self, method: &Method, query: &[(&str, &str)]) -> Result<Value, ChatError> {
+        let session = self.client.open_session(&self.token);
+        let query: Vec<(&str, Option<&str>)> = query.iter().map(|(k, v)| (*k, Some(*v))).collect();
+        answered(session.http_session_api.http_get(method.name, &query, None)).await
+    }
+}
+
+async fn answered(call: impl Future<Output = ClientResult<Value>>) -> Result<Value, ChatError> {
+    let answer = match tokio::time::timeout(LIMIT, call).await {
+        Err(_) => return Err(ChatError::Lost(format!("nothing for {} s", LIMIT.as_secs()))),
+        Ok(answer) => answer.map_err(sorted)?,
+    };
+    // A page of a proxy that is no JSON comes out as `{}`.
+    if answer["ok"] == true {
+        Ok(answer)
+    } else {
+        Err(ChatError::Lost("an answer that is not Slack's".into()))
+    }
+}
+
+fn sorted(error: SlackClientError) -> ChatError {
+    match error {
+        SlackClientError::RateLimitError(limit) => ChatError::Busy {
+            after_seconds: limit.retry_after.map_or(PATIENCE, |after| after.as_secs().max(1)),
+        },
+        SlackClientError::ApiError(api) => by_code(&api.code),
+        SlackClientError::HttpError(http) => by_status(http.status_code.as_u16()),
+        SlackClientError::ProtocolError(_) => ChatError::Lost("an unreadable answer".into()),
+        _ => ChatError::Lost("the connection broke".into()),
+    }
+}
+
+/// Slack's words for its own failures say that part of the work may have been done.
+fn by_code(code: &str) -> ChatError {
+    match code {
+        "ratelimited" | "rate_limited" => ChatError::Busy { after_seconds: PATIENCE },
+        "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" => {
+            ChatError::Lost(format!("Slack says {code}"))
+        }
+        code => ChatError::Refused { code: code.to_owned() },
+    }
+}
+
+fn by_status(status: u16) -> ChatError {
+    match status {
+        408 | 500.. => ChatError::Lost(format!("HTTP {status}")),
+        _ => ChatError::Refused { code: format!("http_{status}") },
+    }
+}

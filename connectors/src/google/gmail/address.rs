@@ -1,0 +1,122 @@
+//! Addresses as people and models write them: `bo@example.com` or `Bo Stone <bo@example.com>`.
+
+use std::fmt;
+
+use email_address::{EmailAddress, Options};
+
+const NAME_CHARS: usize = 100;
+
+/// Somebody who gets a mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Recipient {
+    pub name: Option<String>,
+    /// ASCII; a domain in another script is in its `xn--` form, which cannot be mistaken for a similar one.
+    pub address: String,
+}
+
+impl Recipient {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// A sentence for the model that names the bad one.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let bad = |why: &str| format!("{text:?} is not an address that mail can be sent to: {why}");
+        let (name, address) = match text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<')) {
+            Some((name, address)) => (name.trim(), address.trim()),
+            None => ("", text),
+        };
+        let address = ascii(address).ok_or_else(|| bad("only plain letters before the @ can be sent to"))?;
+        let options = Options::default().with_required_tld().without_domain_literal().without_display_text();
+        EmailAddress::parse_with_options(&address, options).map_err(|error| bad(&error.to_string()))?;
+        let name = plain_name(name).ok_or_else(|| bad("the name has characters a name cannot have"))?;
+        let name = Some(name).filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(&address));
+        // What looks like an address in the name is how people are deceived about whom they write to.
+        if name.as_ref().is_some_and(|name| name.contains('@')) {
+            return Err(bad("the name may not look like another address"));
+        }
+        Ok(Self { name, address })
+    }
+}
+
+impl fmt::Display for Recipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{name} <{}>", self.address),
+            None => f.write_str(&self.address),
+        }
+    }
+}
+
+fn ascii(address: &str) -> Option<String> {
+    let (local, domain) = address.rsplit_once('@')?;
+    if domain.is_ascii() {
+        return address.is_ascii().then(|| address.to_owned());
+    }
+    let Ok(url::Host::Domain(domain)) = url::Host::parse(domain) else { return None };
+    local.is_ascii().then(|| format!("{local}@{domain}"))
+}
+
+/// Without its quotes.
+fn plain_name(name: &str) -> Option<String> {
+    let name = match name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\\\"", "'").replace("\\\\", ""),
+        None => name.to_owned(),
+    };
+    let sound = |c: char| !c.is_control() && !matches!(c, '<' | '>' | '"' | '\\') && !invisible(c);
+    (name.chars().all(sound) && name.chars().count() <= NAME_CHARS).then(|| name.trim().to_owned())
+}
+
+/// Marks that turn or hide text.
+fn invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        for (text, shown) in [
+            ("bo@example.com", "bo@example.com"),
+            (" Bo Stone <bo@example.com> ", "Bo Stone <bo@example.com>"),
+            ("\"Stone, Bo\" <bo@example.com>", "Stone, Bo <bo@example.com>"),
+            ("Jörg Müller <j@example.com>", "Jörg Müller <j@example.com>"),
+            ("bo@example.com <bo@example.com>", "bo@example.com"),
+            ("<bo@example.com>", "bo@example.com"),
+            ("bo+list@sub.example.co.uk", "bo+list@sub.example.co.uk"),
+            ("info@bücher.example", "info@xn--bcher-kva.example"),
+        ] {
+            assert_eq!(Recipient::parse(text).map(|r| r.to_string()), Ok(shown.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bad_address_is_named() {
+        for text in [
+            "",
+            "bo",
+            "bo@",
+            "@example.com",
+            "bo@localhost",
+            "bo@example..com",
+            "a@b.c, d@e.f",
+            "bo@example.com\r\nBcc: eve@example.com",
+            "Bo\r\nX: y <bo@example.com>",
+            "jörg@example.com",
+            "bo@example.com <eve@evil.test>",
+            "\u{202e}oB <bo@example.com>",
+            "Bo <bo@[127.0.0.1]>",
+            "Bo <bo@example.com> and others",
+        ] {
+            let refused = Recipient::parse(text);
+            assert!(
+                refused.as_ref().is_err_and(|why| why.contains(&format!("{:?}", text.trim()))),
+                "{refused:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What writing a draft and sending a mail have in common: the schema, and finding a draft by our header.
+
+use google_gmail1::api::Draft;
+use nod_core::effect::EffectKey;
+use serde_json::{Value, json};
+
+use super::letter::{BODY_CHARS, MOST_RECIPIENTS, SUBJECT_CHARS};
+use super::mailbox::Mailbox;
+use super::message::raw_header;
+use super::mime::EFFECT_HEADER;
+use super::trouble::Trouble;
+
+/// How many of the newest drafts or sent mails are looked at.
+pub(super) const NEWEST: u32 = 25;
+
+/// The arguments of both tools; a mail needs somebody to go to, a draft does not.
+pub(super) fn parameters(least_to: usize) -> Value {
+    let recipients = |least: usize, what: &str| {
+        json!({"type": "array", "minItems": least, "maxItems": MOST_RECIPIENTS, "description": what,
+            "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}})
+    };
+    let mut required = vec!["subject", "body"];
+    if least_to > 0 {
+        required.insert(0, "to");
+    }
+    json!({
+        "type": "object",
+        "properties": {
+            "to": recipients(least_to, "Addresses, or names of people."),
+            "cc": recipients(0, "Addresses, or names of people."),
+            "bcc": recipients(0, "Addresses, or names of people."),
+            "subject": {"type": "string", "maxLength": SUBJECT_CHARS, "description": "One line."},
+            "body": {"type": "string", "minLength": 1, "maxLength": BODY_CHARS, "description": "Plain text, whole."},
+        },
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// The draft that an earlier attempt of this effect left, if there is one.
+pub(super) async fn left_by(mailbox: &Mailbox, key: EffectKey) -> Result<Option<Draft>, Trouble> {
+    let drafts = mailbox.drafts(NEWEST).await?;
+    Ok(drafts.into_iter().find(|draft| {
+        draft.message.as_ref().is_some_and(|message| carries(raw_header(message, EFFECT_HEADER), key))
+    }))
+}
+
+/// Whether a header names this effect.
+pub(super) fn carries(header: Option<&str>, key: EffectKey) -> bool {
+    header.is_some_and(|value| value.trim() == key.id.to_string())
+}
+
+/// Where a person finds it, in the right one of their accounts.
+pub(super) fn link(account: &str, place: &str) -> String {
+    let account: String = url::form_urlencoded::byte_serialize(account.as_bytes()).collect();
+    format!("https://mail.google.com/mail/?authuser={account}#{place}")
+}

@@ -1,0 +1,54 @@
+//! `gmail_list_recent`: the newest mail of the inbox.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{arguments, summary};
+use crate::google::account::Accounts;
+
+const USUAL: u32 = 10;
+
+/// The tool.
+pub(super) struct ListRecent {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    max: Option<u32>,
+}
+
+impl ListRecent {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "max": {"type": "integer", "minimum": 1, "maximum": 50, "description": "How many; 10 if left out."},
+            },
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/gmail_list_recent.md");
+        let spec =
+            super::spec("gmail_list_recent", description, "Looking at your mail", Reach::Reads, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ReadTool for ListRecent {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let asked: Asked = arguments(args)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        let ids = mailbox.list(None, Some("INBOX"), asked.max.unwrap_or(USUAL)).await;
+        summary::list(cx, &mailbox, ids.map_err(|trouble| trouble.looking("the inbox"))?).await
+    }
+}

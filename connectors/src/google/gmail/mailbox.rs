@@ -1,0 +1,272 @@
+//! One person's mailbox: the calls Nod makes to Gmail, each with a time limit.
+//!
+//! Looks are repeated up to twice when Gmail stumbles; whatever changes something is asked once.
+
+use std::future::Future;
+use std::io::Cursor;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use google_gmail1::api::{Draft, Message, Thread};
+use google_gmail1::common::GetToken;
+use tokio::time::{Instant, sleep, timeout};
+use url::Url;
+
+use super::trouble::{Trouble, Watch};
+use crate::google::http::{self, Connector, HttpClient};
+use crate::google::oauth::SCOPES;
+
+const READONLY: &str = SCOPES[0];
+const COMPOSE: &str = SCOPES[1];
+const LOOK_WITHIN: Duration = Duration::from_secs(10);
+const ACT_WITHIN: Duration = Duration::from_secs(30);
+/// Before the second and the third look.
+const LOOK_AGAIN: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(600)];
+/// Gmail counts requests per second; this stays well below.
+const AT_ONCE: usize = 5;
+const ME: &str = "me";
+const LETTER: &str = "message/rfc822";
+const NO_TYPE: Trouble = Trouble::Unreached("message/rfc822 is no media type");
+
+/// Where Gmail is, and the connections to it.
+#[derive(Clone)]
+pub struct Gmail {
+    client: HttpClient,
+    base: String,
+}
+
+impl Gmail {
+    /// At this address.
+    #[must_use]
+    pub fn new(url: &Url) -> Self {
+        Self { client: http::client(), base: format!("{}/", url.as_str().trim_end_matches('/')) }
+    }
+}
+
+/// One account's mail, for the length of one call of a tool.
+pub(in crate::google) struct Mailbox {
+    hub: google_gmail1::Gmail<Connector>,
+    address: String,
+    until: Instant,
+    refused: Arc<AtomicBool>,
+}
+
+impl Mailbox {
+    /// `token` is asked before each request; nothing is waited for beyond `until`.
+    pub(in crate::google) fn new<T: GetToken + 'static>(
+        gmail: &Gmail,
+        token: T,
+        address: String,
+        until: Instant,
+    ) -> Self {
+        let mut hub = google_gmail1::Gmail::new(gmail.client.clone(), token);
+        hub.base_url(gmail.base.clone());
+        hub.root_url(gmail.base.clone());
+        hub.user_agent("nod".into());
+        Self { hub, address, until, refused: Arc::default() }
+    }
+
+    /// With a flag that tells the token's source when Google rejected its token.
+    pub(in crate::google) fn renewing(self, refused: Arc<AtomicBool>) -> Self {
+        Self { refused, ..self }
+    }
+
+    /// The account's address.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// What is left of the call's time.
+    pub(super) fn time_left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// The account's address, as Gmail knows it.
+    pub(in crate::google) async fn profile(&self) -> Result<String, Trouble> {
+        let profile = self
+            .look(|| async {
+                let mut watch = self.watch();
+                let call = self.hub.users().get_profile(ME).clear_scopes().add_scope(READONLY);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await?;
+        profile.email_address.ok_or_else(|| Trouble::Lost("the profile names no address".into()))
+    }
+
+    /// Ids of the newest messages that match, newest first.
+    pub(super) async fn list(
+        &self,
+        query: Option<&str>,
+        label: Option<&str>,
+        max: u32,
+    ) -> Result<Vec<String>, Trouble> {
+        let list = self
+            .look(|| async {
+                let mut watch = self.watch();
+                let mut call = self.hub.users().messages_list(ME).clear_scopes().add_scope(READONLY);
+                call = call.max_results(max);
+                if let Some(query) = query {
+                    call = call.q(query);
+                }
+                if let Some(label) = label {
+                    call = call.add_label_ids(label);
+                }
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await?;
+        Ok(list.messages.unwrap_or_default().into_iter().filter_map(|message| message.id).collect())
+    }
+
+    /// A message's labels and those of its headers that are named.
+    pub(super) async fn headers(&self, id: &str, names: &[&str]) -> Result<Message, Trouble> {
+        self.look(|| async {
+            let mut watch = self.watch();
+            let mut call = self.hub.users().messages_get(ME, id).clear_scopes().add_scope(READONLY);
+            call = call.format("metadata");
+            for name in names {
+                call = call.add_metadata_headers(name);
+            }
+            let done = call.delegate(&mut watch).doit().await;
+            watch.outcome(done)
+        })
+        .await
+    }
+
+    /// The same for many, in the order asked; those that are gone in between are left out.
+    pub(super) async fn all_headers(
+        &self,
+        ids: Vec<String>,
+        names: &[&str],
+    ) -> Result<Vec<Message>, Trouble> {
+        let mut all = Vec::with_capacity(ids.len());
+        for some in ids.chunks(AT_ONCE) {
+            let looks = some.iter().map(|id| self.headers(id, names));
+            for found in futures::future::join_all(looks).await {
+                match found {
+                    Err(trouble) if trouble.is_gone() => {}
+                    other => all.push(other?),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// A thread whole, or only its labels and some headers.
+    pub(super) async fn thread(&self, id: &str, only: Option<&[&str]>) -> Result<Thread, Trouble> {
+        self.look(|| async {
+            let mut watch = self.watch();
+            let mut call = self.hub.users().threads_get(ME, id).clear_scopes().add_scope(READONLY);
+            call = call.format(if only.is_some() { "metadata" } else { "full" });
+            for name in only.unwrap_or_default() {
+                call = call.add_metadata_headers(name);
+            }
+            let done = call.delegate(&mut watch).doit().await;
+            watch.outcome(done)
+        })
+        .await
+    }
+
+    /// The newest drafts with their headers.
+    pub(super) async fn drafts(&self, max: u32) -> Result<Vec<Draft>, Trouble> {
+        let list = self
+            .look(|| async {
+                let mut watch = self.watch();
+                let call =
+                    self.hub.users().drafts_list(ME).clear_scopes().add_scope(COMPOSE).max_results(max);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await?;
+        let ids: Vec<String> =
+            list.drafts.unwrap_or_default().into_iter().filter_map(|draft| draft.id).collect();
+        let mut all = Vec::with_capacity(ids.len());
+        for some in ids.chunks(AT_ONCE) {
+            for found in futures::future::join_all(some.iter().map(|id| self.draft(id))).await {
+                match found {
+                    Err(trouble) if trouble.is_gone() => {}
+                    other => all.push(other?),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// A draft with its headers.
+    pub(super) async fn draft(&self, id: &str) -> Result<Draft, Trouble> {
+        self.look(|| async {
+            let mut watch = self.watch();
+            let call =
+                self.hub.users().drafts_get(ME, id).clear_scopes().add_scope(COMPOSE).format("metadata");
+            let done = call.delegate(&mut watch).doit().await;
+            watch.outcome(done)
+        })
+        .await
+    }
+
+    /// Makes a draft of these bytes.
+    pub(super) async fn create_draft(&self, raw: Vec<u8>) -> Result<Draft, Trouble> {
+        self.act(async {
+            let mut watch = self.watch();
+            let call = self.hub.users().drafts_create(Draft::default(), ME).clear_scopes().add_scope(COMPOSE);
+            let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
+            let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
+            watch.outcome(done)
+        })
+        .await
+    }
+
+    /// Sends a draft with these bytes in place of its own.
+    pub(super) async fn send_draft(&self, id: &str, raw: Vec<u8>) -> Result<Message, Trouble> {
+        self.act(async {
+            let mut watch = self.watch();
+            let draft = Draft { id: Some(id.to_owned()), message: None };
+            let call = self.hub.users().drafts_send(draft, ME).clear_scopes().add_scope(COMPOSE);
+            let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
+            let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
+            watch.outcome(done)
+        })
+        .await
+    }
+
+    fn watch(&self) -> Watch {
+        Watch::new(self.refused.clone())
+    }
+
+    async fn look<T, F>(&self, call: impl Fn() -> F + Send + Sync) -> Result<T, Trouble>
+    where
+        F: Future<Output = Result<T, Trouble>> + Send,
+        T: Send,
+    {
+        let mut pauses = LOOK_AGAIN.into_iter();
+        loop {
+            let trouble = match self.within(LOOK_WITHIN, call()).await {
+                Ok(found) => return Ok(found),
+                Err(trouble) => trouble,
+            };
+            match pauses.next() {
+                Some(pause) if trouble.passing() && pause < self.time_left() => sleep(pause).await,
+                _ => return Err(trouble),
+            }
+        }
+    }
+
+    async fn act<T>(&self, call: impl Future<Output = Result<T, Trouble>> + Send) -> Result<T, Trouble> {
+        self.within(ACT_WITHIN, call).await
+    }
+
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        call: impl Future<Output = Result<T, Trouble>> + Send,
+    ) -> Result<T, Trouble> {
+        let limit = limit.min(self.time_left());
+        // On the heap: the generated calls are large, and several are under way at once.
+        match timeout(limit, Box::pin(call)).await {
+            Ok(done) => done,
+            Err(_) => Err(Trouble::Lost(format!("nothing came for {} s", limit.as_secs()))),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Reads what Gmail gives back: headers in people's letters, the text of a message, times.
+
+use chrono::{DateTime, SecondsFormat};
+use google_gmail1::api::{Message, MessagePart};
+use mail_parser::MessageParser;
+use mail_parser::decoders::charsets::map::charset_decoder;
+
+/// The longest part of a body that is passed on.
+pub(super) const BODY_CHARS: usize = 8_000;
+/// How deep parts may lie in parts.
+const DEPTH: usize = 10;
+const HTML_COLUMNS: usize = 100;
+/// HTML beyond this is not rendered: it would take long and is cut anyway.
+const HTML_BYTES: usize = 1 << 20;
+
+/// A header as Gmail keeps it.
+pub(super) fn raw_header<'a>(message: &'a Message, name: &str) -> Option<&'a str> {
+    part_header(message.payload.as_ref()?, name)
+}
+
+/// A header in people's letters.
+pub(super) fn header(message: &Message, name: &str) -> String {
+    decoded(raw_header(message, name).unwrap_or_default())
+}
+
+/// The bare address of the sender.
+pub(super) fn sender(message: &Message) -> Option<String> {
+    let line = format!("From: {}\r\n\r\n", raw_header(message, "From")?);
+    let mail = MessageParser::new().parse_headers(line.as_bytes())?;
+    Some(mail.from()?.first()?.address()?.to_owned())
+}
+
+pub(super) fn has_label(message: &Message, label: &str) -> bool {
+    message.label_ids.iter().flatten().any(|one| one == label)
+}
+
+/// When Gmail got it, RFC 3339.
+pub(super) fn at(message: &Message) -> Option<String> {
+    let at = DateTime::from_timestamp_millis(message.internal_date?)?;
+    Some(at.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+/// A message's text, bounded.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Text {
+    pub text: String,
+    /// What was left out, in words; empty where nothing was.
+    pub cut: String,
+}
+
+/// The text of a message: plain where there is plain, else read from its HTML.
+pub(super) fn text(message: &Message) -> Text {
+    let Some(payload) = &message.payload else { return Text::default() };
+    let plain = find(payload, "text/plain", DEPTH).and_then(content);
+    let text = plain.filter(|text| !text.trim().is_empty()).or_else(|| html(payload));
+    match text {
+        Some(text) => bounded(text.trim_end()),
+        None if find(payload, "text/", DEPTH).is_some() => {
+            Text { cut: "the text is kept as an attachment and was not read".into(), ..Text::default() }
+        }
+        None => Text::default(),
+    }
+}
+
+/// Names of the attached files.
+pub(super) fn attachments(message: &Message) -> Vec<String> {
+    let mut names = Vec::new();
+    if let Some(payload) = &message.payload {
+        collect_names(payload, DEPTH, &mut names);
+    }
+    names
+}
+
+fn collect_names(part: &MessagePart, depth: usize, names: &mut Vec<String>) {
+    if let Some(name) = part.filename.as_deref().filter(|name| !name.is_empty()) {
+        names.push(decoded(name));
+    }
+    if depth > 0 {
+        part.parts.iter().flatten().for_each(|part| collect_names(part, depth - 1, names));
+    }
+}
+
+fn find<'a>(part: &'a MessagePart, kind: &str, depth: usize) -> Option<&'a MessagePart> {
+    let attached = part.filename.as_deref().is_some_and(|name| !name.is_empty());
+    if part.mime_type.as_deref().is_some_and(|mime| mime.to_ascii_lowercase().starts_with(kind)) && !attached
+    {
+        return Some(part);
+    }
+    if depth == 0 {
+        return None;
+    }
+    part.parts.iter().flatten().find_map(|part| find(part, kind, depth - 1))
+}
+
+fn html(payload: &MessagePart) -> Option<String> {
+    let part = find(payload, "text/html", DEPTH)?;
+    let mut html = content(part)?;
+    if html.len() > HTML_BYTES {
+        html.truncate(html.floor_char_boundary(HTML_BYTES));
+    }
+    html2text::from_read(html.as_bytes(), HTML_COLUMNS).ok()
+}
+
+/// A part's text. Gmail hands out the bytes in the sender's own character set.
+fn content(part: &MessagePart) -> Option<String> {
+    let bytes = part.body.as_ref()?.data.as_ref()?;
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Some(text.to_owned());
+    }
+    let kind = part_header(part, "Content-Type").unwrap_or_default().to_ascii_lowercase();
+    let charset = kind.split_once("charset=").map(|(_, rest)| rest.trim_start_matches('"'));
+    let charset = charset.and_then(|rest| rest.split(['"', ';', ' ']).next()).unwrap_or_default();
+    let decode = charset_decoder(charset.as_bytes());
+    Some(decode.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |decode| decode(bytes)))
+}
+
+fn part_header<'a>(part: &'a MessagePart, name: &str) -> Option<&'a str> {
+    let mut headers = part.headers.iter().flatten();
+    let found = headers.find(|h| h.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)))?;
+    found.value.as_deref()
+}
+
+/// RFC 2047 words in people's letters; plain text stays as it is.
+fn decoded(value: &str) -> String {
+    if !value.contains("=?") {
+        return value.trim().to_owned();
+    }
+    let line = format!("Subject: {value}\r\n\r\n");
+    let mail = MessageParser::new().parse_headers(line.as_bytes());
+    mail.and_then(|mail| mail.subject().map(str::to_owned)).unwrap_or_else(|| value.to_owned())
+}
+
+fn bounded(text: &str) -> Text {
+    let more = text.chars().count().saturating_sub(BODY_CHARS);
+    if more == 0 {
+        return Text { text: text.to_owned(), cut: String::new() };
+    }
+    let text = text.chars().take(BODY_CHARS).collect();
+    Text { text, cut: format!("{more} more characters are not shown") }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use google_gmail1::api::{MessagePartBody, MessagePartHeader};
+
+    use super::*;
+
+    fn part(kind: &str, content_type: &str, data: &[u8]) -> MessagePart {
+        let header =
+            MessagePartHeader { name: Some("content-type".into()), value: Some(content_type.into()) };
+        MessagePart {
+            mime_type: Some(kind.into()),
+            headers: Some(vec![header]),
+            body: Some(MessagePartBody { data: Some(data.to_vec()), ..Default::default() }),
+            ..Default::default()
+        }
+    }
+
+    fn of(parts: Vec<MessagePart>) -> Message {
+        let payload = MessagePart {
+            mime_type: Some("multipart/mixed".into()),
+            parts: Some(parts),
+            ..Default::default()
+        };
+        Message { payload: Some(payload), ..Default::default() }
+    }
+
+    #[test]
+    fn plain_text_is_preferred_and_html_is_read() {
+        let html =
+            part("text/html", "text/html; charset=utf-8", b"<p>Hello <b>Bo</b></p><script>x()</script>");
+        let plain = part("text/plain", "text/plain", "Grüße".as_bytes());
+        assert_eq!(text(&of(vec![html.clone(), plain])).text, "Grüße");
+        assert_eq!(text(&of(vec![html])).text.trim(), "Hello **Bo**");
+    }
+
+    #[test]
+    fn an_old_character_set_is_read() {
+        let old = part("text/plain", "text/plain; charset=\"ISO-8859-1\"; format=flowed", b"Gr\xfc\xdfe");
+        assert_eq!(text(&of(vec![old])).text, "Grüße");
+        let unknown = part("text/plain", "text/plain; charset=nonsense", b"Gr\xfce");
+        assert_eq!(text(&of(vec![unknown])).text, "Gr\u{fffd}e");
+    }
+
+    #[test]
+    fn an_attached_text_is_no_body_and_is_named() {
+        let mut file = part("text/plain", "text/plain", b"secret");
+        file.filename = Some("=?utf-8?B?w6QudHh0?=".into());
+        let message = of(vec![file]);
+        assert_eq!(text(&message), Text::default());
+        assert_eq!(attachments(&message), ["ä.txt"]);
+    }
+
+    #[test]
+    fn a_long_body_says_what_is_missing() {
+        let text = text(&of(vec![part("text/plain", "text/plain", "ä".repeat(8_010).as_bytes())]));
+        assert_eq!(
+            (text.text.chars().count(), text.cut.as_str()),
+            (8_000, "10 more characters are not shown")
+        );
+    }
+
+    #[test]
+    fn headers_are_in_peoples_letters() {
+        let from = "=?utf-8?Q?J=C3=B6rg?= <j@example.com>";
+        assert_eq!(decoded(from), "Jörg <j@example.com>");
+        let header = MessagePartHeader { name: Some("from".into()), value: Some(from.into()) };
+        let payload = MessagePart { headers: Some(vec![header]), ..Default::default() };
+        let message =
+            Message { payload: Some(payload), internal_date: Some(1_790_000_000_000), ..Default::default() };
+        assert_eq!(sender(&message).as_deref(), Some("j@example.com"));
+        assert_eq!(at(&message).as_deref(), Some("2026-09-21T14:13:20Z"));
+    }
+}

@@ -1,0 +1,169 @@
+//! A letter as the bytes that Gmail gets: the same bytes for the same letter, date and effect.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use mail_builder::MessageBuilder;
+use mail_builder::headers::date::Date;
+use mail_builder::headers::raw::Raw;
+use nod_core::clock::Timestamp;
+use nod_core::ids::EffectId;
+use nod_core::tool::Fault;
+
+use super::address::Recipient;
+use super::letter::Letter;
+
+/// Our own header, by which a mail is found again: Gmail overwrites the Message-ID.
+pub(super) const EFFECT_HEADER: &str = "X-Nod-Effect";
+
+/// Bytes of text in one encoded word: four thirds of it and twelve of wrapping stay under 75.
+const WORD_BYTES: usize = 45;
+
+/// The message.
+///
+/// # Errors
+/// [`Fault::Broken`] where a recipient of the letter cannot be read.
+pub(super) fn bytes(letter: &Letter, date: Timestamp, effect: EffectId) -> Result<Vec<u8>, Fault> {
+    let domain = letter.from.rsplit_once('@').map_or("nod.invalid", |(_, domain)| domain);
+    let mut message = MessageBuilder::new()
+        .date(Date::new(date.timestamp()))
+        // Without one the library makes up another each time.
+        .message_id(format!("nod-{effect}@{domain}"))
+        .header(EFFECT_HEADER, Raw::new(effect.to_string()))
+        .header("From", Raw::new(format!("<{}>", letter.from)))
+        .header("Subject", Raw::new(text(&letter.subject)))
+        // RFC 5322 lines end in CRLF; the library leaves them alone where it encodes as base64.
+        .text_body(letter.body.replace('\n', "\r\n"));
+    for (header, list) in [("To", &letter.to), ("Cc", &letter.cc), ("Bcc", &letter.bcc)] {
+        if !list.is_empty() {
+            message = message.header(header, Raw::new(recipients(list)?));
+        }
+    }
+    message.write_to_vec().map_err(|error| Fault::broken(format!("the mail cannot be written: {error}")))
+}
+
+fn recipients(list: &[String]) -> Result<String, Fault> {
+    let mut shown = Vec::with_capacity(list.len());
+    for one in list {
+        let Recipient { name, address } = Recipient::parse(one).map_err(Fault::broken)?;
+        shown.push(match name {
+            Some(name) => format!("{} <{address}>", phrase(&name)),
+            None => format!("<{address}>"),
+        });
+    }
+    Ok(shown.join(", "))
+}
+
+/// A name. The library puts encoded words into quotes, where RFC 2047 forbids them and some clients show
+/// them raw, so names are encoded here.
+fn phrase(name: &str) -> String {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == ' ') && name.len() <= WORD_BYTES;
+    if plain && !name.contains("  ") { name.to_owned() } else { words(name) }
+}
+
+/// A subject. A long plain one would be folded by the library with an extra tab, so it is encoded too.
+fn text(subject: &str) -> String {
+    let plain = subject.chars().all(|c| c.is_ascii_graphic() || c == ' ') && subject.len() <= WORD_BYTES;
+    if plain && !subject.contains("=?") { subject.to_owned() } else { words(subject) }
+}
+
+/// RFC 2047 encoded words, cut between characters; the white space between two of them does not count.
+fn words(text: &str) -> String {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let mut cut = rest.len().min(WORD_BYTES);
+        while !rest.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let (word, more) = rest.split_at(cut);
+        words.push(format!("=?utf-8?B?{}?=", STANDARD.encode(word)));
+        rest = more;
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use chrono::DateTime;
+    use mail_parser::{Address, MessageParser};
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::super::letter::Asked;
+    use super::*;
+
+    fn write(asked: &Asked) -> (Letter, Vec<u8>) {
+        let letter = Letter::new(asked, "t", "ana@acme.test").unwrap();
+        let date = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
+        let raw = bytes(&letter, date, EffectId(Uuid::from_u128(7))).unwrap();
+        assert_eq!(raw, bytes(&letter, date, EffectId(Uuid::from_u128(7))).unwrap());
+        (letter, raw)
+    }
+
+    fn read(address: Option<&Address<'_>>) -> Vec<String> {
+        let all = address.map(|all| all.iter().collect::<Vec<_>>()).unwrap_or_default();
+        let shown = |a: &&mail_parser::Addr<'_>| Recipient {
+            name: a.name().map(str::to_owned),
+            address: a.address().unwrap_or_default().to_owned(),
+        };
+        all.iter().map(|a| shown(a).to_string()).collect()
+    }
+
+    #[test]
+    fn a_plain_letter_reads_plainly() {
+        let asked = Asked {
+            to: vec!["Bo Stone <bo@example.com>".into()],
+            cc: vec![],
+            bcc: vec!["eve@example.com".into()],
+            subject: "Running late".into(),
+            body: "Hi Bo,\nten minutes.\n".into(),
+        };
+        let (_, raw) = write(&asked);
+        assert_eq!(
+            String::from_utf8(raw).unwrap(),
+            "Date: Mon, 21 Sep 2026 14:13:20 +0000\r\n\
+             Message-ID: <nod-00000000-0000-0000-0000-000000000007@acme.test>\r\n\
+             X-Nod-Effect: 00000000-0000-0000-0000-000000000007\r\n\
+             From: <ana@acme.test>\r\n\
+             Subject: Running late\r\n\
+             To: Bo Stone <bo@example.com>\r\n\
+             Bcc: <eve@example.com>\r\n\
+             MIME-Version: 1.0\r\n\
+             Content-Type: text/plain; charset=\"utf-8\"\r\n\
+             Content-Transfer-Encoding: 7bit\r\n\r\n\
+             Hi Bo,\r\nten minutes.\r\n"
+        );
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        "[\\PC&&[^<>\"\\\\@]]{0,40}"
+    }
+
+    fn recipient() -> impl Strategy<Value = String> {
+        (name(), "[a-z][a-z0-9.+_-]{0,10}[a-z0-9]@[a-z]{1,10}\\.(test|example\\.com)")
+            .prop_map(|(name, address)| format!("{name} <{}>", address.replace("..", ".")))
+            .prop_filter("an address that can be sent to", |text| Recipient::parse(text).is_ok())
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_approved_is_what_arrives(
+            to in prop::collection::vec(recipient(), 1..6),
+            cc in prop::collection::vec(recipient(), 0..3),
+            subject in "\\PC{0,120}",
+            body in prop_oneof!["(\\PC|\n|\t| ){0,400}", "([ -~]|\n|=|\\.){0,400}"],
+        ) {
+            let (letter, raw) = write(&Asked { to, cc, bcc: vec![], subject, body });
+            prop_assert!(raw.split(|b| *b == b'\n').all(|line| line.len() <= 998));
+            prop_assert!(raw.is_ascii());
+            let mail = MessageParser::new().parse(&raw).unwrap();
+            prop_assert_eq!(mail.subject().unwrap_or_default(), &letter.subject);
+            prop_assert_eq!(read(mail.to()), letter.to);
+            prop_assert_eq!(read(mail.cc()), letter.cc);
+            let body = mail.body_text(0).unwrap_or_default().replace("\r\n", "\n");
+            prop_assert_eq!(body, letter.body);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `gmail_search_messages`: Gmail's own search.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{arguments, summary};
+use crate::google::account::Accounts;
+
+const USUAL: u32 = 10;
+
+/// The tool.
+pub(super) struct SearchMessages {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    query: String,
+    max: Option<u32>,
+}
+
+impl SearchMessages {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "minLength": 1, "maxLength": 500,
+                    "description": "In Gmail's search syntax."},
+                "max": {"type": "integer", "minimum": 1, "maximum": 50, "description": "How many; 10 if left out."},
+            },
+            "required": ["query"],
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/gmail_search_messages.md");
+        let spec = super::spec(
+            "gmail_search_messages",
+            description,
+            "Searching your mail",
+            Reach::Reads,
+            parameters,
+        );
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ReadTool for SearchMessages {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let asked: Asked = arguments(args)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        let ids = mailbox.list(Some(&asked.query), None, asked.max.unwrap_or(USUAL)).await;
+        summary::list(cx, &mailbox, ids.map_err(|trouble| trouble.looking("the search"))?).await
+    }
+}

@@ -1,0 +1,228 @@
+//! `gmail_send_email`: the one place from which mail leaves, once.
+//!
+//! The mail is first a draft that carries our own header; sending that draft, with the approved bytes, is the
+//! effect. So there is something to look for afterwards: the draft, still there, says "not sent"; a copy with
+//! our header among the sent says "sent"; neither says nothing, because people delete drafts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use google_gmail1::api::{Draft, Message};
+use nod_core::clock::Timestamp;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::privacy::{Audience, Provenance};
+use nod_core::tool::{
+    ActTool, Fault, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::letter::{Asked, Letter};
+use super::mailbox::Mailbox;
+use super::message::{has_label, raw_header};
+use super::mime::{self, EFFECT_HEADER};
+use super::trouble::Trouble;
+use super::{arguments, drafts};
+use crate::google::account::Accounts;
+
+const NAME: &str = "gmail_send_email";
+const MESSAGE_ID: &str = "Message-ID";
+/// For what the receipt says beyond "sent".
+const RECEIPT_WITHIN: Duration = Duration::from_secs(3);
+/// Between looks among the sent mail, which lags behind.
+const LOOK_AGAIN: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(1500)];
+
+/// The tool.
+pub(super) struct SendEmail {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+/// What `prepare` left in Gmail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Handle {
+    draft_id: String,
+    message_id: Option<String>,
+    thread_id: Option<String>,
+    /// Stands in the mail, the same for every attempt.
+    date: Timestamp,
+}
+
+impl SendEmail {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let description = include_str!("../../../prompts/gmail_send_email.md");
+        let spec = super::spec(NAME, description, "Writing an email", Reach::Others, drafts::parameters(1));
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ActTool for SendEmail {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        preview(&arguments(args)?, self.accounts.mailbox(cx).await?.address())
+    }
+
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
+        prepare(cx, &self.accounts.mailbox(cx).await?, payload, key).await
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
+        send(&self.accounts.mailbox(cx).await?, payload, handle, permit.key()).await
+    }
+
+    async fn find(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        handle: &Value,
+        key: EffectKey,
+    ) -> Result<Found, Fault> {
+        find(&self.accounts.mailbox(cx).await?, payload, handle, key).await
+    }
+}
+
+pub(super) fn preview(asked: &Asked, from: &str) -> Result<Preview, Fault> {
+    let letter = Letter::new(asked, NAME, from)?;
+    if letter.everybody().next().is_none() {
+        return Err(Fault::invalid("a mail needs somebody to go to"));
+    }
+    let words = Words {
+        approve: "Approve & send".into(),
+        doing: "Sending…".into(),
+        done: "Sent".into(),
+        not_done: "Not sent".into(),
+        thing: "email".into(),
+    };
+    letter.preview("Send this email?", words)
+}
+
+pub(super) async fn prepare(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    payload: &Value,
+    key: EffectKey,
+) -> Result<Value, Fault> {
+    let letter = Letter::approved(payload, NAME)?;
+    letter.of_this_account(mailbox)?;
+    let left = match key.attempt {
+        0 | 1 => None,
+        _ => drafts::left_by(mailbox, key).await.map_err(Trouble::preparing)?,
+    };
+    let draft = match left {
+        Some(draft) => draft,
+        None => {
+            let raw = mime::bytes(&letter, cx.now, key.id)?;
+            mailbox.create_draft(raw).await.map_err(Trouble::preparing)?
+        }
+    };
+    let handle = Handle::of(draft, cx.now)?;
+    serde_json::to_value(handle).map_err(|error| Fault::broken(error.to_string()))
+}
+
+/// Sends the draft with the approved bytes, so that an edit made in Gmail meanwhile cannot slip through.
+pub(super) async fn send(mailbox: &Mailbox, payload: &Value, handle: &Value, key: EffectKey) -> ToolResult {
+    let letter = Letter::approved(payload, NAME)?;
+    letter.of_this_account(mailbox)?;
+    let handle = Handle::read(handle)?;
+    let raw = mime::bytes(&letter, handle.date, key.id)?;
+    let sent = mailbox.send_draft(&handle.draft_id, raw).await.map_err(Trouble::acting)?;
+    // Only for the receipt: it is sent, whatever becomes of this look.
+    let id = sent.id.as_deref().unwrap_or_default();
+    let known = timeout(RECEIPT_WITHIN, mailbox.headers(id, &[MESSAGE_ID])).await;
+    let known = known.ok().and_then(Result::ok).unwrap_or_default();
+    Ok(receipt(mailbox, &letter, &sent, raw_header(&known, MESSAGE_ID)))
+}
+
+pub(super) async fn find(
+    mailbox: &Mailbox,
+    payload: &Value,
+    handle: &Value,
+    key: EffectKey,
+) -> Result<Found, Fault> {
+    let letter = Letter::approved(payload, NAME)?;
+    if letter.of_this_account(mailbox).is_err() {
+        let (from, now) = (&letter.from, mailbox.address());
+        return Ok(Found::Inconclusive(format!(
+            "{from} is not connected any more ({now} is), so it cannot be looked at"
+        )));
+    }
+    let handle = Handle::read(handle)?;
+    let looking = |trouble: Trouble| trouble.looking("the mail");
+    let done = |sent: Message| Found::Done(receipt(mailbox, &letter, &sent, raw_header(&sent, MESSAGE_ID)));
+    match mailbox.draft(&handle.draft_id).await {
+        Ok(_) => {
+            let copy = in_thread(mailbox, &handle, key).await.map_err(looking)?;
+            return Ok(copy.map_or(Found::Absent, done));
+        }
+        Err(trouble) if trouble.is_gone() => {}
+        Err(trouble) => return Err(looking(trouble)),
+    }
+    let mut pauses = LOOK_AGAIN.into_iter();
+    loop {
+        if let Some(copy) = sent_copy(mailbox, &handle, key).await.map_err(looking)? {
+            return Ok(done(copy));
+        }
+        match pauses.next() {
+            Some(pause) if pause < mailbox.time_left() => sleep(pause).await,
+            _ => return Ok(Found::Inconclusive("looked at the draft, its thread and the sent mail".into())),
+        }
+    }
+}
+
+async fn sent_copy(mailbox: &Mailbox, handle: &Handle, key: EffectKey) -> Result<Option<Message>, Trouble> {
+    if let Some(copy) = in_thread(mailbox, handle, key).await? {
+        return Ok(Some(copy));
+    }
+    let newest = mailbox.list(None, Some("SENT"), drafts::NEWEST).await?;
+    let sent = mailbox.all_headers(newest, &[EFFECT_HEADER, MESSAGE_ID]).await?;
+    Ok(sent.into_iter().find(|message| is_copy(message, key)))
+}
+
+async fn in_thread(mailbox: &Mailbox, handle: &Handle, key: EffectKey) -> Result<Option<Message>, Trouble> {
+    let Some(thread) = &handle.thread_id else { return Ok(None) };
+    match mailbox.thread(thread, Some(&[EFFECT_HEADER, MESSAGE_ID])).await {
+        Ok(thread) => Ok(thread.messages.into_iter().flatten().find(|message| is_copy(message, key))),
+        // It went with the draft.
+        Err(trouble) if trouble.is_gone() => Ok(None),
+        Err(trouble) => Err(trouble),
+    }
+}
+
+fn is_copy(message: &Message, key: EffectKey) -> bool {
+    has_label(message, "SENT") && drafts::carries(raw_header(message, EFFECT_HEADER), key)
+}
+
+/// Says what was sent to whom, and nothing from the mailbox.
+fn receipt(mailbox: &Mailbox, letter: &Letter, sent: &Message, message_id: Option<&str>) -> ToolOutput {
+    let id = sent.id.as_deref();
+    let mut content = json!({
+        "status": "sent",
+        "id": id,
+        "thread_id": sent.thread_id,
+        "link": drafts::link(mailbox.address(), &id.map_or_else(|| "sent".into(), |id| format!("all/{id}"))),
+        "to": letter.to,
+    });
+    if let Some(message_id) = message_id {
+        content["message_id"] = json!(message_id);
+    }
+    ToolOutput { content, provenance: Provenance::Ours, audience: Audience::Channel, verbatim: false }
+}
+
+impl Handle {
+    fn of(draft: Draft, date: Timestamp) -> Result<Self, Fault> {
+        let message = draft.message.unwrap_or_default();
+        let draft_id = draft.id.ok_or_else(|| Fault::broken("Gmail made a draft without an id"))?;
+        Ok(Self { draft_id, message_id: message.id, thread_id: message.thread_id, date })
+    }
+
+    fn read(handle: &Value) -> Result<Self, Fault> {
+        Self::deserialize(handle)
+            .map_err(|error| Fault::broken(format!("the effect's handle cannot be read: {error}")))
+    }
+}

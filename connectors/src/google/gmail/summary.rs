@@ -1,0 +1,45 @@
+//! Lists of messages as the model reads them.
+
+use google_gmail1::api::Message;
+use nod_core::privacy::{Audience, Provenance};
+use nod_core::tool::{Fault, ToolContext, ToolOutput};
+use serde_json::{Value, json};
+
+use super::mailbox::Mailbox;
+use super::message::{at, has_label, header, sender};
+
+const HEADERS: [&str; 4] = ["From", "To", "Subject", "Date"];
+
+/// The messages with these ids.
+pub(super) async fn list(cx: &ToolContext, mailbox: &Mailbox, ids: Vec<String>) -> Result<ToolOutput, Fault> {
+    let messages =
+        mailbox.all_headers(ids, &HEADERS).await.map_err(|trouble| trouble.looking("the message"))?;
+    let shown: Vec<Value> = messages.iter().map(summary).collect();
+    Ok(from_outside(cx, json!({"messages": shown}), &messages))
+}
+
+fn summary(message: &Message) -> Value {
+    json!({
+        "id": message.id,
+        "thread_id": message.thread_id,
+        "from": header(message, "From"),
+        "to": header(message, "To"),
+        "subject": header(message, "Subject"),
+        "at": at(message),
+        "snippet": message.snippet,
+        "unread": has_label(message, "UNREAD"),
+    })
+}
+
+/// Somebody else's words, for this person alone. Without a message there are none.
+pub(super) fn from_outside(cx: &ToolContext, content: Value, messages: &[Message]) -> ToolOutput {
+    let mut sources: Vec<String> = Vec::new();
+    for message in messages {
+        let source = format!("mail from {}", sender(message).as_deref().unwrap_or("an unnamed sender"));
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    let provenance = if sources.is_empty() { Provenance::Ours } else { Provenance::Outside(sources) };
+    ToolOutput { content, provenance, audience: Audience::Person(cx.principal.person), verbatim: false }
+}

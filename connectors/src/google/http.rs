@@ -1,0 +1,43 @@
+//! The HTTP client below Google's generated API client: plain http for loopback, TLS with the system's
+//! certificates otherwise.
+
+use std::time::Duration;
+
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::{ClientConfig, RootCertStore};
+
+pub(super) type Connector = HttpsConnector<HttpConnector>;
+pub(super) type HttpClient = google_gmail1::common::Client<Connector>;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const KEEP_IDLE: Duration = Duration::from_secs(30);
+
+/// A client with a pool of its own.
+pub(super) fn client() -> HttpClient {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_connect_timeout(Some(CONNECT_WITHIN));
+    tcp.set_nodelay(true);
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(tls())
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(tcp);
+    hyper_util::client::legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(KEEP_IDLE)
+        .build(connector)
+}
+
+/// A machine without certificates can still play the demo on loopback; Google itself is then not trusted.
+fn tls() -> ClientConfig {
+    match ClientConfig::builder().with_native_roots() {
+        Ok(config) => config.with_no_client_auth(),
+        Err(error) => {
+            tracing::warn!(%error, "no certificate store on this machine: no https address can be reached");
+            ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
+        }
+    }
+}

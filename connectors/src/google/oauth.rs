@@ -1,0 +1,269 @@
+//! Google's sign-in: the consent address, codes and refresh tokens for access tokens, and taking back.
+//!
+//! Keeps nothing: the caller stores state, verifier and tokens. Every call is over after ten seconds, and no
+//! token, code or secret is in an error.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use nod_core::clock::Timestamp;
+use nod_core::connection::Tokens;
+use oauth2::basic::{BasicClient, BasicErrorResponseType, BasicRequestTokenError, BasicTokenResponse};
+use oauth2::{
+    AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet, EndpointSet,
+    HttpRequest, HttpResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken,
+    RequestTokenError, Scope, TokenResponse, TokenUrl,
+};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+use super::GoogleSettings;
+use super::gmail::{Gmail, Mailbox};
+
+/// The fewest that the tools need: reading, and writing drafts (which includes sending them).
+pub const SCOPES: [&str; 2] =
+    ["https://www.googleapis.com/auth/gmail.readonly", "https://www.googleapis.com/auth/gmail.compose"];
+
+const WITHIN: Duration = Duration::from_secs(10);
+/// Where Google does not say how long a token lasts.
+const USUAL_LIFE: Duration = Duration::from_secs(3600);
+
+type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
+
+/// Why a sign-in or a refresh did not work, sorted by who can mend it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OAuthError {
+    /// The grant is gone (taken back, expired, password changed): the person will connect again.
+    #[error("Google took the grant back")]
+    Revoked,
+    /// The code or the request is not good (used twice, too old): the person will start over.
+    #[error("Google refused: {reason}")]
+    Refused { reason: String },
+    /// Nod's own client id, secret or redirect is wrong: an operator will mend it.
+    #[error("Google refuses this installation: {reason}")]
+    Misconfigured { reason: String },
+    /// No answer, or a broken one: time will mend it.
+    #[error("Google did not answer: {reason}")]
+    Silent { reason: String },
+}
+
+/// Which of [`SCOPES`] are not among those granted: people may untick some.
+#[must_use]
+pub fn missing(granted: &[String]) -> Vec<&'static str> {
+    SCOPES.into_iter().filter(|scope| !granted.iter().any(|g| g == scope)).collect()
+}
+
+/// Talks to Google's sign-in.
+#[derive(Clone)]
+pub struct GoogleOAuth {
+    client: Client,
+    http: reqwest::Client,
+    revoke_url: Url,
+    gmail: Gmail,
+}
+
+impl GoogleOAuth {
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    /// When no HTTP client can be built.
+    pub fn new(settings: &GoogleSettings) -> Result<Self, OAuthError> {
+        let client = BasicClient::new(ClientId::new(settings.client_id.clone()))
+            .set_client_secret(ClientSecret::new(settings.client_secret.expose_secret().to_owned()))
+            .set_auth_uri(AuthUrl::from_url(settings.auth_url.clone()))
+            .set_token_uri(TokenUrl::from_url(settings.token_url.clone()))
+            .set_redirect_uri(RedirectUrl::from_url(settings.redirect_url.clone()))
+            .set_auth_type(AuthType::RequestBody);
+        // A redirect of a token request would carry the secret elsewhere.
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(WITHIN)
+            .build()
+            .map_err(|error| OAuthError::Misconfigured { reason: error.to_string() })?;
+        let gmail = Gmail::new(&settings.gmail_url);
+        Ok(Self { client, http, revoke_url: settings.revoke_url.clone(), gmail })
+    }
+
+    /// Where the person gives their consent. `verifier` is 43 to 128 of `A-Z a-z 0-9 - . _ ~`; Google shows
+    /// the account of `login_hint` first.
+    ///
+    /// # Errors
+    /// When the verifier has another length.
+    pub fn authorize(
+        &self,
+        state: &str,
+        verifier: &SecretString,
+        scopes: &[&str],
+        login_hint: Option<&str>,
+    ) -> Result<Url, OAuthError> {
+        if !(43..=128).contains(&verifier.expose_secret().len()) {
+            return Err(OAuthError::Misconfigured {
+                reason: "a PKCE verifier has 43 to 128 characters".into(),
+            });
+        }
+        let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
+        let state = CsrfToken::new(state.to_owned());
+        // Offline and consent: otherwise Google gives no refresh token the second time.
+        let mut request = self
+            .client
+            .authorize_url(|| state)
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
+            .add_scopes(scopes.iter().map(|scope| Scope::new((*scope).to_owned())))
+            .add_extra_param("access_type", "offline")
+            .add_extra_param("prompt", "consent")
+            .add_extra_param("include_granted_scopes", "true");
+        if let Some(hint) = login_hint {
+            request = request.add_extra_param("login_hint", hint);
+        }
+        Ok(request.url().0)
+    }
+
+    /// Tokens for the code that came back.
+    ///
+    /// # Errors
+    /// When Google refuses or does not answer.
+    pub async fn exchange(
+        &self,
+        code: &str,
+        verifier: &SecretString,
+        now: Timestamp,
+    ) -> Result<Tokens, OAuthError> {
+        let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
+        let http = |request| send(self.http.clone(), request);
+        let answer = self
+            .client
+            .exchange_code(AuthorizationCode::new(code.to_owned()))
+            .set_pkce_verifier(verifier)
+            .request_async(&http);
+        match timeout(WITHIN, answer).await {
+            Ok(Ok(answer)) => Ok(tokens(&answer, now)),
+            Ok(Err(error)) => Err(match sorted(error) {
+                OAuthError::Revoked => {
+                    OAuthError::Refused { reason: "the code was used before or is too old".into() }
+                }
+                other => other,
+            }),
+            Err(_) => Err(slow()),
+        }
+    }
+
+    /// The next access token.
+    ///
+    /// # Errors
+    /// [`OAuthError::Revoked`] where the grant is gone; else when Google refuses or does not answer.
+    pub async fn refresh(&self, refresh: &SecretString, now: Timestamp) -> Result<Tokens, OAuthError> {
+        let refresh = RefreshToken::new(refresh.expose_secret().to_owned());
+        let http = |request| send(self.http.clone(), request);
+        let answer = self.client.exchange_refresh_token(&refresh).request_async(&http);
+        match timeout(WITHIN, answer).await {
+            Ok(Ok(answer)) => Ok(tokens(&answer, now)),
+            Ok(Err(error)) => Err(sorted(error)),
+            Err(_) => Err(slow()),
+        }
+    }
+
+    /// Takes a grant back, by either of its tokens. One that is gone already is no error.
+    ///
+    /// # Errors
+    /// When Google does not answer.
+    pub async fn revoke(&self, token: &SecretString) -> Result<(), OAuthError> {
+        // By hand: the library refuses to revoke over plain http, which loopback needs.
+        let form = [("token", token.expose_secret())];
+        let response = self.http.post(self.revoke_url.clone()).form(&form).send().await;
+        let response = response.map_err(|error| OAuthError::Silent { reason: plainly(&error).to_owned() })?;
+        match response.status().as_u16() {
+            200..=299 | 400 => Ok(()),
+            status => Err(OAuthError::Silent { reason: format!("status {status}") }),
+        }
+    }
+
+    /// Whose account an access token opens: its address.
+    ///
+    /// # Errors
+    /// When Gmail refuses or does not answer.
+    pub async fn account(&self, access: &SecretString) -> Result<String, OAuthError> {
+        let mailbox = Mailbox::new(
+            &self.gmail,
+            access.expose_secret().to_owned(),
+            String::new(),
+            Instant::now() + WITHIN,
+        );
+        mailbox.profile().await.map_err(|trouble| trouble.into_oauth())
+    }
+
+    /// The Gmail client beside it.
+    #[must_use]
+    pub fn gmail(&self) -> &Gmail {
+        &self.gmail
+    }
+}
+
+fn tokens(answer: &BasicTokenResponse, now: Timestamp) -> Tokens {
+    let life = TimeDelta::from_std(answer.expires_in().unwrap_or(USUAL_LIFE)).unwrap_or_default();
+    Tokens {
+        access: SecretString::from(answer.access_token().secret().clone()),
+        refresh: answer.refresh_token().map(|refresh| SecretString::from(refresh.secret().clone())),
+        expires_at: now + life,
+        scopes: answer.scopes().map(|all| all.iter().map(|scope| scope.to_string()).collect()),
+    }
+}
+
+/// The library's texts may quote whole bodies, tokens included; only Google's error code is kept.
+fn sorted<E: std::error::Error>(error: BasicRequestTokenError<E>) -> OAuthError {
+    let RequestTokenError::ServerResponse(answer) = error else {
+        let reason = match error {
+            RequestTokenError::Request(_) => "no connection",
+            RequestTokenError::Parse(..) => "its answer could not be read",
+            _ => "its answer was not the expected one",
+        };
+        return OAuthError::Silent { reason: reason.into() };
+    };
+    match answer.error() {
+        BasicErrorResponseType::InvalidGrant => OAuthError::Revoked,
+        BasicErrorResponseType::InvalidClient | BasicErrorResponseType::UnauthorizedClient => {
+            OAuthError::Misconfigured { reason: answer.error().to_string() }
+        }
+        BasicErrorResponseType::Extension(code) if code == "redirect_uri_mismatch" => {
+            OAuthError::Misconfigured { reason: code.clone() }
+        }
+        BasicErrorResponseType::Extension(code)
+            if matches!(
+                code.as_str(),
+                "internal_failure" | "server_error" | "temporarily_unavailable" | "rate_limit_exceeded"
+            ) =>
+        {
+            OAuthError::Silent { reason: code.clone() }
+        }
+        other => OAuthError::Refused { reason: other.to_string() },
+    }
+}
+
+async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
+    let response = http.execute(request.try_into()?).await?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let mut answer = HttpResponse::new(response.bytes().await?.to_vec());
+    *answer.status_mut() = status;
+    *answer.headers_mut() = headers;
+    Ok(answer)
+}
+
+fn slow() -> OAuthError {
+    OAuthError::Silent { reason: format!("nothing came for {} s", WITHIN.as_secs()) }
+}
+
+fn plainly(error: &reqwest::Error) -> &'static str {
+    if error.is_timeout() { "it took too long" } else { "no connection" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_unticked_is_missing() {
+        let granted = [SCOPES[0].to_owned(), "openid".to_owned()];
+        assert_eq!(missing(&granted), [SCOPES[1]]);
+        assert_eq!(missing(&SCOPES.map(str::to_owned)), [""; 0]);
+    }
+}

@@ -1,0 +1,265 @@
+//! Puts an answer together from the pieces it comes in, or from one piece.
+//!
+//! Lenient on purpose: compatible servers leave out ids, indexes and usage, invent finish reasons, and add
+//! fields for reasoning, which is nobody's business and is dropped. Strict in one thing: an answer that
+//! nobody declared finished is no answer.
+
+use std::collections::BTreeMap;
+
+use nod_core::model::{Answer, ToolCall, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::attempt::Miss;
+use super::transport::short;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Chunk {
+    id: Option<String>,
+    model: Option<String>,
+    choices: Option<Vec<Piece>>,
+    usage: Option<Counts>,
+    error: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Piece {
+    index: u64,
+    /// In a stream.
+    delta: Option<Said>,
+    /// In a whole answer.
+    message: Option<Said>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Said {
+    content: Option<Content>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<CallPiece>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Deserialize)]
+struct Part {
+    #[serde(default)]
+    text: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CallPiece {
+    index: Option<u64>,
+    id: Option<String>,
+    function: Option<FunctionPiece>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct FunctionPiece {
+    name: Option<String>,
+    /// A string by the protocol; some servers send the object itself.
+    arguments: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counts {
+    prompt_tokens: Option<u32>,
+    completion_tokens: Option<u32>,
+}
+
+/// An answer under way.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    id: Option<String>,
+    model: Option<String>,
+    text: String,
+    refusal: String,
+    calls: BTreeMap<u64, Call>,
+    finish: Option<String>,
+    usage: Option<Usage>,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    id: Option<String>,
+    name: String,
+    arguments: String,
+}
+
+impl Assembly {
+    /// Takes the next piece.
+    pub(super) fn take(&mut self, piece: Value) -> Result<(), Miss> {
+        let Ok(chunk) = serde_json::from_value::<Chunk>(piece) else {
+            return Err(Miss::lost("the answer has an unknown shape"));
+        };
+        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+            let message = error.get("message").and_then(Value::as_str).or(error.as_str());
+            return Err(Miss::lost(format!(
+                "it failed while answering: {}",
+                short(message.unwrap_or("no reason"))
+            )));
+        }
+        self.id = self.id.take().or(chunk.id);
+        self.model = self.model.take().or(chunk.model.filter(|model| !model.is_empty()));
+        if let Some(counts) = chunk.usage {
+            let (prompt, completion) = (counts.prompt_tokens, counts.completion_tokens);
+            self.usage = Some(Usage { prompt: prompt.unwrap_or(0), completion: completion.unwrap_or(0) });
+        }
+        // Only the first choice was asked for.
+        for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index == 0) {
+            self.finish = choice.finish_reason.filter(|reason| !reason.is_empty()).or(self.finish.take());
+            for said in [choice.delta, choice.message].into_iter().flatten() {
+                self.hear(said);
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, said: Said) {
+        match said.content {
+            Some(Content::Text(text)) => self.text.push_str(&text),
+            Some(Content::Parts(parts)) => parts.iter().for_each(|part| self.text.push_str(&part.text)),
+            None => {}
+        }
+        self.refusal.push_str(said.refusal.as_deref().unwrap_or_default());
+        for piece in said.tool_calls.unwrap_or_default() {
+            self.hear_call(piece);
+        }
+    }
+
+    fn hear_call(&mut self, piece: CallPiece) {
+        let last = self.calls.keys().next_back().copied();
+        // Without an index: a name begins a new call, anything else belongs to the one before.
+        let begins = piece.function.as_ref().is_some_and(|f| f.name.as_ref().is_some_and(|n| !n.is_empty()));
+        let at = piece.index.unwrap_or(match last {
+            Some(last) if !begins => last,
+            Some(last) => last + 1,
+            None => 0,
+        });
+        let call = self.calls.entry(at).or_default();
+        call.id = call.id.take().or(piece.id.filter(|id| !id.is_empty()));
+        let function = piece.function.unwrap_or_default();
+        if call.name.is_empty() {
+            call.name = function.name.unwrap_or_default();
+        }
+        match function.arguments {
+            Some(Value::String(text)) => call.arguments.push_str(&text),
+            Some(Value::Null) | None => {}
+            Some(object) => call.arguments.push_str(&object.to_string()),
+        }
+    }
+
+    /// The answer, once nothing more comes. `asked` is the model's name where the endpoint tells none;
+    /// `now` (microseconds) makes ids for calls that came without.
+    pub(super) fn finish(self, asked: &str, now: i64) -> Result<Answer, Miss> {
+        let Some(finish) = self.finish else {
+            return Err(Miss::lost("the answer broke off"));
+        };
+        let text = if self.text.is_empty() { self.refusal } else { self.text };
+        let named = self.calls.into_values().filter(|call| !call.name.is_empty());
+        let calls: Vec<ToolCall> = named
+            .enumerate()
+            .map(|(at, call)| ToolCall {
+                id: call.id.unwrap_or_else(|| format!("call_{now}_{at}")),
+                name: call.name,
+                arguments: if call.arguments.is_empty() { "{}".into() } else { call.arguments },
+            })
+            .collect();
+        if text.trim().is_empty() && calls.is_empty() {
+            return Err(Miss::Empty);
+        }
+        let model = self.model.unwrap_or_else(|| asked.to_owned());
+        Ok(Answer { text, calls, usage: self.usage, model, truncated: finish == "length" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn assemble(pieces: Vec<Value>) -> Result<Answer, Miss> {
+        let mut assembly = Assembly::default();
+        for piece in pieces {
+            assembly.take(piece)?;
+        }
+        assembly.finish("asked", 7)
+    }
+
+    fn delta(delta: Value, finish: Option<&str>) -> Value {
+        json!({"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+    }
+
+    #[test]
+    fn words_and_usage_come_in_pieces() {
+        let answer = assemble(vec![
+            delta(json!({"role": "assistant", "content": ""}), None),
+            delta(json!({"reasoning_content": "hm"}), None),
+            delta(json!({"content": "Hel"}), None),
+            delta(json!({"content": "lo"}), Some("eos")),
+            json!({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "cost": 0.1}}),
+        ])
+        .unwrap();
+        assert_eq!((answer.text.as_str(), answer.truncated), ("Hello", false));
+        assert_eq!(answer.usage, Some(Usage { prompt: 5, completion: 2 }));
+    }
+
+    #[test]
+    fn several_calls_are_kept_apart_by_index_and_get_ids() {
+        let answer = assemble(vec![
+            delta(json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "one", "arguments": ""}}]}), None),
+            delta(json!({"tool_calls": [{"index": 1, "function": {"name": "two", "arguments": "{\"b\""}}]}), None),
+            delta(json!({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}), None),
+            delta(json!({"tool_calls": [{"index": 1, "function": {"arguments": ":2}"}}]}), Some("tool_calls")),
+        ])
+        .unwrap();
+        let calls: Vec<_> = answer.calls.iter().map(|c| (&*c.id, &*c.name, &*c.arguments)).collect();
+        assert_eq!(calls, [("a", "one", "{}"), ("call_7_1", "two", "{\"b\":2}")]);
+    }
+
+    #[test]
+    fn calls_without_an_index_are_told_apart_by_their_names() {
+        let answer = assemble(vec![
+            delta(
+                json!({"tool_calls": [{"function": {"name": "one"}}, {"function": {"name": "two"}}]}),
+                None,
+            ),
+            delta(json!({"tool_calls": [{"function": {"arguments": {"b": 2}}}]}), Some("stop")),
+        ])
+        .unwrap();
+        let calls: Vec<_> = answer.calls.iter().map(|c| (&*c.name, &*c.arguments)).collect();
+        assert_eq!(calls, [("one", "{}"), ("two", "{\"b\":2}")]);
+    }
+
+    #[test]
+    fn a_whole_answer_is_understood_too() {
+        let whole = json!({"model": "m", "choices": [{"message": {"content": [{"type": "text", "text": "Hi"}],
+            "refusal": null}, "finish_reason": "length"}], "usage": null});
+        let answer = assemble(vec![whole]).unwrap();
+        assert_eq!((answer.text.as_str(), answer.truncated, answer.usage), ("Hi", true, None));
+    }
+
+    #[test]
+    fn what_is_not_an_answer_is_told_apart() {
+        let cut = assemble(vec![delta(json!({"content": "Hel"}), None)]);
+        assert_eq!(cut, Err(Miss::lost("the answer broke off")));
+        assert_eq!(assemble(vec![delta(json!({"content": " "}), Some("stop"))]), Err(Miss::Empty));
+        let failed = assemble(vec![json!({"error": {"message": "overloaded", "code": 529}})]);
+        assert_eq!(failed, Err(Miss::lost("it failed while answering: overloaded")));
+        assert!(matches!(assemble(vec![json!("?")]), Err(Miss::Lost { .. })));
+    }
+}

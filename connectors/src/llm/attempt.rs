@@ -1,0 +1,83 @@
+//! Why one try at an answer missed, and what that means: try again, or tell an operator.
+
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use nod_core::model::ModelError;
+
+/// A try without a usable answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Miss {
+    /// Nothing came, it broke off, or the endpoint is overloaded. `after` where it says how long to wait.
+    #[error("{reason}")]
+    Lost { reason: String, after: Option<Duration> },
+    /// The endpoint does not take the request.
+    #[error("{status}: {reason}")]
+    Refused { status: u16, reason: String },
+    /// A whole answer with nothing in it.
+    #[error("an empty answer")]
+    Empty,
+}
+
+impl Miss {
+    pub(super) fn lost(reason: impl Into<String>) -> Self {
+        Self::Lost { reason: reason.into(), after: None }
+    }
+
+    pub(super) fn slow(patience: Duration) -> Self {
+        Self::lost(format!("nothing came for {:.0} s", patience.as_secs_f32().max(1.0)))
+    }
+
+    /// What the client library reports. Its texts quote whole bodies, so none of them is kept.
+    pub(super) fn from_client(error: OpenAIError) -> Self {
+        match error {
+            OpenAIError::Boxed(boxed) => match boxed.downcast::<Self>() {
+                Ok(miss) => *miss,
+                Err(_) => Self::lost("the connection failed"),
+            },
+            OpenAIError::Reqwest(error) => Self::lost(super::transport::plainly(&error)),
+            OpenAIError::JSONDeserialize(..) => Self::lost("the answer is not JSON"),
+            OpenAIError::StreamError(_) => Self::lost("the stream broke off"),
+            OpenAIError::ApiError(error) => {
+                Self::Refused { status: error.status_code.as_u16(), reason: "no reason given".into() }
+            }
+            _ => Self::lost("the client failed"),
+        }
+    }
+
+    pub(super) fn reason(&self) -> String {
+        self.to_string()
+    }
+
+    /// For the log, which gets none of the endpoint's words.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Lost { .. } => "lost",
+            Self::Refused { .. } => "refused",
+            Self::Empty => "empty",
+        }
+    }
+
+    pub(super) fn worth_another(&self) -> bool {
+        !matches!(self, Self::Refused { .. })
+    }
+
+    /// How long to wait before the next try: what the endpoint asked for, else twice as long each time, with
+    /// up to half as much again (`jitter` is in 0..1), so that many callers do not come back together.
+    pub(super) fn pause(&self, tries: u32, jitter: f64) -> Duration {
+        let base = Duration::from_millis(300) * 2u32.saturating_pow(tries.saturating_sub(1));
+        match self {
+            Self::Lost { after: Some(after), .. } => *after,
+            Self::Empty => Duration::ZERO,
+            _ => base.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 2.0),
+        }
+    }
+
+    pub(super) fn into_error(self, tries: u32, waited: Duration) -> ModelError {
+        match self {
+            Self::Lost { reason, .. } => ModelError::Silent { tries, waited, reason },
+            Self::Refused { status, reason } => ModelError::Refused { status, reason },
+            Self::Empty => ModelError::Empty { tries },
+        }
+    }
+}

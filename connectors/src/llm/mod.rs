@@ -1,0 +1,228 @@
+//! Models behind an endpoint that speaks the OpenAI chat protocol, whoever runs it.
+//!
+//! Classifications are asked for in one piece, everything else is streamed, so that a silent endpoint is
+//! noticed early. Retries happen here and nowhere below, inside the tier's deadline. Neither the key nor a
+//! word of a prompt or an answer is ever logged.
+
+mod answer;
+mod attempt;
+mod dialect;
+mod request;
+mod transport;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_openai::Client;
+use async_trait::async_trait;
+use futures::StreamExt;
+use nod_core::clock::Clock;
+use nod_core::model::{Answer, Ask, Model, ModelError, Tier};
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use answer::Assembly;
+use attempt::Miss;
+use dialect::Dialect;
+use transport::{Endpoint, Once};
+
+/// How often one question is put before giving up.
+const TRIES: u32 = 3;
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+const PROBE_WITHIN: Duration = Duration::from_secs(10);
+
+/// One tier's endpoint.
+#[derive(Debug, Clone)]
+pub struct TierSettings {
+    /// Up to and including the version: `https://api.openai.com/v1`.
+    pub base_url: String,
+    /// Empty where the endpoint wants none.
+    pub api_key: SecretString,
+    /// As the endpoint names it.
+    pub model: String,
+    /// Left to the endpoint where none.
+    pub temperature: Option<f32>,
+    /// For one answer with all its tries.
+    pub timeout: Duration,
+    /// Of the answer; left to the endpoint where none.
+    pub max_tokens: Option<u32>,
+}
+
+/// Settings that cannot work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadSettings {
+    /// `base_url` is not an http or https address.
+    #[error("llm.{tier}.base_url is not a web address")]
+    BaseUrl { tier: &'static str },
+    /// The key holds characters that no header can carry.
+    #[error("llm.{tier}.api_key holds characters that a key cannot have (a line break?)")]
+    ApiKey { tier: &'static str },
+    /// The HTTP client could not be built (no certificate store?).
+    #[error("no HTTP client: {reason}")]
+    Client { reason: String },
+}
+
+/// The models of an installation, one a tier.
+pub struct OpenAi {
+    router: Line,
+    reasoner: Line,
+    clock: Arc<dyn Clock>,
+}
+
+/// The connection to one tier's endpoint.
+struct Line {
+    settings: TierSettings,
+    whole: Client<Endpoint>,
+    streamed: Client<Endpoint>,
+    http: reqwest::Client,
+    endpoint: Endpoint,
+    dialect: Mutex<Dialect>,
+}
+
+impl OpenAi {
+    /// Connects nothing yet.
+    ///
+    /// # Errors
+    /// When an address or a key cannot work.
+    pub fn new(
+        router: TierSettings,
+        reasoner: TierSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, BadSettings> {
+        let router = Line::new(Tier::Router, router, &clock)?;
+        let reasoner = Line::new(Tier::Reasoner, reasoner, &clock)?;
+        Ok(Self { router, reasoner, clock })
+    }
+
+    /// Whether the tier's endpoint is there and takes the key: `GET /models`, which some do not have.
+    ///
+    /// # Errors
+    /// When it does not answer within ten seconds, or refuses.
+    pub async fn probe(&self, tier: Tier) -> Result<(), ModelError> {
+        let line = self.line(tier);
+        let begun = Instant::now();
+        let silent = |reason: String| ModelError::Silent { tries: 1, waited: begun.elapsed(), reason };
+        let mut request = line.http.get(line.endpoint.address("/models")).timeout(PROBE_WITHIN);
+        if let Some(bearer) = line.endpoint.bearer() {
+            request = request.header(AUTHORIZATION, bearer.clone());
+        }
+        let response = request.send().await.map_err(|error| silent(transport::plainly(&error)))?;
+        match response.status().as_u16() {
+            200..=299 | 404 | 405 => Ok(()),
+            status => match transport::refusal(response, &line.settings.api_key, self.clock.as_ref()).await {
+                Miss::Refused { reason, .. } => Err(ModelError::Refused { status, reason }),
+                miss => Err(silent(miss.reason())),
+            },
+        }
+    }
+
+    fn line(&self, tier: Tier) -> &Line {
+        match tier {
+            Tier::Router => &self.router,
+            Tier::Reasoner => &self.reasoner,
+        }
+    }
+
+    /// One try, learning on the way which arguments the endpoint does not take.
+    async fn attempt(&self, line: &Line, ask: &Ask, patience: Duration) -> Result<Answer, Miss> {
+        loop {
+            let dialect = *line.dialect();
+            let body = request::body(ask, &line.settings, dialect);
+            let result = match timeout(patience, self.once(line, ask, body, patience / 2)).await {
+                Ok(result) => result,
+                Err(_) => return Err(Miss::slow(patience)),
+            };
+            match result {
+                Err(Miss::Refused { status, reason }) => match dialect.without(status, &reason) {
+                    Some(simpler) => {
+                        tracing::info!(
+                            tier = ask.tier.as_str(),
+                            ?simpler,
+                            "the model endpoint takes fewer arguments"
+                        );
+                        *line.dialect() = simpler;
+                    }
+                    None => return Err(Miss::Refused { status, reason }),
+                },
+                other => return other,
+            }
+        }
+    }
+
+    async fn once(&self, line: &Line, ask: &Ask, body: Value, silence: Duration) -> Result<Answer, Miss> {
+        let mut assembly = Assembly::default();
+        if request::streams(ask) {
+            let chat = line.streamed.chat();
+            let opened = timeout(silence, chat.create_stream_byot::<_, Value>(body)).await;
+            let mut stream = opened.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?;
+            while let Some(chunk) = timeout(silence, stream.next()).await.map_err(|_| Miss::slow(silence))? {
+                assembly.take(chunk.map_err(Miss::from_client)?)?;
+            }
+        } else {
+            let chat = line.whole.chat();
+            let whole = timeout(silence, chat.create_byot::<_, Value>(body)).await;
+            assembly.take(whole.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?)?;
+        }
+        assembly.finish(&line.settings.model, self.clock.now().timestamp_micros())
+    }
+}
+
+impl Line {
+    fn new(tier: Tier, settings: TierSettings, clock: &Arc<dyn Clock>) -> Result<Self, BadSettings> {
+        let endpoint = Endpoint::new(tier.as_str(), &settings)?;
+        let http = reqwest::Client::builder()
+            .connect_timeout(CONNECT_WITHIN)
+            .timeout(settings.timeout)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| BadSettings::Client { reason: error.to_string() })?;
+        let client = |streams| {
+            let once = Once::new(http.clone(), &endpoint, clock.clone(), streams);
+            Client::build(http.clone(), endpoint.clone()).with_http_service(once)
+        };
+        let (whole, streamed) = (client(false), client(true));
+        Ok(Self { settings, whole, streamed, http, endpoint, dialect: Mutex::default() })
+    }
+
+    fn dialect(&self) -> MutexGuard<'_, Dialect> {
+        self.dialect.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Model for OpenAi {
+    async fn answer(&self, ask: &Ask) -> Result<Answer, ModelError> {
+        let line = self.line(ask.tier);
+        let begun = Instant::now();
+        let deadline = begun + line.settings.timeout;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let left = deadline.saturating_duration_since(Instant::now());
+            let miss = match self.attempt(line, ask, left).await {
+                Ok(answer) => return Ok(answer),
+                Err(miss) => miss,
+            };
+            tracing::warn!(tier = ask.tier.as_str(), tries, miss = miss.kind(), "the model did not answer");
+            let pause = miss.pause(tries, jitter(self.clock.as_ref()));
+            if tries >= TRIES || !miss.worth_another() || Instant::now() + pause >= deadline {
+                return Err(miss.into_error(tries, begun.elapsed()));
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+}
+
+/// A number in 0..1 that differs from caller to caller; nothing depends on which.
+fn jitter(clock: &dyn Clock) -> f64 {
+    f64::from(clock.now().timestamp_subsec_micros() % 1000) / 1000.0
+}
+
+/// The header that carries a key.
+fn bearer(key: &SecretString) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose_secret().trim())).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}

@@ -1,0 +1,187 @@
+//! An [`Ask`] as the JSON of a chat completion. Pure; the static part comes first and tools keep their
+//! order, so that a provider can cache the prefix.
+
+use nod_core::model::{Ask, Offer, ToolCall, Turn};
+use serde_json::{Map, Value, json};
+
+use super::TierSettings;
+use super::dialect::{Dialect, Structure};
+
+/// Whether the answer is streamed: all but constrained JSON, which is of use only whole.
+pub(super) fn streams(ask: &Ask) -> bool {
+    ask.json.is_none()
+}
+
+/// The request.
+pub(super) fn body(ask: &Ask, settings: &TierSettings, dialect: Dialect) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), json!(settings.model));
+    body.insert("messages".into(), messages(ask, dialect));
+    if !ask.offers.is_empty() {
+        body.insert("tools".into(), ask.offers.iter().map(tool).collect());
+    }
+    if let Some(format) = response_format(ask, dialect) {
+        body.insert("response_format".into(), format);
+    }
+    if let Some(temperature) = settings.temperature.filter(|_| !dialect.no_temperature) {
+        // By its shortest decimal: 0.2 as f32 would be written 0.20000000298.
+        let exact = temperature.to_string().parse::<f64>().unwrap_or_else(|_| f64::from(temperature));
+        body.insert("temperature".into(), json!(exact));
+    }
+    if let Some(most) = settings.max_tokens {
+        let name = if dialect.completion_tokens { "max_completion_tokens" } else { "max_tokens" };
+        body.insert(name.into(), json!(most));
+    }
+    body.insert("stream".into(), json!(streams(ask)));
+    if streams(ask) && !dialect.no_stream_options {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    Value::Object(body)
+}
+
+fn messages(ask: &Ask, dialect: Dialect) -> Value {
+    let mut system = ask.system.clone();
+    if let (Some((_, schema)), true) = (&ask.json, dialect.structure != Structure::Schema) {
+        system.push_str(
+            "\n\nAnswer with one JSON object and nothing else. It must satisfy this JSON Schema:\n",
+        );
+        system.push_str(&schema.to_string());
+    }
+    std::iter::once(json!({"role": "system", "content": system}))
+        .chain(ask.turns.iter().map(message))
+        .collect()
+}
+
+fn message(turn: &Turn) -> Value {
+    match turn {
+        Turn::System { text } => json!({"role": "system", "content": text}),
+        Turn::Human { text } => json!({"role": "user", "content": text}),
+        Turn::Ai { text, calls } if calls.is_empty() => json!({"role": "assistant", "content": text}),
+        Turn::Ai { text, calls } => json!({
+            "role": "assistant",
+            "content": (!text.is_empty()).then_some(text),
+            "tool_calls": calls.iter().map(tool_call).collect::<Vec<_>>(),
+        }),
+        Turn::Tool { call_id, content, .. } => {
+            json!({"role": "tool", "tool_call_id": call_id, "content": content})
+        }
+    }
+}
+
+/// Some servers parse the arguments of past calls and fall over malformed ones, so those are wrapped: the
+/// model still sees what it wrote.
+fn tool_call(call: &ToolCall) -> Value {
+    let arguments = match serde_json::from_str::<Value>(&call.arguments) {
+        Ok(Value::Object(_)) => call.arguments.clone(),
+        _ => json!({"malformed": call.arguments}).to_string(),
+    };
+    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+fn tool(offer: &Offer) -> Value {
+    json!({"type": "function", "function": {
+        "name": offer.name, "description": offer.description, "parameters": offer.parameters,
+    }})
+}
+
+fn response_format(ask: &Ask, dialect: Dialect) -> Option<Value> {
+    let (name, schema) = ask.json.as_ref()?;
+    match dialect.structure {
+        Structure::Schema => Some(
+            json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": true}}),
+        ),
+        Structure::Object => Some(json!({"type": "json_object"})),
+        Structure::Prompt => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::time::Duration;
+
+    use nod_core::model::Tier;
+
+    use super::*;
+
+    fn settings() -> TierSettings {
+        TierSettings {
+            base_url: "http://m.test/v1".into(),
+            api_key: "k".to_owned().into(),
+            model: "m".into(),
+            temperature: Some(0.2),
+            timeout: Duration::from_secs(1),
+            max_tokens: Some(100),
+        }
+    }
+
+    fn ask() -> Ask {
+        let call = |id: &str, arguments: &str| ToolCall {
+            id: id.into(),
+            name: "look".into(),
+            arguments: arguments.into(),
+        };
+        Ask {
+            tier: Tier::Reasoner,
+            system: "Be brief.".into(),
+            turns: vec![
+                Turn::Human { text: "Hi".into() },
+                Turn::Ai { text: String::new(), calls: vec![call("c1", r#"{"a":1}"#), call("c2", "{oops")] },
+                Turn::Tool { call_id: "c1".into(), name: "look".into(), content: "1".into() },
+                Turn::Tool { call_id: "c2".into(), name: "look".into(), content: "no".into() },
+                Turn::System { text: "Go on.".into() },
+            ],
+            offers: vec![Offer {
+                name: "look".into(),
+                description: "Looks.".into(),
+                parameters: json!({"type": "object"}),
+            }],
+            json: None,
+        }
+    }
+
+    #[test]
+    fn a_conversation_with_tools_is_streamed() {
+        let body = body(&ask(), &settings(), Dialect::default());
+        assert_eq!(
+            body,
+            json!({
+                "model": "m",
+                "messages": [
+                    {"role": "system", "content": "Be brief."},
+                    {"role": "user", "content": "Hi"},
+                    {"role": "assistant", "content": null, "tool_calls": [
+                        {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\"a\":1}"}},
+                        {"id": "c2", "type": "function",
+                         "function": {"name": "look", "arguments": "{\"malformed\":\"{oops\"}"}},
+                    ]},
+                    {"role": "tool", "tool_call_id": "c1", "content": "1"},
+                    {"role": "tool", "tool_call_id": "c2", "content": "no"},
+                    {"role": "system", "content": "Go on."},
+                ],
+                "tools": [{"type": "function", "function":
+                    {"name": "look", "description": "Looks.", "parameters": {"type": "object"}}}],
+                "temperature": 0.2,
+                "max_tokens": 100,
+                "stream": true,
+                "stream_options": {"include_usage": true},
+            })
+        );
+    }
+
+    #[test]
+    fn constrained_json_comes_whole_and_falls_back_to_the_prompt() {
+        let ask = Ask { json: Some(("route".into(), json!({"type": "object"}))), ..ask() };
+        let strict = body(&ask, &settings(), Dialect::default());
+        assert_eq!(strict["stream"], json!(false));
+        assert_eq!(strict["response_format"]["json_schema"]["strict"], json!(true));
+        assert_eq!(strict["messages"][0]["content"], json!("Be brief."));
+
+        let dialect = Dialect { structure: Structure::Prompt, completion_tokens: true, ..Dialect::default() };
+        let plain = body(&ask, &settings(), dialect);
+        assert_eq!(plain.get("response_format"), None);
+        assert!(plain["messages"][0]["content"].as_str().unwrap_or_default().contains("JSON Schema"));
+        assert_eq!((plain.get("max_tokens"), &plain["max_completion_tokens"]), (None, &json!(100)));
+    }
+}

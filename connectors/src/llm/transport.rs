@@ -1,0 +1,238 @@
+//! The one HTTP exchange below the client library: no retries, no environment, lenient with errors.
+//!
+//! The library would retry by itself without a cap, read its settings from the environment, and fail to
+//! parse errors whose `code` is a number. It also takes any body for a stream. All of that is settled here,
+//! before it sees the response.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::config::Config;
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use chrono::DateTime;
+use nod_core::clock::Clock;
+use reqwest::Response;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use super::attempt::Miss;
+use super::{BadSettings, TierSettings};
+
+/// The longest part of an endpoint's own words that is passed on.
+const REASON_CHARS: usize = 200;
+
+/// Where a tier's endpoint is, and its key.
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    base: String,
+    key: SecretString,
+    headers: HeaderMap,
+}
+
+impl Endpoint {
+    pub(super) fn new(tier: &'static str, settings: &TierSettings) -> Result<Self, BadSettings> {
+        let base = settings.base_url.trim().trim_end_matches('/').to_owned();
+        let sound = url::Url::parse(&base).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        if !sound {
+            return Err(BadSettings::BaseUrl { tier });
+        }
+        let mut headers = HeaderMap::new();
+        if !settings.api_key.expose_secret().trim().is_empty() {
+            let bearer = super::bearer(&settings.api_key).ok_or(BadSettings::ApiKey { tier })?;
+            headers.insert(AUTHORIZATION, bearer);
+        }
+        Ok(Self { base, key: settings.api_key.clone(), headers })
+    }
+
+    pub(super) fn address(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    pub(super) fn bearer(&self) -> Option<&HeaderValue> {
+        self.headers.get(AUTHORIZATION)
+    }
+}
+
+impl Config for Endpoint {
+    fn headers(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        self.address(path)
+    }
+
+    fn query(&self) -> Vec<(&str, &str)> {
+        Vec::new()
+    }
+
+    fn api_base(&self) -> &str {
+        &self.base
+    }
+
+    fn api_key(&self) -> &SecretString {
+        &self.key
+    }
+}
+
+/// Sends a request once.
+#[derive(Clone)]
+pub(super) struct Once {
+    http: reqwest::Client,
+    key: SecretString,
+    clock: Arc<dyn Clock>,
+    streams: bool,
+}
+
+impl Once {
+    pub(super) fn new(
+        http: reqwest::Client,
+        endpoint: &Endpoint,
+        clock: Arc<dyn Clock>,
+        streams: bool,
+    ) -> Self {
+        Self { http, key: endpoint.key.clone(), clock, streams }
+    }
+}
+
+impl tower::Service<HttpRequestFactory> for Once {
+    type Response = Response;
+    type Error = OpenAIError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, OpenAIError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OpenAIError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: HttpRequestFactory) -> Self::Future {
+        let Self { http, key, clock, streams } = self.clone();
+        Box::pin(async move {
+            let response = http.execute(request.build().await?).await.map_err(OpenAIError::Reqwest)?;
+            if !response.status().is_success() {
+                let miss = refusal(response, &key, clock.as_ref()).await;
+                return Err(OpenAIError::Boxed(Box::new(miss)));
+            }
+            if streams && is_json(&response) { as_stream(response).await } else { Ok(response) }
+        })
+    }
+}
+
+fn is_json(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.to_ascii_lowercase().starts_with("application/json")
+}
+
+/// A whole answer where a stream was asked for becomes a stream of one event: nothing is asked twice.
+async fn as_stream(response: Response) -> Result<Response, OpenAIError> {
+    let whole: Value = response.json().await.map_err(OpenAIError::Reqwest)?;
+    let event = hyper::Response::new(format!("data: {whole}\n\ndata: [DONE]\n\n"));
+    Ok(Response::from(event))
+}
+
+/// What a status other than 2xx means. Some endpoints quote the key they do not like: it is struck out.
+pub(super) async fn refusal(response: Response, key: &SecretString, clock: &dyn Clock) -> Miss {
+    let status = response.status().as_u16();
+    let after = retry_after(response.headers(), clock);
+    let mut text = response.text().await.unwrap_or_default();
+    let key = key.expose_secret().trim();
+    if !key.is_empty() {
+        text = text.replace(key, "…");
+    }
+    let (reason, code) = words(&text);
+    // Out of money looks like out of breath; only an operator can mend it.
+    let broke = code == "insufficient_quota" || code == "billing_hard_limit_reached";
+    match status {
+        408 | 425 | 429 | 500.. if !broke => {
+            Miss::Lost { reason: format!("status {status}: {reason}"), after }
+        }
+        _ => Miss::Refused { status, reason },
+    }
+}
+
+/// The endpoint's own message, shortened, and its code. Whatever it quotes beyond that is dropped.
+fn words(text: &str) -> (String, String) {
+    let body: Value = serde_json::from_str(text).unwrap_or_default();
+    // `{"error": {"message", "code"}}`, `{"error": "…"}`, `{"message": …}`, and Google's one-element list.
+    let body = body.get(0).unwrap_or(&body);
+    let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
+    let message = error.as_str().or_else(|| error.get("message")?.as_str()).unwrap_or("no reason given");
+    let code = error.get("code").map_or_else(String::new, |code| match code {
+        Value::String(code) => code.clone(),
+        other => other.to_string(),
+    });
+    (short(message), code)
+}
+
+pub(super) fn short(message: &str) -> String {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(REASON_CHARS).collect()
+}
+
+/// Seconds or a date; a date is read against the clock.
+fn retry_after(headers: &HeaderMap, clock: &dyn Clock) -> Option<Duration> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let at = DateTime::parse_from_rfc2822(value).ok()?;
+    (at.to_utc() - clock.now()).to_std().ok()
+}
+
+/// A transport error without its address, which may carry a key in its query.
+pub(super) fn plainly(error: &reqwest::Error) -> String {
+    let what = if error.is_timeout() {
+        "it took too long"
+    } else if error.is_connect() {
+        "no connection"
+    } else if error.is_decode() {
+        "the answer is not JSON"
+    } else {
+        "the connection broke off"
+    };
+    what.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_understood_in_the_shapes_it_comes_in() {
+        let cases = [
+            (r#"{"error":{"message":"bad  key\n","code":"invalid_api_key"}}"#, "bad key", "invalid_api_key"),
+            (r#"{"error":{"message":"no","code":400}}"#, "no", "400"),
+            (r#"{"error":"model not found"}"#, "model not found", ""),
+            (r#"[{"error":{"message":"quota","code":429}}]"#, "quota", "429"),
+            (r#"{"message":"nope"}"#, "nope", ""),
+            ("<html>oops</html>", "no reason given", ""),
+        ];
+        for (text, message, code) in cases {
+            assert_eq!(words(text), (message.to_owned(), code.to_owned()), "{text}");
+        }
+        assert_eq!(words(&format!(r#"{{"error":"{}"}}"#, "x".repeat(900))).0.len(), REASON_CHARS);
+    }
+
+    #[test]
+    fn an_address_or_a_key_that_cannot_work_is_refused_at_once() {
+        let settings = |base_url: &str, key: &str| TierSettings {
+            base_url: base_url.into(),
+            api_key: key.to_owned().into(),
+            model: "m".into(),
+            temperature: None,
+            timeout: Duration::from_secs(1),
+            max_tokens: None,
+        };
+        let of = |base_url, key| Endpoint::new("router", &settings(base_url, key)).map(|e| e.address("/x"));
+        assert_eq!(of("http://h/v1/", "k"), Ok("http://h/v1/x".to_owned()));
+        assert_eq!(of("h/v1", "k"), Err(BadSettings::BaseUrl { tier: "router" }));
+        assert_eq!(of("http://h/v1", "a\nb"), Err(BadSettings::ApiKey { tier: "router" }));
+        assert!(Endpoint::new("router", &settings("http://h/v1", "")).is_ok_and(|e| e.bearer().is_none()));
+    }
+}

@@ -1,0 +1,231 @@
+//! The model client against the fake endpoint: what it understands, when it tries again, when it gives up.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::post;
+use nod_connectors::llm::{OpenAi, TierSettings};
+use nod_core::clock::SystemClock;
+use nod_core::model::{Ask, Model as _, ModelError, Offer, Tier, Turn};
+use nod_sandbox::model::{Answer, Model, ModelConfig};
+use nod_sandbox::serve::Server;
+use serde_json::{Value, json};
+
+const KEY: &str = "sk-very-secret";
+
+fn client(base_url: &str, key: &str, seconds: u64) -> OpenAi {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let tier = TierSettings {
+        base_url: base_url.to_owned(),
+        api_key: key.to_owned().into(),
+        model: "m".into(),
+        temperature: Some(0.0),
+        timeout: Duration::from_secs(seconds),
+        max_tokens: Some(500),
+    };
+    OpenAi::new(tier.clone(), tier, Arc::new(SystemClock)).unwrap()
+}
+
+async fn world() -> (Model, OpenAi) {
+    let config = ModelConfig {
+        api_key: Some(KEY.to_owned()),
+        specs_dir: std::env::var_os("NOD_SPECS_DIR").map(Into::into),
+        ..ModelConfig::default()
+    };
+    let model = Model::start(config).await.unwrap();
+    let client = client(&model.base_url(), KEY, 20);
+    (model, client)
+}
+
+fn ask() -> Ask {
+    let parameters = json!({"type": "object", "properties": {"q": {"type": "string"}}});
+    Ask {
+        tier: Tier::Reasoner,
+        system: "You are Nod.".into(),
+        turns: vec![Turn::Human { text: "Hello".into() }],
+        offers: vec![Offer { name: "look".into(), description: "Looks.".into(), parameters }],
+        json: None,
+    }
+}
+
+fn route() -> Ask {
+    let schema = json!({"type": "object", "properties": {"intent": {"type": "string"}}, "required": ["intent"],
+        "additionalProperties": false});
+    Ask { tier: Tier::Router, offers: vec![], json: Some(("route".into(), schema)), ..ask() }
+}
+
+fn ended_quietly(model: &Model) {
+    assert_eq!(model.violations(), [""; 0]);
+    assert_eq!(model.unused(), [""; 0]);
+    assert_eq!(model.unexpected(), [Value::Null; 0]);
+}
+
+#[tokio::test]
+async fn words_and_calls_are_streamed_and_put_together() {
+    let (model, client) = world().await;
+    model.will(Answer::text("Hello, Ana. How are you?"));
+    let answer = client.answer(&ask()).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.calls.len()), ("Hello, Ana. How are you?", 0));
+    assert!(answer.usage.is_some_and(|usage| usage.prompt > 0 && usage.completion > 0));
+
+    model.will(Answer::tools(vec![("look", json!({"q": "a"})), ("look", json!({"q": "b"}))]));
+    let answer = client.answer(&ask()).await.unwrap();
+    let calls: Vec<_> = answer.calls.iter().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(calls, [r#"{"q":"a"}"#, r#"{"q":"b"}"#]);
+    assert_ne!(answer.calls[0].id, answer.calls[1].id);
+
+    // Its own answer is acceptable as history.
+    let mut next = ask();
+    next.turns.push(Turn::Ai { text: String::new(), calls: answer.calls.clone() });
+    for call in answer.calls {
+        next.turns.push(Turn::Tool { call_id: call.id, name: call.name, content: "found".into() });
+    }
+    model.will(Answer::malformed_arguments("look", "{\"q\": "));
+    assert_eq!(client.answer(&next).await.unwrap().calls[0].arguments, "{\"q\": ");
+    ended_quietly(&model);
+}
+
+#[tokio::test]
+async fn a_classification_comes_whole_by_its_schema() {
+    let (model, client) = world().await;
+    model.will(Answer::json(&json!({"intent": "tool"})));
+    assert_eq!(client.answer(&route()).await.unwrap().text, r#"{"intent":"tool"}"#);
+    assert_eq!(model.requests()[0]["stream"], json!(false));
+    ended_quietly(&model);
+}
+
+#[tokio::test]
+async fn what_passes_is_tried_again() {
+    for bad in [
+        Answer::text("never finished").cut_after(2),
+        Answer::dropped(),
+        Answer::empty(),
+        Answer::status(500, None),
+        Answer::status(429, Some(0)),
+        Answer::integer_code(503, "overloaded"),
+    ] {
+        let (model, client) = world().await;
+        model.will(bad);
+        model.will(Answer::text("Here."));
+        assert_eq!(client.answer(&ask()).await.unwrap().text, "Here.");
+        assert_eq!(model.requests().len(), 2);
+        ended_quietly(&model);
+    }
+}
+
+#[tokio::test]
+async fn retry_after_is_honoured_within_the_deadline() {
+    let (model, client) = world().await;
+    model.will(Answer::status(429, Some(1)));
+    model.will(Answer::text("Here."));
+    let begun = Instant::now();
+    client.answer(&ask()).await.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+
+    // Waiting for longer than anybody waits for the answer is of no use.
+    model.will(Answer::status(429, Some(3600)));
+    let begun = Instant::now();
+    let error = client.answer(&ask()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Silent { tries: 1, .. }), "{error:?}");
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    ended_quietly(&model);
+}
+
+#[tokio::test]
+async fn three_tries_are_enough() {
+    let (model, client) = world().await;
+    (0..3).for_each(|_| model.will(Answer::status(502, None)));
+    let error = client.answer(&ask()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Silent { tries: 3, .. }), "{error:?}");
+    (0..3).for_each(|_| model.will(Answer::empty()));
+    assert_eq!(client.answer(&ask()).await, Err(ModelError::Empty { tries: 3 }));
+    ended_quietly(&model);
+}
+
+#[tokio::test]
+async fn silence_ends_at_the_deadline() {
+    let (model, _) = world().await;
+    let client = client(&model.base_url(), KEY, 2);
+    (0..2).for_each(|_| model.will(Answer::hang()));
+    let begun = Instant::now();
+    assert!(matches!(client.answer(&ask()).await, Err(ModelError::Silent { .. })));
+    assert!(begun.elapsed() < Duration::from_secs(3));
+    model.clear();
+}
+
+#[tokio::test]
+async fn a_refusal_is_for_the_operator_and_tells_no_secret() {
+    let (model, _) = world().await;
+    let wrong = client(&model.base_url(), "sk-wrong", 5);
+    let error = wrong.answer(&ask()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Refused { status: 401, .. }), "{error:?}");
+    assert!(!format!("{error:?}").contains("sk-wrong"));
+    assert!(matches!(wrong.probe(Tier::Router).await, Err(ModelError::Refused { status: 401, .. })));
+
+    let (model, client) = world().await;
+    model.will(Answer::integer_code(400, "context length exceeded"));
+    let error = client.answer(&ask()).await.unwrap_err();
+    assert_eq!(error, ModelError::Refused { status: 400, reason: "context length exceeded".into() });
+    client.probe(Tier::Reasoner).await.unwrap();
+    ended_quietly(&model);
+}
+
+/// Quotes everything it was given, key included.
+async fn gossip(headers: axum::http::HeaderMap) -> impl IntoResponse {
+    let bearer = headers[header::AUTHORIZATION].to_str().unwrap().to_owned();
+    let refused = json!({"error": {"message": format!("who is {bearer}?")}});
+    (StatusCode::FORBIDDEN, [(header::CONTENT_TYPE, "application/json")], refused.to_string())
+}
+
+#[tokio::test]
+async fn a_key_that_is_quoted_back_is_struck_out() {
+    let server = Server::start(Router::new().fallback(gossip)).await.unwrap();
+    let client = client(&server.url(), KEY, 5);
+    let refused = ModelError::Refused { status: 403, reason: "who is Bearer …?".into() };
+    assert_eq!(client.answer(&ask()).await, Err(refused.clone()));
+    assert_eq!(client.probe(Tier::Router).await, Err(refused));
+}
+
+#[tokio::test]
+async fn unknown_finish_reasons_and_cut_answers_are_understood() {
+    let (model, client) = world().await;
+    model.will(Answer::text("Hi").finish_reason("eos_token"));
+    assert!(!client.answer(&ask()).await.unwrap().truncated);
+    model.will(Answer::text("Hi").finish_reason("length"));
+    assert!(client.answer(&ask()).await.unwrap().truncated);
+    ended_quietly(&model);
+}
+
+/// A server that knows neither streams nor schemas.
+async fn simple(body: String) -> impl IntoResponse {
+    let request: Value = serde_json::from_str(&body).unwrap();
+    if request.get("response_format").is_some() {
+        let refused = json!({"error": {"message": "response_format is not supported", "code": 400}});
+        return (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], refused.to_string());
+    }
+    let answer = json!({"choices": [{"message": {"content": "whole\nanswer"}, "finish_reason": "stop"}]});
+    (StatusCode::OK, [(header::CONTENT_TYPE, "application/json; charset=utf-8")], answer.to_string())
+}
+
+#[tokio::test]
+async fn a_server_without_streams_or_schemas_is_understood() {
+    let server = Server::start(Router::new().route("/chat/completions", post(simple))).await.unwrap();
+    let client = client(&server.url(), "", 5);
+    for ask in [ask(), route()] {
+        let answer = client.answer(&ask).await.unwrap();
+        assert_eq!((answer.text.as_str(), answer.usage, answer.model.as_str()), ("whole\nanswer", None, "m"));
+    }
+    client.probe(Tier::Router).await.unwrap();
+}
+
+#[tokio::test]
+async fn nobody_at_the_address_is_said_plainly() {
+    let client = client("http://127.0.0.1:9/v1", KEY, 2);
+    let ModelError::Silent { reason, .. } = client.answer(&ask()).await.unwrap_err() else { panic!() };
+    assert_eq!(reason, "no connection");
+    assert!(matches!(client.probe(Tier::Router).await, Err(ModelError::Silent { .. })));
+}
