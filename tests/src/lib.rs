@@ -1,1 +1,15 @@
-//! placeholder
+//! The harness: a little world with a company in it, and a vocabulary to tell stories about it.
+//!
+//! The whole house runs: the real adapter, the real core on a Postgres database of the test's own, the real
+//! vendor clients, and the sandbox's fakes at the network boundary. A world must end quiet: see
+//! [`World::ends`].
+
+mod database;
+mod program;
+mod time;
+mod world;
+
+pub use database::TestDatabase;
+pub use program::{Program, free_port};
+pub use time::{TestClock, TestIds};
+pub use world::{World, patience};

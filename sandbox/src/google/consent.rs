@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 
-use super::oauth::{Code, random};
+use super::grants::{Code, random};
 use super::{Account, Shared};
 
 const KNOWN: [&str; 11] = [

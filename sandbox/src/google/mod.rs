@@ -9,6 +9,7 @@ mod consent;
 mod control;
 mod drafts;
 mod gmail;
+mod grants;
 mod mailbox;
 mod messages;
 mod mime;
@@ -20,6 +21,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod upload;
+mod view;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -33,10 +35,11 @@ use tokio::sync::watch;
 
 use crate::Faults;
 use crate::serve::Server;
-pub use control::{DraftEdit, Incoming, Mail, Outgoing, Tokens};
+pub use control::Tokens;
+use grants::Grants;
 use mailbox::Mailboxes;
-use oauth::Grants;
 use rules::Rules;
+pub use view::{DraftEdit, Incoming, Mail, Outgoing};
 
 /// Tells the time to the fake.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;

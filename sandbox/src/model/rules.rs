@@ -2,6 +2,7 @@
 //!
 //! Deterministic. It calls only what is offered, and reports what a tool said, never more.
 
+mod people;
 mod request;
 mod results;
 mod sentence;

@@ -32,6 +32,18 @@ impl Slack {
         })
     }
 
+    /// What this person alone was shown, as they read it.
+    #[must_use]
+    pub fn whispers(&self, user: &str) -> Vec<String> {
+        self.ephemerals(user).iter().map(|whisper| self.read(|w| w.whispered(whisper))).collect()
+    }
+
+    /// What stands in a channel for everybody, as text.
+    #[must_use]
+    pub fn spoken(&self, channel: &str) -> String {
+        self.read(|w| w.channel_id(channel).map(|c| w.spoken(&c)).unwrap_or_default())
+    }
+
     /// Forms that were opened.
     #[must_use]
     pub fn views(&self) -> Vec<OpenView> {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::entities::Ephemeral;
 use super::entities::Message;
 use super::world::World;
 
@@ -58,6 +59,23 @@ impl World {
     /// A channel as a member sees it, replies indented below their parent.
     #[must_use]
     pub fn transcript(&self, channel: &str) -> String {
+        let mut out = self.spoken(channel);
+        for whisper in self.ephemerals.iter().filter(|e| e.channel == channel) {
+            write_lines(&mut out, "", "", &self.whispered(whisper));
+        }
+        out
+    }
+
+    /// A whisper as its reader sees it.
+    #[must_use]
+    pub fn whispered(&self, whisper: &Ephemeral) -> String {
+        let shown = self.shown(&whisper.text, &whisper.blocks);
+        format!("({} only) {}: {shown}", self.name(&whisper.user), self.config.app.name)
+    }
+
+    /// What stands in a channel for everybody, replies indented below their parent.
+    #[must_use]
+    pub fn spoken(&self, channel: &str) -> String {
         let mut out = String::new();
         let all = self.messages(channel);
         for message in all.iter().filter(|m| m.thread_ts.is_none() || m.reply_broadcast) {
@@ -68,11 +86,6 @@ impl World {
                     self.write_message(&mut out, reply, "    ");
                 }
             }
-        }
-        for whisper in self.ephemerals.iter().filter(|e| e.channel == channel) {
-            let shown = self.shown(&whisper.text, &whisper.blocks);
-            let head = format!("({} only) {}: ", self.name(&whisper.user), self.config.app.name);
-            write_lines(&mut out, "", &head, &shown);
         }
         out
     }

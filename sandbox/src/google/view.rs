@@ -1,0 +1,111 @@
+//! Mail as plain values, for those who look at the fake from outside the protocol.
+
+use std::collections::{BTreeSet, HashMap};
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::Shared;
+use super::mailbox::{Left, Stored};
+
+/// A message as plain values. Addresses are bare and as written; `headers` has everything, decoded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mail {
+    /// Gmail's id of it in this mailbox.
+    pub id: String,
+    pub thread_id: String,
+    /// Only for drafts: the draft's own id.
+    pub draft_id: Option<String>,
+    /// The `Message-ID` header.
+    pub message_id: String,
+    pub from: String,
+    pub to: Vec<String>,
+    pub cc: Vec<String>,
+    pub bcc: Vec<String>,
+    pub subject: String,
+    pub body: String,
+    pub headers: Vec<(String, String)>,
+    pub labels: BTreeSet<String>,
+    pub at: DateTime<Utc>,
+}
+
+impl Mail {
+    /// A header's value, by its name in any case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    fn of(stored: &Stored, draft_id: Option<String>) -> Self {
+        let mime = &stored.mime;
+        let addresses = |name: &str| -> Vec<String> {
+            mime.addresses(name).unwrap_or_default().into_iter().map(|mailbox| mailbox.email).collect()
+        };
+        let headers =
+            mime.headers.iter().map(|(name, _)| (name.clone(), mime.text(name).unwrap_or_default()));
+        Self {
+            id: stored.id.clone(),
+            thread_id: stored.thread.clone(),
+            draft_id,
+            message_id: mime.header("Message-ID").unwrap_or_default().to_owned(),
+            from: addresses("From").pop().unwrap_or_default(),
+            to: addresses("To"),
+            cc: addresses("Cc"),
+            bcc: addresses("Bcc"),
+            subject: mime.text("Subject").unwrap_or_default(),
+            body: mime.body_text(),
+            headers: headers.collect(),
+            labels: stored.labels.clone(),
+            at: stored.at,
+        }
+    }
+}
+
+/// Mail to an address that has no account here: one entry for each such recipient.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outgoing {
+    pub recipient: String,
+    pub mail: Mail,
+}
+
+/// Mail that somebody sends to an account here. Start from `Incoming::default()`.
+#[derive(Debug, Clone, Default)]
+pub struct Incoming {
+    /// The account.
+    pub to: String,
+    /// An address.
+    pub from: String,
+    pub from_name: String,
+    pub cc: Vec<String>,
+    pub subject: String,
+    pub body: String,
+    /// The `Message-ID` of what it answers.
+    pub in_reply_to: Option<String>,
+    pub headers: Vec<(String, String)>,
+    /// When it arrives; now, if not said.
+    pub at: Option<DateTime<Utc>>,
+}
+
+/// What somebody changes about a draft in Gmail itself.
+#[derive(Debug, Clone, Default)]
+pub struct DraftEdit {
+    pub to: Option<String>,
+    pub subject: Option<String>,
+    pub body: Option<String>,
+}
+
+impl Shared {
+    pub(super) fn labelled(&self, email: &str, label: &str) -> Vec<Mail> {
+        let state = self.state();
+        let Some(mailbox) = state.mail.get(email) else { return Vec::new() };
+        let drafts: HashMap<_, _> = mailbox.drafts.iter().map(|row| (&row.message, &row.id)).collect();
+        let some = mailbox.messages.iter().filter(|message| message.has(label));
+        some.map(|message| Mail::of(message, drafts.get(&message.id).map(|id| (*id).clone()))).collect()
+    }
+
+    pub(super) fn outbox(&self) -> Vec<Outgoing> {
+        let outgoing =
+            |left: &Left| Outgoing { recipient: left.recipient.clone(), mail: Mail::of(&left.stored, None) };
+        self.state().mail.outbox.iter().map(outgoing).collect()
+    }
+}

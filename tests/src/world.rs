@@ -1,0 +1,442 @@
+//! The world of a story: a company on Slack and Gmail, a scripted model, and a running Nod.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use nod_bot::app::{self, App};
+use nod_bot::config::Config;
+use nod_core::clock::Clock;
+use nod_core::jobs;
+use nod_sandbox::google::{Account, Google, GoogleConfig};
+use nod_sandbox::model::{Answer, Model, ModelConfig};
+use nod_sandbox::slack::{Channel, Pending, Slack, SlackConfig, User};
+use serde_json::json;
+use sqlx::PgPool;
+
+use crate::{Program, TestClock, TestDatabase, TestIds, free_port};
+
+/// How long a story waits for something before it says that it never came.
+#[must_use]
+pub fn patience() -> Duration {
+    Duration::from_secs(30)
+}
+
+/// A company, its Slack and mailboxes, a model and a Nod.
+pub struct World {
+    /// The workspace.
+    pub slack: Slack,
+    /// The mailboxes.
+    pub google: Google,
+    /// The model.
+    pub model: Model,
+    /// The story's time.
+    pub clock: TestClock,
+    /// For looking at rows.
+    pub pool: PgPool,
+    /// What Nod is configured with, by environment names.
+    pub env: BTreeMap<String, String>,
+    database: TestDatabase,
+    connections: u32,
+    ids: Arc<TestIds>,
+    app: Option<App>,
+    read: BTreeMap<String, String>,
+    heard: BTreeMap<String, usize>,
+    expected_violations: BTreeSet<String>,
+    _data: tempfile::TempDir,
+}
+
+fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackConfig {
+    let person = |handle: &str, name: &str| User::new(handle, name);
+    let guest = User { is_restricted: true, ..person("gus", "Gus Guest") };
+    let closed = User { refuses_dms: true, ..person("eli", "Eli Closed") };
+    let everybody = ["ana", "bo", "stone", "reyes", "cho", "dana", "gus", "eli", "nod"];
+    let mut config = SlackConfig::new("nod")
+        .user(User { tz: "Europe/Lisbon".to_owned(), tz_offset: 0, ..person("ana", "Ana Silva") })
+        .user(person("bo", "Bo Lind"))
+        .user(person("stone", "Bob Stone"))
+        .user(person("reyes", "Bob Reyes"))
+        .user(person("cho", "Cho Park"))
+        .user(person("dana", "Dana Admin"))
+        .user(guest)
+        .user(closed)
+        .user(person("eve", "Eve Elsewhere").stranger("T0OTHER001"))
+        .channel(Channel::new("general", &[&everybody[..], &["eve"]].concat()))
+        .channel(Channel::new("backroom", &["ana", "bo"]));
+    config.clock = clock;
+    config.specs_dir = specs;
+    config
+}
+
+impl World {
+    /// With a standing clock and Nod running inside the test.
+    pub async fn new() -> Self {
+        let mut world = Self::without_nod().await;
+        world.start().await;
+        world
+    }
+
+    /// With a standing clock, Nod not started.
+    pub async fn without_nod() -> Self {
+        let clock = TestClock::default();
+        let told = clock.clone();
+        Self::built(clock, Arc::new(move || told.now()), false).await
+    }
+
+    /// With the machine's clock, for Nod as a process; the model answers by rules where nothing is scripted.
+    pub async fn in_real_time() -> Self {
+        Self::built(TestClock::default(), Arc::new(chrono::Utc::now), true).await
+    }
+
+    async fn built(
+        clock: TestClock,
+        told: Arc<dyn Fn() -> chrono::DateTime<chrono::Utc> + Send + Sync>,
+        rules: bool,
+    ) -> Self {
+        // Two tests of one process may both come first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let specs = specs_dir();
+        let slack = started(Slack::start(company(told.clone(), specs.clone())).await);
+        let port = free_port();
+        let google = started(
+            Google::start(GoogleConfig {
+                accounts: ["ana", "bo", "cho", "eli"]
+                    .map(|n| Account::new(&format!("{n}@acme.test"), n))
+                    .into_iter()
+                    .chain([Account::new("ana.private@mail.test", "Ana")])
+                    .collect(),
+                redirect_uris: vec![format!("http://127.0.0.1:{port}/oauth/google/callback")],
+                specs_dir: specs.clone(),
+                clock: told,
+                ..GoogleConfig::default()
+            })
+            .await,
+        );
+        let model =
+            started(Model::start(ModelConfig { rules, specs_dir: specs, ..ModelConfig::default() }).await);
+        let database = TestDatabase::new().await;
+        let data = started(tempfile::tempdir());
+        let env = env(&slack, &google, &model, &database.url, data.path(), port);
+        let pool = database.pool(3).await;
+        Self {
+            slack,
+            google,
+            model,
+            clock,
+            pool,
+            env,
+            database,
+            connections: 10,
+            ids: Arc::default(),
+            app: None,
+            read: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            expected_violations: BTreeSet::new(),
+            _data: data,
+        }
+    }
+
+    /// Gives Nod only this many database connections.
+    pub fn connections(&mut self, most: u32) {
+        self.connections = most;
+    }
+
+    /// Starts Nod inside the test.
+    pub async fn start(&mut self) {
+        let env = self.env.iter().map(|(k, v)| (k.clone(), v.clone()));
+        let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
+        let pool = self.database.pool(self.connections).await;
+        let app = app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone()).await;
+        self.app = Some(app.unwrap_or_else(|e| panic!("nod did not start: {e:#}")));
+        self.slack.connected(patience()).await;
+        self.settles().await;
+    }
+
+    /// Stops Nod in order.
+    pub async fn stop(&mut self) {
+        if let Some(app) = self.app.take() {
+            app.stop().await;
+        }
+    }
+
+    /// Starts Nod as a process.
+    pub async fn start_program(&self, binary: &str) -> Program {
+        let env: Vec<(String, String)> = self.env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        let program = Program::run(binary, &env);
+        self.slack.connected(patience()).await;
+        program
+    }
+
+    /// Somebody says something; returns its timestamp. Waits until Nod has nothing left to do.
+    pub async fn says(&self, user: &str, channel: &str, text: &str) -> String {
+        let ts = self.slack.say(user, channel, None, text);
+        self.settles().await;
+        ts
+    }
+
+    /// The same in a thread.
+    pub async fn replies(&self, user: &str, channel: &str, thread: &str, text: &str) -> String {
+        let ts = self.slack.say(user, channel, Some(thread), text);
+        self.settles().await;
+        ts
+    }
+
+    /// Types a `/nod` command and returns what it answers in the same breath, as its author reads it.
+    pub async fn commands(&mut self, user: &str, channel: &str, text: &str) -> String {
+        let pending: Pending = self.slack.slash(user, channel, "/nod", text);
+        pending.acknowledged(patience()).await;
+        self.settles().await;
+        self.whispers(user)
+    }
+
+    /// Presses the button with this label on the newest message that has it.
+    pub async fn presses(&self, user: &str, channel: &str, label: &str) {
+        let ts = self.button(channel, label);
+        let pending = self.slack.press(user, channel, &ts, label).unwrap_or_else(|e| panic!("{e}"));
+        pending.acknowledged(patience()).await;
+        self.settles().await;
+    }
+
+    /// The newest message of a channel that has a button with this label.
+    #[must_use]
+    pub fn button(&self, channel: &str, label: &str) -> String {
+        let found = self.slack.messages(channel).into_iter().rev().find(|message| {
+            serde_json::to_string(&message.blocks).is_ok_and(|blocks| blocks.contains(&format!("\"{label}\"")))
+        });
+        found.map_or_else(
+            || panic!("no button [{label}] in {channel}:\n{}", self.slack.transcript(channel)),
+            |message| message.ts,
+        )
+    }
+
+    /// What stands in a channel, as people read it.
+    pub fn reads(&mut self, channel: &str) -> String {
+        let transcript = self.slack.spoken(channel);
+        self.read.insert(self.named(channel), transcript.clone());
+        transcript
+    }
+
+    /// What was whispered to somebody since they last heard.
+    pub fn whispers(&mut self, user: &str) -> String {
+        let all = self.slack.whispers(user);
+        let from = self.heard.insert(user.to_owned(), all.len()).unwrap_or_default();
+        all[from.min(all.len())..].join("\n")
+    }
+
+    fn named(&self, channel: &str) -> String {
+        match channel.strip_prefix("dm:") {
+            Some(user) => self.slack.dm(user),
+            None => self.slack.read(|world| world.channel_id(channel).unwrap_or_else(|_| channel.to_owned())),
+        }
+    }
+
+    /// Lets time pass, and Nod do what has become due.
+    pub async fn later(&self, time: TimeDelta) {
+        self.clock.pass(time);
+        if let Some(app) = &self.app {
+            app.nod.wake();
+        }
+        self.settles().await;
+    }
+
+    /// Waits until everything that arrived is acknowledged and no job is due.
+    pub async fn settles(&self) {
+        let mut look = tokio::time::interval(Duration::from_millis(5));
+        let until = tokio::time::Instant::now() + patience();
+        loop {
+            look.tick().await;
+            if self.slack.unanswered().is_empty() && self.quiet().await {
+                return;
+            }
+            if tokio::time::Instant::now() > until {
+                panic!("it never became quiet:\n{}\njobs: {:?}", self.slack.everything(), self.jobs().await);
+            }
+        }
+    }
+
+    async fn quiet(&self) -> bool {
+        let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
+        jobs::quiet(&self.pool, now).await.unwrap_or_else(|e| panic!("the database does not answer: {e}"))
+    }
+
+    async fn jobs(&self) -> Vec<String> {
+        let rows: Vec<(serde_json::Value, i32, Option<String>)> =
+            sqlx::query_as("select work, attempts, last_error from jobs order by id")
+                .fetch_all(&self.pool)
+                .await
+                .unwrap_or_default();
+        rows.into_iter().map(|(work, tries, error)| format!("{work} try {tries}: {error:?}")).collect()
+    }
+
+    /// The router says what kind of wish it is; the reasoner answers one after another.
+    pub fn model_will(&self, intent: &str, answers: impl IntoIterator<Item = Answer>) {
+        self.model.router_will(Answer::json(&json!({ "intent": intent, "tool": null })));
+        for answer in answers {
+            self.model.will(answer);
+        }
+    }
+
+    /// Connects somebody's own Google account, by the private link and the consent page.
+    pub async fn connects(&mut self, user: &str) {
+        let link = self.asks_for_link(user).await;
+        let page = self.consents(&link, &format!("{user}@acme.test"), None).await;
+        assert!(page.contains("is connected") || page.contains("Connected"), "{page}");
+        self.settles().await;
+        self.reads(&format!("dm:{user}"));
+    }
+
+    /// `/nod connect google`, and the link in the answer.
+    pub async fn asks_for_link(&mut self, user: &str) -> String {
+        self.commands(user, "general", "connect google").await;
+        let newest = self.slack.ephemerals(user).pop().unwrap_or_else(|| panic!("no answer to connect"));
+        link_in(&json!(newest.blocks).to_string()).unwrap_or_else(|| panic!("no link in: {:?}", newest.blocks))
+    }
+
+    /// Follows a private link, consents at Google as `account`, and returns the page at the end.
+    pub async fn consents(&self, link: &str, account: &str, scopes: Option<&[&str]>) -> String {
+        let browser = Browser::new();
+        let to_google = browser.begins(link).await;
+        let back = self.google.consent(&to_google, account, scopes).unwrap_or_else(|e| panic!("{e}"));
+        browser.returns(&back, &to_google).await
+    }
+
+    /// Ends the story. It fails where a job is due, a message unread, a script or fault unused, a request
+    /// refused by the vendor's rules.
+    pub async fn ends(mut self) {
+        self.settles().await;
+        self.stop().await;
+        let mut loose: Vec<String> = Vec::new();
+        let channels: Vec<String> = self.slack.read(|world| world.channels.keys().cloned().collect());
+        for channel in channels {
+            let bot = self.slack.messages(&channel).iter().any(|m| m.by_bot);
+            let transcript = self.slack.spoken(&channel);
+            if bot && self.read.get(&channel) != Some(&transcript) {
+                loose.push(format!("unread in {channel}:\n{transcript}"));
+            }
+        }
+        for user in ["ana", "bo", "stone", "reyes", "cho", "dana", "gus", "eli", "eve"] {
+            let whispers = self.whispers(user);
+            if !whispers.is_empty() {
+                loose.push(format!("unheard by {user}: {whispers}"));
+            }
+        }
+        loose.extend(self.model.unused().into_iter().map(|s| format!("unused answer: {s}")));
+        loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
+        loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
+        loose.extend(self.google.violations().into_iter().map(|s| format!("google request: {s}")));
+        loose.extend(self.slack.violations().into_iter().map(|s| format!("slack request: {s:?}")));
+        loose.extend(self.google.faults.unused().into_iter().map(|s| format!("unmet fault: {s}")));
+        loose.extend(self.slack.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
+        loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
+        self.pool.close().await;
+        self.database.drop_it().await;
+        assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
+    }
+
+    /// This loose end is what the story is about.
+    pub fn expects(&mut self, loose_end: &str) {
+        self.expected_violations.insert(loose_end.to_owned());
+    }
+}
+
+/// Follows links as a browser does, with its cookie.
+pub struct Browser {
+    http: reqwest::Client,
+    cookie: std::sync::Mutex<String>,
+}
+
+impl Default for Browser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Browser {
+    /// With no cookie yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build();
+        Self { http: started(http), cookie: std::sync::Mutex::default() }
+    }
+
+    /// Looks at the page behind a link.
+    pub async fn looks(&self, link: &str) -> String {
+        started(started(self.http.get(link).send().await).text().await)
+    }
+
+    /// Presses the page's button; returns where it leads.
+    pub async fn begins(&self, link: &str) -> String {
+        let url = started(url::Url::parse(link));
+        let token: String = url.query_pairs().find(|(k, _)| k == "t").map(|(_, v)| v.into_owned()).unwrap_or_default();
+        let sent = self.http.post(link).form(&[("t", token)]).send().await;
+        let response = started(sent);
+        let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
+        let cookie = header("set-cookie").unwrap_or_default();
+        let cookie = cookie.split(';').next().unwrap_or_default().to_owned();
+        *self.cookie.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = cookie;
+        match header("location") {
+            Some(location) => location,
+            None => panic!("no way to Google: {}", started(response.text().await)),
+        }
+    }
+
+    /// Comes back from Google.
+    pub async fn returns(&self, location: &str, from: &str) -> String {
+        let cookie = self.cookie.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let sent = self.http.get(location).header("cookie", cookie).header("referer", from).send().await;
+        started(started(sent).text().await)
+    }
+}
+
+fn started<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
+    result.unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The first web address in a text that is a link to connect.
+#[must_use]
+pub fn link_in(text: &str) -> Option<String> {
+    let at = text.find("/oauth/")?;
+    let begin = text[..at].rfind("http")?;
+    let end = text[begin..].find(|c: char| c.is_whitespace() || ")>]|\"".contains(c)).unwrap_or(text.len() - begin);
+    Some(text[begin..begin + end].to_owned())
+}
+
+fn specs_dir() -> Option<PathBuf> {
+    std::env::var_os("NOD_SPECS_DIR").map(PathBuf::from)
+}
+
+fn env(
+    slack: &Slack,
+    google: &Google,
+    model: &Model,
+    database: &str,
+    data: &std::path::Path,
+    port: u16,
+) -> BTreeMap<String, String> {
+    let (bot, app) = slack.read(|world| (world.app.bot_token.clone(), world.app.app_token.clone()));
+    let admin = slack.read(|world| world.user_id("dana").unwrap_or_default());
+    let client = GoogleConfig::default();
+    [
+        ("SERVER__BIND", format!("127.0.0.1:{port}")),
+        ("DATA__DIR", data.display().to_string()),
+        ("DATABASE__URL", database.to_owned()),
+        ("SLACK__API_URL", slack.api_url()),
+        ("SLACK__BOT_TOKEN", bot),
+        ("SLACK__APP_TOKEN", app),
+        ("ADMIN__SLACK", admin),
+        ("GOOGLE__CLIENT_ID", client.client_id),
+        ("GOOGLE__CLIENT_SECRET", client.client_secret),
+        ("GOOGLE__AUTH_URL", google.auth_url()),
+        ("GOOGLE__TOKEN_URL", google.token_url()),
+        ("GOOGLE__REVOKE_URL", google.revoke_url()),
+        ("GOOGLE__GMAIL_URL", google.url()),
+        ("LLM__BASE_URL", model.base_url()),
+        ("LLM__API_KEY", "sk-sandbox".to_owned()),
+        ("LLM__MODEL", "scripted".to_owned()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (format!("NOD_{name}"), value))
+    .collect()
+}
