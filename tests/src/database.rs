@@ -19,8 +19,9 @@ pub struct TestDatabase {
 }
 
 fn server() -> PgConnectOptions {
-    let url = std::env::var("NOD_TEST_DATABASE_URL")
-        .unwrap_or_else(|_| panic!("NOD_TEST_DATABASE_URL is not set; ./scripts/test starts a Postgres and sets it"));
+    let url = std::env::var("NOD_TEST_DATABASE_URL").unwrap_or_else(|_| {
+        panic!("NOD_TEST_DATABASE_URL is not set; ./scripts/test starts a Postgres and sets it")
+    });
     PgConnectOptions::from_str(&url).unwrap_or_else(|e| panic!("NOD_TEST_DATABASE_URL: {e}"))
 }
 

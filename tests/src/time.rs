@@ -39,7 +39,9 @@ pub struct TestIds(AtomicU64);
 
 impl Ids for TestIds {
     fn next(&self) -> Uuid {
-        Uuid::from_u128((0x0195_0000_0000_7000_8000 << 48) | u128::from(self.0.fetch_add(1, Ordering::Relaxed)))
+        Uuid::from_u128(
+            (0x0195_0000_0000_7000_8000 << 48) | u128::from(self.0.fetch_add(1, Ordering::Relaxed)),
+        )
     }
 
     fn secret(&self) -> [u8; 32] {

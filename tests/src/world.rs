@@ -203,7 +203,8 @@ impl World {
     #[must_use]
     pub fn button(&self, channel: &str, label: &str) -> String {
         let found = self.slack.messages(channel).into_iter().rev().find(|message| {
-            serde_json::to_string(&message.blocks).is_ok_and(|blocks| blocks.contains(&format!("\"{label}\"")))
+            serde_json::to_string(&message.blocks)
+                .is_ok_and(|blocks| blocks.contains(&format!("\"{label}\"")))
         });
         found.map_or_else(
             || panic!("no button [{label}] in {channel}:\n{}", self.slack.transcript(channel)),
@@ -291,7 +292,8 @@ impl World {
     pub async fn asks_for_link(&mut self, user: &str) -> String {
         self.commands(user, "general", "connect google").await;
         let newest = self.slack.ephemerals(user).pop().unwrap_or_else(|| panic!("no answer to connect"));
-        link_in(&json!(newest.blocks).to_string()).unwrap_or_else(|| panic!("no link in: {:?}", newest.blocks))
+        link_in(&json!(newest.blocks).to_string())
+            .unwrap_or_else(|| panic!("no link in: {:?}", newest.blocks))
     }
 
     /// Follows a private link, consents at Google as `account`, and returns the page at the end.
@@ -369,10 +371,12 @@ impl Browser {
     /// Presses the page's button; returns where it leads.
     pub async fn begins(&self, link: &str) -> String {
         let url = started(url::Url::parse(link));
-        let token: String = url.query_pairs().find(|(k, _)| k == "t").map(|(_, v)| v.into_owned()).unwrap_or_default();
+        let token: String =
+            url.query_pairs().find(|(k, _)| k == "t").map(|(_, v)| v.into_owned()).unwrap_or_default();
         let sent = self.http.post(link).form(&[("t", token)]).send().await;
         let response = started(sent);
-        let header = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
+        let header =
+            |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let cookie = header("set-cookie").unwrap_or_default();
         let cookie = cookie.split(';').next().unwrap_or_default().to_owned();
         *self.cookie.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = cookie;
@@ -399,7 +403,8 @@ fn started<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
 pub fn link_in(text: &str) -> Option<String> {
     let at = text.find("/oauth/")?;
     let begin = text[..at].rfind("http")?;
-    let end = text[begin..].find(|c: char| c.is_whitespace() || ")>]|\"".contains(c)).unwrap_or(text.len() - begin);
+    let end =
+        text[begin..].find(|c: char| c.is_whitespace() || ")>]|\"".contains(c)).unwrap_or(text.len() - begin);
     Some(text[begin..begin + end].to_owned())
 }
 
@@ -415,7 +420,8 @@ fn env(
     data: &std::path::Path,
     port: u16,
 ) -> BTreeMap<String, String> {
-    let (bot, app) = slack.read(|world| (world.app.bot_token.clone(), world.app.app_token.clone()));
+    let (bot, app) =
+        slack.read(|world| (world.config.app.bot_token.clone(), world.config.app.app_token.clone()));
     let admin = slack.read(|world| world.user_id("dana").unwrap_or_default());
     let client = GoogleConfig::default();
     [

@@ -17,11 +17,43 @@ async fn mail_waits_for_a_yes() {
     world.connects("ana").await;
     world.model_will("tool", [late(), Answer::text("Bo knows that you are late.")]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
-    insta::assert_snapshot!(world.reads("general"), @"");
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod tell Bo I'm late
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              ⚠ Nod's first mail to bo@acme.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Deny]
+    ");
     assert!(world.google.sent("ana@acme.test").is_empty());
 
     world.presses("ana", "general", "Approve & send").await;
-    insta::assert_snapshot!(world.reads("general"), @"");
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod tell Bo I'm late
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET · https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+            nod: Bo knows that you are late.
+    ");
     let inbox = world.google.inbox("bo@acme.test");
     assert_eq!(inbox.len(), 1);
     assert_eq!(inbox[0].subject, "Running late");

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::entities::Ephemeral;
-use super::entities::Message;
+use super::entities::{Ephemeral, Message};
 use super::world::World;
 
 /// A piece of Slack's message notation.
@@ -158,7 +157,10 @@ impl World {
                 elements.map(|e| self.text_of(e)).collect::<Vec<_>>().join(" ")
             }
             "image" => format!("[image {}]", block["alt_text"].as_str().unwrap_or_default()),
-            "rich_text" => flatten(block),
+            "rich_text" => {
+                let parts = block["elements"].as_array().into_iter().flatten().map(flatten);
+                parts.collect::<Vec<_>>().join("\n")
+            }
             other => format!("[{other}]"),
         }
     }
@@ -188,7 +190,7 @@ impl World {
     }
 }
 
-/// All the words of a rich text, in order.
+/// All the words of a part of a rich text, in order.
 fn flatten(value: &Value) -> String {
     let mut words = String::new();
     for element in value["elements"].as_array().into_iter().flatten() {
