@@ -2,4 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::large_futures)]
 
+mod approvals;
+mod commands;
 mod mail;
+mod talk;

@@ -106,7 +106,7 @@ impl Performing<'_> {
             }
             Ok(Found::Inconclusive(looked_at)) => looked_at,
             Err(Fault::Busy { after_seconds }) => return self.wait(after_seconds, false).await,
-            Err(fault) => format!("looking failed ({fault})"),
+            Err(fault) => format!("could not look: {fault}"),
         };
         if self.effect.looks + 1 >= MOST_LOOKS {
             return self.settle(Err(Fault::Unknown { reason })).await;
