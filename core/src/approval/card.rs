@@ -106,7 +106,11 @@ fn why(fault: &Fault) -> String {
         | Fault::Broken { reason } => sentence(reason).to_owned(),
         Fault::NotFound { what } => format!("Not found: {}", sentence(what)),
         Fault::NeedsConnect { provider, .. } => {
-            format!("{0} no longer lets Nod into the account (/nod connect {1})", provider.title(), provider.as_str())
+            format!(
+                "{0} no longer lets Nod into the account (/nod connect {1})",
+                provider.title(),
+                provider.as_str()
+            )
         }
         Fault::Ambiguous { .. } | Fault::Busy { .. } => fault.to_string(),
     }

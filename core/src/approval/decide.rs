@@ -67,7 +67,9 @@ pub(crate) async fn supersede(
     newer: &Approval,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for old in sql::pending(conn, tenant, newer.decider, Some(newer.conversation)).await? {
+    for old in
+        sql::pending(conn, tenant, newer.decider, sql::Within::Conversation(newer.conversation)).await?
+    {
         let same = old.tool == newer.tool && same_people(&old.preview.recipients, &newer.preview.recipients);
         // Calls of one run stand side by side: the person asked for both.
         if old.id == newer.id || old.run == newer.run || !same {

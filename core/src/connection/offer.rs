@@ -171,8 +171,8 @@ impl Offers {
         let mut tx = core.pool.begin().await?;
         if let Some(offer) = sql::offer(&mut tx, tenant, pending.offer).await? {
             sql::close(&mut tx, tenant, offer.id, "declined").await?;
+            not_connected(&mut tx, tenant, &offer, now).await?;
             say(core, &mut tx, tenant, &offer, &cards::declined(pending.provider), now).await?;
-            wake_runs(&mut tx, tenant, &offer, false, now).await?;
         }
         tx.commit().await?;
         core.jobs.wake();
@@ -219,7 +219,7 @@ impl Offers {
             now,
         )
         .await?;
-        wake_runs(&mut tx, tenant, &offer, true, now).await?;
+        wake_runs(&mut tx, tenant, &offer, now).await?;
         say(core, &mut tx, tenant, &offer, &cards::connected(provider, account), now).await?;
         tx.commit().await?;
         core.jobs.wake();
@@ -231,6 +231,7 @@ impl Offers {
 pub(crate) struct Offer {
     pub(crate) id: OfferId,
     pub(crate) person: PersonId,
+    pub(crate) run: Option<RunId>,
     pub(crate) person_name: String,
     pub(crate) address: Option<String>,
     pub(crate) workspace_name: Option<String>,
@@ -282,8 +283,8 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<()
     if let Some(offer) = sql::offer(&mut tx, tenant, id).await?
         && sql::expire(&mut tx, tenant, id).await?
     {
-        wake_runs(&mut tx, tenant, &offer, false, now).await?;
-        if offer.delivery.is_some() {
+        not_connected(&mut tx, tenant, &offer, now).await?;
+        if offer.delivery.is_some() && matches!(offer.status.as_str(), "open" | "begun" | "resumed") {
             say(core, &mut tx, tenant, &offer, &cards::expired(offer.provider), now).await?;
         }
     }
@@ -322,18 +323,31 @@ pub(super) async fn say(
     delivery::send(conn, tenant, &venue, &new, now).await
 }
 
+/// The run that made the offer hears that it led nowhere; others may have a newer one.
+async fn not_connected(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    offer: &Offer,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(run) = offer.run else { return Ok(()) };
+    let Some(conversation) = run::sql::conversation_of(conn, tenant, run).await? else { return Ok(()) };
+    let news = News::Connection { provider: offer.provider, connected: false };
+    let work = Work::Advance { run, news: Some(news) };
+    jobs::enqueue(conn, tenant, conversation.0, &work, now, now).await
+}
+
 /// Every run of the person that waits for such an account goes on.
 async fn wake_runs(
     conn: &mut PgConnection,
     tenant: TenantId,
     offer: &Offer,
-    connected: bool,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let waiting =
         run::sql::waiting_for_connection(conn, tenant, offer.person, offer.provider.as_str()).await?;
     for (run, conversation) in waiting {
-        let news = News::Connection { provider: offer.provider, connected };
+        let news = News::Connection { provider: offer.provider, connected: true };
         let work = Work::Advance { run, news: Some(news) };
         jobs::enqueue(conn, tenant, conversation.0, &work, now, now).await?;
     }

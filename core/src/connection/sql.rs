@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
-use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, TenantId};
+use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use crate::tool::Provider;
 
 pub(super) struct Row {
@@ -154,7 +154,7 @@ pub(super) async fn offer(
     id: OfferId,
 ) -> sqlx::Result<Option<super::offer::Offer>> {
     let row = sqlx::query!(
-        r#"select o.person_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
+        r#"select o.person_id, o.run_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
              d.name as "workspace_name?", o.provider, o.conversation_id, o.delivery_id, o.status, o.expires_at
          from offers o
          join people p on p.tenant_id = o.tenant_id and p.id = o.person_id
@@ -173,6 +173,7 @@ pub(super) async fn offer(
     Ok(Some(super::offer::Offer {
         id,
         person: PersonId(row.person_id),
+        run: row.run_id.map(RunId),
         person_name: row.person_name,
         address: row.address,
         workspace_name: row.workspace_name,
@@ -240,11 +241,11 @@ pub(super) async fn close(
     Ok(())
 }
 
-/// Ends an offer that led nowhere; false where it had led somewhere.
+/// Ends an offer that led to no account; false where it led to one.
 pub(super) async fn expire(conn: &mut PgConnection, tenant: TenantId, id: OfferId) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update offers set status = 'expired', verifier_sealed = null
-         where tenant_id = $1 and id = $2 and status in ('open', 'begun', 'resumed')",
+         where tenant_id = $1 and id = $2 and status <> 'done'",
         tenant.0,
         id.0
     )

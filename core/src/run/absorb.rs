@@ -36,8 +36,7 @@ pub(super) fn absorb(state: &mut AgentState, news: &News) {
                 if *connected {
                     unpark(state, &call);
                 } else {
-                    let said =
-                        format!("{} was not connected: nobody followed the link in time", provider.title());
+                    let said = format!("{} was not connected; nothing was done", provider.title());
                     state.answer(&call, &json!({ "status": "not_connected", "detail": said }));
                 }
             }

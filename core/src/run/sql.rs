@@ -183,6 +183,7 @@ pub(crate) struct Said {
     pub(crate) turn: Turn,
     pub(crate) speaker: Option<String>,
     pub(crate) outside: Vec<String>,
+    pub(crate) audience: Audience,
 }
 
 /// The last `most` words of people and of Nod in a conversation before this run, as far as `reader` may
@@ -196,7 +197,7 @@ pub(crate) async fn recent(
     most: i64,
 ) -> sqlx::Result<Vec<Said>> {
     let rows = sqlx::query!(
-        r#"select m.turn, m.outside, p.full_name as "full_name?", p.name as "name?"
+        r#"select m.turn, m.outside, m.only_for, p.full_name as "full_name?", p.name as "name?"
          from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
          where m.tenant_id = $1 and m.conversation_id = $2 and m.run_id <> $3 and m.role in ('human', 'ai')
            and (m.only_for is null or m.only_for = $4)
@@ -214,7 +215,8 @@ pub(crate) async fn recent(
         .rev()
         .map(|row| {
             let speaker = row.full_name.filter(|n| !n.is_empty()).or(row.name);
-            Ok(Said { turn: parsed(row.turn)?, speaker, outside: row.outside })
+            let audience = row.only_for.map_or(Audience::Channel, |p| Audience::Person(PersonId(p)));
+            Ok(Said { turn: parsed(row.turn)?, speaker, outside: row.outside, audience })
         })
         .collect()
 }
@@ -248,6 +250,22 @@ pub(crate) async fn record(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// The conversation of a run.
+pub(crate) async fn conversation_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Option<ConversationId>> {
+    let id = sqlx::query_scalar!(
+        "select conversation_id from runs where tenant_id = $1 and id = $2",
+        tenant.0,
+        run.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(ConversationId))
 }
 
 /// Runs of a person that wait for an account of `provider`, with their conversations.
