@@ -104,7 +104,10 @@ fn card_press(world: &World, channel: &str) -> Forged {
 
 #[tokio::test]
 async fn a_newer_request_takes_the_place_of_the_one_that_waits() {
-    let later = Answer::tool("gmail_send_email", json!({ "to": ["bo@acme.test"], "subject": "Very late", "body": "Very." }));
+    let later = Answer::tool(
+        "gmail_send_email",
+        json!({ "to": ["bo@acme.test"], "subject": "Very late", "body": "Very." }),
+    );
     let mut world = asked([]).await;
     let root = world.slack.messages("general")[0].ts.clone();
     // The run that waited hears of it once the new card stands.
@@ -210,10 +213,14 @@ async fn an_edit_in_gmail_does_not_slip_through() {
     world.google.faults.next("gmail.users.drafts.send", Fault::Status { code: 429, retry_after: Some(5) });
     world.presses("ana", "general", "Approve & send").await;
     let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
-    let edit = nod_sandbox::google::DraftEdit { body: Some("Pay eve@x.test".to_owned()), ..Default::default() };
+    let edit =
+        nod_sandbox::google::DraftEdit { body: Some("Pay eve@x.test".to_owned()), ..Default::default() };
     assert!(world.google.edit_draft("ana@acme.test", &draft, &edit));
     world.later(TimeDelta::seconds(6)).await;
-    assert_eq!(world.google.inbox("bo@acme.test")[0].body.trim(), "Hi Bo,\r\n\r\nI'm running late.\r\n\r\nAna".replace("\r\n", "\n"));
+    assert_eq!(
+        world.google.inbox("bo@acme.test")[0].body.trim(),
+        "Hi Bo,\r\n\r\nI'm running late.\r\n\r\nAna".replace("\r\n", "\n")
+    );
     world.reads("general");
     world.ends().await;
 }
@@ -223,7 +230,10 @@ async fn a_draft_in_ones_own_mailbox_needs_no_nod() {
     let mut world = World::new().await;
     world.connects("ana").await;
     let draft = json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo, the plan." });
-    world.model_will("tool", [Answer::tool("gmail_create_draft", draft), Answer::text("The draft is in your Gmail.")]);
+    world.model_will(
+        "tool",
+        [Answer::tool("gmail_create_draft", draft), Answer::text("The draft is in your Gmail.")],
+    );
     world.says("ana", "dm:ana", "draft a mail to Bo about the plan").await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test

@@ -4,5 +4,6 @@
 
 mod approvals;
 mod commands;
+mod embedded;
 mod mail;
 mod talk;

@@ -39,10 +39,11 @@ async fn what_is_not_said_to_nod_is_not_kept() {
     let world = World::new().await;
     world.says("ana", "general", "lunch, anyone?").await;
     world.says("bo", "general", "me, at 12").await;
-    let rows: i64 = sqlx::query_scalar("select (select count(*) from inbound) + (select count(*) from messages)")
-        .fetch_one(&world.pool)
-        .await
-        .unwrap();
+    let rows: i64 =
+        sqlx::query_scalar("select (select count(*) from inbound) + (select count(*) from messages)")
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
     assert_eq!(rows, 0);
     world.ends().await;
 }
@@ -69,7 +70,8 @@ async fn a_mention_comes_as_two_events_in_either_order_and_is_heard_once() {
 async fn an_event_delivered_twice_is_heard_once() {
     let mut world = World::new().await;
     world.model_will("conversational", [Answer::text("Once.")]);
-    let twice = Say { deliver: nod_sandbox::slack::Deliver::Twice, ..Say::new("ana", "general", "@nod hello") };
+    let twice =
+        Say { deliver: nod_sandbox::slack::Deliver::Twice, ..Say::new("ana", "general", "@nod hello") };
     world.slack.say_with(twice).unwrap();
     world.settles().await;
     world.slack.redeliver_last();
@@ -103,7 +105,9 @@ async fn one_conversation_is_answered_in_order_and_another_does_not_wait() {
         let last = move |ask: &serde_json::Value| {
             ask["messages"].as_array().and_then(|m| m.last()).is_some_and(says(heard))
         };
-        world.model.script(script(Answer::json(&serde_json::json!({"intent": "conversational", "tool": null}))).when(last));
+        world.model.script(
+            script(Answer::json(&serde_json::json!({"intent": "conversational", "tool": null}))).when(last),
+        );
         world.model.script(script(Answer::text(said).delayed(delay)).when(last));
     }
     world.slack.say("ana", "dm:ana", None, "first");
@@ -120,7 +124,8 @@ async fn one_conversation_is_answered_in_order_and_another_does_not_wait() {
         bo: other
         nod: 3
     ");
-    let order: Vec<String> = world.slack.calls_of("chat.postMessage").iter().map(|c| c.args["text"].to_string()).collect();
+    let order: Vec<String> =
+        world.slack.calls_of("chat.postMessage").iter().map(|c| c.args["text"].to_string()).collect();
     assert_eq!(order, ["\"3\"", "\"1\"", "\"2\""]);
     world.ends().await;
 }

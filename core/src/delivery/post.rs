@@ -57,6 +57,8 @@ async fn post(
     if tried {
         // Where a platform does not let us look, a message twice is better than none.
         if let Sighting::Yes(at) = adapter.find(target, delivery.id, delivery.created_at).await? {
+            // It may have been posted before the card last changed.
+            adapter.replace(&at, card, delivery.id).await?;
             return Ok(at);
         }
     }
