@@ -161,12 +161,39 @@ impl World {
         }
     }
 
-    /// Starts Nod as a process.
+    /// Starts Nod as a process, and waits until it is connected.
     pub async fn start_program(&self, binary: &str) -> Program {
-        let env: Vec<(String, String)> = self.env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        self.program(binary, &self.env).await
+    }
+
+    /// One more on the same database.
+    pub async fn start_replica(&self, binary: &str) -> Program {
+        let mut env = self.env.clone();
+        env.insert("NOD_SERVER__BIND".to_owned(), format!("127.0.0.1:{}", free_port()));
+        self.program(binary, &env).await
+    }
+
+    async fn program(&self, binary: &str, env: &BTreeMap<String, String>) -> Program {
+        let before = self.slack.connections();
+        let env: Vec<(String, String)> = env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
         let program = Program::run(binary, &env);
-        self.slack.connected(patience()).await;
+        self.sockets("a socket more", |now| now > before).await;
         program
+    }
+
+    /// SIGKILL, and Slack has noticed.
+    pub async fn kills(&self, program: Program) {
+        let before = self.slack.connections();
+        program.kill().await;
+        self.sockets("a socket less", |now| now < before.max(1)).await;
+    }
+
+    async fn sockets(&self, what: &str, enough: impl Fn(usize) -> bool) {
+        let until = tokio::time::Instant::now() + patience();
+        while !enough(self.slack.connections()) {
+            assert!(tokio::time::Instant::now() < until, "{what} never came:\n{}", self.slack.everything());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Somebody says something; returns its timestamp. Waits until Nod has nothing left to do.

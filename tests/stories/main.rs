@@ -5,5 +5,6 @@
 mod approvals;
 mod commands;
 mod embedded;
+mod kill;
 mod mail;
 mod talk;
