@@ -244,13 +244,38 @@ pub(super) async fn close(
 pub(super) async fn expire(conn: &mut PgConnection, tenant: TenantId, id: OfferId) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update offers set status = 'expired', verifier_sealed = null
-         where tenant_id = $1 and id = $2 and status in ('open', 'begun', 'resumed')",
+         where tenant_id = $1 and id = $2 and status in ('open', 'begun', 'resumed', 'other_account')",
         tenant.0,
         id.0
     )
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Whether the person still has a way to such an account: a link that works, or an admin who is asked.
+pub(super) async fn has_another(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from offers o
+             where o.tenant_id = $1 and o.person_id = $2 and o.provider = $3 and o.expires_at > $4
+               and (o.status in ('open', 'begun', 'resumed') or o.status = 'other_account' and exists (
+                 select 1 from other_accounts a
+                 where a.tenant_id = $1 and a.person_id = $2 and a.provider = $3 and a.status = 'pending'))
+         ) as "another!""#,
+        tenant.0,
+        person.0,
+        provider,
+        now
+    )
+    .fetch_one(conn)
+    .await
 }
 
 pub(super) async fn other_allowed(
