@@ -2,4 +2,5 @@
 
 #![allow(clippy::unwrap_used, clippy::large_futures)]
 
+mod connect;
 mod mail;
