@@ -12,4 +12,4 @@ mod world;
 pub use database::TestDatabase;
 pub use program::{Program, free_port};
 pub use time::{TestClock, TestIds};
-pub use world::{Browser, World, link_in, patience};
+pub use world::{Browser, World, link_in, patience, words_of};

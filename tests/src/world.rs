@@ -253,6 +253,37 @@ impl World {
         all[from.min(all.len())..].join("\n")
     }
 
+    /// Waits until something was whispered to somebody, and returns it.
+    pub async fn hears(&mut self, user: &str) -> String {
+        let from = self.heard.get(user).copied().unwrap_or_default();
+        self.slack
+            .wait_for("a whisper", patience(), |w| {
+                let id = w.user_id(user).ok()?;
+                (w.ephemerals.iter().filter(|e| e.user == id).count() > from).then_some(())
+            })
+            .await;
+        self.whispers(user)
+    }
+
+    /// Every row of every table, as text.
+    pub async fn rows(&self) -> String {
+        let tables: Vec<String> =
+            sqlx::query_scalar("select tablename::text from pg_tables where schemaname = 'public'")
+                .fetch_all(&self.pool)
+                .await
+                .unwrap_or_else(|e| panic!("{e}"));
+        let mut all = String::new();
+        for table in tables {
+            let statement = sqlx::AssertSqlSafe(format!("select to_jsonb(t)::text from {table} t"));
+            let rows: Vec<String> =
+                sqlx::query_scalar(statement).fetch_all(&self.pool).await.unwrap_or_else(|e| panic!("{e}"));
+            for row in rows {
+                all.push_str(&format!("{table} {row}\n"));
+            }
+        }
+        all
+    }
+
     fn named(&self, channel: &str) -> String {
         match channel.strip_prefix("dm:") {
             Some(user) => self.slack.dm(user),
@@ -397,6 +428,14 @@ impl Browser {
 
     /// Presses the page's button; returns where it leads.
     pub async fn begins(&self, link: &str) -> String {
+        self.tries(link).await.unwrap_or_else(|page| panic!("no way to Google: {page}"))
+    }
+
+    /// The same; the page where it leads nowhere.
+    ///
+    /// # Errors
+    /// The page that says why.
+    pub async fn tries(&self, link: &str) -> Result<String, String> {
         let url = started(url::Url::parse(link));
         let token: String =
             url.query_pairs().find(|(k, _)| k == "t").map(|(_, v)| v.into_owned()).unwrap_or_default();
@@ -406,10 +445,11 @@ impl Browser {
             |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let cookie = header("set-cookie").unwrap_or_default();
         let cookie = cookie.split(';').next().unwrap_or_default().to_owned();
+        let location = header("location");
         *self.cookie.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = cookie;
-        match header("location") {
-            Some(location) => location,
-            None => panic!("no way to Google: {}", started(response.text().await)),
+        match location {
+            Some(location) => Ok(location),
+            None => Err(started(response.text().await)),
         }
     }
 
@@ -423,6 +463,27 @@ impl Browser {
 
 fn started<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The words of a page, a line each.
+#[must_use]
+pub fn words_of(page: &str) -> String {
+    let main = page.split("<main>").nth(1).and_then(|rest| rest.split("</main>").next()).unwrap_or(page);
+    let mut words = String::new();
+    for piece in main.split('<') {
+        let text = piece.split_once('>').map_or(piece, |(_, text)| text);
+        words.push_str(text.trim_matches('\n'));
+        words.push('\n');
+    }
+    let unescaped =
+        words.replace("&#39;", "'").replace("&#34;", "\"").replace("&lt;", "<").replace("&gt;", ">");
+    unescaped
+        .replace("&amp;", "&")
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The first web address in a text that is a link to connect.

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod commands;
+mod connect;
 mod embedded;
 mod kill;
 mod mail;

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use nod_connectors::google::{GoogleOAuth, OAuthError, SCOPES, missing};
 use nod_core::clock::Clock;
-use nod_core::connection::{Completion, OfferError, Offers, Pending};
+use nod_core::connection::{Completion, OfferError, Offers, Pending, Setback};
 use secrecy::SecretString;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -115,27 +115,25 @@ async fn back(State(at): Shared, headers: HeaderMap, query: Result<Query<Back>, 
 
 async fn settle(at: &Connecting, pending: Pending, back: Back) -> Response {
     if let Some(error) = back.error {
-        return match give_up(at, pending).await {
-            Err(response) => response,
-            Ok(()) if error == "access_denied" => pages::declined(),
-            Ok(()) => pages::refused(),
-        };
+        let denied = error == "access_denied";
+        let why = if denied { Setback::Declined } else { Setback::Broken };
+        return give_up(at, pending, why, if denied { pages::declined } else { pages::refused }).await;
     }
     let Some(code) = back.code else {
-        return give_up(at, pending).await.err().unwrap_or_else(pages::refused);
+        return give_up(at, pending, Setback::Broken, pages::refused).await;
     };
     let verifier = SecretString::from(pending.verifier.clone());
     let tokens = match at.google.exchange(&code, &verifier, at.clock.now()).await {
         Ok(tokens) => tokens,
-        Err(error) => return give_up(at, pending).await.err().unwrap_or_else(|| oauth_error(&error)),
+        Err(error) => return give_up(at, pending, Setback::Broken, || oauth_error(&error)).await,
     };
     if tokens.scopes.as_deref().is_some_and(|granted| !missing(granted).is_empty()) {
         // Dropped and not given back: that would end an earlier, whole grant of the same account as well.
-        return give_up(at, pending).await.err().unwrap_or_else(pages::too_little);
+        return give_up(at, pending, Setback::TooLittle, pages::too_little).await;
     }
     let account = match at.google.account(&tokens.access).await {
         Ok(account) => account,
-        Err(error) => return give_up(at, pending).await.err().unwrap_or_else(|| oauth_error(&error)),
+        Err(error) => return give_up(at, pending, Setback::Broken, || oauth_error(&error)).await,
     };
     match at.offers.complete(pending, &account, &tokens).await {
         Ok(Completion::Connected { account }) => pages::connected(&account),
@@ -146,9 +144,17 @@ async fn settle(at: &Connecting, pending: Pending, back: Back) -> Response {
     }
 }
 
-/// Whoever waits for this account is told that it did not come.
-async fn give_up(at: &Connecting, pending: Pending) -> Result<(), Response> {
-    at.offers.declined(pending).await.map_err(|error| pages::offer_error(&error))
+/// Whoever waits for this account is told that it did not come, and why.
+async fn give_up(
+    at: &Connecting,
+    pending: Pending,
+    why: Setback,
+    page: impl FnOnce() -> Response,
+) -> Response {
+    match at.offers.failed(pending, why).await {
+        Ok(()) => page(),
+        Err(error) => pages::offer_error(&error),
+    }
 }
 
 fn oauth_error(error: &OAuthError) -> Response {

@@ -36,14 +36,13 @@ pub(super) fn style_digest() -> &'static str {
 <body><main><h1>Connect your Google account to Nod</h1>
 <p>This link is for one person. Go on only if that is you.</p>
 <dl><dt>Person</dt><dd><strong>{{ name }}</strong></dd>
-<dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else %}an admin has to allow it, \
-since your chat profile shows no address{% endif %}</strong></dd>
+<dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else %}an admin has to allow it, since your chat profile shows no address{% endif %}</strong></dd>
 <dt>Workspace</dt><dd><strong>{{ workspace }}</strong></dd></dl>
 <h2>What Nod will be able to do</h2>
 <ul><li>Search and read the mail of this account, when {{ name }} asks for it.</li>
 <li>Write drafts.</li>
 <li>Send a mail, after {{ name }} has approved that very mail in chat.</li></ul>
-<p>What Nod reads goes to {{ name }} alone. You can take this back at any time in your Google account, under \
+<p>What Nod reads goes to {{ name }} alone. You can take this back at any time in your Google account, under
 third-party access.</p>
 <form method="post" action="/oauth/google/start"><input type="hidden" name="t" value="{{ token }}">
 <button type="submit">Continue to Google</button></form>
@@ -113,7 +112,11 @@ fn valid(until: Timestamp, now: Timestamp) -> String {
 
 pub(super) fn connected(account: &str) -> Response {
     let first = format!("Nod can now work with {account} for you.");
-    said(StatusCode::OK, "Connected", &[&first, "Go back to the chat: what you asked for goes on by itself."])
+    said(
+        StatusCode::OK,
+        "Connected",
+        &[&first, "You can close this page. Whatever waited for this in chat goes on by itself."],
+    )
 }
 
 pub(super) fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -> Response {
@@ -169,7 +172,7 @@ pub(super) fn offer_error(error: &OfferError) -> Response {
     let (status, title) = match error {
         OfferError::Unknown => (StatusCode::NOT_FOUND, "No such link"),
         OfferError::Expired => (StatusCode::GONE, "This link has expired"),
-        OfferError::Used => (StatusCode::GONE, "This link was used before"),
+        OfferError::Used => (StatusCode::GONE, "This link was used already"),
         OfferError::Database(error) => {
             tracing::error!(%error, "the database did not answer a page");
             (StatusCode::SERVICE_UNAVAILABLE, "Not now")

@@ -3,18 +3,25 @@
 use uuid::Uuid;
 
 use crate::card::{Block, Card, Press, Style, Verb};
+use crate::connection::Setback;
 use crate::ids::OfferId;
 use crate::tool::Provider;
 
-/// The private link. `why` is one sentence.
+/// The private link to the person's own account. `why` is one sentence.
 pub(crate) fn connect(provider: Provider, offer: OfferId, why: &str) -> Card {
+    link(provider, offer, why, "It takes only the account whose address is yours here.")
+}
+
+/// The private link to an account that an admin allowed.
+pub(crate) fn connect_allowed(provider: Provider, offer: OfferId, account: &str) -> Card {
+    let why = format!("An admin allowed {account} for you. You can connect it now.");
+    link(provider, offer, &why, &format!("Sign in as {account}."))
+}
+
+fn link(provider: Provider, offer: OfferId, why: &str, takes: &str) -> Card {
     let label = format!("Connect {}", provider.title());
     Card::say(why)
-        .with(Block::Note(
-            "The link is for you alone, works once and for an hour. It takes only the account whose address is \
-             yours here."
-                .to_owned(),
-        ))
+        .with(Block::Note(format!("The link is for you alone, works once and for an hour. {takes}")))
         .button(label, Style::Primary, Press::Connect { provider, offer })
 }
 
@@ -38,12 +45,21 @@ pub(crate) fn connected(provider: Provider, account: &str) -> Card {
     }
 }
 
-/// The person said no at the provider.
-pub(crate) fn declined(provider: Provider) -> Card {
-    Card::say(format!(
-        "{} says that you did not agree. Nothing was connected. Ask again whenever you like.",
-        provider.title()
-    ))
+/// The link was used and led nowhere.
+pub(crate) fn failed(provider: Provider, why: Setback) -> Card {
+    let title = provider.title();
+    Card::say(match why {
+        Setback::Declined => format!(
+            "{title} says that you did not agree. Nothing was connected. Ask again whenever you like."
+        ),
+        Setback::TooLittle => format!(
+            "Nothing was connected: on {title}'s page at least one box was left empty, and I need all of them. \
+             Ask again, and tick every box."
+        ),
+        Setback::Broken => {
+            format!("{title} did not complete the sign-in. Nothing was connected; please ask again.")
+        }
+    })
 }
 
 /// Nobody followed the link.

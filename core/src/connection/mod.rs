@@ -18,7 +18,7 @@ mod offer;
 pub(crate) mod other;
 pub(crate) mod sql;
 
-pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending};
+pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending, Setback};
 pub(crate) use offer::{NewOffer, expire, make};
 
 /// Reads and writes the connected accounts.

@@ -17,7 +17,7 @@ use crate::audit;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
-use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
+use crate::jobs::{Claim, Connecting, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
 use crate::run;
@@ -65,6 +65,27 @@ pub struct Pending {
     offer: OfferId,
 }
 
+/// Why it led nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setback {
+    /// The person said no at the provider.
+    Declined,
+    /// The person left out something that the tools need.
+    TooLittle,
+    /// The provider did not complete it.
+    Broken,
+}
+
+impl From<Setback> for Connecting {
+    fn from(why: Setback) -> Self {
+        match why {
+            Setback::Declined => Self::Declined,
+            Setback::TooLittle => Self::TooLittle,
+            Setback::Broken => Self::Failed,
+        }
+    }
+}
+
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completion {
@@ -91,10 +112,10 @@ pub enum OfferError {
     #[error("This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.")]
     Unknown,
     /// Too late.
-    #[error("This link has expired. Ask Nod in chat to connect, and use the new link.")]
+    #[error("It worked for an hour. Ask Nod in chat to connect, and use the new link.")]
     Expired,
     /// A link works once.
-    #[error("This link was used already. Ask Nod in chat to connect if you need another.")]
+    #[error("A link works once. Ask Nod in chat to connect if you need another.")]
     Used,
     /// The database did not answer; nothing was changed.
     #[error("Something is wrong here just now. Nothing was connected; please try again in a minute.")]
@@ -155,24 +176,25 @@ impl Offers {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
         let resumed = sql::resumed(&mut conn, self.tenant(), &hash(state), core.now()).await?;
-        let (offer, provider, sealed) = resumed.ok_or(OfferError::Unknown)?;
+        let (offer, provider, sealed) = resumed.ok_or(OfferError::Used)?;
         let verifier =
             core.vault.open(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
         let provider = Provider::named(&provider).ok_or(OfferError::Unknown)?;
         Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, offer })
     }
 
-    /// The person said no at the provider.
+    /// It led nowhere: whoever waits for the account hears why.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn declined(&self, pending: Pending) -> Result<(), OfferError> {
+    pub async fn failed(&self, pending: Pending, why: Setback) -> Result<(), OfferError> {
         let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
         let mut tx = core.pool.begin().await?;
         if let Some(offer) = sql::offer(&mut tx, tenant, pending.offer).await? {
             sql::close(&mut tx, tenant, offer.id, "declined").await?;
-            not_connected(&mut tx, tenant, &offer, now).await?;
-            say(core, &mut tx, tenant, &offer, &cards::declined(pending.provider), now).await?;
+            say(core, &mut tx, tenant, &offer, &cards::failed(pending.provider, why), now).await?;
+            let (person, provider) = (offer.person, offer.provider);
+            wake_runs(&mut tx, tenant, person, provider, why.into(), now).await?;
         }
         tx.commit().await?;
         core.jobs.wake();
@@ -219,7 +241,7 @@ impl Offers {
             now,
         )
         .await?;
-        wake_runs(&mut tx, tenant, &offer, now).await?;
+        wake_runs(&mut tx, tenant, offer.person, provider, Connecting::Connected, now).await?;
         say(core, &mut tx, tenant, &offer, &cards::connected(provider, account), now).await?;
         tx.commit().await?;
         core.jobs.wake();
@@ -231,7 +253,6 @@ impl Offers {
 pub(crate) struct Offer {
     pub(crate) id: OfferId,
     pub(crate) person: PersonId,
-    pub(crate) run: Option<RunId>,
     pub(crate) person_name: String,
     pub(crate) address: Option<String>,
     pub(crate) workspace_name: Option<String>,
@@ -283,8 +304,10 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<()
     if let Some(offer) = sql::offer(&mut tx, tenant, id).await?
         && sql::expire(&mut tx, tenant, id).await?
     {
-        not_connected(&mut tx, tenant, &offer, now).await?;
-        if offer.delivery.is_some() && matches!(offer.status.as_str(), "open" | "begun" | "resumed") {
+        let (person, provider) = (offer.person, offer.provider);
+        wake_unless_another(&mut tx, tenant, person, provider, Connecting::Late, now).await?;
+        // Where an admin was asked, the card says so already.
+        if offer.delivery.is_some() && offer.status != "other_account" {
             say(core, &mut tx, tenant, &offer, &cards::expired(offer.provider), now).await?;
         }
     }
@@ -323,31 +346,33 @@ pub(super) async fn say(
     delivery::send(conn, tenant, &venue, &new, now).await
 }
 
-/// The run that made the offer hears that it led nowhere; others may have a newer one.
-async fn not_connected(
+/// One way has ended; the runs hear so unless the person still has another.
+pub(super) async fn wake_unless_another(
     conn: &mut PgConnection,
     tenant: TenantId,
-    offer: &Offer,
+    person: PersonId,
+    provider: Provider,
+    ended: Connecting,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let Some(run) = offer.run else { return Ok(()) };
-    let Some(conversation) = run::sql::conversation_of(conn, tenant, run).await? else { return Ok(()) };
-    let news = News::Connection { provider: offer.provider, connected: false };
-    let work = Work::Advance { run, news: Some(news) };
-    jobs::enqueue(conn, tenant, conversation.0, &work, now, now).await
+    if sql::has_another(conn, tenant, person, provider.as_str(), now).await? {
+        return Ok(());
+    }
+    wake_runs(conn, tenant, person, provider, ended, now).await
 }
 
 /// Every run of the person that waits for such an account goes on.
 async fn wake_runs(
     conn: &mut PgConnection,
     tenant: TenantId,
-    offer: &Offer,
+    person: PersonId,
+    provider: Provider,
+    ended: Connecting,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let waiting =
-        run::sql::waiting_for_connection(conn, tenant, offer.person, offer.provider.as_str()).await?;
+    let waiting = run::sql::waiting_for_connection(conn, tenant, person, provider.as_str()).await?;
     for (run, conversation) in waiting {
-        let news = News::Connection { provider: offer.provider, connected: true };
+        let news = News::Connection { provider, ended };
         let work = Work::Advance { run, news: Some(news) };
         jobs::enqueue(conn, tenant, conversation.0, &work, now, now).await?;
     }

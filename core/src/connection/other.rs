@@ -5,7 +5,7 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::offer::{NewOffer, Offer, make};
+use super::offer::{NewOffer, Offer, make, wake_unless_another};
 use super::{cards, sql};
 use crate::audit;
 use crate::card::Card;
@@ -13,6 +13,7 @@ use crate::chat::{Immediate, Target};
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{DeliveryId, OfferId, PersonId, TenantId};
+use crate::jobs::Connecting;
 use crate::nod::Core;
 use crate::people;
 use crate::tool::Provider;
@@ -129,8 +130,7 @@ async fn tell(
     let id: DeliveryId = core.id();
     let offer: OfferId = core.id();
     let card = if allow {
-        let why = format!("An admin allowed {} for you. You can connect it now.", request.address);
-        cards::connect(provider, offer, &why)
+        cards::connect_allowed(provider, offer, &request.address)
     } else {
         Card::say(format!("An admin did not allow {}. Nothing was connected.", request.address))
     };
@@ -156,6 +156,9 @@ async fn tell(
             delivery: Some(id),
         };
         make(core, conn, tenant, &new, now).await?;
+    } else {
+        let ended = Connecting::NotAllowed;
+        wake_unless_another(conn, tenant, request.person, provider, ended, now).await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
-use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
+use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, TenantId};
 use crate::tool::Provider;
 
 pub(super) struct Row {
@@ -154,7 +154,7 @@ pub(super) async fn offer(
     id: OfferId,
 ) -> sqlx::Result<Option<super::offer::Offer>> {
     let row = sqlx::query!(
-        r#"select o.person_id, o.run_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
+        r#"select o.person_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
              d.name as "workspace_name?", o.provider, o.conversation_id, o.delivery_id, o.status, o.expires_at
          from offers o
          join people p on p.tenant_id = o.tenant_id and p.id = o.person_id
@@ -173,7 +173,6 @@ pub(super) async fn offer(
     Ok(Some(super::offer::Offer {
         id,
         person: PersonId(row.person_id),
-        run: row.run_id.map(RunId),
         person_name: row.person_name,
         address: row.address,
         workspace_name: row.workspace_name,
@@ -241,17 +240,42 @@ pub(super) async fn close(
     Ok(())
 }
 
-/// Ends an offer that led to no account; false where it led to one.
+/// Ends an offer that led nowhere; false where it had led somewhere.
 pub(super) async fn expire(conn: &mut PgConnection, tenant: TenantId, id: OfferId) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update offers set status = 'expired', verifier_sealed = null
-         where tenant_id = $1 and id = $2 and status <> 'done'",
+         where tenant_id = $1 and id = $2 and status in ('open', 'begun', 'resumed', 'other_account')",
         tenant.0,
         id.0
     )
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Whether the person still has a way to such an account: a link that works, or an admin who is asked.
+pub(super) async fn has_another(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from offers o
+             where o.tenant_id = $1 and o.person_id = $2 and o.provider = $3 and o.expires_at > $4
+               and (o.status in ('open', 'begun', 'resumed') or o.status = 'other_account' and exists (
+                 select 1 from other_accounts a
+                 where a.tenant_id = $1 and a.person_id = $2 and a.provider = $3 and a.status = 'pending'))
+         ) as "another!""#,
+        tenant.0,
+        person.0,
+        provider,
+        now
+    )
+    .fetch_one(conn)
+    .await
 }
 
 pub(super) async fn other_allowed(

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 pub use dispatch::{Dispatcher, WorkError, Worker};
-pub use work::{News, Verdict, Work};
+pub use work::{Connecting, News, Verdict, Work};
 
 use crate::ids::TenantId;
 

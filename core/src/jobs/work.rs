@@ -37,10 +37,28 @@ pub enum News {
     Outcome { ticket: Uuid, result: ToolResult },
     /// A question was answered, or nobody did.
     Answer { question: QuestionId, answer: Option<String> },
-    /// An account was connected, or nobody did.
-    Connection { provider: Provider, connected: bool },
+    /// An account was connected, or will not be.
+    Connection { provider: Provider, ended: Connecting },
     /// The person asks for another try of a failed run.
     Retry,
+}
+
+/// How the way to an account ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Connecting {
+    /// It is connected.
+    Connected,
+    /// Nobody followed the link in time.
+    Late,
+    /// The person said no at the provider.
+    Declined,
+    /// Not everything was granted that the tools need.
+    TooLittle,
+    /// An admin did not allow the account.
+    NotAllowed,
+    /// The provider did not play along.
+    Failed,
 }
 
 /// How an approval ended without an effect.

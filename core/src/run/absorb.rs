@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::state::{AgentState, Parked};
-use crate::jobs::{News, Verdict};
+use crate::jobs::{Connecting, News, Verdict};
 use crate::question;
 use crate::tool::{Fault, ToolResult};
 
@@ -25,7 +25,7 @@ pub(super) fn absorb(state: &mut AgentState, news: &News) {
                 answered(state, &call, answer.as_deref());
             }
         }
-        News::Connection { provider, connected } => {
+        News::Connection { provider, ended } => {
             let waiting: Vec<String> = state
                 .pending
                 .iter()
@@ -33,15 +33,28 @@ pub(super) fn absorb(state: &mut AgentState, news: &News) {
                 .map(|p| p.call.id.clone())
                 .collect();
             for call in waiting {
-                if *connected {
-                    unpark(state, &call);
-                } else {
-                    let said = format!("{} was not connected; nothing was done", provider.title());
-                    state.answer(&call, &json!({ "status": "not_connected", "detail": said }));
+                match not_connected(*ended) {
+                    None => unpark(state, &call),
+                    Some(why) => {
+                        let said = format!("{} was not connected: {why}", provider.title());
+                        state.answer(&call, &json!({ "status": "not_connected", "detail": said }));
+                    }
                 }
             }
         }
         News::Retry => {}
+    }
+}
+
+/// Why a request that needs an account cannot go on; `None` where it can.
+fn not_connected(ended: Connecting) -> Option<&'static str> {
+    match ended {
+        Connecting::Connected => None,
+        Connecting::Late => Some("nobody followed the link in time"),
+        Connecting::Declined => Some("the person did not agree on the provider's page"),
+        Connecting::TooLittle => Some("the person did not tick every permission that is needed"),
+        Connecting::NotAllowed => Some("an admin did not allow that account"),
+        Connecting::Failed => Some("the provider did not complete the sign-in"),
     }
 }
 

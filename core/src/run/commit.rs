@@ -155,8 +155,10 @@ impl<'a> Commit<'a> {
             Emit::Connect { provider, revoked } => {
                 let (delivery, offer): (DeliveryId, OfferId) = (self.core.id(), self.core.id());
                 let card = cards::connect(*provider, offer, &cards::needed(*provider, *revoked));
-                let line =
-                    format!("I need access to {}'s account first and sent the link privately.", self.name());
+                let line = format!(
+                    "First I need access to {}'s account. The link went there privately.",
+                    self.name()
+                );
                 self.privately(conn, delivery, &card, &line, now).await?;
                 let new = NewOffer {
                     id: offer,

@@ -252,22 +252,6 @@ pub(crate) async fn record(
     Ok(())
 }
 
-/// The conversation of a run.
-pub(crate) async fn conversation_of(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    run: RunId,
-) -> sqlx::Result<Option<ConversationId>> {
-    let id = sqlx::query_scalar!(
-        "select conversation_id from runs where tenant_id = $1 and id = $2",
-        tenant.0,
-        run.0
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(id.map(ConversationId))
-}
-
 /// Runs of a person that wait for an account of `provider`, with their conversations.
 pub(crate) async fn waiting_for_connection(
     conn: &mut PgConnection,

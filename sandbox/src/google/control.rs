@@ -79,6 +79,12 @@ impl Google {
         self.shared.change(|state| state.grants.expire_all(email));
     }
 
+    /// Every access and refresh token that was handed out, for those who look whether one leaked.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        self.shared.state().grants.secrets()
+    }
+
     /// One more address that consent may lead back to.
     pub fn register_redirect(&self, uri: &str) {
         self.shared.change(|state| state.redirect_uris.push(uri.to_owned()));

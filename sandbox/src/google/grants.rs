@@ -84,6 +84,12 @@ impl Grants {
         access.retain(|_, a| all.get(a.grant).is_some_and(|g| !g.email.eq_ignore_ascii_case(email)));
     }
 
+    /// Every token that was ever handed out and is not forgotten.
+    pub fn secrets(&self) -> Vec<String> {
+        let refresh = self.all.iter().filter_map(|grant| grant.refresh.clone());
+        self.access.keys().cloned().chain(refresh).collect()
+    }
+
     /// Revokes the grant behind an access or a refresh token; false when it is dead or unknown.
     pub fn revoke(&mut self, token: &str) -> bool {
         let by_access = self.access.get(token).map(|access| access.grant);

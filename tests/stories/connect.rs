@@ -1,0 +1,434 @@
+//! Connecting a Google account by a private link, and what becomes of it.
+
+use chrono::TimeDelta;
+use nod_sandbox::model::Answer;
+use nod_tests::{Browser, World, link_in, words_of};
+use serde_json::json;
+
+use crate::mail::late;
+
+fn recent() -> Answer {
+    Answer::tool("gmail_list_recent", json!({}))
+}
+
+/// The link on the newest card in a person's direct line.
+fn link_for(world: &World, user: &str) -> String {
+    let messages = world.slack.messages(&world.slack.dm(user));
+    let found = messages.iter().rev().find_map(|m| link_in(&json!(m.blocks).to_string()));
+    found.unwrap_or_else(|| panic!("no link for {user}:\n{}", world.slack.everything()))
+}
+
+#[tokio::test]
+async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
+    let mut world = World::new().await;
+    insta::assert_snapshot!(world.commands("ana", "general", "connect google").await, @r"
+        (ana only) nod: Connect your Google account, so that I can work with your mail.
+        · The link is for you alone, works once and for an hour. It takes only the account whose address is yours here.
+        [Connect Google]
+    ");
+    let link = world.asks_for_link("ana").await;
+    let browser = Browser::new();
+    let page = browser.looks(&link).await;
+    insta::assert_snapshot!(words_of(&page), @r"
+        Connect your Google account to Nod
+        This link is for one person. Go on only if that is you.
+        Person
+        Ana Silva
+        Google account
+        ana@acme.test
+        Workspace
+        Acme
+        What Nod will be able to do
+        Search and read the mail of this account, when Ana Silva asks for it.
+        Write drafts.
+        Send a mail, after Ana Silva has approved that very mail in chat.
+        What Nod reads goes to Ana Silva alone. You can take this back at any time in your Google account, under
+        third-party access.
+        Continue to Google
+        The link works once, for another 60 minutes, until 10:30 UTC on 6 March. If you are not Ana Silva, close this page.
+    ");
+    assert_eq!(page, Browser::new().looks(&link).await);
+    let page = world.consents(&link, "ana@acme.test", None).await;
+    insta::assert_snapshot!(words_of(&page), @r"
+        Connected
+        Nod can now work with ana@acme.test for you.
+        You can close this page. Whatever waited for this in chat goes on by itself.
+    ");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: · ✓ Google is connected: ana@acme.test");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_link_works_once_and_for_an_hour() {
+    let mut world = World::new().await;
+    let link = world.asks_for_link("ana").await;
+    let first = Browser::new();
+    first.begins(&link).await;
+    insta::assert_snapshot!(words_of(&Browser::new().tries(&link).await.unwrap_err()), @r"
+        This link was used already
+        A link works once. Ask Nod in chat to connect if you need another.
+    ");
+    assert!(words_of(&Browser::new().looks(&link).await).contains("used"));
+
+    let late = world.asks_for_link("ana").await;
+    world.later(TimeDelta::minutes(61)).await;
+    insta::assert_snapshot!(words_of(&Browser::new().tries(&late).await.unwrap_err()), @r"
+        This link has expired
+        It worked for an hour. Ask Nod in chat to connect, and use the new link.
+    ");
+    insta::assert_snapshot!(words_of(&Browser::new().looks(&late).await), @r"
+        This link has expired
+        It worked for an hour. Ask Nod in chat to connect, and use the new link.
+    ");
+
+    let forged = link.replace("t=", "t=0");
+    insta::assert_snapshot!(words_of(&Browser::new().tries(&forged).await.unwrap_err()), @r"
+        No such link
+        This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.
+    ");
+    let (start, _) = late.rsplit_once('.').unwrap();
+    assert!(Browser::new().tries(&format!("{start}.{}", "0".repeat(64))).await.is_err());
+    assert!(world.google.calls().is_empty());
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn the_way_back_counts_once_and_only_in_the_browser_that_began() {
+    let mut world = World::new().await;
+    let link = world.asks_for_link("ana").await;
+    let browser = Browser::new();
+    let to_google = browser.begins(&link).await;
+    let back = world.google.consent(&to_google, "ana@acme.test", None).unwrap();
+    insta::assert_snapshot!(words_of(&Browser::new().returns(&back, &to_google).await), @r"
+        Not connected
+        This sign-in was begun in another browser, or too long ago. Nothing was connected.
+        Ask Nod in chat for a new link if you want to connect.
+    ");
+    let page = browser.returns(&back, &to_google).await;
+    assert!(page.contains("Connected"), "{page}");
+    insta::assert_snapshot!(words_of(&browser.returns(&back, &to_google).await), @r"
+        This link was used already
+        A link works once. Ask Nod in chat to connect if you need another.
+    ");
+    world.settles().await;
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_no_at_google_is_taken_as_a_no() {
+    let mut world = World::new().await;
+    let link = world.asks_for_link("ana").await;
+    let browser = Browser::new();
+    let to_google = browser.begins(&link).await;
+    let back = world.google.refuse_consent(&to_google).unwrap();
+    insta::assert_snapshot!(words_of(&browser.returns(&back, &to_google).await), @r"
+        Not connected
+        You did not give your consent, so Nod cannot read your mail.
+        Ask Nod in chat for a new link if you want to connect.
+    ");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Google says that you did not agree. Nothing was connected. Ask again whenever you like.");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn every_box_must_be_ticked() {
+    let mut world = World::new().await;
+    let link = world.asks_for_link("ana").await;
+    let readonly = "https://www.googleapis.com/auth/gmail.readonly";
+    let page = world.consents(&link, "ana@acme.test", Some(&[readonly])).await;
+    insta::assert_snapshot!(words_of(&page), @r"
+        Not connected
+        Google shows a box for each permission, and Nod needs both: reading mail, and writing drafts and sending them. At least one was left empty, so nothing was kept.
+        Ask Nod in chat for a new link if you want to connect.
+    ");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Nothing was connected: on Google's page at least one box was left empty, and I need all of them. Ask again, and tick every box.");
+    let kept: i64 =
+        sqlx::query_scalar("select count(*) from connections").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(kept, 0);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn another_account_needs_an_admin_who_allows_it() {
+    let mut world = World::new().await;
+    let link = world.asks_for_link("ana").await;
+    let page = world.consents(&link, "ana.private@mail.test", None).await;
+    insta::assert_snapshot!(words_of(&page), @r"
+        Not connected
+        You signed in as ana.private@mail.test, and this link is for ana@acme.test.
+        An admin of your workspace has been asked whether this account may be used. You will hear in chat.
+    ");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.");
+    insta::assert_snapshot!(world.reads("dm:dana"), @r"
+        nod: # Allow another account?
+          Person  Ana Silva
+          Their address here  ana@acme.test
+          Account  ana.private@mail.test
+          · Nod would read and send mail of that account on this person's behalf.
+          [Allow] [Refuse]
+    ");
+
+    world.presses("dana", "dm:dana", "Allow").await;
+    insta::assert_snapshot!(world.reads("dm:dana"), @"nod: · ana.private@mail.test for Ana Silva: allowed by Dana Admin");
+    let again = link_for(&world, "ana");
+    let page = world.consents(&again, "ana.private@mail.test", None).await;
+    assert!(page.contains("Connected"), "{page}");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
+        nod: · ✓ Google is connected: ana.private@mail.test
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn an_admin_may_refuse_another_account() {
+    let mut world = World::new().await;
+    world.model_will("tool", [recent(), Answer::text("I could not read your mail.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    let link = link_for(&world, "ana");
+    world.consents(&link, "ana.private@mail.test", None).await;
+    world.settles().await;
+    world.presses("dana", "dm:dana", "Refuse").await;
+    insta::assert_snapshot!(world.reads("dm:dana"), @"nod: · ana.private@mail.test for Ana Silva: refused by Dana Admin");
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: what's new in my mail?
+        nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
+        nod: An admin did not allow ana.private@mail.test. Nothing was connected.
+        nod: I could not read your mail.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn only_an_admin_allows_another_account() {
+    let mut world = World::new().await;
+    let link = world.asks_for_link("ana").await;
+    world.consents(&link, "ana.private@mail.test", None).await;
+    world.settles().await;
+    let id: uuid::Uuid =
+        sqlx::query_scalar("select id from other_accounts").fetch_one(&world.pool).await.unwrap();
+    let forged = nod_sandbox::slack::Forged {
+        user: "ana".to_owned(),
+        channel: world.slack.dm("ana"),
+        ts: "1.1".to_owned(),
+        action_id: "allow".to_owned(),
+        value: format!("allow:{id}"),
+        ..Default::default()
+    };
+    world.slack.press_raw(forged).unwrap().acknowledged(nod_tests::patience()).await;
+    world.settles().await;
+    insta::assert_snapshot!(world.hears("ana").await, @"(ana only) nod: Only an admin of Nod can decide this. Nothing was done.");
+    let status: String =
+        sqlx::query_scalar("select status from other_accounts").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(status, "pending");
+    world.reads("dm:ana");
+    world.reads("dm:dana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn without_an_admin_another_account_is_refused_with_a_way_out() {
+    let mut world = World::without_nod().await;
+    world.env.remove("NOD_ADMIN__SLACK");
+    world.start().await;
+    let link = world.asks_for_link("ana").await;
+    let page = world.consents(&link, "ana.private@mail.test", None).await;
+    insta::assert_snapshot!(words_of(&page), @r"
+        Not connected
+        You signed in as ana.private@mail.test, and this link is for ana@acme.test.
+        Ask Nod in chat for a new link, and sign in with that address.
+    ");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. Use your own account, or ask whoever runs Nod to name an admin who can allow another.");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn the_request_that_needed_it_goes_on_by_itself() {
+    let mut world = World::new().await;
+    world.google.deliver("ana@acme.test", "bo@acme.test", "Lunch?", "At noon?").unwrap();
+    world.model_will("tool", [recent(), Answer::text("Bo asks about lunch at noon.")]);
+    world.says("ana", "general", "@nod what's new in my mail?").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod what's new in my mail?
+            nod: · First I need access to Ana Silva's account. The link went there privately.
+    ");
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
+          · The link is for you alone, works once and for an hour. It takes only the account whose address is yours here.
+          [Connect Google]
+    ");
+    let page = world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;
+    assert!(page.contains("goes on by itself"), "{page}");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod what's new in my mail?
+            nod: · First I need access to Ana Silva's account. The link went there privately.
+            nod: · Answered Ana Silva privately.
+    ");
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: Bo asks about lunch at noon.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_mail_that_needed_it_is_asked_for_once_connected() {
+    let mut world = World::new().await;
+    world.model_will("tool", [late()]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod tell Bo I'm late
+            nod: · First I need access to Ana Silva's account. The link went there privately.
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              ⚠ Nod's first mail to bo@acme.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Deny]
+    ");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn nobody_followed_the_link_and_the_request_says_so() {
+    let mut world = World::new().await;
+    world.model_will(
+        "tool",
+        [recent(), Answer::text("Your Google account was not connected, so I read nothing.")],
+    );
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    world.later(TimeDelta::minutes(61)).await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: what's new in my mail?
+        nod: The link to connect Google was not used in time. Nothing was connected; ask again for a new one.
+        nod: Your Google account was not connected, so I read nothing.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn an_older_link_that_ends_does_not_end_a_request_with_a_newer_one() {
+    let mut world = World::new().await;
+    world.asks_for_link("ana").await;
+    world.later(TimeDelta::minutes(30)).await;
+    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    world.later(TimeDelta::minutes(40)).await;
+    let page = world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;
+    assert!(page.contains("Connected"), "{page}");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: what's new in my mail?
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: Nothing new.
+    ");
+    assert!(world.google.calls().iter().any(|call| call.operation == "gmail.users.messages.list"));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn saying_no_at_google_ends_the_request_honestly() {
+    let mut world = World::new().await;
+    world.model_will("tool", [recent(), Answer::text("You did not connect Google, so I read nothing.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    let browser = Browser::new();
+    let to_google = browser.begins(&link_for(&world, "ana")).await;
+    browser.returns(&world.google.refuse_consent(&to_google).unwrap(), &to_google).await;
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: what's new in my mail?
+        nod: Google says that you did not agree. Nothing was connected. Ask again whenever you like.
+        nod: You did not connect Google, so I read nothing.
+    ");
+    let heard = world.model.requests().pop().unwrap().to_string();
+    assert!(heard.contains("not_connected") && !heard.contains("in time"), "{heard}");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn no_row_holds_a_token_or_a_working_link() {
+    let mut world = World::new().await;
+    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+    world.says("ana", "general", "@nod what's new in my mail?").await;
+    let link = link_for(&world, "ana");
+    let token = link.split_once("t=").unwrap().1.to_owned();
+    world.consents(&link, "ana@acme.test", None).await;
+    world.settles().await;
+    let rows = world.rows().await;
+    for secret in world.google.secrets() {
+        assert!(!rows.contains(&secret), "a token of Google's is in a row");
+    }
+    let (_, code) = token.split_once('.').unwrap();
+    assert!(!rows.contains(code), "a link is in a row");
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn two_calls_at_once_renew_the_token_once() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let before = tokens_asked(&world);
+    world.later(TimeDelta::minutes(60)).await;
+    let both = Answer::tools(vec![
+        ("gmail_list_recent", json!({})),
+        ("gmail_search_messages", json!({ "query": "lunch" })),
+    ]);
+    world.model_will("tool", [both, Answer::text("Nothing new.")]);
+    world.model_will("tool", [recent(), Answer::text("Still nothing.")]);
+    world.slack.say("ana", "general", None, "@nod my mail?");
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    assert_eq!(tokens_asked(&world) - before, 1);
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+fn tokens_asked(world: &World) -> usize {
+    world.google.calls().iter().filter(|call| call.operation == "oauth.token").count()
+}
+
+#[tokio::test]
+async fn a_grant_that_was_taken_back_is_noticed_and_the_request_goes_on() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.google.revoke_grants("ana@acme.test");
+    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: what's new in my mail?
+        nod: Google no longer lets me into your account. Connect it again, and your request goes on by itself.
+          · The link is for you alone, works once and for an hour. It takes only the account whose address is yours here.
+          [Connect Google]
+    ");
+    world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: what's new in my mail?
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: Nothing new.
+    ");
+    world.ends().await;
+}
