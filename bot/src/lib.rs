@@ -4,9 +4,9 @@ pub mod app;
 mod cli;
 pub mod config;
 pub mod database;
-pub mod demo;
+mod demo;
 mod doctor;
-pub mod logging;
+mod logging;
 pub mod server;
 pub mod slack;
 
