@@ -220,7 +220,7 @@ async fn a_link_connects_the_one_account_it_was_made_for() {
     assert_eq!(at.accounts().await, ["ana@acme.test"]);
 
     let again = at.come_back(&back, Some(&sent.cookie())).await;
-    assert_eq!(again.status, StatusCode::NOT_FOUND, "{}", again.page);
+    assert_eq!(again.status, StatusCode::GONE, "{}", again.page);
     assert_eq!(at.go_on(&token).await.status, StatusCode::GONE);
     assert_eq!(at.look(&token).await.status, StatusCode::GONE);
     at.database.close().await;
