@@ -96,7 +96,7 @@ mod tests {
             tracing::debug!(target: "hyper::proto", "hidden header");
             tracing::info!(target: "slack_morphism", "hidden payload");
             tracing::error!(target: "slack_morphism", "hidden ticket");
-        tracing::warn!(target: "nod_bot::slack", "a lost connection");
+            tracing::warn!(target: "nod_bot::slack", "a lost connection");
         });
         let bytes = page.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()
