@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Emit, Next, Node, NodeContext, Step, StepRecord, gate, prompt};
 use crate::privacy::Provenance;
@@ -57,7 +57,7 @@ fn take(state: &mut AgentState, pending: &PendingCall, output: &ToolOutput, scop
         Provenance::Ours => content,
         Provenance::Outside(sources) => prompt::fenced(&content, sources, &scope.invocation.short()),
     };
-    state.answer(&pending.call.id, &Value::String(shown));
+    state.answer(&pending.call.id, shown);
 }
 
 fn bounded(content: &str) -> String {
