@@ -7,7 +7,7 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, Executor};
 
 use super::holds::{Receipt, holds, reads, until};
-use super::{At, NOD, SEND, happens, plan};
+use super::{At, NOD, SEND, happens, plan, presses};
 
 /// How far the arrival came when Nod died.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,11 +69,6 @@ async fn press(came: Came) {
     holds(&mut world, Receipt::Sent).await;
     world.kills(nod).await;
     world.ends().await;
-}
-
-fn presses(world: &World) {
-    let card = world.button("general", "Approve & send");
-    world.slack.press("ana", "general", &card, "Approve & send").unwrap();
 }
 
 /// Kills Nod while it stores what `act` sends it, and starts it again.

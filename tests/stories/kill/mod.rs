@@ -31,6 +31,8 @@ enum At {
     Model(Lane),
     /// Slack was told that what the person did has arrived.
     Acknowledged,
+    /// Wherever it is after so many milliseconds.
+    Somewhere(u64),
 }
 
 /// What the person does meanwhile.
@@ -63,7 +65,7 @@ fn lived(name: &'static str, at: At) -> Death {
 }
 
 fn deaths() -> Vec<Death> {
-    use At::{Acknowledged, Gmail, Model, Slack};
+    use At::{Acknowledged, Gmail, Model, Slack, Somewhere};
     use Fault::{Drop, Hang, HangAfter, LoseAnswer, Status};
     use Person::{Asks, Presses};
     let not_acting = || Status { code: 503, retry_after: None };
@@ -105,6 +107,10 @@ fn deaths() -> Vec<Death> {
         killed("the reasoner was asked", Asks, Model(Lane::Reasoner)),
         killed("before the card stands", Asks, Slack("chat.postMessage", Hang)),
         killed("after the card stands", Asks, Slack("chat.postMessage", HangAfter)),
+        killed("somewhere while it thinks", Asks, Somewhere(40)),
+        killed("somewhere later", Asks, Somewhere(120)),
+        killed("somewhere while it sends", Presses, Somewhere(30)),
+        killed("somewhere after it was sent", Presses, Somewhere(90)),
         killed("the press was acknowledged", Presses, Acknowledged),
         killed("before the draft", Presses, Gmail(CREATE, Hang)),
         killed("after the draft", Presses, Gmail(CREATE, HangAfter)),
@@ -161,6 +167,30 @@ async fn all_deaths() {
     assert!(wrong.is_empty(), "these ended badly (each said why above): {wrong:#?}");
 }
 
+#[tokio::test]
+async fn killed_with_its_own_database_it_sends_one_mail_too() {
+    let mut world = World::in_real_time().await;
+    world.env.remove("NOD_DATABASE__URL");
+    let nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+    reads(&world, "[Approve & send]").await;
+    let death = killed("after it went out", Person::Presses, At::Gmail(SEND, Fault::HangAfter));
+    let nod = suffers(&world, nod, &death, || presses(&world)).await;
+    reads(&world, "→ Sent").await;
+    reads(&world, "Sent to bo@acme.test").await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("dm:ana");
+    world.reads("general");
+    world.kills(nod).await;
+    world.ends().await;
+}
+
+fn presses(world: &World) {
+    let card = world.button("general", "Approve & send");
+    world.slack.press("ana", "general", &card, "Approve & send").unwrap();
+}
+
 /// The story of a death.
 async fn dies(death: &Death) {
     let mut world = World::in_real_time().await;
@@ -176,14 +206,10 @@ async fn dies(death: &Death) {
         nod
     };
     reads(&world, "[Approve & send]").await;
-    let press = || {
-        let card = world.button("general", "Approve & send");
-        world.slack.press("ana", "general", &card, "Approve & send").unwrap();
-    };
     nod = if death.person == Person::Presses {
-        suffers(&world, nod, death, press).await
+        suffers(&world, nod, death, || presses(&world)).await
     } else {
-        press();
+        presses(&world);
         nod
     };
     holds(&mut world, death.receipt).await;
@@ -218,14 +244,14 @@ fn plan(world: &World, at: &At) {
         At::Slack(method, fault) => world.slack.faults().next(method, fault.clone()),
         At::Model(Lane::Router) => world.model.router_will(Answer::hang()),
         At::Model(Lane::Reasoner) => world.model.will(Answer::hang()),
-        At::Acknowledged => {}
+        At::Acknowledged | At::Somewhere(_) => {}
     }
 }
 
 fn operation(at: &At) -> Option<&'static str> {
     match at {
         At::Gmail(operation, _) | At::Slack(operation, _) => Some(operation),
-        At::Model(_) | At::Acknowledged => None,
+        At::Model(_) | At::Acknowledged | At::Somewhere(_) => None,
     }
 }
 
@@ -239,5 +265,6 @@ async fn happens(world: &World, at: &At, times: usize) {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }
+        At::Somewhere(after) => tokio::time::sleep(Duration::from_millis(*after)).await,
     }
 }

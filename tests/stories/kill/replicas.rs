@@ -8,7 +8,7 @@ use nod_tests::World;
 use tokio::time::{Instant, sleep};
 
 use super::holds::{Receipt, holds, reads};
-use super::{At, NOD, SEND, happens, plan};
+use super::{At, NOD, SEND, happens, plan, presses};
 
 /// The lease, and some for the poll and the work.
 const TAKEN_OVER: Duration = Duration::from_secs(15);
@@ -35,8 +35,7 @@ async fn takes_over(at: &At) {
     world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
     reads(&world, "[Approve & send]").await;
     plan(&world, at);
-    let card = world.button("general", "Approve & send");
-    world.slack.press("ana", "general", &card, "Approve & send").unwrap();
+    presses(&world);
     happens(&world, at, 1).await;
 
     let second = world.start_replica(NOD).await;
