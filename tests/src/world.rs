@@ -163,17 +163,18 @@ impl World {
 
     /// Starts Nod as a process, and waits until it is connected.
     pub async fn start_program(&self, binary: &str) -> Program {
-        self.program(binary, &self.env).await
+        self.start_program_with(binary, &self.env).await
     }
 
     /// One more on the same database.
     pub async fn start_replica(&self, binary: &str) -> Program {
         let mut env = self.env.clone();
         env.insert("NOD_SERVER__BIND".to_owned(), format!("127.0.0.1:{}", free_port()));
-        self.program(binary, &env).await
+        self.start_program_with(binary, &env).await
     }
 
-    async fn program(&self, binary: &str, env: &BTreeMap<String, String>) -> Program {
+    /// Starts it with another environment.
+    pub async fn start_program_with(&self, binary: &str, env: &BTreeMap<String, String>) -> Program {
         let before = self.slack.connections();
         let env: Vec<(String, String)> = env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
         let program = Program::run(binary, &env);
@@ -393,6 +394,13 @@ impl World {
         self.pool.close().await;
         self.database.drop_it().await;
         assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
+    }
+
+    /// Ends without looking back, for what is no story.
+    pub async fn abandoned(mut self) {
+        self.stop().await;
+        self.pool.close().await;
+        self.database.drop_it().await;
     }
 
     /// This loose end is what the story is about.

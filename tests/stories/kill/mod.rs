@@ -1,20 +1,23 @@
 //! Nod dies (SIGKILL) anywhere on the way of a mail, and is started again: one mail, and a true receipt.
 
+mod arrivals;
+mod holds;
+mod replicas;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use nod_sandbox::Fault;
-use nod_sandbox::google::Mail;
 use nod_sandbox::model::{Answer, Lane};
 use nod_tests::{Program, World, patience};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
 
+use holds::{Receipt, holds, reads};
+
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 /// Stories told at once; most of their time is waiting for the dead one's lease of ten seconds.
 const AT_ONCE: usize = 6;
-/// An effect that nobody can settle is looked for during about 45 s.
-const LONG: Duration = Duration::from_secs(100);
 const CREATE: &str = "gmail.users.drafts.create";
 const SEND: &str = "gmail.users.drafts.send";
 const LOOK: &str = "gmail.users.messages.get";
@@ -28,6 +31,8 @@ enum At {
     Model(Lane),
     /// Slack was told that what the person did has arrived.
     Acknowledged,
+    /// Wherever it is after so many milliseconds.
+    Somewhere(u64),
 }
 
 /// What the person does meanwhile.
@@ -35,13 +40,6 @@ enum At {
 enum Person {
     Asks,
     Presses,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Receipt {
-    Sent,
-    NotSent,
-    Unknown,
 }
 
 /// One way to die.
@@ -67,7 +65,7 @@ fn lived(name: &'static str, at: At) -> Death {
 }
 
 fn deaths() -> Vec<Death> {
-    use At::{Acknowledged, Gmail, Model, Slack};
+    use At::{Acknowledged, Gmail, Model, Slack, Somewhere};
     use Fault::{Drop, Hang, HangAfter, LoseAnswer, Status};
     use Person::{Asks, Presses};
     let not_acting = || Status { code: 503, retry_after: None };
@@ -109,6 +107,10 @@ fn deaths() -> Vec<Death> {
         killed("the reasoner was asked", Asks, Model(Lane::Reasoner)),
         killed("before the card stands", Asks, Slack("chat.postMessage", Hang)),
         killed("after the card stands", Asks, Slack("chat.postMessage", HangAfter)),
+        killed("somewhere while it thinks", Asks, Somewhere(40)),
+        killed("somewhere later", Asks, Somewhere(120)),
+        killed("somewhere while it sends", Presses, Somewhere(30)),
+        killed("somewhere after it was sent", Presses, Somewhere(90)),
         killed("the press was acknowledged", Presses, Acknowledged),
         killed("before the draft", Presses, Gmail(CREATE, Hang)),
         killed("after the draft", Presses, Gmail(CREATE, HangAfter)),
@@ -165,6 +167,30 @@ async fn all_deaths() {
     assert!(wrong.is_empty(), "these ended badly (each said why above): {wrong:#?}");
 }
 
+#[tokio::test]
+async fn killed_with_its_own_database_it_sends_one_mail_too() {
+    let mut world = World::in_real_time().await;
+    world.env.remove("NOD_DATABASE__URL");
+    let nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+    reads(&world, "[Approve & send]").await;
+    let death = killed("after it went out", Person::Presses, At::Gmail(SEND, Fault::HangAfter));
+    let nod = suffers(&world, nod, &death, || presses(&world)).await;
+    reads(&world, "→ Sent").await;
+    reads(&world, "Sent to bo@acme.test").await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("dm:ana");
+    world.reads("general");
+    world.kills(nod).await;
+    world.ends().await;
+}
+
+fn presses(world: &World) {
+    let card = world.button("general", "Approve & send");
+    world.slack.press("ana", "general", &card, "Approve & send").unwrap();
+}
+
 /// The story of a death.
 async fn dies(death: &Death) {
     let mut world = World::in_real_time().await;
@@ -180,14 +206,10 @@ async fn dies(death: &Death) {
         nod
     };
     reads(&world, "[Approve & send]").await;
-    let press = || {
-        let card = world.button("general", "Approve & send");
-        world.slack.press("ana", "general", &card, "Approve & send").unwrap();
-    };
     nod = if death.person == Person::Presses {
-        suffers(&world, nod, death, press).await
+        suffers(&world, nod, death, || presses(&world)).await
     } else {
-        press();
+        presses(&world);
         nod
     };
     holds(&mut world, death.receipt).await;
@@ -222,14 +244,14 @@ fn plan(world: &World, at: &At) {
         At::Slack(method, fault) => world.slack.faults().next(method, fault.clone()),
         At::Model(Lane::Router) => world.model.router_will(Answer::hang()),
         At::Model(Lane::Reasoner) => world.model.will(Answer::hang()),
-        At::Acknowledged => {}
+        At::Acknowledged | At::Somewhere(_) => {}
     }
 }
 
 fn operation(at: &At) -> Option<&'static str> {
     match at {
         At::Gmail(operation, _) | At::Slack(operation, _) => Some(operation),
-        At::Model(_) | At::Acknowledged => None,
+        At::Model(_) | At::Acknowledged | At::Somewhere(_) => None,
     }
 }
 
@@ -243,74 +265,6 @@ async fn happens(world: &World, at: &At, times: usize) {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }
-    }
-}
-
-/// Waits until this stands in the channel.
-async fn reads(world: &World, words: &str) {
-    world
-        .slack
-        .wait_for(words, LONG, |slack| {
-            let channel = slack.channel_id("general").ok()?;
-            slack.spoken(&channel).contains(words).then_some(())
-        })
-        .await;
-}
-
-/// In the end there is one mail or none, and the receipt, the rows and the channel say so.
-async fn holds(world: &mut World, receipt: Receipt) {
-    let (words, status) = match receipt {
-        Receipt::Sent => ("→ Sent", "done"),
-        Receipt::NotSent => ("→ Not sent", "failed"),
-        Receipt::Unknown => ("→ Unknown", "unknown"),
-    };
-    reads(world, words).await;
-    until(world, "select count(*) from runs where status = 'done'", 1).await;
-    world.settles().await;
-    one_of_each(world, status).await;
-    let read = world.reads("general");
-    let bot = world.slack.messages("general").into_iter().filter(|m| m.by_bot).count();
-    assert_eq!(bot, 2, "a card and an answer:\n{read}");
-    let (sent, arrived) = (world.google.sent("ana@acme.test"), world.google.inbox("bo@acme.test"));
-    assert_eq!(sent.len(), arrived.len());
-    match receipt {
-        Receipt::Sent => {
-            let [mail] = &sent[..] else { panic!("not one mail: {sent:#?}") };
-            assert!(read.contains(&mail.id) && read.contains(&mail.message_id), "another receipt:\n{read}");
-            assert_eq!(arrived[0].subject, "Running late");
-            assert_eq!(world.google.drafts("ana@acme.test"), Vec::<Mail>::new());
-        }
-        Receipt::NotSent => assert_eq!(sent, Vec::<Mail>::new()),
-        Receipt::Unknown => assert!(sent.len() <= 1, "{sent:#?}"),
-    }
-}
-
-/// What was asked, said and done is there once.
-async fn one_of_each(world: &World, status: &str) {
-    let effect: Vec<String> =
-        sqlx::query_scalar("select status from effects").fetch_all(&world.pool).await.unwrap();
-    assert_eq!(effect, [status]);
-    for (what, rows) in [
-        ("approvals", 1),
-        ("runs", 1),
-        ("messages where role = 'human'", 1),
-        ("audit where action = 'approval.approved'", 1),
-        ("audit where action like 'effect.%'", 1),
-        ("lanes where leased_until is not null", 0),
-        ("jobs where run_at <= now()", 0),
-    ] {
-        assert_eq!(count(world, &format!("select count(*) from {what}")).await, rows, "{what}");
-    }
-}
-
-async fn count(world: &World, query: &str) -> i64 {
-    sqlx::query_scalar(sqlx::AssertSqlSafe(query.to_owned())).fetch_one(&world.pool).await.unwrap()
-}
-
-async fn until(world: &World, query: &str, wanted: i64) {
-    let long = tokio::time::Instant::now() + LONG;
-    while count(world, query).await != wanted {
-        assert!(tokio::time::Instant::now() < long, "{query}: never {wanted}\n{}", world.slack.everything());
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        At::Somewhere(after) => tokio::time::sleep(Duration::from_millis(*after)).await,
     }
 }
