@@ -55,9 +55,9 @@ pub(crate) fn done_so_far(state: &AgentState) -> String {
 /// Asks the model and records the call.
 pub(super) async fn asked(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
     let started = cx.clock.now();
-    let answered = cx.model.answer(ask).await;
-    let mut record =
-        StepRecord::new("model", ask.tier.as_str(), cx.ids.next().into(), started, cx.clock.now());
+    let scope = cx.scope();
+    let answered = cx.model.answer(&scope, ask).await;
+    let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
     record.input = serde_json::to_value(ask).ok();
     match &answered {
         Ok(answer) => {
