@@ -75,10 +75,30 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             )))
             .with(Block::Note(format!("What was looked at: {reason}. Please check before sending it again.")))
         }
-        Err(fault) => card
-            .with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)))
-            .with(Block::Note(format!("Why: {fault}. Nothing left; ask again when it is mended."))),
+        Err(fault) => {
+            card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done))).with(Block::Note(
+                format!("Why: {}. No {} went out; ask again when that is mended.", why(fault), words.thing),
+            ))
+        }
     }
+}
+
+/// A fault as a person reads it; models read the shorter words of the fault itself.
+fn why(fault: &Fault) -> String {
+    let said = match fault {
+        Fault::Invalid { reason }
+        | Fault::Forbidden { reason }
+        | Fault::Unknown { reason }
+        | Fault::Broken { reason } => reason.clone(),
+        Fault::NotFound { what } => what.clone(),
+        Fault::Ambiguous { name, .. } => format!("“{name}” may be several people"),
+        Fault::NeedsConnect { provider, .. } => {
+            let (title, name) = (provider.title(), provider.as_str());
+            format!("{title} does not let me into this account any more. Connect it with /nod connect {name}")
+        }
+        Fault::Busy { .. } => "the provider kept asking me to wait".to_owned(),
+    };
+    said.trim_end_matches('.').to_owned()
 }
 
 fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
