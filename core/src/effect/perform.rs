@@ -9,10 +9,14 @@ use super::sql::{self, Effect};
 use super::{EffectKey, Permit};
 use crate::approval;
 use crate::audit;
+use crate::clock::Timestamp;
+use crate::graph::StepRecord;
 use crate::ids::EffectId;
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
+use crate::privacy::Audience;
+use crate::run;
 use crate::tool::{ActTool, Fault, Found, RunOrIngestion, Tool, ToolContext, ToolResult};
 
 /// How often an effect is looked for, seconds doubling from one, before a person is asked.
@@ -28,7 +32,8 @@ pub(crate) async fn perform(core: &Core, claim: &Claim, id: EffectId) -> Result<
     let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
     let person = people::sql::load(&mut conn, claim.tenant, effect.person).await?.ok_or("no such person")?;
     drop(conn);
-    let work = Performing { core, claim, effect, principal: person.principal() };
+    let begun = core.now();
+    let work = Performing { core, claim, effect, principal: person.principal(), begun };
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
         let gone = format!("the tool {} is not installed any more", work.effect.tool);
         return work.settle(Err(Fault::broken(gone))).await;
@@ -45,6 +50,7 @@ struct Performing<'a> {
     claim: &'a Claim,
     effect: Effect,
     principal: crate::tool::Principal,
+    begun: Timestamp,
 }
 
 impl Performing<'_> {
@@ -144,6 +150,7 @@ impl Performing<'_> {
         let mut tx = self.core.pool.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         if sql::ended(&mut tx, tenant, effect.id, status, &outcome, now).await? {
+            self.record(&mut tx, &outcome, now).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
             let news = News::Outcome { ticket, result: outcome };
             let work = Work::Advance { run: effect.run, news: Some(news) };
@@ -162,6 +169,24 @@ impl Performing<'_> {
         tracing::info!(effect = %effect.id, run = %effect.run, status, "an effect ended");
         self.core.jobs.wake();
         Ok(())
+    }
+
+    /// The run's record shows the act as it shows every other call; it is its person's own.
+    async fn record(
+        &self,
+        conn: &mut sqlx::PgConnection,
+        outcome: &ToolResult,
+        now: Timestamp,
+    ) -> sqlx::Result<()> {
+        let effect = &self.effect;
+        let mut record = StepRecord::new("tool", &effect.tool, self.core.id(), self.begun, now);
+        record.input = Some(effect.payload.clone());
+        match outcome {
+            Ok(output) => record.output = Some(output.content.clone()),
+            Err(fault) => record.error = Some(fault.to_string()),
+        }
+        let audience = Audience::Person(effect.person);
+        run::sql::record(conn, self.claim.tenant, effect.run, &[record], audience).await
     }
 
     fn scope(&self) -> ToolContext {
