@@ -193,6 +193,9 @@ async fn address(
     if let Some(address) = picked.get(name) {
         return Ok(Ok(address.clone()));
     }
+    if let Some(user) = names::mentioned(written) {
+        return Ok(names::of_mentioned(cx.directory.mentioned(user).await?.as_ref()));
+    }
     let words: Vec<String> = name.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let people = if written.contains('@') && !written.starts_with('@') {
         Vec::new()

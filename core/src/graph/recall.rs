@@ -2,7 +2,7 @@
 
 use super::{Node, NodeContext, Step};
 use crate::model::Turn;
-use crate::privacy::Provenance;
+use crate::privacy::{Audience, Provenance};
 use crate::run::AgentState;
 
 /// Characters of earlier talk that are brought into view, about 2,000 tokens.
@@ -14,6 +14,8 @@ pub(crate) struct Memory {
     pub(crate) said: Vec<crate::run::sql::Said>,
     /// A line for each approval that waits.
     pub(crate) waiting: Vec<String>,
+    /// Who is meant by each mention, by name.
+    pub(crate) mentioned: Vec<(String, String)>,
 }
 
 pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
@@ -30,11 +32,16 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
             if !said.outside.is_empty() {
                 state.provenance = state.provenance.with(Provenance::Outside(said.outside.clone()));
             }
+            if said.private {
+                // What has it in view may tell it, so it is for this person alone.
+                state.audience = state.audience.narrow(Audience::Person(state.principal.person));
+            }
             history.push(turn);
         }
         history.reverse();
         state.history = history;
         state.waiting.clone_from(&memory.waiting);
+        state.working.extracted_info.extend(memory.mentioned.iter().cloned());
     }
     Step::go(state, Node::Route)
 }
