@@ -2,5 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::large_futures)]
 
+mod audit;
+mod bad_input;
 mod connect;
+mod faults;
 mod mail;
+mod migrations;
+mod names;
+mod one_connection;
+mod private;
+mod scope;
+mod strangers;
