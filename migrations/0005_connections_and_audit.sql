@@ -77,3 +77,5 @@ end
 $$;
 create trigger audit_is_append_only before update or delete on audit
     for each row execute function audit_is_append_only();
+create trigger audit_is_not_emptied before truncate on audit
+    for each statement execute function audit_is_append_only();

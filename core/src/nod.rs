@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::Adapters;
+use crate::chat::{Adapters, Standing};
 use crate::clock::{Clock, Timestamp};
 use crate::connection::{Connections, Offers};
 use crate::ids::{Ids, TenantId};
@@ -60,6 +60,19 @@ pub struct Settings {
     pub allow_external: bool,
     /// Where a browser reaches this Nod, without a trailing slash.
     pub public_url: String,
+}
+
+impl Settings {
+    /// Whether somebody of this standing may use Nod: strangers are refused by default.
+    #[must_use]
+    pub fn welcomes(&self, standing: Standing) -> bool {
+        match standing {
+            Standing::Member => true,
+            Standing::Guest => self.allow_guests,
+            Standing::External => self.allow_external,
+            Standing::Unknown | Standing::Bot | Standing::Gone => false,
+        }
+    }
 }
 
 impl Default for Settings {

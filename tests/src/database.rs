@@ -77,6 +77,16 @@ impl TestDatabase {
         Self { url, name }
     }
 
+    /// One without any schema.
+    pub async fn bare() -> Self {
+        let name = format!("nod_test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let mut conn = admin().await;
+        run(&mut conn, format!("drop database if exists {name} with (force)")).await;
+        run(&mut conn, format!("create database {name}")).await;
+        let url = server().await.database(&name).to_url_lossy().to_string();
+        Self { url, name }
+    }
+
     /// A pool on it.
     pub async fn pool(&self, connections: u32) -> PgPool {
         PgPoolOptions::new()

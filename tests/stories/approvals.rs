@@ -200,7 +200,7 @@ async fn where_nobody_can_tell_the_card_says_unknown() {
     }
     insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
           Approved by Ana Silva 09:30 WET → Unknown 09:42 WET. Nobody can tell yet whether this email went out.
-          · What was looked at: looked at the draft, its thread and the sent mail. Please check before sending it again.
+          · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
         nod: Nobody can tell yet whether it went out.
     ");
     assert!(world.google.inbox("bo@acme.test").is_empty());

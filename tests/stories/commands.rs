@@ -19,8 +19,8 @@ async fn help_and_the_nearest_right_word() {
 
         /nod ask … asks me anything · /nod connect google connects your account · /nod approvals shows what waits for your nod · /nod help shows this.
     ");
-    insta::assert_snapshot!(world.commands("ana", "general", "aprovals now").await, @"(ana only) nod: I know no command aprovals. Did you mean /nod approvals? There are help, ask, connect, approvals.");
-    insta::assert_snapshot!(world.commands("ana", "general", "xyzzy").await, @"(ana only) nod: I know no command xyzzy. There are help, ask, connect, approvals.");
+    insta::assert_snapshot!(world.commands("ana", "general", "aprovals now").await, @"(ana only) nod: I know no command aprovals. Did you mean /nod approvals? I know help, ask, connect, approvals.");
+    insta::assert_snapshot!(world.commands("ana", "general", "xyzzy").await, @"(ana only) nod: I know no command xyzzy. I know help, ask, connect, approvals.");
     insta::assert_snapshot!(world.commands("ana", "general", "ask").await, @"(ana only) nod: Ask me something: /nod ask what is new in my mail?");
     world.ends().await;
 }
@@ -47,6 +47,7 @@ async fn ask_where_nod_is_no_member_answers_the_asker_alone() {
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: # Ana Silva asks
           what is the answer?
+          · I may not write where you asked, so this comes to you here.
         nod: 42.
     ");
     world.ends().await;

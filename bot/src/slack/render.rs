@@ -64,7 +64,7 @@ fn chunk(block: &Block) -> Chunk {
         Block::Markdown(text) => Chunk::Words(split_long(markdown::parts(text))),
         Block::Literal(text) => Chunk::Words(split_long(vec![literal(text)])),
         Block::Fields(fields) => Chunk::Facts(split_long(vec![Part::Text(field_runs(fields))])),
-        Block::Risks(risks) => Chunk::Facts(split_long(risks.iter().map(|risk| risk_line(risk)).collect())),
+        Block::Risks(risks) => Chunk::Facts(split_long(vec![risk_lines(risks)])),
         Block::Note(text) => Chunk::Note(visible(text).trim().to_owned()),
     }
 }
@@ -88,8 +88,9 @@ fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
     runs
 }
 
-fn risk_line(risk: &str) -> Part {
-    Part::Text(vec![Run::plain(format!("⚠ {}", one_line(risk)))])
+fn risk_lines(risks: &[String]) -> Part {
+    let lines: Vec<String> = risks.iter().map(|risk| format!("⚠ {}", one_line(risk))).collect();
+    Part::Text(vec![Run::plain(lines.join("\n"))])
 }
 
 /// No part longer than a block may be.

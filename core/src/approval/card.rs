@@ -68,13 +68,12 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
     let at = clock(*at, &approval.zone);
     match outcome {
         Ok(output) => receipt_of(card, &format!("{approved} → **{}** {at}", words.done), output),
-        Err(Fault::Unknown { reason }) => {
-            card.with(Block::Markdown(format!(
+        Err(Fault::Unknown { reason }) => card
+            .with(Block::Markdown(format!(
                 "{approved} → **Unknown** {at}. Nobody can tell yet whether this {} went out.",
                 words.thing
             )))
-            .with(Block::Note(format!("What was looked at: {reason}. Please check before sending it again.")))
-        }
+            .with(Block::Note(format!("Nod {}. Please check before sending it again.", sentence(reason)))),
         Err(fault) => card
             .with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)))
             .with(Block::Note(format!("{}. Nothing went out; ask again once that is mended.", why(fault)))),

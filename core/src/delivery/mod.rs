@@ -48,6 +48,12 @@ pub(crate) async fn show(
     sql::change(conn, tenant, delivery, card).await
 }
 
+/// The id of the line that stands in the thread for a message that went to one person. It follows from the
+/// message's, so that the line can be found when the message could not be shown.
+pub(crate) fn line_of(delivery: DeliveryId) -> DeliveryId {
+    DeliveryId(lane_of(&["line", &delivery.to_string()]))
+}
+
 fn lane(venue: &Venue, target: Option<&Target>) -> Uuid {
     match target {
         Some(Target::Direct { workspace, user } | Target::Whisper { workspace, user, .. }) => {

@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use super::sql::{self, Delivery, NewDelivery, Venue};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatAdapter, ChatError, Posted, Sighting, Target};
+use crate::clock::Timestamp;
 use crate::connection::links;
 use crate::ids::{DeliveryId, PersonId, TenantId};
 use crate::jobs::{Claim, WorkError, sql as jobs};
@@ -127,17 +128,7 @@ async fn refused(
         (Target::Direct { .. }, Some(reader)) if first_refusal && !venue.place.direct => {
             let person = people::sql::load(&mut tx, tenant, reader).await?.ok_or("no such person")?;
             let card = show_me(person.display_name(), delivery.id);
-            let line = NewDelivery {
-                id: core.id(),
-                conversation: delivery.conversation,
-                run: delivery.run,
-                platform: &venue.platform,
-                target: None,
-                opens_thread: false,
-                card: &card,
-                only_for: None,
-            };
-            super::send(&mut tx, tenant, venue, &line, now).await?;
+            stand_in(&mut tx, tenant, venue, delivery, &card, now).await?;
         }
         (Target::Place { .. }, _) if first_refusal && !venue.place.direct => {
             sql::alone(&mut tx, tenant, delivery.conversation).await?;
@@ -148,6 +139,9 @@ async fn refused(
             if let Some(person) = person
                 && let Some(target) = direct(&mut tx, tenant, venue, person).await?
             {
+                let note =
+                    Block::Note("I may not write where you asked, so this comes to you here.".to_owned());
+                sql::change(&mut tx, tenant, delivery.id, &delivery.card.clone().with(note)).await?;
                 sql::retarget(&mut tx, tenant, delivery.id, &target).await?;
                 let work = crate::jobs::Work::Deliver { delivery: delivery.id };
                 jobs::enqueue(&mut tx, tenant, super::lane(venue, Some(&target)), &work, now, now).await?;
@@ -159,6 +153,36 @@ async fn refused(
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
+}
+
+/// Puts a card into the thread for a message that its reader's direct line does not take: in the place of
+/// the line that tells of it, where there is one. Where no thread is open, a channel is not bothered with it.
+async fn stand_in(
+    conn: &mut sqlx::PgConnection,
+    tenant: TenantId,
+    venue: &Venue,
+    delivery: &Delivery,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let id = super::line_of(delivery.id);
+    if sql::load(conn, tenant, id).await?.is_some() {
+        return super::show(conn, tenant, id, card, now).await;
+    }
+    if venue.unopened {
+        return Ok(());
+    }
+    let line = NewDelivery {
+        id,
+        conversation: delivery.conversation,
+        run: delivery.run,
+        platform: &venue.platform,
+        target: None,
+        opens_thread: false,
+        card,
+        only_for: None,
+    };
+    super::send(conn, tenant, venue, &line, now).await
 }
 
 /// Stands in the thread where a direct line is closed.

@@ -70,6 +70,7 @@ async fn examine(
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(Fault::to_string);
+    record.output = previewed.as_ref().ok().and_then(|preview| serde_json::to_value(preview).ok());
     record.input = Some(named);
     cx.records.push(record);
     match previewed {
@@ -219,6 +220,9 @@ async fn address(
     let name = written.trim().trim_start_matches('@').trim();
     if let Some(address) = picked.get(name) {
         return Ok(Ok(address.clone()));
+    }
+    if let Some(user) = names::mentioned(written) {
+        return Ok(names::of_mentioned(cx.directory.mentioned(user).await?.as_ref()));
     }
     let words: Vec<String> = name.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let people = if written.contains('@') && !written.starts_with('@') {

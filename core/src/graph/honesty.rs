@@ -10,7 +10,11 @@ pub(crate) fn claims_a_deed(text: &str) -> bool {
         .filter(|w| !w.is_empty())
         .map(str::to_owned)
         .collect();
-    words.iter().enumerate().any(|(at, word)| is_deed(word) && claimed(&words[at.saturating_sub(4)..at]))
+    words.iter().enumerate().any(|(at, word)| {
+        let nothing =
+            words.get(at + 1).is_some_and(|next| ["nothing", "no", "none"].contains(&next.as_str()));
+        is_deed(word) && !nothing && claimed(&words[at.saturating_sub(4)..at])
+    })
 }
 
 fn is_deed(word: &str) -> bool {
@@ -42,6 +46,8 @@ mod tests {
             ("It has been sent!", true),
             ("Nothing was sent.", false),
             ("I did not send it, so nothing was sent.", false),
+            ("Nobody answered, so I sent nothing.", false),
+            ("I sent no mail.", false),
             ("Bo sent you three mails yesterday", false),
             ("I have not sent it yet", false),
             ("It will be sent once you approve.", false),

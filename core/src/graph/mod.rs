@@ -162,6 +162,8 @@ pub(crate) struct NodeContext<'a> {
 pub(crate) struct Directory<'a> {
     pub(crate) pool: &'a PgPool,
     pub(crate) tenant: TenantId,
+    pub(crate) platform: &'a str,
+    pub(crate) workspace: &'a str,
 }
 
 impl Directory<'_> {
@@ -169,6 +171,12 @@ impl Directory<'_> {
     pub(crate) async fn named(&self, words: &[String]) -> sqlx::Result<Vec<Person>> {
         let mut conn = self.pool.acquire().await?;
         crate::people::sql::named(&mut conn, self.tenant, words).await
+    }
+
+    /// Whom a mention means.
+    pub(crate) async fn mentioned(&self, user: &str) -> sqlx::Result<Option<Person>> {
+        let mut conn = self.pool.acquire().await?;
+        crate::people::sql::by_user(&mut conn, self.tenant, self.platform, self.workspace, user).await
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Memory {
     pub(crate) said: Vec<crate::run::sql::Said>,
     /// A line for each approval that waits.
     pub(crate) waiting: Vec<String>,
+    /// Who is meant by each mention, by name.
+    pub(crate) mentioned: Vec<(String, String)>,
 }
 
 pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
@@ -39,6 +41,7 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
         history.reverse();
         state.history = history;
         state.waiting.clone_from(&memory.waiting);
+        state.working.extracted_info.extend(memory.mentioned.iter().cloned());
     }
     Step::go(state, Node::Route)
 }

@@ -41,6 +41,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             }
         }
         None => {
+            // The full agent takes it: whatever it is, it may need a tool.
+            state.intent = Some(Intent::Tool);
             state.routed_via = Some("fallback".to_owned());
             Node::Think
         }

@@ -10,6 +10,7 @@ use crate::chat::{Immediate, Place};
 use crate::connection::{self, NewOffer, cards};
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{DeliveryId, OfferId, PersonId};
+use crate::people;
 use crate::tool::Provider;
 
 const COMMANDS: [&str; 4] = ["help", "ask", "connect", "approvals"];
@@ -37,6 +38,10 @@ pub(super) async fn accept(
         return Ok(Immediate::Nothing);
     }
     let person = arrival.person(&mut tx).await?;
+    if arrival.is_stranger(&mut tx, person).await? {
+        tx.commit().await?;
+        return Ok(whisper(people::NOT_FOR_STRANGERS));
+    }
     let immediate = match name {
         "" | "help" => whisper(help_text()),
         "ask" if text.trim().is_empty() => whisper("Ask me something: `/nod ask what is new in my mail?`"),
@@ -62,7 +67,7 @@ fn unknown(word: &str) -> Immediate {
     let did_you_mean = nearest.map_or_else(String::new, |c| format!(" Did you mean `/nod {c}`?"));
     let all = COMMANDS.map(|c| format!("`{c}`")).join(", ");
     let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
-    whisper(&format!("I know no command `{said}`.{did_you_mean} There are {all}."))
+    whisper(&format!("I know no command `{said}`.{did_you_mean} I know {all}."))
 }
 
 /// Posts the question and answers in its thread; where Nod may not post, the answer goes to the asker alone.
@@ -80,7 +85,7 @@ async fn ask(
     if place.direct {
         return Ok(Immediate::Nothing);
     }
-    let asker = crate::people::sql::load(conn, arrival.tenant, person).await?;
+    let asker = people::sql::load(conn, arrival.tenant, person).await?;
     let name = asker.as_ref().map_or("Somebody", |p| if p.known { p.display_name() } else { "Somebody" });
     let card = Card::default().titled(format!("{name} asks")).with(Block::Literal(text.to_owned()));
     let venue = delivery::sql::venue(conn, arrival.tenant, conversation).await?;

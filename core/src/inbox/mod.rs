@@ -56,9 +56,7 @@ impl Inbox {
             tracing::info!(platform = inbound.platform, standing = ?inbound.author.standing, "a stranger was refused");
             return Ok(match inbound.what {
                 What::Said { .. } => Immediate::Nothing,
-                _ => Immediate::Whisper(Card::say(
-                    "I work for members of this workspace only, so I did nothing.",
-                )),
+                _ => Immediate::Whisper(Card::say(people::NOT_FOR_STRANGERS)),
             });
         }
         let arrival = Arrival { core, tenant: core.settings.tenant, inbound: &inbound, now: core.now() };
@@ -132,5 +130,11 @@ impl Arrival<'_> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
         let fresh = self.core.id();
         people::sql::meet(conn, self.tenant, platform, workspace, &author.user, fresh, self.now).await
+    }
+
+    /// Whether the platform has told that this person does not belong.
+    async fn is_stranger(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<bool> {
+        let person = people::sql::load(conn, self.tenant, person).await?;
+        Ok(person.is_some_and(|p| p.known && !self.core.settings.welcomes(p.standing)))
     }
 }

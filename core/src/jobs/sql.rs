@@ -15,8 +15,27 @@ fn corrupt(error: serde_json::Error) -> sqlx::Error {
     sqlx::Error::Decode(Box::new(error))
 }
 
+/// A value as a row holds it. Models, mails and people may write NUL, which Postgres does not store: it is
+/// shown as what it is, a character that cannot be shown.
 pub(crate) fn json(value: &impl serde::Serialize) -> sqlx::Result<serde_json::Value> {
-    serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(Box::new(e)))
+    let mut value = serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    storable(&mut value);
+    Ok(value)
+}
+
+fn storable(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) if text.contains('\0') => *text = text.replace('\0', "\u{FFFD}"),
+        serde_json::Value::Array(list) => list.iter_mut().for_each(storable),
+        serde_json::Value::Object(object) => {
+            if object.keys().any(|key| key.contains('\0')) {
+                let fields = std::mem::take(object);
+                object.extend(fields.into_iter().map(|(key, value)| (key.replace('\0', "\u{FFFD}"), value)));
+            }
+            object.values_mut().for_each(storable);
+        }
+        _ => {}
+    }
 }
 
 pub(crate) fn parsed<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> sqlx::Result<T> {

@@ -10,6 +10,10 @@ use crate::chat::Standing;
 use crate::ids::PersonId;
 use crate::tool::Principal;
 
+/// To whoever is no member where only members may use Nod.
+pub(crate) const NOT_FOR_STRANGERS: &str =
+    "I work for members of this workspace only, so I did nothing. An admin can change that.";
+
 /// A person as the rows know them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use email_address::EmailAddress;
 
 use super::Person;
+use crate::chat::Standing;
 use crate::tool::{Choice, Fault, Principal};
 
 /// What a recipient written by a model or a person comes to, among `people`.
@@ -30,6 +31,39 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
         [one] => one.address.clone().ok_or_else(|| not_found(one.display_name(), "shows no address here")),
         several => Err(Fault::Ambiguous { name: name.to_owned(), choices: choices(several) }),
     }
+}
+
+/// The platform's ids of the people whom a text mentions, as adapters write them: `<@U2>`. Each once.
+#[must_use]
+pub fn mentions(text: &str) -> Vec<&str> {
+    let mut users: Vec<&str> = Vec::new();
+    for piece in text.split("<@").skip(1) {
+        let Some((user, _)) = piece.split_once('>') else { continue };
+        let plain = !user.is_empty() && user.len() <= 64 && user.bytes().all(|b| b.is_ascii_alphanumeric());
+        if plain && !users.contains(&user) {
+            users.push(user);
+        }
+    }
+    users
+}
+
+/// Whom a recipient that is nothing but a mention means.
+#[must_use]
+pub fn mentioned(written: &str) -> Option<&str> {
+    let written = written.trim();
+    mentions(written).first().copied().filter(|user| written.len() == user.len() + 3)
+}
+
+/// The address of somebody who was mentioned.
+///
+/// # Errors
+/// [`Fault::NotFound`] where it is nobody whom mail may reach, or they show no address.
+pub fn of_mentioned(person: Option<&Person>) -> Result<String, Fault> {
+    let member = person.filter(|p| p.standing == Standing::Member);
+    let person = member.ok_or_else(|| {
+        not_found("the person who was mentioned", "is no member of this workspace; an address is needed")
+    })?;
+    person.address.clone().ok_or_else(|| not_found(person.display_name(), "shows no address here"))
 }
 
 /// `bo@x.test` or `Bo <bo@x.test>`, as the bare address.
@@ -80,7 +114,6 @@ fn not_found(name: &str, why: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::Standing;
     use crate::ids::PersonId;
     use uuid::Uuid;
 
@@ -95,6 +128,14 @@ mod tests {
             standing: Standing::Member,
             known: true,
         }
+    }
+
+    #[test]
+    fn mentions_are_read() {
+        assert_eq!(mentions("tell <@U2> and <@U3>, not <@> <@U 4> <@U2>"), ["U2", "U3"]);
+        assert_eq!(mentioned(" <@U2> "), Some("U2"));
+        assert_eq!(mentioned("<@U2> and Bo"), None);
+        assert_eq!(mentioned("Bo"), None);
     }
 
     #[test]

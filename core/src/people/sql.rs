@@ -125,6 +125,29 @@ pub(crate) async fn user_of(
     .await
 }
 
+/// The person behind a platform's user, if anybody is known by it.
+pub(crate) async fn by_user(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+) -> sqlx::Result<Option<Person>> {
+    let row = sqlx::query_as!(
+        Row,
+        "select p.id, p.name, p.full_name, p.title, p.address, p.zone, p.standing, p.profile_at
+         from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
+         where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(Person::from))
+}
+
 /// Writes down what a platform tells of a person.
 pub(crate) async fn learn(
     conn: &mut PgConnection,

@@ -207,7 +207,7 @@ impl<'a> Commit<'a> {
         let target = target.ok_or("nobody to write to")?;
         self.send(conn, id, card, Some(&target), audience, now).await?;
         let line = Card { body: vec![Block::Note(line.to_owned())], ..Card::default() };
-        self.send(conn, self.core.id(), &line, None, Audience::Channel, now).await
+        self.send(conn, delivery::line_of(id), &line, None, Audience::Channel, now).await
     }
 
     async fn send(

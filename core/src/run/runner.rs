@@ -12,12 +12,14 @@ use crate::ids::RunId;
 use crate::jobs::{Claim, News, WorkError};
 use crate::model::{ModelError, Turn};
 use crate::nod::Core;
-use crate::people::{self, Person};
+use crate::people::{self, Person, names};
 
 /// After so many failures that time did not mend, the run gives up and says so.
 const MOST_TRIES: i32 = 8;
 /// Earlier messages that are brought into view.
 const MOST_RECALLED: i64 = 20;
+/// Mentions of people in one message whose names are looked up.
+const MOST_MENTIONS: usize = 20;
 
 /// Moves a run on as far as it goes.
 pub(crate) async fn advance(
@@ -39,7 +41,7 @@ pub(crate) async fn advance(
     }
     let person =
         people::directory::known(core, claim.tenant, run.person, &venue.platform, &venue.workspace).await?;
-    if !welcome(core, person.standing) {
+    if !core.settings.welcomes(person.standing) {
         return turn_away(core, claim, run, &venue, &person).await;
     }
     if run.node == Node::Recall {
@@ -103,7 +105,7 @@ fn matters(node: Node) -> bool {
 async fn context<'a>(
     core: &'a Core,
     claim: &Claim,
-    venue: &Venue,
+    venue: &'a Venue,
     run: &Run,
 ) -> Result<NodeContext<'a>, WorkError> {
     let memory = match run.node {
@@ -119,7 +121,12 @@ async fn context<'a>(
         step_budget: core.settings.step_budget,
         longest_message: core.settings.longest_message,
         memory,
-        directory: Directory { pool: &core.pool, tenant: claim.tenant },
+        directory: Directory {
+            pool: &core.pool,
+            tenant: claim.tenant,
+            platform: &venue.platform,
+            workspace: &venue.workspace,
+        },
         tools: &core.tools,
         model: core.model.as_ref(),
         clock: &core.clock,
@@ -137,17 +144,13 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> sql
         false => Within::Conversation(venue.conversation),
     };
     let waiting = approval::sql::pending(&mut conn, claim.tenant, run.person, within).await?;
-    Ok(Memory { said, waiting: waiting.iter().map(approval::waiting_line).collect() })
-}
-
-/// Strangers are refused by default.
-fn welcome(core: &Core, standing: Standing) -> bool {
-    match standing {
-        Standing::Member => true,
-        Standing::Guest => core.settings.allow_guests,
-        Standing::External => core.settings.allow_external,
-        Standing::Unknown | Standing::Bot | Standing::Gone => false,
+    let mut mentioned = Vec::new();
+    for user in names::mentions(run.state.said()).into_iter().take(MOST_MENTIONS) {
+        let person =
+            people::sql::by_user(&mut conn, claim.tenant, &venue.platform, &venue.workspace, user).await?;
+        mentioned.extend(person.map(|p| (format!("<@{user}>"), p.display_name().to_owned())));
     }
+    Ok(Memory { said, waiting: waiting.iter().map(approval::waiting_line).collect(), mentioned })
 }
 
 async fn turn_away(
@@ -164,9 +167,8 @@ async fn turn_away(
         people::sql::user_of(&mut conn, claim.tenant, person.id, &venue.platform, &venue.workspace).await?;
     drop(conn);
     if let Some(user) = user.filter(|_| matches!(person.standing, Standing::Guest | Standing::External)) {
-        let words = "I work for members of this workspace only, so I did nothing. An admin can change that.";
         let target = Target::Whisper { workspace: venue.workspace.clone(), place: venue.place.clone(), user };
-        work.aimed.push((Card::say(words), target));
+        work.aimed.push((Card::say(people::NOT_FOR_STRANGERS), target));
     }
     work.end("done", None).await
 }
@@ -176,7 +178,8 @@ async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), Wo
     let happened = match error {
         ModelError::Silent { tries, waited, .. } => {
             let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
-            format!("The model did not answer ({tries}, {} s).", waited.as_secs())
+            let seconds = waited.as_secs_f64().round().max(1.0);
+            format!("The model did not answer ({tries}, {seconds} s).")
         }
         ModelError::Refused { status, .. } => {
             format!("The model's endpoint refused the request (status {status}); whoever runs Nod must look.")

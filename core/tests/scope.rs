@@ -1,0 +1,136 @@
+//! No query crosses a tenant: every statement that names a table of tenants' rows names the tenant too.
+//!
+//! Reads what the compiler keeps of our queries in `.sqlx`, so that none can be forgotten.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use serde_json::Value;
+
+/// Tables whose rows belong to a tenant.
+const TABLES: [&str; 19] = [
+    "people",
+    "identities",
+    "directories",
+    "channels",
+    "conversations",
+    "inbound",
+    "runs",
+    "messages",
+    "run_steps",
+    "lanes",
+    "jobs",
+    "deliveries",
+    "approvals",
+    "effects",
+    "questions",
+    "connections",
+    "offers",
+    "other_accounts",
+    "audit",
+];
+
+/// The dispatcher works for every tenant of the database: it looks for whatever lane is due, and what it
+/// claims carries its tenant from there on.
+const FOR_ALL: [&str; 3] = [
+    "with lane as ( select tenant_id, id from lanes where due_at <= $1",
+    "select min(due_at) from lanes where leased_until is null",
+    "select not exists (select 1 from lanes where due_at <= $1) as",
+];
+
+fn statements() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.sqlx");
+    let files = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let read = |file: std::fs::DirEntry| {
+        let kept: Value = serde_json::from_str(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+        kept["query"].as_str().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    files.map(|file| read(file.unwrap())).collect()
+}
+
+/// The tables that a statement names, each with the name that it goes by there.
+fn named(statement: &str) -> Vec<(String, String)> {
+    let words: Vec<&str> = statement.split([' ', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| words.get(at)).copied().unwrap_or_default();
+        if !TABLES.contains(word) || !["from", "join", "into", "update"].contains(&before) {
+            continue;
+        }
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let keywords =
+            ["where", "set", "on", "tenant_id", "join", "left", "order", "values", "for", "for", "limit"];
+        let alias = if next.is_empty() || keywords.contains(&next) { word } else { &next };
+        found.push(((*word).to_owned(), (*alias).to_owned()));
+    }
+    found
+}
+
+/// Whether a table's rows are held to one tenant: written with it, compared with the statement's own, or
+/// joined by it to a table that is.
+fn scoped(statement: &str, table: &str, alias: &str) -> bool {
+    let written = statement.contains(&format!("insert into {table} (tenant_id"));
+    let compared = |name: &str| {
+        let column = format!("{name}tenant_id = ");
+        let spots = statement.match_indices(&column);
+        spots.map(|(at, _)| &statement[at + column.len()..]).any(|rest| {
+            rest.starts_with("$1")
+                || rest.split([' ', ')', ',']).next().is_some_and(|w| w.ends_with(".tenant_id"))
+        })
+    };
+    let joined = statement.contains(&format!("= {alias}.tenant_id"));
+    written || joined || compared(&format!("{alias}.")) || (table == alias && compared(" "))
+}
+
+#[test]
+fn every_statement_names_its_tenant() {
+    let all = statements();
+    assert!(all.len() > 50, "only {} statements", all.len());
+    let mut stray: Vec<String> = Vec::new();
+    for statement in &all {
+        if FOR_ALL.iter().any(|known| statement.starts_with(known)) {
+            continue;
+        }
+        let tables = named(statement);
+        // Where it starts from: at least one table is held to the tenant that was handed in.
+        let handed_in = statement.contains("tenant_id = $1") || statement.contains("(tenant_id");
+        if !tables.is_empty() && !handed_in {
+            stray.push(format!("no tenant at all: {statement}"));
+        }
+        for (table, alias) in tables {
+            if !scoped(statement, &table, &alias) {
+                stray.push(format!("{table} {alias}: {statement}"));
+            }
+        }
+    }
+    assert!(stray.is_empty(), "{}", stray.join("\n"));
+}
+
+#[test]
+fn every_exception_is_one() {
+    let all = statements();
+    for known in FOR_ALL {
+        assert!(all.iter().any(|statement| statement.starts_with(known)), "no statement begins: {known}");
+    }
+}
+
+#[test]
+fn a_statement_that_forgets_its_tenant_is_found() {
+    for (statement, wanted) in [
+        ("select 1 from people where id = $2", false),
+        ("select 1 from people where tenant_id = $1 and id = $2", true),
+        ("select 1 from people p where p.tenant_id = $1", true),
+        ("select 1 from runs r join people p on p.id = r.person_id where r.tenant_id = $1", false),
+        ("select 1 from runs r join people p on p.tenant_id = r.tenant_id where r.tenant_id = $1", true),
+        ("insert into people (tenant_id, id) values ($1, $2)", true),
+        ("insert into people (id) values ($2)", false),
+        ("update people set name = $3 where id = $2", false),
+        ("delete from people where tenant_id = $1 and id = $2", true),
+    ] {
+        let tables = named(statement);
+        assert!(!tables.is_empty(), "{statement}");
+        let all = tables.iter().all(|(table, alias)| scoped(statement, table, alias));
+        assert_eq!(all, wanted, "{statement}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Each migration is tried on a database that already has rows.
+
+use nod_core::store::MIGRATOR;
+use nod_tests::TestDatabase;
+use sqlx::migrate::Migrate;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+#[tokio::test]
+async fn every_migration_keeps_the_rows_that_are_there() {
+    let database = TestDatabase::bare().await;
+    let mut conn = PgConnection::connect(&database.url).await.unwrap();
+    let mut migrations: Vec<_> = MIGRATOR.iter().collect();
+    migrations.sort_by_key(|migration| migration.version);
+    conn.ensure_migrations_table("_sqlx_migrations").await.unwrap();
+    let mut expected = 0;
+    for migration in migrations {
+        conn.apply("_sqlx_migrations", migration)
+            .await
+            .unwrap_or_else(|e| panic!("{}: {e}", migration.version));
+        assert_eq!(rows(&mut conn).await, expected, "{} lost or made rows", migration.version);
+        let path = format!("{}/samples/{:04}.sql", env!("CARGO_MANIFEST_DIR"), migration.version);
+        let sample = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let before = tables_without_rows(&mut conn).await;
+        conn.execute(AssertSqlSafe(sample)).await.unwrap_or_else(|e| panic!("{path}: {e}"));
+        let empty = tables_without_rows(&mut conn).await;
+        assert!(empty.is_empty(), "{path} gives no row to {empty:?}, new were {before:?}");
+        expected = rows(&mut conn).await;
+    }
+    // The database is as the program would have it, and the program finds nothing to do.
+    MIGRATOR.run(&mut conn).await.unwrap();
+    assert_eq!(rows(&mut conn).await, expected);
+    conn.close().await.unwrap();
+    database.drop_it().await;
+}
+
+async fn tables(conn: &mut PgConnection) -> Vec<String> {
+    sqlx::query_scalar(
+        "select tablename::text from pg_tables where schemaname = 'public' and tablename <> '_sqlx_migrations'",
+    )
+    .fetch_all(conn)
+    .await
+    .unwrap()
+}
+
+async fn count(conn: &mut PgConnection, table: &str) -> i64 {
+    let counted = sqlx::query_scalar(AssertSqlSafe(format!("select count(*) from {table}"))).fetch_one(conn);
+    counted.await.unwrap()
+}
+
+async fn rows(conn: &mut PgConnection) -> i64 {
+    let mut all = 0;
+    for table in tables(conn).await {
+        all += count(conn, &table).await;
+    }
+    all
+}
+
+async fn tables_without_rows(conn: &mut PgConnection) -> Vec<String> {
+    let mut empty = Vec::new();
+    for table in tables(conn).await {
+        if count(conn, &table).await == 0 {
+            empty.push(table);
+        }
+    }
+    empty
+}

@@ -1,0 +1,125 @@
+//! Two organisations in one database: what one Nod does never touches the other's rows.
+
+use std::collections::BTreeMap;
+
+use nod_sandbox::model::Answer;
+use nod_tests::{TestDatabase, World};
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Executor, PgPool};
+
+use crate::mail::late;
+
+/// Every row of the other organisation, by table.
+async fn of_the_other(pool: &PgPool) -> BTreeMap<String, Vec<Value>> {
+    let tables: Vec<String> = sqlx::query_scalar(
+        "select table_name::text from information_schema.columns
+         where table_schema = 'public' and column_name = 'tenant_id' order by table_name",
+    )
+    .fetch_all(pool)
+    .await
+    .unwrap();
+    let mut rows = BTreeMap::new();
+    for table in tables {
+        let query = format!(
+            "select to_jsonb(t) from {table} t where tenant_id = '00000000-0000-0000-0000-000000000002' order by t::text"
+        );
+        let found: Vec<Value> = sqlx::query_scalar(AssertSqlSafe(query)).fetch_all(pool).await.unwrap();
+        rows.insert(table, found);
+    }
+    rows
+}
+
+/// The samples of the migrations, as rows of another organisation in the very same workspace.
+async fn another_organisation(pool: &PgPool) {
+    for number in 1..=5 {
+        let path = format!("{}/samples/{number:04}.sql", env!("CARGO_MANIFEST_DIR"));
+        let sample = std::fs::read_to_string(&path).unwrap();
+        let workspace = "T0ACME0001";
+        let other = sample
+            .replace("'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-000000000002'")
+            .replace("'T1'", &format!("'{workspace}'"))
+            .replace("'C1'", "'C00GENERAL'")
+            // Their work would be done by their own Nod; here it is for ever in the future.
+            .replace("'2026-03-06 09:30Z', null, null)", "'2036-03-06 09:30Z', null, null)")
+            .replace(
+                "'2026-03-06 09:30Z',\n     '2026-03-06 09:31Z'",
+                "'2036-03-06 09:30Z',\n     '2026-03-06 09:31Z'",
+            );
+        pool.execute(AssertSqlSafe(other)).await.unwrap_or_else(|e| panic!("{path}: {e}"));
+    }
+}
+
+#[tokio::test]
+async fn one_organisation_never_touches_the_others_rows() {
+    let mut world = World::without_nod().await;
+    another_organisation(&world.pool).await;
+    let before = of_the_other(&world.pool).await;
+    assert!(before.values().all(|rows| !rows.is_empty()), "{:?}", before.iter().find(|(_, r)| r.is_empty()));
+    world.start().await;
+    world.connects("ana").await;
+    let bob = Answer::tool("gmail_send_email", json!({ "to": ["Bob"], "subject": "Hello", "body": "Hi" }));
+    world.model_will("tool", [bob, Answer::text("Nobody picked a Bob.")]);
+    world.says("ana", "general", "@nod say hello to Bob").await;
+    world.presses("ana", "general", "Someone else").await;
+    world.model_will(
+        "tool",
+        [Answer::tool("gmail_list_recent", json!({})), late(), Answer::text("Bo knows.")],
+    );
+    world.says("ana", "dm:ana", "read my mail and tell Bo I'm late").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+
+    // Ids of the other organisation, in a button of this one.
+    for value in [
+        "approve:00000000-0000-0000-0000-000000000051",
+        "deny:00000000-0000-0000-0000-000000000051",
+        "choose:00000000-0000-0000-0000-000000000031:0",
+        "show:00000000-0000-0000-0000-000000000061",
+        "retry:00000000-0000-0000-0000-0000000000e1",
+        "allow:00000000-0000-0000-0000-000000000011",
+    ] {
+        let user = if value.starts_with("allow") { "dana" } else { "ana" };
+        let forged = nod_sandbox::slack::Forged {
+            user: user.to_owned(),
+            channel: "general".to_owned(),
+            ts: "1.1".to_owned(),
+            action_id: "x".to_owned(),
+            value: value.to_owned(),
+            ..Default::default()
+        };
+        world.slack.press_raw(forged).unwrap().acknowledged(nod_tests::patience()).await;
+        let said = world.hears(user).await;
+        let nothing = ["I know of no such", "or gone. Nothing", "decided already. Nothing"];
+        assert!(nothing.iter().any(|n| said.contains(n)), "{value}: {said}");
+    }
+    world.later(chrono::TimeDelta::hours(30)).await;
+    assert_eq!(of_the_other(&world.pool).await, before);
+    let own: i64 = sqlx::query_scalar(
+        "select count(*) from runs where tenant_id = '00000000-0000-0000-0000-000000000001' and status = 'done'",
+    )
+    .fetch_one(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(own, 2);
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn every_key_leads_with_the_organisation() {
+    let database = TestDatabase::new().await;
+    let pool = database.pool(1).await;
+    let stray: Vec<String> = sqlx::query_scalar(
+        "select c.relname::text from pg_index i
+         join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
+         join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+         where n.nspname = 'public' and i.indisprimary and a.attname <> 'tenant_id'
+           and c.relname not in ('tenants', '_sqlx_migrations')",
+    )
+    .fetch_all(&pool)
+    .await
+    .unwrap();
+    assert!(stray.is_empty(), "{stray:?}");
+    pool.close().await;
+    database.drop_it().await;
+}
