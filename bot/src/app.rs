@@ -170,7 +170,6 @@ impl Needed {
                 Ok(Self { slack, router, reasoner })
             }
             _ => {
-                missing.dedup();
                 bail!(
                     "these must be set before Nod can run (in the file, or in the environment by the name in \
                      brackets):\n{}\nTo look around without any account: nod demo",
@@ -182,8 +181,9 @@ impl Needed {
 }
 
 fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T> {
-    if value.is_none() {
-        missing.push(format!("  {key} ({})", config::env_name(key)));
+    let line = format!("  {key} ({})", config::env_name(key));
+    if value.is_none() && !missing.contains(&line) {
+        missing.push(line);
     }
     value
 }

@@ -4,7 +4,7 @@ pub mod app;
 mod cli;
 pub mod config;
 pub mod database;
-pub mod demo;
+mod demo;
 mod doctor;
 pub mod logging;
 pub mod server;

@@ -5,21 +5,23 @@ use std::io::IsTerminal;
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::{EnvFilter, Targets};
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
 /// What is logged where nothing else is asked for.
 pub const DEFAULT: &str =
-    "info,serenity=warn,slack_morphism=warn,async_openai=off,yup_oauth2=off,hyper=warn,rmcp=warn,sqlx=warn";
+    "info,serenity=warn,slack_morphism=off,async_openai=off,yup_oauth2=off,hyper=warn,rmcp=warn,sqlx=warn";
 
-/// The most that these may ever write. yup_oauth2 logs tokens, async_openai whole bodies; the others carry
+/// The most that these may ever write. yup_oauth2 logs tokens, async_openai whole bodies, slack_morphism the
+/// address of a socket with its ticket when a dial fails (we log that failure ourselves); the others carry
 /// headers and bodies in their debug lines, sqlx the values of statements.
 const CAPS: [(&str, LevelFilter); 11] = [
     ("yup_oauth2", LevelFilter::OFF),
     ("async_openai", LevelFilter::OFF),
     ("serenity", LevelFilter::WARN),
-    ("slack_morphism", LevelFilter::WARN),
+    ("slack_morphism", LevelFilter::OFF),
     ("hyper", LevelFilter::WARN),
     ("hyper_util", LevelFilter::WARN),
     ("h2", LevelFilter::WARN),
@@ -34,11 +36,16 @@ const CAPS: [(&str, LevelFilter); 11] = [
 /// # Errors
 /// When logging was started before.
 pub fn start(filter: Option<&str>) -> Result<(), TryInitError> {
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_filter(asked_for(filter));
-    registry().with(lines).try_init()
+    lines(filter, std::io::stderr, std::io::stderr().is_terminal()).try_init()
+}
+
+/// The same lines, not started, to wherever they should go.
+pub fn lines<W>(filter: Option<&str>, into: W, ansi: bool) -> impl tracing::Subscriber + Send + Sync
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt::layer().with_writer(into).with_ansi(ansi);
+    registry().with(lines.with_filter(asked_for(filter)))
 }
 
 /// Every layer stands above the caps, also one that comes later.
@@ -94,7 +101,8 @@ mod tests {
             tracing::error!(target: "async_openai::client", "hidden body");
             tracing::debug!(target: "hyper::proto", "hidden header");
             tracing::info!(target: "slack_morphism", "hidden payload");
-            tracing::warn!(target: "slack_morphism", "a lost connection");
+            tracing::error!(target: "slack_morphism", "hidden ticket");
+            tracing::warn!(target: "nod_bot::slack", "a lost connection");
         });
         let bytes = page.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()

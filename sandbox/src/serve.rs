@@ -6,7 +6,9 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -69,7 +71,11 @@ fn refused(code: u16, retry_after: Option<u64>) -> axum::response::Response {
 pub struct Server {
     address: SocketAddr,
     task: AbortHandle,
+    spent: Spent,
 }
+
+/// Microseconds in which answers were made, so that a benchmark can tell them from the program's own time.
+type Spent = Arc<AtomicU64>;
 
 impl Server {
     /// Binds a free loopback port and serves `router` on it.
@@ -79,14 +85,21 @@ impl Server {
     pub async fn start(router: Router) -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let task = tokio::spawn(accept(listener, router)).abort_handle();
-        Ok(Self { address, task })
+        let spent = Spent::default();
+        let task = tokio::spawn(accept(listener, router, spent.clone())).abort_handle();
+        Ok(Self { address, task, spent })
     }
 
     /// `http://127.0.0.1:port`, without a trailing slash.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// How long answers have been in the making, all together.
+    #[must_use]
+    pub fn spent(&self) -> Duration {
+        Duration::from_micros(self.spent.load(Ordering::Relaxed))
     }
 
     /// The address it listens on.
@@ -102,7 +115,7 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router) {
+async fn accept(listener: TcpListener, router: Router, spent: Spent) {
     // Dropping the set with this task closes every connection too.
     let mut connections = JoinSet::new();
     loop {
@@ -110,7 +123,7 @@ async fn accept(listener: TcpListener, router: Router) {
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
                     let _ = stream.set_nodelay(true);
-                    connections.spawn(connection(TokioIo::new(stream), router.clone()));
+                    connections.spawn(connection(TokioIo::new(stream), router.clone(), spent.clone()));
                 }
             }
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
@@ -118,11 +131,14 @@ async fn accept(listener: TcpListener, router: Router) {
     }
 }
 
-async fn connection(io: TokioIo<tokio::net::TcpStream>, router: Router) {
+async fn connection(io: TokioIo<tokio::net::TcpStream>, router: Router, spent: Spent) {
     let service = hyper::service::service_fn(move |request| {
-        let router = router.clone();
+        let (router, spent) = (router.clone(), spent.clone());
         async move {
+            let begun = Instant::now();
             let response: Result<Response<_>, Infallible> = router.oneshot(request).await;
+            let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or_default();
+            spent.fetch_add(took, Ordering::Relaxed);
             match response {
                 Ok(response) if response.extensions().get::<Dropped>().is_some() => Err("dropped"),
                 Ok(response) => Ok(response),

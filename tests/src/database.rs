@@ -1,13 +1,17 @@
 //! A database per test, copied from a migrated template.
 
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use nod_bot::database::Embedded;
 use nod_core::store::MIGRATOR;
+use secrecy::ExposeSecret;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, PgPool};
 use tokio::sync::OnceCell;
 
+static EMBEDDED: OnceCell<String> = OnceCell::const_new();
 static TEMPLATE: OnceCell<String> = OnceCell::const_new();
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -18,15 +22,32 @@ pub struct TestDatabase {
     name: String,
 }
 
-fn server() -> PgConnectOptions {
-    let url = std::env::var("NOD_TEST_DATABASE_URL").unwrap_or_else(|_| {
-        panic!("NOD_TEST_DATABASE_URL is not set; ./scripts/test starts a Postgres and sets it")
+/// The server that is given, else the embedded default: both pass the same tests.
+async fn server() -> PgConnectOptions {
+    let url = match std::env::var("NOD_TEST_DATABASE_URL") {
+        Ok(url) if !url.is_empty() => url,
+        _ => EMBEDDED.get_or_init(embedded).await.clone(),
+    };
+    PgConnectOptions::from_str(&url).unwrap_or_else(|e| panic!("the test server's address: {e}"))
+}
+
+/// Started on a thread that outlives every test, whose runtimes come and go; ends with this process.
+async fn embedded() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/embedded-test-database");
+    let (tell, told) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        runtime.unwrap_or_else(|e| panic!("{e}")).block_on(async {
+            let server = Embedded::start(&folder, 250).await.unwrap_or_else(|e| panic!("{e}"));
+            let _ = tell.send(server.url().expose_secret().to_owned());
+            std::future::pending::<()>().await;
+        });
     });
-    PgConnectOptions::from_str(&url).unwrap_or_else(|e| panic!("NOD_TEST_DATABASE_URL: {e}"))
+    told.await.unwrap_or_else(|_| panic!("the embedded database did not start"))
 }
 
 async fn admin() -> PgConnection {
-    server().connect().await.unwrap_or_else(|e| panic!("the test server does not answer: {e}"))
+    server().await.connect().await.unwrap_or_else(|e| panic!("the test server does not answer: {e}"))
 }
 
 async fn run(conn: &mut PgConnection, statement: String) {
@@ -38,7 +59,7 @@ async fn template() -> String {
     let mut conn = admin().await;
     run(&mut conn, format!("drop database if exists {name}")).await;
     run(&mut conn, format!("create database {name}")).await;
-    let mut into = server().database(&name).connect().await.unwrap_or_else(|e| panic!("{e}"));
+    let mut into = server().await.database(&name).connect().await.unwrap_or_else(|e| panic!("{e}"));
     MIGRATOR.run(&mut into).await.unwrap_or_else(|e| panic!("migrations: {e}"));
     into.close().await.unwrap_or_else(|e| panic!("{e}"));
     name
@@ -52,7 +73,7 @@ impl TestDatabase {
         let mut conn = admin().await;
         run(&mut conn, format!("drop database if exists {name} with (force)")).await;
         run(&mut conn, format!("create database {name} template {template}")).await;
-        let url = server().database(&name).to_url_lossy().to_string();
+        let url = server().await.database(&name).to_url_lossy().to_string();
         Self { url, name }
     }
 
@@ -62,7 +83,7 @@ impl TestDatabase {
         let mut conn = admin().await;
         run(&mut conn, format!("drop database if exists {name} with (force)")).await;
         run(&mut conn, format!("create database {name}")).await;
-        let url = server().database(&name).to_url_lossy().to_string();
+        let url = server().await.database(&name).to_url_lossy().to_string();
         Self { url, name }
     }
 
@@ -70,7 +91,7 @@ impl TestDatabase {
     pub async fn pool(&self, connections: u32) -> PgPool {
         PgPoolOptions::new()
             .max_connections(connections)
-            .connect_with(server().database(&self.name))
+            .connect_with(server().await.database(&self.name))
             .await
             .unwrap_or_else(|e| panic!("the test database does not answer: {e}"))
     }

@@ -31,11 +31,25 @@ impl Program {
         Self { child }
     }
 
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id().unwrap_or_else(|| panic!("the program has ended by itself"))
+    }
+
     /// SIGKILL, and waits until it is gone.
-    pub async fn kill(mut self) {
-        let pid = self.child.id().unwrap_or_else(|| panic!("the program has ended by itself"));
-        let pid = Pid::from_raw(i32::try_from(pid).unwrap_or_else(|e| panic!("{e}")));
-        kill(pid, Signal::SIGKILL).unwrap_or_else(|e| panic!("kill: {e}"));
+    pub async fn kill(self) {
+        self.ends_by(Signal::SIGKILL).await;
+    }
+
+    /// SIGTERM, and waits until it has ended in order.
+    pub async fn stop(self) {
+        self.ends_by(Signal::SIGTERM).await;
+    }
+
+    async fn ends_by(mut self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.id()).unwrap_or_else(|e| panic!("{e}")));
+        kill(pid, signal).unwrap_or_else(|e| panic!("{signal}: {e}"));
         let _ = self.child.wait().await;
     }
 }

@@ -157,16 +157,47 @@ impl World {
     /// Stops Nod in order.
     pub async fn stop(&mut self) {
         if let Some(app) = self.app.take() {
+            let before = self.slack.connections();
             app.stop().await;
+            // Slack notices a little later; whoever starts Nod again must not meet the old socket.
+            self.sockets("a socket less", |now| now < before.max(1)).await;
         }
     }
 
-    /// Starts Nod as a process.
+    /// Starts Nod as a process, and waits until it is connected.
     pub async fn start_program(&self, binary: &str) -> Program {
-        let env: Vec<(String, String)> = self.env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        self.start_program_with(binary, &self.env).await
+    }
+
+    /// One more on the same database.
+    pub async fn start_replica(&self, binary: &str) -> Program {
+        let mut env = self.env.clone();
+        env.insert("NOD_SERVER__BIND".to_owned(), format!("127.0.0.1:{}", free_port()));
+        self.start_program_with(binary, &env).await
+    }
+
+    /// Starts it with another environment.
+    pub async fn start_program_with(&self, binary: &str, env: &BTreeMap<String, String>) -> Program {
+        let before = self.slack.connections();
+        let env: Vec<(String, String)> = env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
         let program = Program::run(binary, &env);
-        self.slack.connected(patience()).await;
+        self.sockets("a socket more", |now| now > before).await;
         program
+    }
+
+    /// SIGKILL, and Slack has noticed.
+    pub async fn kills(&self, program: Program) {
+        let before = self.slack.connections();
+        program.kill().await;
+        self.sockets("a socket less", |now| now < before.max(1)).await;
+    }
+
+    async fn sockets(&self, what: &str, enough: impl Fn(usize) -> bool) {
+        let until = tokio::time::Instant::now() + patience();
+        while !enough(self.slack.connections()) {
+            assert!(tokio::time::Instant::now() < until, "{what} never came:\n{}", self.slack.everything());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Somebody says something; returns its timestamp. Waits until Nod has nothing left to do.
@@ -366,6 +397,13 @@ impl World {
         self.pool.close().await;
         self.database.drop_it().await;
         assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
+    }
+
+    /// Ends without looking back, for what is no story.
+    pub async fn abandoned(mut self) {
+        self.stop().await;
+        self.pool.close().await;
+        self.database.drop_it().await;
     }
 
     /// This loose end is what the story is about.

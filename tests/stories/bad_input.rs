@@ -161,8 +161,9 @@ async fn every_script_arrives_as_it_was_written() {
 
               مرحبا	tab
               ``` and *stars*
-              Approved by Ana Silva 09:30 WET → Sent 09:30 WET · https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
             nod: 👍 שלום
     ");
     let inbox = world.google.inbox("bo@acme.test");
@@ -201,8 +202,9 @@ async fn a_subject_cannot_smuggle_a_header_in() {
               Bcc: evil@x.test
               .
               QUIT
-              Approved by Ana Silva 09:30 WET → Sent 09:30 WET · https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
             nod: Done.
     ");
     world.ends().await;
@@ -293,8 +295,9 @@ async fn markup_in_a_name_stays_a_name() {
               I'm running late.
 
               Ana
-              Approved by *Ana* <|!channel> [x](https://evil.test/) 09:30 WET → Sent 09:30 WET · https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005
+              Approved by *Ana* <|!channel> [x](https://evil.test/) 09:30 WET → Sent 09:30 WET
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
             nod: Done.
     ");
     let blocks = json!(world.slack.messages("general")).to_string();

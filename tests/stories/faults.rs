@@ -272,7 +272,7 @@ async fn a_mail_that_gmail_refuses_is_not_sent_and_says_why() {
 
               Ana
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · Why: Gmail refuses: Request contains an invalid argument. No email went out; ask again when that is mended.
+              · Gmail refuses: Request contains an invalid argument. Nothing went out; ask again once that is mended.
             nod: Gmail did not take the mail.
     ");
     assert!(world.google.sent("ana@acme.test").is_empty());
@@ -300,7 +300,7 @@ async fn a_grant_that_goes_between_approval_and_send_is_said() {
 
               Ana
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · Why: Google does not let me into this account any more. Connect it with /nod connect google. No email went out; ask again when that is mended.
+              · Google no longer lets Nod into the account (/nod connect google). Nothing went out; ask again once that is mended.
             nod: Please connect Google again.
     ");
     world.ends().await;

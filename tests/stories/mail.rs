@@ -50,8 +50,9 @@ async fn mail_waits_for_a_yes() {
               I'm running late.
 
               Ana
-              Approved by Ana Silva 09:30 WET → Sent 09:30 WET · https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
             nod: Bo knows that you are late.
     ");
     let inbox = world.google.inbox("bo@acme.test");

@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::large_futures)]
 
+mod approvals;
 mod audit;
 mod bad_input;
+mod commands;
 mod connect;
+mod embedded;
 mod faults;
+mod kill;
 mod mail;
 mod migrations;
 mod names;
@@ -13,3 +17,4 @@ mod one_connection;
 mod private;
 mod scope;
 mod strangers;
+mod talk;

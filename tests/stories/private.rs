@@ -129,8 +129,9 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning() {
           I'm running late.
 
           Ana
-          Approved by Ana Silva 09:30 WET → Sent 09:30 WET · https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000006
+          Approved by Ana Silva 09:30 WET → Sent 09:30 WET
           · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
+          [Open in Gmail]
         nod: Bo knows.
     ");
     world.ends().await;
@@ -227,8 +228,9 @@ async fn who_takes_no_direct_messages_can_still_approve() {
         I'm running late.
 
         Ana
-        Approved by Eli Closed 10:30 CET → Sent 10:30 CET · https://mail.google.com/mail/?authuser=eli%40acme.test#all/019a400000000006
+        Approved by Eli Closed 10:30 CET → Sent 10:30 CET
         · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
+        [Open in Gmail]
     ");
     world.ends().await;
 }
@@ -272,10 +274,8 @@ impl io::Write for Log {
 async fn the_log_has_no_words_and_no_tokens() {
     let log = Log::default();
     let into = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter("trace,hyper=debug,hyper_util=debug")
-        .with_writer(move || into.clone())
-        .finish();
+    let subscriber =
+        nod_bot::logging::lines(Some("trace,sqlx=trace,hyper=trace"), move || into.clone(), false);
     let _here = tracing::subscriber::set_default(subscriber);
     let mut world = world_with_mail().await;
     world.google.faults.next("gmail.users.messages.list", nod_sandbox::Fault::Drop);

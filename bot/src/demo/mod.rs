@@ -1,5 +1,123 @@
-//! The demo.
-/// Runs the demo.
-pub async fn run(_stop: tokio_util::sync::CancellationToken) -> anyhow::Result<()> {
-    anyhow::bail!("not yet")
+//! The demo: the whole of Nod on this machine, with no account anywhere, and one page to try it on.
+//!
+//! Slack, Google and, where nobody set a model, the model are the sandbox's; everything between them is what
+//! `nod run` runs, given another configuration. Nothing here is used by anything else.
+
+mod company;
+mod facts;
+mod folder;
+mod mail;
+mod page;
+mod settings;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use crate::app;
+use crate::config::Config;
+use facts::Facts;
+use folder::Folder;
+use settings::Given;
+use stage::Stage;
+
+/// Where the page and Nod's own server are looked for first, so that the address stays the same.
+const PAGE_PORT: u16 = 8099;
+const NOD_PORT: u16 = 8787;
+
+/// Runs the demo until `stop`, and prints where its page is once everything is up.
+///
+/// # Errors
+/// When something cannot start; with what helps.
+pub async fn run(stop: CancellationToken) -> anyhow::Result<()> {
+    let given = Given::from(std::env::vars_os());
+    let demo = Demo::prepare(&given, None, [PAGE_PORT, NOD_PORT]).await?;
+    let announce = |address: &Url| {
+        crate::cli::print(&format!("Nod's demo: {address}  (Ctrl-C stops it)"));
+    };
+    demo.play(stop, announce).await
+}
+
+/// Everything but Nod itself, which starts with [`Demo::play`].
+struct Demo {
+    stage: Stage,
+    config: Config,
+    /// How a browser reaches Nod's own server.
+    nod: Url,
+    listener: TcpListener,
+    facts: Facts,
+}
+
+impl Demo {
+    /// Clears the folder and puts the stage up. `folder` and the ports are a test's to choose; port 0 is any.
+    async fn prepare(given: &Given, folder: Option<PathBuf>, ports: [u16; 2]) -> anyhow::Result<Self> {
+        let listener = listen(ports[0]).await.context("the demo's page")?;
+        // Let go again at once: Nod binds it itself, as always.
+        let bind = listen(ports[1]).await.context("Nod's server")?.local_addr()?;
+        let nod = Url::parse(&format!("http://{bind}/"))?;
+        let stage =
+            Stage::put_up(given.model().is_empty(), nod.join("oauth/google/callback")?.as_str()).await?;
+        let config = settings::config(given, &stage, bind, &nod, folder)?;
+        Folder::at(&config.data.dir).clear()?;
+        let facts = Facts::of(&config, given.model().is_empty());
+        Ok(Self { stage, config, nod, listener, facts })
+    }
+
+    fn address(&self) -> anyhow::Result<Url> {
+        Ok(Url::parse(&format!("http://{}/", self.listener.local_addr()?))?)
+    }
+
+    /// Runs Nod and the page; `announce` is called when both can be used.
+    async fn play(self, stop: CancellationToken, announce: impl FnOnce(&Url)) -> anyhow::Result<()> {
+        let address = self.address()?;
+        let client = reqwest::Client::builder().build()?;
+        let page = page::router(&self.stage, self.facts, client.clone());
+        let nod = async {
+            let mut running = Box::pin(app::run(self.config, stop));
+            tokio::select! {
+                ended = &mut running => return ended,
+                () = ready(&client, &self.nod) => announce(&address),
+            }
+            running.await
+        };
+        // The page's long polls would keep a graceful end waiting; it has nothing to lose.
+        tokio::select! {
+            ended = nod => ended,
+            failed = axum::serve(self.listener, page).into_future() => failed.context("the demo's page"),
+        }
+    }
+}
+
+/// The wished port, or any other where somebody has it.
+async fn listen(wished: u16) -> std::io::Result<TcpListener> {
+    let at = |port| TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port)));
+    match at(wished).await {
+        Ok(listener) => Ok(listener),
+        Err(_) => at(0).await,
+    }
+}
+
+/// Resolves once Nod says that it can work.
+fn ready(client: &reqwest::Client, nod: &Url) -> impl Future<Output = ()> {
+    let asked = nod.join("readyz").map(|url| client.get(url));
+    async move {
+        let Ok(asked) = asked else { return };
+        loop {
+            let answer = asked.try_clone().map(reqwest::RequestBuilder::send);
+            let Some(answer) = answer else { return };
+            if answer.await.is_ok_and(|answer| answer.status().is_success()) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
 }

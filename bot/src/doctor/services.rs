@@ -79,17 +79,17 @@ pub(super) fn clock(theirs: DateTime<Utc>, ours: DateTime<Utc>) -> Finding {
 
 pub(super) async fn model(config: Arc<Config>, which: ModelTier) -> Vec<Finding> {
     let what = format!("{} model", which.as_str());
-    let (router, reasoner) = match (settings_of(&config.llm.router), settings_of(&config.llm.reasoner)) {
-        (Some(router), Some(reasoner)) => (router, reasoner),
-        _ => {
-            let cure = "set llm.base_url and llm.model (and llm.api_key where the endpoint wants one)";
-            return vec![Finding::wrong(&what, "not set", cure)];
-        }
+    let tier = match which {
+        ModelTier::Router => &config.llm.router,
+        ModelTier::Reasoner => &config.llm.reasoner,
     };
-    let tier = if which == ModelTier::Router { &router } else { &reasoner };
+    let Some(tier) = settings_of(tier) else {
+        let cure = "set llm.base_url and llm.model (and llm.api_key where the endpoint wants one)";
+        return vec![Finding::wrong(&what, "not set", cure)];
+    };
     let asked = format!("{} at {}", tier.model, tier.base_url);
     let cure = format!("check llm.{0}.base_url, llm.{0}.model and llm.{0}.api_key", which.as_str());
-    let finding = match OpenAi::new(router, reasoner, Arc::new(SystemClock)) {
+    let finding = match OpenAi::new(tier.clone(), tier, Arc::new(SystemClock)) {
         Err(error) => Finding::wrong(&what, error.to_string(), cure),
         Ok(models) => match models.probe(which).await {
             Ok(()) => Finding::good(&what, asked),

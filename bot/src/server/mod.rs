@@ -7,6 +7,8 @@ mod pages;
 mod ready;
 
 #[cfg(test)]
+mod flow_tests;
+#[cfg(test)]
 mod tests;
 
 use std::io;

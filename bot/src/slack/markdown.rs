@@ -144,12 +144,19 @@ impl Writer {
             TagEnd::List(_) => {
                 self.lists.pop();
             }
-            TagEnd::Item => self.mark = None,
+            TagEnd::Item => self.bare_item(),
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
                 self.set_off(&table.aligned());
             }
             _ => {}
+        }
+    }
+
+    /// "42." alone is a list with an empty item to Markdown, and an answer to a person.
+    fn bare_item(&mut self) {
+        if let Some(Mark::Number(number)) = self.mark.take() {
+            self.parts.push(Part::Text(vec![Run::plain(format!("{number}."))]));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The Slack door: what arrives becomes an inbound, what leaves becomes blocks.
 //!
-//! Parsing ([`inbound`], [`incoming_text`]) and rendering ([`render`] and what it uses) are pure. [`adapter`] does what the
-//! core asks, [`socket`] hears what people do. Nothing of slack-morphism leaves this folder.
+//! Parsing (`inbound`, `incoming_text`) and rendering (`render` and what it uses) are pure. `adapter` does what
+//! the core asks, `socket` hears what people do. Nothing of slack-morphism leaves this folder.
 
 mod adapter;
 mod autolink;

@@ -17,9 +17,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub struct Report {
     /// Whose bot token it is.
     pub identity: Identity,
-    /// The scopes of the bot token.
-    pub granted: Vec<String>,
-    /// What Nod needs and was not granted: add it to the app and reinstall it.
+    /// The scopes of the bot token; `None` where Slack does not tell (a proxy may strip its headers).
+    pub granted: Option<Vec<String>>,
+    /// What Nod needs and was not granted: add it to the app and reinstall it. Empty where Slack does not tell.
     pub missing: Vec<&'static str>,
     /// Whether the app token opens a Socket Mode connection.
     pub socket: Result<(), ChatError>,
@@ -31,22 +31,23 @@ pub struct Report {
 /// When the bot token is refused or Slack does not answer.
 pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
     let (identity, granted) = owner(settings).await?;
-    let missing = needed().into_iter().filter(|scope| !granted.iter().any(|g| g == scope)).collect();
+    let lacking = |scope: &&str| granted.as_ref().is_some_and(|all| !all.iter().any(|g| g == scope));
+    let missing = needed().into_iter().filter(lacking).collect();
     let app = Web::new(web::client(&settings.api_url)?, web::token(&settings.app_token));
     let socket = app.call(&CONNECT, &json!({})).await.map(|_| ());
     Ok(Report { identity, granted, missing, socket })
 }
 
 /// `auth.test` by hand: the scopes stand in a header, which slack-morphism does not show.
-async fn owner(settings: &SlackSettings) -> Result<(Identity, Vec<String>), ConnectError> {
+async fn owner(settings: &SlackSettings) -> Result<(Identity, Option<Vec<String>>), ConnectError> {
     let lost = |what: &str| ConnectError::Slack(ChatError::Lost(what.to_owned()));
     let url = format!("{}/{}", settings.api_url.as_str().trim_end_matches('/'), AUTH.name);
     let client = reqwest::Client::builder().timeout(LIMIT).build().map_err(|_| lost("no HTTP client"))?;
     let call = client.post(url).bearer_auth(settings.bot_token.expose_secret()).send();
     let answer = call.await.map_err(|_| lost("no connection"))?;
     let scopes = answer.headers().get("x-oauth-scopes").and_then(|value| value.to_str().ok());
-    let granted = scopes.unwrap_or_default().split(',').map(|scope| scope.trim().to_owned());
-    let granted = granted.filter(|scope| !scope.is_empty()).collect();
+    let split = |all: &str| all.split(',').map(|scope| scope.trim().to_owned()).collect();
+    let granted = scopes.map(split);
     let body: Value = answer.json().await.map_err(|_| lost("an unreadable answer"))?;
     match body["error"].as_str() {
         Some(code) => Err(ConnectError::Slack(ChatError::Refused { code: code.to_owned() })),

@@ -157,7 +157,7 @@ fn card() -> impl Strategy<Value = Card> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_card_gives_valid_blocks(card in card()) {
@@ -177,8 +177,11 @@ fn any_card_passes_the_vendors_schema() {
     let dir = if dir.join("slack").is_dir() { dir.join("slack") } else { dir };
     let spec = nod_sandbox::spec::Spec::read(&dir, "slack.requests.schema.json").unwrap();
     let validator = spec.validator("#/$defs/Blocks").unwrap();
-    let mut runner =
-        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 60, ..Default::default() });
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..Default::default()
+    });
     runner
         .run(&card(), |card| {
             let blocks = Value::from(blocks(&card));

@@ -75,44 +75,50 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             )))
             .with(Block::Note(format!("What was looked at: {reason}. Please check before sending it again.")))
         }
-        Err(fault) => {
-            card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done))).with(Block::Note(
-                format!("Why: {}. No {} went out; ask again when that is mended.", why(fault), words.thing),
-            ))
-        }
+        Err(fault) => card
+            .with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)))
+            .with(Block::Note(format!("{}. Nothing went out; ask again once that is mended.", why(fault)))),
     }
-}
-
-/// A fault as a person reads it; models read the shorter words of the fault itself.
-fn why(fault: &Fault) -> String {
-    let said = match fault {
-        Fault::Invalid { reason }
-        | Fault::Forbidden { reason }
-        | Fault::Unknown { reason }
-        | Fault::Broken { reason } => reason.clone(),
-        Fault::NotFound { what } => what.clone(),
-        Fault::Ambiguous { name, .. } => format!("“{name}” may be several people"),
-        Fault::NeedsConnect { provider, .. } => {
-            let (title, name) = (provider.title(), provider.as_str());
-            format!("{title} does not let me into this account any more. Connect it with /nod connect {name}")
-        }
-        Fault::Busy { .. } => "the provider kept asking me to wait".to_owned(),
-    };
-    said.trim_end_matches('.').to_owned()
 }
 
 fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
     let text = |key: &str| output.content[key].as_str().map(str::to_owned);
-    let line = match text("link") {
-        Some(link) => format!("{line} · [{link}]({link})"),
-        None => line.to_owned(),
-    };
     let ids: Vec<String> = [("Message-ID", text("message_id")), ("id", text("id"))]
         .into_iter()
         .filter_map(|(name, id)| id.map(|id| format!("{name} {id}")))
         .collect();
-    let card = card.with(Block::Markdown(line));
-    if ids.is_empty() { card } else { card.with(Block::Note(ids.join(" · "))) }
+    let mut card = card.with(Block::Markdown(line.to_owned()));
+    if !ids.is_empty() {
+        card = card.with(Block::Note(ids.join(" · ")));
+    }
+    match text("link") {
+        Some(link) => card.button("Open in Gmail", Style::Plain, Press::Link(link)),
+        None => card,
+    }
+}
+
+/// Why it was not done, without the words by which we sort faults.
+fn why(fault: &Fault) -> String {
+    match fault {
+        Fault::Invalid { reason }
+        | Fault::Forbidden { reason }
+        | Fault::Unknown { reason }
+        | Fault::Broken { reason } => sentence(reason).to_owned(),
+        Fault::NotFound { what } => format!("Not found: {}", sentence(what)),
+        Fault::NeedsConnect { provider, .. } => {
+            format!(
+                "{0} no longer lets Nod into the account (/nod connect {1})",
+                provider.title(),
+                provider.as_str()
+            )
+        }
+        Fault::Ambiguous { .. } | Fault::Busy { .. } => fault.to_string(),
+    }
+}
+
+/// Without the full stop that the card adds.
+fn sentence(text: &str) -> &str {
+    text.trim_end_matches('.')
 }
 
 /// One line for a list or a prompt.

@@ -67,7 +67,9 @@ pub(crate) async fn supersede(
     newer: &Approval,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for old in sql::pending(conn, tenant, newer.decider, Some(newer.conversation)).await? {
+    for old in
+        sql::pending(conn, tenant, newer.decider, sql::Within::Conversation(newer.conversation)).await?
+    {
         let same = old.tool == newer.tool && same_people(&old.preview.recipients, &newer.preview.recipients);
         // Calls of one run stand side by side: the person asked for both.
         if old.id == newer.id || old.run == newer.run || !same {
@@ -136,10 +138,10 @@ fn told(approval: &Approval, by: PersonId, now: Timestamp) -> String {
         return format!("Only {name} can decide this. Nothing was done.");
     }
     let at =
-        approval.decided_at.map_or_else(String::new, |at| format!(" {}", local_time(at, &approval.zone)));
+        approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
     match approval.status {
-        Status::Approved => format!("This was approved by {name}{at} already. Nothing more was done."),
-        Status::Denied => format!("This was denied by {name}{at} already. Nothing was done."),
+        Status::Approved => format!("{name} approved this already{at}. Nothing more was done."),
+        Status::Denied => format!("{name} denied this already{at}. Nothing was done."),
         Status::Superseded => "A newer request took its place. Nothing was done.".to_owned(),
         Status::Pending if approval.expires_at > now => "Nothing was done. Please press again.".to_owned(),
         Status::Expired | Status::Pending => {

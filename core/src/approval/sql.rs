@@ -107,13 +107,29 @@ pub(crate) async fn load(
     row.map(Row::into_approval).transpose()
 }
 
-/// What waits for a person's nod: everywhere, or in one conversation. Oldest first, at most 20.
+/// Where to look for what waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Within {
+    /// In every conversation.
+    Everywhere,
+    /// In this one.
+    Conversation(ConversationId),
+    /// In this one, where everybody there sees the card.
+    OpenlyIn(ConversationId),
+}
+
+/// What waits for a person's nod, oldest first, at most 20.
 pub(crate) async fn pending(
     conn: &mut PgConnection,
     tenant: TenantId,
     decider: PersonId,
-    conversation: Option<ConversationId>,
+    within: Within,
 ) -> sqlx::Result<Vec<Approval>> {
+    let (conversation, openly) = match within {
+        Within::Everywhere => (None, false),
+        Within::Conversation(id) => (Some(id), false),
+        Within::OpenlyIn(id) => (Some(id), true),
+    };
     let rows = sqlx::query_as!(
         Row,
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
@@ -122,12 +138,14 @@ pub(crate) async fn pending(
              null::timestamptz as "effect_at?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
+         join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
          where a.tenant_id = $1 and a.decider_id = $2 and a.status = 'pending'
-           and ($3::uuid is null or a.conversation_id = $3)
+           and ($3::uuid is null or a.conversation_id = $3) and (not $4 or d.only_for is null)
          order by a.created_at limit 20"#,
         tenant.0,
         decider.0,
-        conversation.map(|c| c.0)
+        conversation.map(|c| c.0),
+        openly
     )
     .fetch_all(conn)
     .await?;

@@ -55,11 +55,13 @@ async fn post(
     delivery: &Delivery,
     tried: bool,
 ) -> Result<Posted, ChatError> {
-    if tried {
-        // Where a platform does not let us look, a message twice is better than none.
-        if let Sighting::Yes(at) = adapter.find(target, delivery.id, delivery.created_at).await? {
-            return Ok(at);
+    // Where a platform does not let us look, a message twice is better than none.
+    if tried && let Sighting::Yes(at) = adapter.find(target, delivery.id, delivery.created_at).await? {
+        // It was posted as it then was, and may have changed since: people press before we know it stands.
+        if delivery.version > 1 {
+            adapter.replace(&at, card, delivery.id).await?;
         }
+        return Ok(at);
     }
     adapter.post(target, card, delivery.id).await
 }

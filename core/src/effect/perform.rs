@@ -32,8 +32,7 @@ pub(crate) async fn perform(core: &Core, claim: &Claim, id: EffectId) -> Result<
     let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
     let person = people::sql::load(&mut conn, claim.tenant, effect.person).await?.ok_or("no such person")?;
     drop(conn);
-    let begun = core.now();
-    let work = Performing { core, claim, effect, principal: person.principal(), begun };
+    let work = Performing { core, claim, effect, principal: person.principal(), began: core.now() };
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
         let gone = format!("the tool {} is not installed any more", work.effect.tool);
         return work.settle(Err(Fault::broken(gone))).await;
@@ -50,7 +49,7 @@ struct Performing<'a> {
     claim: &'a Claim,
     effect: Effect,
     principal: crate::tool::Principal,
-    begun: Timestamp,
+    began: Timestamp,
 }
 
 impl Performing<'_> {
@@ -112,7 +111,7 @@ impl Performing<'_> {
             }
             Ok(Found::Inconclusive(looked_at)) => looked_at,
             Err(Fault::Busy { after_seconds }) => return self.wait(after_seconds, false).await,
-            Err(fault) => format!("looking failed ({fault})"),
+            Err(fault) => format!("could not look: {fault}"),
         };
         if self.effect.looks + 1 >= MOST_LOOKS {
             return self.settle(Err(Fault::Unknown { reason })).await;
@@ -150,7 +149,8 @@ impl Performing<'_> {
         let mut tx = self.core.pool.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         if sql::ended(&mut tx, tenant, effect.id, status, &outcome, now).await? {
-            self.record(&mut tx, &outcome, now).await?;
+            let audience = Audience::Person(effect.person);
+            run::sql::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
             let news = News::Outcome { ticket, result: outcome };
             let work = Work::Advance { run: effect.run, news: Some(news) };
@@ -171,22 +171,15 @@ impl Performing<'_> {
         Ok(())
     }
 
-    /// The run's record shows the act as it shows every other call; it is its person's own.
-    async fn record(
-        &self,
-        conn: &mut sqlx::PgConnection,
-        outcome: &ToolResult,
-        now: Timestamp,
-    ) -> sqlx::Result<()> {
-        let effect = &self.effect;
-        let mut record = StepRecord::new("tool", &effect.tool, self.core.id(), self.begun, now);
-        record.input = Some(effect.payload.clone());
+    /// The tool call as the run's record keeps it; the payload stands in the effect's own row.
+    fn record(&self, outcome: &ToolResult, now: Timestamp) -> StepRecord {
+        let mut record = StepRecord::new("tool", &self.effect.tool, self.core.id(), self.began, now);
+        record.input = Some(json!({ "effect": self.effect.id, "digest": self.effect.digest }));
         match outcome {
             Ok(output) => record.output = Some(output.content.clone()),
             Err(fault) => record.error = Some(fault.to_string()),
         }
-        let audience = Audience::Person(effect.person);
-        run::sql::record(conn, self.claim.tenant, effect.run, &[record], audience).await
+        record
     }
 
     fn scope(&self) -> ToolContext {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Emit, Next, Node, NodeContext, Step, StepRecord, gate, prompt};
 use crate::privacy::Provenance;
@@ -26,7 +26,7 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
     let Some(Tool::Read(tool)) = cx.tools.get(&pending.call.name) else { return };
     let args = match gate::arguments(tool.spec(), &pending.call.arguments) {
         Ok(args) => args,
-        Err(fault) => return state.answer(&pending.call.id, &json!({ "error": fault.to_string() })),
+        Err(fault) => return state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
     };
     let scope = cx.tool_context(state);
     let called = limited(&scope, tool.call(&scope, &args)).await;
@@ -41,7 +41,7 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
             record.error = Some(fault.to_string());
             match gate::wait_for_person(&fault, &pending.call.id, cx, emits) {
                 Some(parked) => gate::park(state, &pending.call.id, parked),
-                None => state.answer(&pending.call.id, &json!({ "error": fault.to_string() })),
+                None => state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
             }
         }
     }
@@ -57,7 +57,7 @@ fn take(state: &mut AgentState, pending: &PendingCall, output: &ToolOutput, scop
         Provenance::Ours => content,
         Provenance::Outside(sources) => prompt::fenced(&content, sources, &scope.invocation.short()),
     };
-    state.answer(&pending.call.id, &Value::String(shown));
+    state.answer(&pending.call.id, shown);
 }
 
 fn bounded(content: &str) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Emit, Next, Node, NodeContext, NodeError, Step, act};
+use super::{Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act};
 use crate::gate::{Gate, decide};
 use crate::people::names;
 use crate::run::{AgentState, Parked, PendingCall};
@@ -65,10 +65,37 @@ async fn examine(
         Ok(args) => args,
         Err(fault) => return Ok(faulted(fault, pending, cx, emits)),
     };
-    match act::limited(&cx.tool_context(state), tool.preview(&cx.tool_context(state), &named)).await {
+    let scope = cx.tool_context(state);
+    let previewed = act::limited(&scope, tool.preview(&scope, &named)).await;
+    let name = format!("{}.preview", tool.spec().name);
+    let mut record = StepRecord::new("tool", &name, scope.invocation, scope.now, cx.clock.now());
+    record.error = previewed.as_ref().err().map(Fault::to_string);
+    record.input = Some(named);
+    cx.records.push(record);
+    match previewed {
+        Ok(preview) if matches!(verdict, Gate::Ask(_)) && !shown_whole(&preview) => {
+            Ok(Examined::Answered(too_long(&preview)))
+        }
         Ok(preview) => Ok(wanted(tool.as_ref(), &verdict, pending, preview, cx, emits)),
         Err(fault) => Ok(faulted(fault, pending, cx, emits)),
     }
+}
+
+/// Nobody approves what they cannot see: a chat message holds about 12,000 characters of JSON, of which the
+/// fields and risks need some.
+fn shown_whole(preview: &Preview) -> bool {
+    const LONGEST_BODY: usize = 9_000;
+    let written = preview.body.as_ref().map(|body| Value::String(body.clone()).to_string());
+    written.is_none_or(|text| text.chars().count() <= LONGEST_BODY)
+}
+
+fn too_long(preview: &Preview) -> Value {
+    let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
+    let said = format!(
+        "the body has {length} characters, more than can be shown whole for approval (about 8,000); nothing was \
+         asked. Offer a shorter one, or several mails."
+    );
+    json!({ "error": said })
 }
 
 /// An act that may run becomes an effect; one that must ask becomes an approval.

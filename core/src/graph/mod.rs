@@ -233,3 +233,23 @@ pub fn diagram() -> String {
     }
     lines.join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_picture_in_the_docs_is_the_graph() {
+        let docs = include_str!("../../../docs/architecture.md");
+        let shown =
+            docs.split("<!-- graph begins -->").nth(1).and_then(|d| d.split("<!-- graph ends -->").next());
+        assert_eq!(shown.unwrap_or_default().trim(), format!("```mermaid\n{}\n```", diagram()));
+    }
+
+    #[test]
+    fn every_name_in_rows_is_the_serialized_one() {
+        for node in Node::ALL {
+            assert_eq!(serde_json::to_value(node).unwrap(), node.as_str());
+        }
+    }
+}

@@ -2,11 +2,13 @@
 
 use super::{Node, NodeContext, Step};
 use crate::model::Turn;
-use crate::privacy::{Audience, Provenance};
+use crate::privacy::Provenance;
 use crate::run::AgentState;
 
 /// Characters of earlier talk that are brought into view, about 2,000 tokens.
 const MOST_CHARACTERS: usize = 8_000;
+/// Characters of one earlier message.
+const LONGEST: usize = 2_000;
 
 /// What the runner loaded for this node.
 pub(crate) struct Memory {
@@ -23,7 +25,7 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
         let mut room = MOST_CHARACTERS;
         let mut history = Vec::new();
         for said in memory.said.iter().rev() {
-            let turn = spoken(&said.turn, said.speaker.as_deref());
+            let turn = clipped(spoken(&said.turn, said.speaker.as_deref()));
             let length = text_of(&turn).chars().count();
             if length > room {
                 break;
@@ -32,10 +34,8 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
             if !said.outside.is_empty() {
                 state.provenance = state.provenance.with(Provenance::Outside(said.outside.clone()));
             }
-            if said.private {
-                // What has it in view may tell it, so it is for this person alone.
-                state.audience = state.audience.narrow(Audience::Person(state.principal.person));
-            }
+            // What was told to this person alone is in view again: so is whatever is said with it.
+            state.audience = state.audience.narrow(said.audience);
             history.push(turn);
         }
         history.reverse();
@@ -53,6 +53,19 @@ fn spoken(turn: &Turn, speaker: Option<&str>) -> Turn {
         // An earlier answer's tool calls have no results here, so only its words are kept.
         (Turn::Ai { text, .. }, _) => Turn::Ai { text: text.clone(), calls: Vec::new() },
         (turn, _) => turn.clone(),
+    }
+}
+
+/// One long message does not push everything else out of view.
+fn clipped(turn: Turn) -> Turn {
+    let clip = |text: String| match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}… (cut)", &text[..end]),
+        None => text,
+    };
+    match turn {
+        Turn::Human { text } => Turn::Human { text: clip(text) },
+        Turn::Ai { text, calls } => Turn::Ai { text: clip(text), calls },
+        turn @ (Turn::System { .. } | Turn::Tool { .. }) => turn,
     }
 }
 

@@ -129,7 +129,8 @@ async fn approvals(
     conn: &mut PgConnection,
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
-    let waiting = approval::sql::pending(conn, arrival.tenant, person, None).await?;
+    let waiting =
+        approval::sql::pending(conn, arrival.tenant, person, approval::sql::Within::Everywhere).await?;
     if waiting.is_empty() {
         return Ok(whisper("Nothing waits for your nod."));
     }

@@ -60,12 +60,10 @@ impl Inbox {
             });
         }
         let arrival = Arrival { core, tenant: core.settings.tenant, inbound: &inbound, now: core.now() };
-        let immediate = match &inbound.what {
-            What::Said { place, message, text, addressed } => {
-                said::accept(&arrival, place, message, text, *addressed).await?
-            }
-            What::Command { place, name, text } => command::accept(&arrival, place, name, text).await?,
-            What::Pressed { place, verb } => press::accept(&arrival, place, verb.as_ref()).await?,
+        let immediate = match taken_in(&arrival).await {
+            // The other transaction has gone on, and platforms do not repeat a press: once more.
+            Err(error) if deadlocked(&error) => taken_in(&arrival).await?,
+            taken => taken?,
         };
         core.jobs.wake();
         Ok(match immediate {
@@ -93,6 +91,21 @@ impl Inbox {
         tracing::warn!(platform, workspace, "something arrived that could not be read; it was kept");
         Ok(())
     }
+}
+
+async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
+    match &arrival.inbound.what {
+        What::Said { place, message, text, addressed } => {
+            said::accept(arrival, place, message, text, *addressed).await
+        }
+        What::Command { place, name, text } => command::accept(arrival, place, name, text).await,
+        What::Pressed { verb, .. } => press::accept(arrival, verb.as_ref()).await,
+    }
+}
+
+/// Postgres ended one of two transactions that waited for each other.
+fn deadlocked(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|e| e.code().as_deref() == Some("40P01"))
 }
 
 /// Refused by what the event itself tells; the rest is known once the platform was asked for the profile.

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::Arrival;
 use crate::approval;
 use crate::card::{Card, Verb};
-use crate::chat::{Immediate, Place};
+use crate::chat::Immediate;
 use crate::connection::other::{self, Presser};
 use crate::delivery;
 use crate::ids::{ApprovalId, DeliveryId, PersonId, QuestionId, RunId};
@@ -14,11 +14,7 @@ use crate::jobs::{News, Work, sql as jobs};
 use crate::question;
 use crate::run;
 
-pub(super) async fn accept(
-    arrival: &Arrival<'_>,
-    _place: &Place,
-    verb: Option<&Verb>,
-) -> sqlx::Result<Immediate> {
+pub(super) async fn accept(arrival: &Arrival<'_>, verb: Option<&Verb>) -> sqlx::Result<Immediate> {
     let mut tx = arrival.core.pool.begin().await?;
     if !arrival.first(&mut tx, "pressed").await? {
         tx.commit().await?;

@@ -3,7 +3,7 @@
 use super::absorb::absorb;
 use super::commit::{self, Commit};
 use super::sql::{self, Run};
-use crate::approval;
+use crate::approval::{self, sql::Within};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Standing, Target};
 use crate::delivery::{self, Venue};
@@ -139,8 +139,11 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> sql
     let mut conn = core.pool.acquire().await?;
     let said =
         sql::recent(&mut conn, claim.tenant, venue.conversation, run.id, run.person, MOST_RECALLED).await?;
-    let waiting =
-        approval::sql::pending(&mut conn, claim.tenant, run.person, Some(venue.conversation)).await?;
+    let within = match run.state.shared {
+        true => Within::OpenlyIn(venue.conversation),
+        false => Within::Conversation(venue.conversation),
+    };
+    let waiting = approval::sql::pending(&mut conn, claim.tenant, run.person, within).await?;
     let mut mentioned = Vec::new();
     for user in names::mentions(run.state.said()).into_iter().take(MOST_MENTIONS) {
         let person =

@@ -183,8 +183,7 @@ pub(crate) struct Said {
     pub(crate) turn: Turn,
     pub(crate) speaker: Option<String>,
     pub(crate) outside: Vec<String>,
-    /// It is the reader's alone.
-    pub(crate) private: bool,
+    pub(crate) audience: Audience,
 }
 
 /// The last `most` words of people and of Nod in a conversation before this run, as far as `reader` may
@@ -198,7 +197,7 @@ pub(crate) async fn recent(
     most: i64,
 ) -> sqlx::Result<Vec<Said>> {
     let rows = sqlx::query!(
-        r#"select m.turn, m.outside, m.only_for is not null as "private!", p.full_name as "full_name?", p.name as "name?"
+        r#"select m.turn, m.outside, m.only_for, p.full_name as "full_name?", p.name as "name?"
          from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
          where m.tenant_id = $1 and m.conversation_id = $2 and m.run_id <> $3 and m.role in ('human', 'ai')
            and (m.only_for is null or m.only_for = $4)
@@ -216,7 +215,8 @@ pub(crate) async fn recent(
         .rev()
         .map(|row| {
             let speaker = row.full_name.filter(|n| !n.is_empty()).or(row.name);
-            Ok(Said { turn: parsed(row.turn)?, speaker, outside: row.outside, private: row.private })
+            let audience = row.only_for.map_or(Audience::Channel, |p| Audience::Person(PersonId(p)));
+            Ok(Said { turn: parsed(row.turn)?, speaker, outside: row.outside, audience })
         })
         .collect()
 }

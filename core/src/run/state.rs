@@ -143,7 +143,7 @@ impl AgentState {
     }
 
     /// Answers a pending call: its result becomes a turn, the call is done.
-    pub fn answer(&mut self, call_id: &str, content: &Value) {
+    pub fn answer(&mut self, call_id: &str, content: impl std::fmt::Display) {
         let Some(at) = self.pending.iter().position(|p| p.call.id == call_id) else { return };
         let call = self.pending.remove(at).call;
         self.turns.push(Turn::Tool { call_id: call.id, name: call.name, content: content.to_string() });

@@ -100,6 +100,12 @@ impl Model {
         format!("{}/v1", self.url())
     }
 
+    /// How long answers have been in the making, all together.
+    #[must_use]
+    pub fn spent(&self) -> Duration {
+        self.server.spent()
+    }
+
     /// The next request of the answer's own lane gets this: [`Answer::json`] answers the router, every
     /// other answer the reasoner.
     pub fn will(&self, answer: Answer) {

@@ -86,6 +86,12 @@ impl Slack {
         self.read(|w| w.sockets.envelopes().iter().filter(open).cloned().collect())
     }
 
+    /// How long answers have been in the making, all together.
+    #[must_use]
+    pub fn spent(&self) -> Duration {
+        self.running.server.spent()
+    }
+
     /// From sending an envelope to its acknowledgement, in the order of sending.
     #[must_use]
     pub fn ack_times(&self) -> Vec<Duration> {

@@ -157,5 +157,7 @@ fn stop(child: &mut Child) {
         }
     }
     tracing::error!("the embedded database does not stop; killing it");
-    if child.kill().is_ok() && child.wait().is_ok() {}
+    if let Err(error) = child.kill().and_then(|()| child.wait()) {
+        tracing::error!(%error, "the embedded database could not be killed");
+    }
 }

@@ -17,7 +17,7 @@ use nod_core::tool::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::letter::{Asked, Letter};
 use super::mailbox::Mailbox;
@@ -31,8 +31,6 @@ const NAME: &str = "gmail_send_email";
 const MESSAGE_ID: &str = "Message-ID";
 /// For what the receipt says beyond "sent".
 const RECEIPT_WITHIN: Duration = Duration::from_secs(3);
-/// Between looks among the sent mail, which lags behind.
-const LOOK_AGAIN: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(1500)];
 
 /// The tool.
 pub(super) struct SendEmail {
@@ -163,16 +161,10 @@ pub(super) async fn find(
         Err(trouble) if trouble.is_gone() => {}
         Err(trouble) => return Err(looking(trouble)),
     }
-    let mut pauses = LOOK_AGAIN.into_iter();
-    loop {
-        if let Some(copy) = sent_copy(mailbox, &handle, key).await.map_err(looking)? {
-            return Ok(done(copy));
-        }
-        match pauses.next() {
-            Some(pause) if pause < mailbox.time_left() => sleep(pause).await,
-            _ => return Ok(Found::Inconclusive("looked at the draft, its thread and the sent mail".into())),
-        }
-    }
+    // The search lags behind; whoever asks us looks again, a few times, before asking a person.
+    let copy = sent_copy(mailbox, &handle, key).await.map_err(looking)?;
+    let unsettled = || Found::Inconclusive("looked at the draft, its thread and the sent mail".into());
+    Ok(copy.map_or_else(unsettled, done))
 }
 
 async fn sent_copy(mailbox: &Mailbox, handle: &Handle, key: EffectKey) -> Result<Option<Message>, Trouble> {

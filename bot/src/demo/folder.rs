@@ -1,0 +1,114 @@
+//! The demo's data folder: thrown away at each start, because the fakes begin anew and would not know what
+//! the database remembers. Never touches a folder that is not the demo's own.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+/// Says that the folder is the demo's.
+const MARK: &str = "thrown-away-by-nod-demo";
+/// Where the database's files lie when they must belong to another user than root; the data folder then has a
+/// link to there.
+const ELSEWHERE: &str = "/var/lib/nod-postgres";
+
+pub(super) struct Folder<'p>(&'p Path);
+
+impl<'p> Folder<'p> {
+    pub(super) fn at(path: &'p Path) -> Self {
+        Self(path)
+    }
+
+    /// Makes it anew and empty.
+    ///
+    /// # Errors
+    /// When another demo uses it, when it is somebody else's, or when it cannot be written.
+    pub(super) fn clear(&self) -> anyhow::Result<()> {
+        let path = self.0;
+        if path.try_exists()? {
+            if !self.is_ours()? {
+                bail!(
+                    "{} is not a folder that the demo made, so it is left alone: move it away and try again",
+                    path.display()
+                );
+            }
+            self.unused()?;
+            self.remove().with_context(|| format!("cannot clear {}", path.display()))?;
+        }
+        fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))?;
+        fs::write(path.join(MARK), "")?;
+        Ok(())
+    }
+
+    /// With the mark, or empty.
+    fn is_ours(&self) -> io::Result<bool> {
+        Ok(self.0.join(MARK).try_exists()? || fs::read_dir(self.0)?.next().is_none())
+    }
+
+    fn unused(&self) -> anyhow::Result<()> {
+        let path = self.0.join("nod.lock");
+        if !path.try_exists()? {
+            return Ok(());
+        }
+        match File::open(&path)?.try_lock() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => {
+                let process = fs::read_to_string(&path).unwrap_or_default();
+                bail!("the demo runs already (process {}): use its page, or stop it first", process.trim())
+            }
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        if let Some(files) = self.elsewhere() {
+            fs::remove_dir_all(files)?;
+        }
+        fs::remove_dir_all(self.0)
+    }
+
+    fn elsewhere(&self) -> Option<PathBuf> {
+        let target = fs::read_link(self.0.join("postgres")).ok()?;
+        (target.parent() == Some(Path::new(ELSEWHERE)) && target.is_dir()).then_some(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn what_the_demo_made_is_made_anew() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("nod/demo");
+        Folder::at(&path).clear().unwrap();
+        fs::write(path.join("secrets.key"), "old").unwrap();
+        fs::write(path.join("nod.lock"), "7").unwrap();
+        Folder::at(&path).clear().unwrap();
+        assert!(path.join(MARK).exists() && !path.join("secrets.key").exists());
+    }
+
+    #[test]
+    fn somebody_elses_folder_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("thesis.txt"), "years of work").unwrap();
+        let refused = Folder::at(root.path()).clear().unwrap_err();
+        assert!(refused.to_string().contains("left alone"), "{refused}");
+        assert!(root.path().join("thesis.txt").exists());
+    }
+
+    #[test]
+    fn a_running_demo_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("demo");
+        Folder::at(&path).clear().unwrap();
+        fs::write(path.join("nod.lock"), "4711").unwrap();
+        let held = File::open(path.join("nod.lock")).unwrap();
+        held.lock().unwrap();
+        let refused = Folder::at(&path).clear().unwrap_err();
+        assert!(refused.to_string().contains("process 4711"), "{refused}");
+    }
+}

@@ -1,0 +1,141 @@
+//! The mail that lies in the company's mailboxes when the curtain goes up.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use nod_sandbox::google::{Google, Incoming};
+
+use super::company::OUTSIDER;
+
+/// One mail; `hours` ago.
+struct Letter {
+    to: &'static str,
+    from: (&'static str, &'static str),
+    hours: i64,
+    subject: &'static str,
+    body: &'static str,
+}
+
+const BO: (&str, &str) = ("bo@acme.test", "Bo Lind");
+const CHO: (&str, &str) = ("cho@acme.test", "Cho Park");
+const DANA: (&str, &str) = ("dana@acme.test", "Dana Ito");
+const STONE: (&str, &str) = ("bob.stone@acme.test", "Bob Stone");
+const REYES: (&str, &str) = ("bob.reyes@acme.test", "Bob Reyes");
+const ANA: (&str, &str) = ("ana@acme.test", "Ana Silva");
+const PRINTER: (&str, &str) = ("orders@paperplane-print.test", "Paperplane Print");
+
+const LETTERS: [Letter; 13] = [
+    Letter {
+        to: ANA.0,
+        from: DANA,
+        hours: 52,
+        subject: "Offsite: pick a date by Friday",
+        body: "Hi Ana,\n\nthe two dates that are left for the offsite are 14 and 21 May. The house in Sintra is free \
+               on both.\n\nCould you tell me by Friday which one suits your team?\n\nDana",
+    },
+    Letter {
+        to: ANA.0,
+        from: PRINTER,
+        hours: 27,
+        subject: "Your order 20418 has shipped",
+        body: "Hello Ana Silva,\n\n500 launch leaflets (A5, recycled) left our house today. They should reach you \
+               within two working days.\n\nPaperplane Print",
+    },
+    Letter {
+        to: ANA.0,
+        from: OUTSIDER,
+        hours: 20,
+        subject: "Contract for the pilot",
+        body: "Dear Ana,\n\nour lawyers have two remarks on the pilot contract: the notice period (we would like \
+               60 days) and the wording on support hours.\n\nCould we settle both on the phone this week? \
+               Wednesday after two would be perfect.\n\nBest regards,\nKim Vale\nNorthwind",
+    },
+    Letter {
+        to: ANA.0,
+        from: CHO,
+        hours: 5,
+        subject: "Landing page, second round",
+        body: "Ana,\n\nthe page now loads in under a second, and the footnote has moved under the table. What is \
+               missing is one sentence on data residency. Do you want to write it, or shall I?\n\nCho",
+    },
+    Letter {
+        to: ANA.0,
+        from: BO,
+        hours: 1,
+        subject: "Launch check at three",
+        body: "Hi Ana,\n\nlaunch check today at three, room Tejo. We only have it for half an hour, so please be \
+               on time.\n\nBo",
+    },
+    Letter {
+        to: BO.0,
+        from: CHO,
+        hours: 6,
+        subject: "Numbers for the launch check",
+        body: "Bo,\n\nsign-ups on the waiting list: 1,284. Bounce rate of the old page: 41 %. I bring the chart.\n\n\
+               Cho",
+    },
+    Letter {
+        to: BO.0,
+        from: DANA,
+        hours: 30,
+        subject: "New laptop",
+        body: "Hi Bo,\n\nyour new laptop is at the front desk. Please return the old one by the end of the month.\n\n\
+               Dana",
+    },
+    Letter {
+        to: CHO.0,
+        from: BO,
+        hours: 7,
+        subject: "Chart for three o'clock",
+        body: "Cho, could you bring the sign-ups of the last four weeks as a chart? Thank you!\n\nBo",
+    },
+    Letter {
+        to: STONE.0,
+        from: OUTSIDER,
+        hours: 44,
+        subject: "Seats for the pilot",
+        body: "Hi Bob,\n\nwe would start with 40 seats and grow to 200 by autumn. Is there a price for that?\n\nKim",
+    },
+    Letter {
+        to: REYES.0,
+        from: BO,
+        hours: 4,
+        subject: "Pricing footnote",
+        body: "Bob, the footnote under the price table needs your blessing before three. It is one sentence.\n\nBo",
+    },
+    Letter {
+        to: DANA.0,
+        from: STONE,
+        hours: 26,
+        subject: "Badge for a visitor",
+        body: "Hi Dana,\n\nKim Vale of Northwind visits us on Thursday at ten. Could she get a badge?\n\nBob Stone",
+    },
+    Letter {
+        to: DANA.0,
+        from: ANA,
+        hours: 50,
+        subject: "Re: Offsite: pick a date by Friday",
+        body: "Thanks Dana, I ask around and tell you on Thursday.\n\nAna",
+    },
+    Letter {
+        to: OUTSIDER.0,
+        from: STONE,
+        hours: 22,
+        subject: "Visiting us on Thursday",
+        body: "Dear Kim,\n\nwe are looking forward to Thursday at ten. Ask for me at the front desk.\n\nBob Stone\nAcme",
+    },
+];
+
+/// Puts every letter into its mailbox.
+pub(super) fn deliver(google: &Google, now: DateTime<Utc>) -> Result<(), String> {
+    for letter in &LETTERS {
+        google.deliver_mail(&Incoming {
+            to: letter.to.to_owned(),
+            from: letter.from.0.to_owned(),
+            from_name: letter.from.1.to_owned(),
+            subject: letter.subject.to_owned(),
+            body: letter.body.to_owned(),
+            at: Some(now - TimeDelta::hours(letter.hours)),
+            ..Incoming::default()
+        })?;
+    }
+    Ok(())
+}

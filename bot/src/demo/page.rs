@@ -1,0 +1,143 @@
+//! The demo's own little server: the page, and a way for it to the fakes' `_sandbox` doors on the same origin.
+//! Passes on what is listed here and nothing else; knows nothing of Nod.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, RawQuery, Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+
+use super::facts::Facts;
+use super::stage::Stage;
+
+/// Everything the page loads comes from here; nothing that it shows can run or reach anywhere.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Files of the page's folder: path and text.
+macro_rules! files {
+    ($($name:literal)*) => { [$((concat!("/", $name), include_str!(concat!("page/", $name)))),*] };
+}
+
+/// Path, type and text of every file.
+pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let scripts = files!(
+        "api.js" "avatar.js" "blocks.js" "chat.js" "composer.js" "dom.js" "guide.js" "mail.js" "main.js"
+        "message.js" "mrkdwn.js" "news.js" "rich.js" "sidebar.js" "store.js" "toast.js"
+    );
+    let styles = files!("base.css" "chat.css" "mail.css");
+    let scripts = scripts.map(|(path, text)| (path, "text/javascript; charset=utf-8", text));
+    let styles = styles.map(|(path, text)| (path, "text/css; charset=utf-8", text));
+    let page = [
+        ("/", "text/html; charset=utf-8", include_str!("page/index.html")),
+        ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
+    ];
+    scripts.into_iter().chain(styles).chain(page)
+}
+
+/// Looked at, and done.
+const LOOKS: [&str; 4] = ["slack/state", "slack/events", "google/accounts", "google/mailbox"];
+const DOES: [&str; 4] = ["slack/say", "slack/slash", "slack/press", "slack/submit"];
+
+/// Longer than the fakes let a question for news wait.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Doors {
+    slack: String,
+    google: String,
+    client: reqwest::Client,
+}
+
+/// The page's routes.
+pub(super) fn router(stage: &Stage, facts: Facts, client: reqwest::Client) -> Router {
+    let doors = Doors { slack: stage.slack.url(), google: stage.google.url(), client };
+    let mut router = Router::new()
+        .route("/facts", get(move || std::future::ready(Json(facts))))
+        .route("/sandbox/{*door}", get(look).post(act))
+        .with_state(Arc::new(doors));
+    for (path, kind, text) in files() {
+        router = router.route(path, get(move || async move { ([(CONTENT_TYPE, kind)], text) }));
+    }
+    router.layer(DefaultBodyLimit::max(64 * 1024)).layer(from_fn(guard))
+}
+
+async fn look(
+    State(doors): State<Arc<Doors>>,
+    Path(door): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let Some(address) = doors.address(&door, &LOOKS) else { return StatusCode::NOT_FOUND.into_response() };
+    let query = query.map_or_else(String::new, |query| format!("?{query}"));
+    passed_on(doors.client.get(format!("{address}{query}"))).await
+}
+
+async fn act(
+    State(doors): State<Arc<Doors>>,
+    Path(door): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let Some(address) = doors.address(&door, &DOES) else { return StatusCode::NOT_FOUND.into_response() };
+    // No other site can send this type without being asked first, and nobody here would say yes.
+    if headers.get(CONTENT_TYPE).is_none_or(|kind| kind != "application/json") {
+        return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
+    }
+    passed_on(doors.client.post(address).header(CONTENT_TYPE, "application/json").body(body)).await
+}
+
+impl Doors {
+    fn address(&self, door: &str, open: &[&str]) -> Option<String> {
+        let (house, name) = open.iter().find(|one| **one == door)?.split_once('/')?;
+        let base = if house == "slack" { &self.slack } else { &self.google };
+        Some(format!("{base}/_sandbox/{name}"))
+    }
+}
+
+async fn passed_on(request: reqwest::RequestBuilder) -> Response {
+    let answer = async {
+        let answer = request.timeout(PATIENCE).send().await?;
+        let status = StatusCode::from_u16(answer.status().as_u16()).unwrap_or(StatusCode::BAD_GATEWAY);
+        Ok::<_, reqwest::Error>((status, [(CONTENT_TYPE, "application/json")], answer.bytes().await?))
+    };
+    match answer.await {
+        Ok(answer) => answer.into_response(),
+        Err(error) => {
+            tracing::warn!(%error, "the sandbox does not answer the demo's page");
+            StatusCode::BAD_GATEWAY.into_response()
+        }
+    }
+}
+
+/// Answers only those who ask for this machine by name (another site could point its own name here), and says
+/// what a browser may do with the answer.
+async fn guard(request: Request, next: Next) -> Response {
+    if !request.headers().get(HOST).is_some_and(is_here) {
+        return StatusCode::MISDIRECTED_REQUEST.into_response();
+    }
+    let mut response = next.run(request).await;
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (CACHE_CONTROL, "no-store"),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn is_here(host: &HeaderValue) -> bool {
+    let host = host.to_str().unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    ["127.0.0.1", "localhost"].contains(&name)
+}

@@ -1,0 +1,34 @@
+// The demo server's few routes. Every failure becomes an Error with a sentence.
+
+async function answered(request) {
+  let response;
+  try {
+    response = await request;
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("The demo does not answer. Was it stopped?");
+  }
+  const body = await response.json().catch(() => null);
+  if (!response.ok) throw new Error(body?.error ?? `The demo answered ${response.status}.`);
+  return body;
+}
+
+function look(door, params, signal) {
+  const query = new URLSearchParams(params);
+  return answered(fetch(`/sandbox/${door}?${query}`, { signal }));
+}
+
+function act(door, body) {
+  const headers = { "content-type": "application/json" };
+  return answered(fetch(`/sandbox/${door}`, { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+export const facts = () => answered(fetch("/facts"));
+export const workspace = (user) => look("slack/state", user ? { user } : {});
+export const workspaceNews = (since, signal) => look("slack/events", { since }, signal);
+export const accounts = () => look("google/accounts", {});
+export const mailbox = (account) => look("google/mailbox", { account });
+export const mailboxNews = (account, since, signal) => look("google/mailbox", { account, since }, signal);
+export const say = (user, channel, thread, text) => act("slack/say", { user, channel, thread, text });
+export const slash = (user, channel, command, text) => act("slack/slash", { user, channel, command, text });
+export const press = (user, channel, ts, action_id) => act("slack/press", { user, channel, ts, action_id });

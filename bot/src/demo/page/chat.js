@@ -1,0 +1,130 @@
+// The messages of one channel, replies under their root.
+
+import * as api from "./api.js";
+import { el, reconcile } from "./dom.js";
+import { messageNode } from "./message.js";
+import { channel, isDirect, markSeen, nameOf, store } from "./store.js";
+
+let shown = null;
+
+export function renderChat() {
+  const one = channel();
+  if (!one) return;
+  const list = document.getElementById("messages");
+  const fresh = [];
+  const place = `${store.me}/${one.id}`;
+  const moved = shown !== place;
+  if (moved) {
+    list.replaceChildren();
+    list.kept = new Map();
+    shown = place;
+  }
+  heading(one);
+  const all = threads(one);
+  reconcile(list, all, (thread) => thread.root.ts, () => "", (thread) => threadNode(one, thread.root.ts));
+  for (const thread of all) fresh.push(...updateThread(list.kept.get(thread.root.ts).node, thread, one));
+  if (document.visibilityState === "visible") markSeen();
+  if (moved) list.scrollTop = list.scrollHeight;
+  else scrollTo(fresh.filter((entry) => entry.isNew).at(-1)?.node);
+}
+
+function heading(one) {
+  const direct = isDirect(one);
+  document.getElementById("room-name").textContent = direct ? "Nod" : `# ${one.name}`;
+  const others = one.members.map(nameOf).join(", ");
+  document.getElementById("room-about").textContent = direct ? "Direct messages: only you and Nod read this" : others;
+}
+
+// Everything that this person sees here, oldest first: each root with what stands under it.
+function threads(one) {
+  const whispers = store.slack.ephemerals
+    .filter((whisper) => whisper.channel === one.id)
+    .map((whisper) => ({ ...whisper, whisper: true }));
+  const all = [...one.messages, ...whispers].sort((a, b) => Number(a.ts) - Number(b.ts));
+  const roots = new Map();
+  for (const message of all) {
+    const root = message.thread_ts && message.thread_ts !== message.ts ? roots.get(message.thread_ts) : null;
+    if (root) root.replies.push(message);
+    else roots.set(message.ts, { root: message, replies: [] });
+  }
+  for (const status of store.slack.statuses) {
+    if (status.channel === one.id) roots.get(status.thread_ts)?.replies.push({ ts: "status", status: status.status });
+  }
+  return [...roots.values()];
+}
+
+function threadNode(one, ts) {
+  return el("section", { class: "thread" }, el("div", { class: "root" }), el("div", { class: "replies" }), replyBox(one, ts));
+}
+
+function updateThread(node, { root, replies }) {
+  const [top, under, box] = node.children;
+  const sign = (message) => JSON.stringify(message);
+  const key = (message) => message.ts;
+  const fresh = [...reconcile(top, [root], key, sign, shownAs), ...reconcile(under, replies, key, sign, shownAs)];
+  under.hidden = replies.length === 0;
+  box.hidden = Boolean(root.whisper);
+  node.classList.toggle("has-replies", replies.length > 0);
+  return fresh;
+}
+
+function shownAs(message) {
+  if (message.status) return el("p", { class: "status" }, `Nod ${message.status}`);
+  return messageNode(message);
+}
+
+// Opens on demand: a button, then a box.
+function replyBox(one, ts) {
+  const input = el("input", { type: "text", "aria-label": "Reply in thread", placeholder: "Reply…", autocomplete: "off" });
+  const error = el("p", { class: "error", role: "alert", hidden: true });
+  const send = async (event) => {
+    event.preventDefault();
+    const text = input.value.trim();
+    if (!text) return;
+    try {
+      if (text.startsWith("/")) throw new Error("Slack knows no commands inside threads.");
+      await api.say(store.me, one.id, ts, text);
+      input.value = "";
+      error.hidden = true;
+    } catch (problem) {
+      error.textContent = problem.message;
+      error.hidden = false;
+    }
+  };
+  const form = el("form", { hidden: true, onsubmit: send }, input, el("button", { class: "button", type: "submit" }, "Send"));
+  const open = () => {
+    form.hidden = false;
+    button.hidden = true;
+    input.focus();
+  };
+  const close = (event) => {
+    if (event.key !== "Escape") return;
+    form.hidden = true;
+    button.hidden = false;
+    button.focus();
+  };
+  form.addEventListener("keydown", close);
+  const button = el("button", { type: "button", class: "reply-open", onclick: open }, "Reply in thread");
+  return el("div", { class: "reply" }, button, form, error);
+}
+
+function scrollTo(node) {
+  if (!node) return;
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  node.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
+}
+
+// Brings one message into view and marks it for a moment.
+export function pointAt(ts) {
+  requestAnimationFrame(() => {
+    const node = document.querySelector(`#messages [data-ts="${CSS.escape(ts)}"]`);
+    if (!node) return;
+    node.scrollIntoView({ block: "center" });
+    node.classList.add("pointed");
+    setTimeout(() => node.classList.remove("pointed"), 2500);
+    // A tall card's button may be below: it is what the visitor came for.
+    const button = node.querySelector("button.primary, a.primary");
+    button?.scrollIntoView({ block: "nearest" });
+    button?.focus({ preventScroll: true });
+  });
+}

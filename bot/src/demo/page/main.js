@@ -1,0 +1,137 @@
+// Puts the page together.
+
+import * as api from "./api.js";
+import { pointAt, renderChat } from "./chat.js";
+import { renderComposer } from "./composer.js";
+import { renderGuide } from "./guide.js";
+import { lookInto, openedMail, renderMail } from "./mail.js";
+import { listen, readMail, readWorkspace } from "./news.js";
+import { renderSidebar } from "./sidebar.js";
+import { bot, changed, isDirect, isNew, onChange, people, store } from "./store.js";
+import { dismiss, toast } from "./toast.js";
+
+// Below this many pixels the two windows take turns (see base.css).
+const NARROW = 1088;
+const told = new Set();
+let since = performance.timeOrigin;
+
+function render() {
+  if (!store.slack || !store.accounts.length) return;
+  renderBanner();
+  renderChat();
+  renderSidebar(switchTo);
+  renderComposer();
+  renderMail();
+  renderGuide();
+  tell();
+}
+
+function renderBanner() {
+  const model = store.facts.model
+    ? `The model is a real one: ${store.facts.model}, as your environment names it; what it is shown leaves this machine unless it runs here. `
+    : "The model is a rule-based stand-in (no language model is connected). ";
+  const banner = document.getElementById("banner");
+  banner.textContent = store.lost
+    ? `${store.lost} The page tries again by itself.`
+    : `Slack, Gmail and Google here are played by a sandbox on this machine. ${model}` +
+      "Nod itself – the adapter, the core, the approvals, the database – is the real one.";
+  banner.classList.toggle("lost", Boolean(store.lost));
+}
+
+async function switchTo(user) {
+  const name = store.slack.channels.find((one) => one.id === store.channel)?.name;
+  const direct = isDirect(store.slack.channels.find((one) => one.id === store.channel));
+  store.me = user;
+  since = Date.now();
+  await readWorkspace();
+  const same = store.slack.channels.find((one) => (direct ? isDirect(one) : one.name === name));
+  store.channel = (same ?? store.slack.channels[0]).id;
+  changed();
+}
+
+// Tells once of what happens where the visitor does not look.
+function tell() {
+  if (document.body.dataset.view === "slack" || window.innerWidth > NARROW) dismiss(store.channel);
+  for (const one of store.slack.channels) {
+    for (const message of one.messages) {
+      const is = message.user === bot() && Number(message.ts) * 1000 > since;
+      const key = `${store.me}/${message.ts}`;
+      if (!is || told.has(key)) continue;
+      told.add(key);
+      if (one.id === store.channel) continue;
+      const go = () => {
+        document.body.dataset.view = "slack";
+        store.channel = one.id;
+        changed();
+        pointAt(message.ts);
+      };
+      toast(isDirect(one) ? "Nod wrote to you directly." : `Nod wrote in #${one.name}.`, {
+        label: "Open",
+        follow: go,
+        place: one.id,
+      });
+    }
+  }
+  const open = openedMail();
+  if (open) dismiss(open.account);
+  for (const [account, box] of store.boxes) {
+    for (const mail of box.inbox) {
+      if (told.has(mail.id) || !isNew(mail)) continue;
+      told.add(mail.id);
+      const name = store.accounts.find((one) => one.email === account)?.name ?? account;
+      const follow = () => lookInto(account, "inbox", mail.id);
+      toast(`New mail for ${name}: ${mail.subject}`, { label: "Read it", follow, place: account });
+    }
+  }
+}
+
+// Links to Gmail lead to the Gmail that is played here.
+function playedGmail() {
+  document.addEventListener("click", (event) => {
+    const address = event.target.closest?.("a[href]")?.href;
+    const url = address && new URL(address);
+    const id = url?.hostname === "mail.google.com" && url.hash.split("/").pop();
+    const account = id && url.searchParams.get("authuser");
+    const box = account && store.boxes.get(account);
+    if (!box) return;
+    event.preventDefault();
+    const folder = ["sent", "drafts"].find((name) => box[name].some((mail) => mail.id === id)) ?? "inbox";
+    lookInto(account, folder, id);
+  });
+}
+
+function views() {
+  for (const button of document.querySelectorAll("nav.views button")) {
+    button.addEventListener("click", () => {
+      document.body.dataset.view = button.dataset.view;
+      changed();
+    });
+  }
+  onChange(() => {
+    for (const button of document.querySelectorAll("nav.views button")) {
+      button.setAttribute("aria-pressed", String(button.dataset.view === document.body.dataset.view));
+    }
+  });
+  document.addEventListener("visibilitychange", changed);
+}
+
+async function start() {
+  onChange(render);
+  views();
+  playedGmail();
+  store.facts = await api.facts();
+  store.slack = await api.workspace();
+  store.me = (people().find((one) => one.name === store.facts.me) ?? people()[0]).id;
+  store.accounts = await api.accounts();
+  await Promise.all([readWorkspace(), readMail()]);
+  const first = store.slack.channels.find((one) => one.name === store.facts.channel);
+  store.channel = (first ?? store.slack.channels[0]).id;
+  changed();
+  listen();
+}
+
+start().catch((error) => {
+  const banner = document.getElementById("banner");
+  banner.textContent = `${error.message} Reload the page to try again.`;
+  banner.classList.add("lost");
+});

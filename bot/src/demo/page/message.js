@@ -1,0 +1,57 @@
+// One message, or one whisper, as its reader sees it.
+
+import * as api from "./api.js";
+import { avatar } from "./avatar.js";
+import { blocks } from "./blocks.js";
+import { el, fullTime, time } from "./dom.js";
+import { mrkdwn } from "./mrkdwn.js";
+import { bot, me, nameOf, store } from "./store.js";
+import { toast } from "./toast.js";
+
+// How long a pressed button stays grey when nothing comes of it.
+const PRESSED = 4000;
+
+export function messageNode(message) {
+  const date = new Date(Number(message.ts) * 1000);
+  const author = message.user && !message.whisper ? message.user : bot();
+  const isBot = author === bot();
+  const whispered = message.whisper ? el("p", { class: "whisper-note" }, "Only visible to you") : null;
+  const edited = message.edited && !isBot ? el("small", { class: "edited" }, "(edited)") : null;
+  return el(
+    "article",
+    { class: message.whisper ? "message whisper" : "message", "data-ts": message.ts },
+    avatar(author),
+    el(
+      "div",
+      { class: "message-main" },
+      whispered,
+      el(
+        "div",
+        { class: "byline" },
+        el("strong", {}, nameOf(author)),
+        isBot ? el("span", { class: "app-tag" }, "APP") : null,
+        el("time", { datetime: date.toISOString(), title: fullTime(date, me()?.tz) }, time(date, me()?.tz)),
+      ),
+      el("div", { class: "content" }, content(message), edited),
+    ),
+  );
+}
+
+function content(message) {
+  if (message.blocks?.length) return blocks(message.blocks, (element, isLink, node) => press(message, element, isLink, node));
+  return el("div", { class: "rich" }, mrkdwn(message.text ?? ""));
+}
+
+async function press(message, element, isLink, node) {
+  if (node) {
+    node.disabled = true;
+    setTimeout(() => (node.disabled = false), PRESSED);
+  }
+  try {
+    await api.press(store.me, message.channel, message.ts, element.action_id);
+  } catch (error) {
+    if (node) node.disabled = false;
+    // A link has opened all the same.
+    if (!isLink) toast(error.message);
+  }
+}

@@ -1,0 +1,60 @@
+// The workspace's side: who you are, and where you can go.
+
+import { avatar } from "./avatar.js";
+import { el, reconcile } from "./dom.js";
+import { bot, changed, isDirect, line, people, store, unread } from "./store.js";
+
+let parts = null;
+
+export function renderSidebar(switchTo) {
+  parts ??= build(switchTo);
+  const wanted = JSON.stringify([people().map((one) => one.id), store.me]);
+  if (parts.signature !== wanted) {
+    parts.signature = wanted;
+    const option = (one) => el("option", { value: one.id, selected: one.id === store.me }, `You are ${one.real_name}`);
+    parts.who.replaceChildren(...people().map(option));
+    parts.who.value = store.me;
+    parts.face.replaceChildren(avatar(store.me));
+  }
+  const all = store.slack.channels.filter((one) => !isDirect(one));
+  all.sort((a, b) => a.name.localeCompare(b.name));
+  const direct = line();
+  const entries = [...all, ...(direct ? [direct] : [])].map((one) => ({
+    id: one.id,
+    name: isDirect(one) ? "Nod" : one.name,
+    direct: isDirect(one),
+    unread: one.id === store.channel && document.visibilityState === "visible" ? 0 : unread(one),
+    current: one.id === store.channel,
+  }));
+  reconcile(parts.list, entries, (one) => one.id, JSON.stringify, entryNode);
+}
+
+function build(switchTo) {
+  const who = el("select", { "aria-label": "Whose eyes you look through", onchange: () => switchTo(who.value) });
+  const face = el("span", {});
+  const list = el("ul", { class: "channels" });
+  document
+    .getElementById("sidebar")
+    .append(
+      el("p", { class: "team" }, store.slack.team.name),
+      el("label", { class: "who" }, face, who),
+      el("nav", { "aria-label": "Channels" }, list),
+    );
+  return { who, face, list, signature: "" };
+}
+
+function entryNode(one) {
+  const go = () => {
+    store.channel = one.id;
+    changed();
+  };
+  const mark = one.direct ? avatar(bot()) : el("span", { class: "hash", "aria-hidden": "true" }, "#");
+  const words = one.direct ? [one.name, el("small", {}, " direct message")] : one.name;
+  const badge = one.unread
+    ? el("span", { class: "badge" }, one.unread, el("span", { class: "unseen" }, " unread"))
+    : null;
+  const look = one.unread ? "channel has-unread" : "channel";
+  const current = one.current ? "page" : undefined;
+  const button = el("button", { type: "button", class: look, "aria-current": current, onclick: go }, mark, el("span", {}, words), badge);
+  return el("li", {}, button);
+}

@@ -1,0 +1,104 @@
+//! The demo's configuration: everything points at the stage. Of the visitor's own environment it takes the
+//! home folder and the model, and nothing else.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use nod_sandbox::model::RULES_MODEL;
+use url::Url;
+
+use super::stage::Stage;
+use crate::config::Config;
+
+/// What of the environment counts.
+#[derive(Debug, Default)]
+pub(super) struct Given(BTreeMap<String, String>);
+
+impl Given {
+    /// Names and values that are not text cannot be ours.
+    pub(super) fn from(environment: impl Iterator<Item = (OsString, OsString)>) -> Self {
+        let text = environment
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self(text.filter(|(name, value)| counts(name) && !value.is_empty()).collect())
+    }
+
+    /// The model's part; empty where no endpoint is named, since a key or a name alone reaches nothing.
+    pub(super) fn model(&self) -> Vec<(String, String)> {
+        let all: Vec<_> = self.0.iter().filter(|(name, _)| is_model(name)).collect();
+        if !all.iter().any(|(name, _)| name.ends_with("__BASE_URL")) {
+            return Vec::new();
+        }
+        all.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn home(&self) -> impl Iterator<Item = (String, String)> {
+        self.0.iter().filter(|(name, _)| !is_model(name)).map(|(name, value)| (name.clone(), value.clone()))
+    }
+}
+
+fn counts(name: &str) -> bool {
+    is_model(name) || ["HOME", "XDG_DATA_HOME"].contains(&name)
+}
+
+fn is_model(name: &str) -> bool {
+    name.starts_with("NOD_LLM__")
+}
+
+/// Nod's configuration on this stage. The data folder is `demo` in Nod's own, or `folder`.
+pub(super) fn config(
+    given: &Given,
+    stage: &Stage,
+    bind: SocketAddr,
+    public: &Url,
+    folder: Option<PathBuf>,
+) -> anyhow::Result<Config> {
+    let own = [
+        ("NOD_SERVER__BIND", bind.to_string()),
+        ("NOD_SERVER__PUBLIC_URL", public.to_string()),
+        ("NOD_ADMIN__SLACK", stage.admin()),
+    ];
+    let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
+    let model = match &stage.model {
+        None => given.model(),
+        Some(model) => vec![
+            ("NOD_LLM__BASE_URL".to_owned(), model.base_url()),
+            ("NOD_LLM__MODEL".to_owned(), RULES_MODEL.to_owned()),
+            ("NOD_LLM__API_KEY".to_owned(), "any".to_owned()),
+        ],
+    };
+    let all = own.chain(slack(stage)).chain(google(stage)).chain(model).chain(given.home());
+    // An empty file, so that neither NOD_CONFIG nor config/nod.toml is looked for.
+    let mut config = Config::load(Some(Path::new("/dev/null")), all)?;
+    match folder {
+        Some(folder) => config.data.dir = folder,
+        None => config.data.dir.push("demo"),
+    }
+    Ok(config)
+}
+
+fn slack(stage: &Stage) -> impl Iterator<Item = (String, String)> {
+    let (bot_token, app_token) = stage.slack.read(|w| {
+        let app = &w.config.app;
+        (app.bot_token.clone(), app.app_token.clone())
+    });
+    let pairs = [
+        ("NOD_SLACK__API_URL", stage.slack.api_url()),
+        ("NOD_SLACK__BOT_TOKEN", bot_token),
+        ("NOD_SLACK__APP_TOKEN", app_token),
+    ];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value))
+}
+
+fn google(stage: &Stage) -> impl Iterator<Item = (String, String)> {
+    let pairs = [
+        ("NOD_GOOGLE__CLIENT_ID", stage.client_id.clone()),
+        ("NOD_GOOGLE__CLIENT_SECRET", stage.client_secret.clone()),
+        ("NOD_GOOGLE__AUTH_URL", stage.google.auth_url()),
+        ("NOD_GOOGLE__TOKEN_URL", stage.google.token_url()),
+        ("NOD_GOOGLE__REVOKE_URL", stage.google.revoke_url()),
+        ("NOD_GOOGLE__GMAIL_URL", stage.google.url()),
+    ];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value))
+}

@@ -1,0 +1,50 @@
+//! The stage: the sandbox's Slack, Google and model, with the company in them.
+
+use nod_sandbox::google::{Google, GoogleConfig};
+use nod_sandbox::model::{Model, ModelConfig};
+use nod_sandbox::slack::{Slack, SlackConfig};
+
+use super::{company, mail};
+use crate::slack;
+
+/// What the bot is called.
+const BOT: &str = "nod";
+
+/// The fakes; they end when this does.
+pub(super) struct Stage {
+    pub slack: Slack,
+    pub google: Google,
+    pub client_id: String,
+    pub client_secret: String,
+    /// None where the visitor brought a model.
+    pub model: Option<Model>,
+}
+
+impl Stage {
+    /// Starts the fakes on loopback and fills them. `redirect` is where Google may lead back to.
+    pub(super) async fn put_up(rules_stand_in: bool, redirect: &str) -> anyhow::Result<Self> {
+        let mut config = SlackConfig::new(BOT);
+        // No more than a real workspace would have granted.
+        config.app.scopes = slack::needed_scopes().into_iter().map(str::to_owned).collect();
+        let slack = Slack::start(company::fill(config)).await?;
+        company::talk(&slack);
+        let config = GoogleConfig {
+            accounts: company::accounts(),
+            redirect_uris: vec![redirect.to_owned()],
+            ..GoogleConfig::default()
+        };
+        let (client_id, client_secret) = (config.client_id.clone(), config.client_secret.clone());
+        let google = Google::start(config).await?;
+        mail::deliver(&google, chrono::Utc::now()).map_err(anyhow::Error::msg)?;
+        let model = match rules_stand_in {
+            true => Some(Model::start(ModelConfig { rules: true, ..ModelConfig::default() }).await?),
+            false => None,
+        };
+        Ok(Self { slack, google, client_id, client_secret, model })
+    }
+
+    /// The admin's Slack id.
+    pub(super) fn admin(&self) -> String {
+        self.slack.read(|w| w.user_id(company::ADMIN).unwrap_or_default())
+    }
+}

@@ -1,0 +1,184 @@
+//! The tour without a browser: everything goes through the page's own doors.
+#![allow(clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use nod_sandbox::google::Google;
+use reqwest::header::{CONTENT_SECURITY_POLICY, COOKIE, HOST, LOCATION, ORIGIN, SET_COOKIE};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::*;
+
+/// A machine that builds at the same time is slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running demo, and a visitor who has its page open.
+struct Visit {
+    page: Url,
+    client: reqwest::Client,
+    google: Google,
+    stop: CancellationToken,
+    running: JoinHandle<anyhow::Result<()>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Visit {
+    async fn begin() -> Self {
+        // Fails where another test was first, which is as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let demo = Demo::prepare(&Given::default(), Some(folder.path().join("demo")), [0, 0]).await.unwrap();
+        let (google, stop) = (demo.stage.google.clone(), CancellationToken::new());
+        let (told, ready) = tokio::sync::oneshot::channel();
+        let playing = demo.play(stop.clone(), move |page| told.send(page.clone()).unwrap());
+        let mut running = tokio::spawn(playing);
+        let page = tokio::select! {
+            page = ready => page.unwrap(),
+            ended = &mut running => panic!("it ended: {ended:?}"),
+        };
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        Self { page, client, google, stop, running, _folder: folder }
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        self.running.await.unwrap().unwrap();
+    }
+
+    async fn look(&self, door: &str) -> Value {
+        let answer = self.client.get(self.page.join(door).unwrap()).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{door}");
+        answer.json().await.unwrap()
+    }
+
+    async fn act(&self, door: &str, body: Value) -> Value {
+        let door = self.page.join(&format!("sandbox/slack/{door}")).unwrap();
+        let answer = self.client.post(door).json(&body).send().await.unwrap();
+        let status = answer.status();
+        let body = answer.json().await.unwrap();
+        assert_eq!(status, StatusCode::OK, "{body}");
+        body
+    }
+
+    /// Waits until Ana sees a button whose action id begins like this: its message and itself.
+    async fn button(&self, action: &str) -> (Value, Value) {
+        let seen = async {
+            loop {
+                let state = self.look("sandbox/slack/state?user=ana").await;
+                if let Some(found) = find_button(&state, action) {
+                    return found;
+                }
+                self.look(&format!("sandbox/slack/events?since={}", state["version"])).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, seen).await.unwrap()
+    }
+
+    /// Goes through Nod's page and Google's, as a browser would.
+    async fn connect(&self, link: &str) {
+        let page = self.client.get(link).send().await.unwrap();
+        assert_eq!(page.status(), StatusCode::OK);
+        let link = Url::parse(link).unwrap();
+        let token = link.query_pairs().find(|(name, _)| name == "t").unwrap().1.into_owned();
+        let begun = self.client.post(link.join("/oauth/google/start").unwrap()).form(&[("t", token)]);
+        let begun = begun.send().await.unwrap();
+        assert_eq!(begun.status(), StatusCode::SEE_OTHER);
+        let header = |name| begun.headers().get(name).unwrap().to_str().unwrap().to_owned();
+        let cookie = header(SET_COOKIE).split(';').next().unwrap().to_owned();
+        let back = self.google.consent(&header(LOCATION), "ana@acme.test", None).unwrap();
+        let done = self.client.get(back).header(COOKIE, cookie).send().await.unwrap();
+        assert_eq!(done.status(), StatusCode::OK);
+        assert!(done.text().await.unwrap().contains("ana@acme.test"));
+    }
+
+    /// Waits until a mail with this subject lies in an inbox.
+    async fn mail(&self, account: &str, subject: &str) -> Value {
+        let arrived = async {
+            let mut news = String::new();
+            loop {
+                let mailbox = self.look(&format!("sandbox/google/mailbox?account={account}{news}")).await;
+                if let Some(mail) = list(&mailbox["inbox"]).find(|mail| mail["subject"] == subject) {
+                    return mail.clone();
+                }
+                news = format!("&since={}", mailbox["version"]);
+            }
+        };
+        tokio::time::timeout(PATIENCE, arrived).await.unwrap()
+    }
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn find_button(state: &Value, action: &str) -> Option<(Value, Value)> {
+    let messages = list(&state["channels"]).flat_map(|channel| list(&channel["messages"]));
+    messages
+        .flat_map(|message| {
+            let elements = list(&message["blocks"]).flat_map(|block| list(&block["elements"]));
+            elements.map(move |element| (message.clone(), element.clone()))
+        })
+        .find(|(_, element)| element["action_id"].as_str().is_some_and(|id| id.starts_with(action)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_mail_of_a_newcomer_arrives() {
+    let visit = Visit::begin().await;
+    let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
+    visit.act("say", said).await;
+    let (_, connect) = visit.button("link").await;
+    assert_eq!(connect["text"]["text"], "Connect Google");
+    visit.connect(connect["url"].as_str().unwrap()).await;
+
+    let (card, approve) = visit.button("approve").await;
+    assert_eq!(visit.look("sandbox/google/mailbox?account=ana@acme.test").await["sent"], json!([]));
+    let press = json!({
+        "user": "ana", "channel": card["channel"], "ts": card["ts"], "action_id": approve["action_id"],
+    });
+    visit.act("press", press).await;
+
+    let mail = visit.mail("bo@acme.test", "Running late").await;
+    assert_eq!((&mail["from"], &mail["to"]), (&json!("ana@acme.test"), &json!(["bo@acme.test"])));
+    let sent = visit.look("sandbox/google/mailbox?account=ana@acme.test").await;
+    assert_eq!(list(&sent["sent"]).count(), 1);
+    visit.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_opens_no_other_door() {
+    let visit = Visit::begin().await;
+    let page = visit.client.get(visit.page.clone()).send().await.unwrap();
+    let policy = page.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
+    let text = page.text().await.unwrap();
+    for (file, ..) in page::files().filter(|(file, ..)| file.ends_with(".css") || *file == "/main.js") {
+        assert!(text.contains(&format!("\"{file}\"")), "{file} is not loaded");
+    }
+    let ask = |method: Method, path: &str| visit.client.request(method, visit.page.join(path).unwrap());
+    let status = async |request: reqwest::RequestBuilder| request.send().await.unwrap().status();
+    for closed in ["sandbox/google/messages", "sandbox/slack/../../api/auth.test", "sandbox/slack/say"] {
+        assert_eq!(status(ask(Method::GET, closed)).await, StatusCode::NOT_FOUND, "{closed}");
+    }
+    assert_eq!(
+        status(ask(Method::POST, "sandbox/slack/state").json(&json!({}))).await,
+        StatusCode::NOT_FOUND
+    );
+    let simple = ask(Method::POST, "sandbox/slack/say").header(ORIGIN, "http://evil.test").body("{}");
+    assert_eq!(status(simple).await, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    let rebound = ask(Method::GET, "sandbox/slack/state").header(HOST, "evil.test");
+    assert_eq!(status(rebound).await, StatusCode::MISDIRECTED_REQUEST);
+    visit.end().await;
+}
+
+#[test]
+fn of_the_environment_only_home_and_the_model_count() {
+    let given = |pairs: &[(&str, &str)]| {
+        Given::from(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())))
+    };
+    assert!(given(&[("NOD_SLACK__BOT_TOKEN", "xoxb-real"), ("NOD_LLM__MODEL", "m")]).model().is_empty());
+    let own =
+        given(&[("NOD_LLM__BASE_URL", "https://llm.test/v1"), ("NOD_DATABASE__URL", "postgres://real")]);
+    assert_eq!(own.model(), [("NOD_LLM__BASE_URL".to_owned(), "https://llm.test/v1".to_owned())]);
+}

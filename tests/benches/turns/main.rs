@@ -1,0 +1,161 @@
+//! How fast Nod is: acknowledgement under load, its own time in a turn, turns a second, CPU, memory, database
+//! work, and the time until it is ready. Nod runs as the real process, on the Postgres of
+//! `NOD_TEST_DATABASE_URL`; everything else is the sandbox, on loopback. It ends by itself, in two minutes.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::large_futures)]
+
+mod figures;
+mod proxy;
+mod talk;
+
+use std::time::{Duration, Instant};
+
+use nod_sandbox::slack::{Channel, User};
+use nod_tests::{Program, World};
+use tokio::time::sleep;
+
+use figures::{Process, part};
+use talk::Talk;
+
+const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
+const PEOPLE: usize = 20;
+
+#[tokio::main]
+async fn main() {
+    let built = if cfg!(debug_assertions) { "without optimisation" } else { "optimised" };
+    println!("nod-under-test, built {built}; {} cores", std::thread::available_parallelism().unwrap());
+    let world = World::in_real_time().await;
+    for number in 0..PEOPLE {
+        let name = talk::person(number);
+        world.slack.add_user(User::new(&name, &name));
+        world.slack.add_channel(Channel::new(&format!("room{number}"), &[&name, "nod"]));
+    }
+    database(&world).await;
+    turns(&world).await;
+    queries(&world).await;
+    ready(&world).await;
+    world.abandoned().await;
+}
+
+async fn database(world: &World) {
+    let said: Vec<String> = sqlx::query_scalar(
+        "select name || ' ' || setting from pg_settings
+         where name in ('server_version', 'fsync', 'synchronous_commit') order by name",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    println!("Postgres: {}", said.join(", "));
+}
+
+async fn turns(world: &World) {
+    let nod = world.start_program(NOD).await;
+    let talk = Talk::listen(world);
+    talk.at_once(PEOPLE, 2).await; // Everybody known, every connection open.
+    settled(world).await;
+
+    println!("\none conversation, 60 turns");
+    let all = talk.at_once(1, 60).await;
+    all.print();
+    println!("  first ten {}, last ten {}", part(&all.walls[..10], 0.5), part(&all.walls[50..], 0.5));
+
+    println!("\n{PEOPLE} conversations at once, 10 turns each");
+    talk.at_once(PEOPLE, 10).await.print();
+
+    println!("\n8 conversations at once, 25 turns each");
+    let before = Process::look(nod.id());
+    let begun = Instant::now();
+    let all = talk.at_once(8, 25).await;
+    let (took, cpu) = (begun.elapsed(), Process::look(nod.id()).cpu - before.cpu);
+    all.print();
+    let turns = u32::try_from(all.walls.len()).unwrap();
+    println!(
+        "  {:.1} turns a second; {:.1} ms of CPU a turn",
+        f64::from(turns) / took.as_secs_f64(),
+        cpu.as_secs_f64() * 1000.0 / f64::from(turns)
+    );
+
+    println!("\n100 events a second for 10 s");
+    let earlier = world.slack.ack_times().len();
+    let begun = Instant::now();
+    for event in 0..1000_u32 {
+        tokio::time::sleep_until((begun + Duration::from_millis(10) * event).into()).await;
+        talk.says(usize::try_from(event).unwrap() % PEOPLE);
+    }
+    settled(world).await;
+    let mut acks = world.slack.ack_times().split_off(earlier);
+    println!(
+        "  {} acknowledged: median {}, p99 {}, slowest {}",
+        acks.len(),
+        part(&acks, 0.5),
+        part(&acks, 0.99),
+        part(&acks, 1.0)
+    );
+    acks.clear();
+    println!("  all answered after {:.1} s", begun.elapsed().as_secs_f64());
+    let end = Process::look(nod.id());
+    println!("  memory: {} MiB now, {} MiB at most", end.resident >> 10, end.peak >> 10);
+    world.kills(nod).await;
+}
+
+/// Waits until there is nothing to do, however long a backlog is.
+async fn settled(world: &World) {
+    let until = Instant::now() + Duration::from_secs(120);
+    let busy = "select exists (select 1 from lanes where due_at <= now())";
+    while !world.slack.unanswered().is_empty()
+        || sqlx::query_scalar::<_, bool>(busy).fetch_one(&world.pool).await.unwrap()
+    {
+        assert!(Instant::now() < until, "it does not become quiet");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What a turn costs the database, counted on the wire.
+async fn queries(world: &World) {
+    let proxy = proxy::start(&world.env["NOD_DATABASE__URL"]).await;
+    let mut env = world.env.clone();
+    env.insert("NOD_DATABASE__URL".to_owned(), proxy.url.clone());
+    let nod = world.start_program_with(NOD, &env).await;
+    let talk = Talk::listen(world);
+    talk.at_once(1, 5).await;
+    settled(world).await;
+    let before = proxy.counted();
+    let turns = 40;
+    talk.at_once(1, turns).await;
+    settled(world).await;
+    let counted = proxy.counted() - before;
+    println!("\ndatabase work of one turn (of {turns}): {counted}", counted = counted.each(turns));
+    world.kills(nod).await;
+}
+
+/// From the start of the process until it can work.
+async fn ready(world: &World) {
+    println!("\nready (/readyz answers 200) after");
+    for _ in 0..3 {
+        println!("  {} with a migrated database", ready_with(&world.env).await);
+    }
+    let mut env = world.env.clone();
+    env.remove("NOD_DATABASE__URL");
+    println!("  {} with its own database, which it makes first", ready_with(&env).await);
+    for _ in 0..3 {
+        println!("  {} with its own database", ready_with(&env).await);
+    }
+}
+
+async fn ready_with(env: &std::collections::BTreeMap<String, String>) -> figures::Shown {
+    let env: Vec<(String, String)> = env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+    let bind = env.iter().find(|(name, _)| name == "NOD_SERVER__BIND").map(|(_, at)| at.clone()).unwrap();
+    let http = reqwest::Client::new();
+    let begun = Instant::now();
+    let nod = Program::run(NOD, &env);
+    loop {
+        match http.get(format!("http://{bind}/readyz")).send().await {
+            Ok(answer) if answer.status().is_success() => break,
+            _ => sleep(Duration::from_millis(2)).await,
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "never ready");
+    }
+    let took = begun.elapsed();
+    nod.stop().await;
+    figures::Shown(took)
+}

@@ -1,0 +1,124 @@
+//! People who talk with Nod, each in a room of their own, one sentence after another.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use nod_sandbox::model::Model;
+use nod_sandbox::slack::Slack;
+use nod_tests::World;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::figures::{Shown, part};
+
+type Waiting = Arc<Mutex<HashMap<String, oneshot::Sender<DateTime<Utc>>>>>;
+
+/// The handle of a person.
+pub fn person(number: usize) -> String {
+    format!("person{number}")
+}
+
+/// Hears every answer as it is posted.
+pub struct Talk {
+    slack: Slack,
+    model: Model,
+    waiting: Waiting,
+    ear: JoinHandle<()>,
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        self.ear.abort();
+    }
+}
+
+/// The turns of one measurement.
+pub struct Turns {
+    /// From the event until the answer stands.
+    pub walls: Vec<Duration>,
+    /// How long the fakes worked, by turn.
+    fakes: Duration,
+}
+
+impl Turns {
+    /// Says how long turns took.
+    pub fn print(&self) {
+        let own = |at: f64| Shown(part(&self.walls, at).0.saturating_sub(self.fakes));
+        println!(
+            "  {} turns: median {}, p95 {}",
+            self.walls.len(),
+            part(&self.walls, 0.5),
+            part(&self.walls, 0.95)
+        );
+        println!(
+            "  without the {} in which the model and Slack make their answers: median {}, p95 {}",
+            Shown(self.fakes),
+            own(0.5),
+            own(0.95)
+        );
+    }
+}
+
+impl Talk {
+    /// Begins to listen.
+    pub fn listen(world: &World) -> Self {
+        let waiting = Waiting::default();
+        let ear = tokio::spawn(hear(world.slack.clone(), waiting.clone()));
+        Self { slack: world.slack.clone(), model: world.model.clone(), waiting, ear }
+    }
+
+    /// Somebody says something that needs no tool.
+    pub fn says(&self, number: usize) {
+        self.slack.say(&person(number), &format!("dm:{}", person(number)), None, "thanks!");
+    }
+
+    /// So many people talk at once, each waiting for the answer before going on.
+    pub async fn at_once(&self, people: usize, turns: usize) -> Turns {
+        let before = self.slack.spent() + self.model.spent();
+        let mut talking = JoinSet::new();
+        for number in 0..people {
+            let (slack, waiting) = (self.slack.clone(), self.waiting.clone());
+            talking.spawn(async move { talk(&slack, &waiting, number, turns).await });
+        }
+        let walls: Vec<Duration> = talking.join_all().await.into_iter().flatten().collect();
+        let spent = self.slack.spent() + self.model.spent() - before;
+        let fakes = spent / u32::try_from(walls.len()).unwrap();
+        Turns { walls, fakes }
+    }
+}
+
+async fn talk(slack: &Slack, waiting: &Waiting, number: usize, turns: usize) -> Vec<Duration> {
+    let name = person(number);
+    let line = slack.dm(&name);
+    let mut walls = Vec::with_capacity(turns);
+    for _ in 0..turns {
+        let (answer, answered) = oneshot::channel();
+        waiting.lock().unwrap().insert(line.clone(), answer);
+        let said = Utc::now();
+        slack.say(&name, &line, None, "thanks!");
+        let at = tokio::time::timeout(Duration::from_secs(30), answered).await;
+        walls.push((at.expect("an answer in time").unwrap() - said).to_std().unwrap_or_default());
+    }
+    walls
+}
+
+async fn hear(slack: Slack, waiting: Waiting) {
+    let mut heard = slack.calls().len();
+    loop {
+        let fresh = slack
+            .wait_for("a call", Duration::from_secs(600), |world| {
+                let calls = world.calls.get(heard..).filter(|calls| !calls.is_empty())?;
+                heard = world.calls.len();
+                Some(calls.iter().filter(|c| c.method == "chat.postMessage").cloned().collect::<Vec<_>>())
+            })
+            .await;
+        for call in fresh {
+            let line = call.args["channel"].as_str().unwrap_or_default();
+            if let Some(answer) = waiting.lock().unwrap().remove(line) {
+                let _ = answer.send(call.at);
+            }
+        }
+    }
+}

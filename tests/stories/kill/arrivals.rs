@@ -1,0 +1,143 @@
+//! Nod dies between hearing and acknowledging; what is delivered again, or done again, counts once.
+
+use nod_sandbox::Fault;
+use nod_sandbox::slack::{Delivery, EnvelopeKind};
+use nod_tests::{Program, World};
+use serde_json::json;
+use sqlx::{AssertSqlSafe, Executor};
+
+use super::holds::{Receipt, holds, reads, until};
+use super::{At, NOD, SEND, happens, plan, presses};
+
+/// How far the arrival came when Nod died.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Came {
+    /// To the door.
+    Unstored,
+    /// Into the database, and Slack does not know it.
+    Stored,
+}
+
+#[tokio::test]
+async fn a_mention_that_was_not_stored_comes_again() {
+    mention(Came::Unstored).await;
+}
+
+#[tokio::test]
+async fn a_mention_that_was_stored_comes_again_and_counts_once() {
+    mention(Came::Stored).await;
+}
+
+#[tokio::test]
+async fn a_press_that_was_not_stored_may_be_repeated() {
+    press(Came::Unstored).await;
+}
+
+#[tokio::test]
+async fn a_press_that_was_stored_counts_though_slack_says_it_failed() {
+    press(Came::Stored).await;
+}
+
+async fn mention(came: Came) {
+    let mut world = World::in_real_time().await;
+    let nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    let nod = dies_at_the_door(&world, nod, came, || {
+        world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+    })
+    .await;
+    reads(&world, "[Approve & send]").await;
+    presses(&world);
+    holds(&mut world, Receipt::Sent).await;
+    world.kills(nod).await;
+    world.ends().await;
+}
+
+async fn press(came: Came) {
+    let mut world = World::in_real_time().await;
+    let nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    let nod = dies_at_the_door(&world, nod, came, || presses(&world)).await;
+    let lost = world.slack.envelopes().into_iter().filter(|e| e.state == Delivery::Lost).count();
+    assert_eq!(lost, 1, "Slack shows a warning sign beside the button");
+    match came {
+        Came::Unstored => presses(&world),
+        // The card says that it counts, and has no button any more.
+        Came::Stored => reads(&world, "Approved by Ana Silva").await,
+    }
+    holds(&mut world, Receipt::Sent).await;
+    world.kills(nod).await;
+    world.ends().await;
+}
+
+/// Kills Nod while it stores what `act` sends it, and starts it again.
+async fn dies_at_the_door(world: &World, nod: Program, came: Came, act: impl FnOnce()) -> Program {
+    const WAITS: &str = "select count(distinct wait_event_type) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and wait_event_type";
+    let mut lock = world.pool.begin().await.unwrap();
+    if came == Came::Unstored {
+        lock.execute("lock table inbound in exclusive mode").await.unwrap();
+        act();
+        until(world, &format!("{WAITS} = 'Lock'"), 1).await;
+    } else {
+        // The commit takes its time, and takes place without whoever asked for it.
+        slow_commit(world, true).await;
+        act();
+        until(world, &format!("{WAITS} = 'Timeout'"), 1).await;
+    }
+    world.kills(nod).await;
+    lock.rollback().await.unwrap();
+    until(world, &format!("{WAITS} in ('Lock', 'Timeout')"), 0).await;
+    slow_commit(world, false).await;
+    world.start_program(NOD).await
+}
+
+async fn slow_commit(world: &World, on: bool) {
+    let sql = if on {
+        "create function slowly() returns trigger language plpgsql as
+             $$ begin perform pg_sleep(1.5); return null; end $$;
+         create constraint trigger slowly after insert on inbound
+             deferrable initially deferred for each row execute function slowly()"
+    } else {
+        "drop trigger if exists slowly on inbound; drop function if exists slowly"
+    };
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&world.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn everything_twice_around_a_death_is_one_mail() {
+    let mut world = World::in_real_time().await;
+    let nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    let at = At::Gmail(SEND, Fault::HangAfter);
+    plan(&world, &at);
+    presses(&world);
+    presses(&world);
+    happens(&world, &at, 1).await;
+    let slack = &world.slack;
+    slack
+        .wait_for("the second press's answer", nod_tests::patience(), |w| w.ephemerals.get(1).cloned())
+        .await;
+    world.kills(nod).await;
+
+    let nod = world.start_program(NOD).await;
+    for (number, envelope) in world.slack.envelopes().into_iter().enumerate() {
+        match envelope.kind {
+            EnvelopeKind::EventsApi => world.slack.deliver_event(envelope.payload),
+            // Slack does not do this; whoever stands between might.
+            EnvelopeKind::Interactive => {
+                let again = json!({ "type": "interactive", "envelope_id": format!("again-{number}"),
+                    "payload": envelope.payload, "accepts_response_payload": false });
+                world.slack.deliver_raw(&again.to_string()).unwrap();
+            }
+            EnvelopeKind::SlashCommands => {}
+        }
+    }
+    holds(&mut world, Receipt::Sent).await;
+    let told = world.whispers("ana");
+    assert!(told.contains("approved by Ana Silva") && told.lines().count() == 1, "{told}");
+    world.kills(nod).await;
+    world.ends().await;
+}

@@ -1,0 +1,88 @@
+//! What must hold in the end, whatever happened on the way.
+
+use std::time::Duration;
+
+use nod_sandbox::google::Mail;
+use nod_tests::World;
+use sqlx::AssertSqlSafe;
+use tokio::time::{Instant, sleep};
+
+/// An effect that nobody can settle is looked for during about a minute.
+const LONG: Duration = Duration::from_secs(100);
+
+/// What the card says in the end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Receipt {
+    Sent,
+    NotSent,
+    Unknown,
+}
+
+/// Waits until this stands in the channel.
+pub(super) async fn reads(world: &World, words: &str) {
+    world
+        .slack
+        .wait_for(words, LONG, |slack| {
+            let channel = slack.channel_id("general").ok()?;
+            slack.spoken(&channel).contains(words).then_some(())
+        })
+        .await;
+}
+
+/// In the end there is one mail or none, and the receipt, the rows and the channel say so.
+pub(super) async fn holds(world: &mut World, receipt: Receipt) {
+    let (words, status) = match receipt {
+        Receipt::Sent => ("→ Sent", "done"),
+        Receipt::NotSent => ("→ Not sent", "failed"),
+        Receipt::Unknown => ("→ Unknown", "unknown"),
+    };
+    reads(world, words).await;
+    until(world, "select count(*) from runs where status = 'done'", 1).await;
+    world.settles().await;
+    one_of_each(world, status).await;
+    let read = world.reads("general");
+    let bot = world.slack.messages("general").into_iter().filter(|m| m.by_bot).count();
+    assert_eq!(bot, 2, "a card and an answer:\n{read}");
+    let (sent, arrived) = (world.google.sent("ana@acme.test"), world.google.inbox("bo@acme.test"));
+    assert_eq!(sent.len(), arrived.len());
+    match receipt {
+        Receipt::Sent => {
+            let [mail] = &sent[..] else { panic!("not one mail: {sent:#?}") };
+            assert!(read.contains(&mail.id) && read.contains(&mail.message_id), "another receipt:\n{read}");
+            assert_eq!(arrived[0].subject, "Running late");
+            assert_eq!(world.google.drafts("ana@acme.test"), Vec::<Mail>::new());
+        }
+        Receipt::NotSent => assert_eq!(sent, Vec::<Mail>::new()),
+        Receipt::Unknown => assert!(sent.len() <= 1, "{sent:#?}"),
+    }
+}
+
+/// What was asked, said and done is there once.
+async fn one_of_each(world: &World, status: &str) {
+    let effect: Vec<String> =
+        sqlx::query_scalar("select status from effects").fetch_all(&world.pool).await.unwrap();
+    assert_eq!(effect, [status]);
+    for (what, rows) in [
+        ("approvals", 1),
+        ("runs", 1),
+        ("messages where role = 'human'", 1),
+        ("audit where action = 'approval.approved'", 1),
+        ("audit where action like 'effect.%'", 1),
+        ("lanes where leased_until is not null", 0),
+        ("jobs where run_at <= now()", 0),
+    ] {
+        assert_eq!(count(world, &format!("select count(*) from {what}")).await, rows, "{what}");
+    }
+}
+
+pub(super) async fn count(world: &World, query: &str) -> i64 {
+    sqlx::query_scalar(AssertSqlSafe(query.to_owned())).fetch_one(&world.pool).await.unwrap()
+}
+
+pub(super) async fn until(world: &World, query: &str, wanted: i64) {
+    let long = Instant::now() + LONG;
+    while count(world, query).await != wanted {
+        assert!(Instant::now() < long, "{query}: never {wanted}\n{}", world.slack.everything());
+        sleep(Duration::from_millis(20)).await;
+    }
+}

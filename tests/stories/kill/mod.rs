@@ -1,0 +1,270 @@
+//! Nod dies (SIGKILL) anywhere on the way of a mail, and is started again: one mail, and a true receipt.
+
+mod arrivals;
+mod holds;
+mod replicas;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nod_sandbox::Fault;
+use nod_sandbox::model::{Answer, Lane};
+use nod_tests::{Program, World, patience};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinSet, LocalSet};
+
+use holds::{Receipt, holds, reads};
+
+const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
+/// Stories told at once; most of their time is waiting for the dead one's lease of ten seconds.
+const AT_ONCE: usize = 6;
+const CREATE: &str = "gmail.users.drafts.create";
+const SEND: &str = "gmail.users.drafts.send";
+const LOOK: &str = "gmail.users.messages.get";
+
+/// Where Nod is when it happens.
+#[derive(Debug, Clone)]
+enum At {
+    Gmail(&'static str, Fault),
+    Slack(&'static str, Fault),
+    /// The model was asked and says nothing.
+    Model(Lane),
+    /// Slack was told that what the person did has arrived.
+    Acknowledged,
+    /// Wherever it is after so many milliseconds.
+    Somewhere(u64),
+}
+
+/// What the person does meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Person {
+    Asks,
+    Presses,
+}
+
+/// One way to die.
+#[derive(Debug, Clone)]
+struct Death {
+    name: &'static str,
+    person: Person,
+    /// One after another.
+    at: Vec<At>,
+    /// Whether it is killed there, or only lives through it.
+    killed: bool,
+    /// While Nod is dead.
+    meanwhile: fn(&World),
+    receipt: Receipt,
+}
+
+fn killed(name: &'static str, person: Person, at: At) -> Death {
+    Death { name, person, at: vec![at], killed: true, meanwhile: |_| {}, receipt: Receipt::Sent }
+}
+
+fn lived(name: &'static str, at: At) -> Death {
+    Death { killed: false, ..killed(name, Person::Presses, at) }
+}
+
+fn deaths() -> Vec<Death> {
+    use At::{Acknowledged, Gmail, Model, Slack, Somewhere};
+    use Fault::{Drop, Hang, HangAfter, LoseAnswer, Status};
+    use Person::{Asks, Presses};
+    let not_acting = || Status { code: 503, retry_after: None };
+    vec![
+        // The slow ones first.
+        Death {
+            meanwhile: |world| throw_drafts_away(world),
+            receipt: Receipt::Unknown,
+            ..killed("the person throws the draft away meanwhile", Presses, Gmail(SEND, Hang))
+        },
+        Death {
+            meanwhile: |world| world.google.revoke_grants("ana@acme.test"),
+            receipt: Receipt::Unknown,
+            ..killed("the person takes the access back meanwhile", Presses, Gmail(SEND, HangAfter))
+        },
+        Death {
+            at: vec![Gmail(SEND, Hang), Gmail(SEND, HangAfter)],
+            ..killed("twice: before it went out, and after", Presses, Acknowledged)
+        },
+        Death {
+            at: vec![Gmail(CREATE, HangAfter), Gmail(SEND, Hang)],
+            ..killed("twice: after the draft, and before it went out", Presses, Acknowledged)
+        },
+        Death {
+            meanwhile: |world| world.google.faults.next(SEND, Status { code: 403, retry_after: None }),
+            receipt: Receipt::NotSent,
+            ..killed("Gmail refuses the second try", Presses, Gmail(SEND, Hang))
+        },
+        Death {
+            meanwhile: |world| world.google.lag_search(50),
+            ..killed("the search lags", Presses, Gmail(SEND, HangAfter))
+        },
+        Death {
+            meanwhile: |world| world.google.expire_tokens("ana@acme.test"),
+            ..killed("the access token has ended meanwhile", Presses, Gmail(SEND, HangAfter))
+        },
+        killed("the mention was acknowledged", Asks, Acknowledged),
+        killed("the router was asked", Asks, Model(Lane::Router)),
+        killed("the reasoner was asked", Asks, Model(Lane::Reasoner)),
+        killed("before the card stands", Asks, Slack("chat.postMessage", Hang)),
+        killed("after the card stands", Asks, Slack("chat.postMessage", HangAfter)),
+        killed("somewhere while it thinks", Asks, Somewhere(40)),
+        killed("somewhere later", Asks, Somewhere(120)),
+        killed("somewhere while it sends", Presses, Somewhere(30)),
+        killed("somewhere after it was sent", Presses, Somewhere(90)),
+        killed("the press was acknowledged", Presses, Acknowledged),
+        killed("before the draft", Presses, Gmail(CREATE, Hang)),
+        killed("after the draft", Presses, Gmail(CREATE, HangAfter)),
+        killed("before it went out", Presses, Gmail(SEND, Hang)),
+        killed("after it went out", Presses, Gmail(SEND, HangAfter)),
+        killed("before the look at what went out", Presses, Gmail(LOOK, Hang)),
+        killed("after the look at what went out", Presses, Gmail(LOOK, HangAfter)),
+        killed("before the card changed", Presses, Slack("chat.update", Hang)),
+        killed("after the card changed", Presses, Slack("chat.update", HangAfter)),
+        killed("the reasoner hears the outcome", Presses, Model(Lane::Reasoner)),
+        killed("before the answer stands", Presses, Slack("chat.postMessage", Hang)),
+        killed("after the answer stands", Presses, Slack("chat.postMessage", HangAfter)),
+        lived("the draft's answer is lost", Gmail(CREATE, LoseAnswer)),
+        lived("the answer is lost", Gmail(SEND, LoseAnswer)),
+        lived("the request is lost", Gmail(SEND, Drop)),
+        lived("Gmail breaks before it is sent", Gmail(SEND, not_acting())),
+        lived("Gmail is silent after it is sent", Gmail(SEND, HangAfter)),
+    ]
+}
+
+fn throw_drafts_away(world: &World) {
+    for draft in world.google.drafts("ana@acme.test") {
+        assert!(world.google.delete_draft("ana@acme.test", draft.draft_id.as_deref().unwrap()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_anywhere_it_sends_one_mail_and_says_so() {
+    LocalSet::new().run_until(all_deaths()).await;
+}
+
+async fn all_deaths() {
+    let only = std::env::var("NOD_TEST_DEATH").ok();
+    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let mut stories = JoinSet::new();
+    let mut names = std::collections::HashMap::new();
+    for death in deaths() {
+        if only.as_ref().is_some_and(|only| !death.name.contains(only)) {
+            continue;
+        }
+        let (room, name) = (room.clone(), death.name);
+        let told = stories.spawn_local(async move {
+            let _place = room.acquire_owned().await;
+            dies(&death).await;
+        });
+        names.insert(told.id(), name);
+    }
+    let mut wrong = Vec::new();
+    while let Some(ended) = stories.join_next_with_id().await {
+        if let Err(panic) = ended {
+            wrong.push(names[&panic.id()]);
+        }
+    }
+    assert!(wrong.is_empty(), "these ended badly (each said why above): {wrong:#?}");
+}
+
+#[tokio::test]
+async fn killed_with_its_own_database_it_sends_one_mail_too() {
+    let mut world = World::in_real_time().await;
+    world.env.remove("NOD_DATABASE__URL");
+    let nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+    reads(&world, "[Approve & send]").await;
+    let death = killed("after it went out", Person::Presses, At::Gmail(SEND, Fault::HangAfter));
+    let nod = suffers(&world, nod, &death, || presses(&world)).await;
+    reads(&world, "→ Sent").await;
+    reads(&world, "Sent to bo@acme.test").await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("dm:ana");
+    world.reads("general");
+    world.kills(nod).await;
+    world.ends().await;
+}
+
+fn presses(world: &World) {
+    let card = world.button("general", "Approve & send");
+    world.slack.press("ana", "general", &card, "Approve & send").unwrap();
+}
+
+/// The story of a death.
+async fn dies(death: &Death) {
+    let mut world = World::in_real_time().await;
+    let mut nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    nod = if death.person == Person::Asks {
+        suffers(&world, nod, death, || {
+            world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+        })
+        .await
+    } else {
+        world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+        nod
+    };
+    reads(&world, "[Approve & send]").await;
+    nod = if death.person == Person::Presses {
+        suffers(&world, nod, death, || presses(&world)).await
+    } else {
+        presses(&world);
+        nod
+    };
+    holds(&mut world, death.receipt).await;
+    world.kills(nod).await;
+    world.ends().await;
+}
+
+/// Lets the person act, and Nod meet what is to happen to it.
+async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnce()) -> Program {
+    let mut act = Some(act);
+    for (turn, at) in death.at.iter().enumerate() {
+        plan(world, at);
+        if let Some(act) = act.take() {
+            act();
+        }
+        let earlier = death.at[..turn].iter().filter(|e| operation(e) == operation(at)).count();
+        tokio::time::timeout(patience(), happens(world, at, earlier + 1))
+            .await
+            .unwrap_or_else(|_| panic!("{}: never came to {at:?}\n{}", death.name, world.slack.everything()));
+        if death.killed {
+            world.kills(nod).await;
+            (death.meanwhile)(world);
+            nod = world.start_program(NOD).await;
+        }
+    }
+    nod
+}
+
+fn plan(world: &World, at: &At) {
+    match at {
+        At::Gmail(operation, fault) => world.google.faults.next(operation, fault.clone()),
+        At::Slack(method, fault) => world.slack.faults().next(method, fault.clone()),
+        At::Model(Lane::Router) => world.model.router_will(Answer::hang()),
+        At::Model(Lane::Reasoner) => world.model.will(Answer::hang()),
+        At::Acknowledged | At::Somewhere(_) => {}
+    }
+}
+
+fn operation(at: &At) -> Option<&'static str> {
+    match at {
+        At::Gmail(operation, _) | At::Slack(operation, _) => Some(operation),
+        At::Model(_) | At::Acknowledged | At::Somewhere(_) => None,
+    }
+}
+
+async fn happens(world: &World, at: &At, times: usize) {
+    match at {
+        At::Gmail(operation, _) => world.google.faults.met(operation, times).await,
+        At::Slack(method, _) => world.slack.faults().met(method, times).await,
+        At::Model(_) => assert!(world.model.wait_for(|model| model.unused().is_empty(), patience()).await),
+        At::Acknowledged => {
+            while !world.slack.unanswered().is_empty() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        At::Somewhere(after) => tokio::time::sleep(Duration::from_millis(*after)).await,
+    }
+}

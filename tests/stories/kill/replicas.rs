@@ -1,0 +1,54 @@
+//! Two replicas on one database: what the dead one held, the other finishes.
+
+use std::time::Duration;
+
+use nod_sandbox::Fault;
+use nod_sandbox::model::Lane;
+use nod_tests::World;
+use tokio::time::{Instant, sleep};
+
+use super::holds::{Receipt, holds, reads};
+use super::{At, NOD, SEND, happens, plan, presses};
+
+/// The lease, and some for the poll and the work.
+const TAKEN_OVER: Duration = Duration::from_secs(15);
+
+#[tokio::test]
+async fn another_replica_sends_what_the_dead_one_did_not() {
+    takes_over(&At::Gmail(SEND, Fault::Hang)).await;
+}
+
+#[tokio::test]
+async fn another_replica_finds_what_the_dead_one_sent() {
+    takes_over(&At::Gmail(SEND, Fault::HangAfter)).await;
+}
+
+#[tokio::test]
+async fn another_replica_goes_on_with_the_conversation() {
+    takes_over(&At::Model(Lane::Reasoner)).await;
+}
+
+async fn takes_over(at: &At) {
+    let mut world = World::in_real_time().await;
+    let first = world.start_program(NOD).await;
+    world.connects("ana").await;
+    world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+    reads(&world, "[Approve & send]").await;
+    plan(&world, at);
+    presses(&world);
+    happens(&world, at, 1).await;
+
+    let second = world.start_replica(NOD).await;
+    // The living keep what they hold, also beyond a lease's ten seconds.
+    sleep(Duration::from_secs(11)).await;
+    let tries = || world.google.calls().iter().filter(|call| call.operation == SEND).count();
+    assert_eq!(tries(), 1);
+
+    world.kills(first).await;
+    let killed = Instant::now();
+    reads(&world, "Sent to bo@acme.test").await;
+    assert!(killed.elapsed() < TAKEN_OVER, "taken over after {:?}", killed.elapsed());
+    holds(&mut world, Receipt::Sent).await;
+    world.kills(second).await;
+    world.ends().await;
+}
