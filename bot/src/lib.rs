@@ -6,7 +6,7 @@ pub mod config;
 pub mod database;
 mod demo;
 mod doctor;
-mod logging;
+pub mod logging;
 pub mod server;
 pub mod slack;
 

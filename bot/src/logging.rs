@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::{EnvFilter, Targets};
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
@@ -35,11 +36,16 @@ const CAPS: [(&str, LevelFilter); 11] = [
 /// # Errors
 /// When logging was started before.
 pub fn start(filter: Option<&str>) -> Result<(), TryInitError> {
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_filter(asked_for(filter));
-    registry().with(lines).try_init()
+    lines(filter, std::io::stderr, std::io::stderr().is_terminal()).try_init()
+}
+
+/// The same lines, not started, to wherever they should go.
+pub fn lines<W>(filter: Option<&str>, into: W, ansi: bool) -> impl tracing::Subscriber + Send + Sync
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt::layer().with_writer(into).with_ansi(ansi);
+    registry().with(lines.with_filter(asked_for(filter)))
 }
 
 /// Every layer stands above the caps, also one that comes later.

@@ -157,7 +157,10 @@ impl World {
     /// Stops Nod in order.
     pub async fn stop(&mut self) {
         if let Some(app) = self.app.take() {
+            let before = self.slack.connections();
             app.stop().await;
+            // Slack notices a little later; whoever starts Nod again must not meet the old socket.
+            self.sockets("a socket less", |now| now < before.max(1)).await;
         }
     }
 

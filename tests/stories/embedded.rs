@@ -10,7 +10,7 @@ async fn what_waits_in_the_embedded_database_survives_a_kill() {
     world.connects("ana").await;
     world.slack.say("ana", "dm:ana", None, "tell Bo I'm late");
     let card = shown(&world, "[Approve & send]").await;
-    program.kill().await;
+    world.kills(program).await;
 
     let program = world.start_program(env!("CARGO_BIN_EXE_nod-under-test")).await;
     let press = world.slack.press("ana", "dm:ana", &card, "Approve & send").unwrap();

@@ -274,10 +274,8 @@ impl io::Write for Log {
 async fn the_log_has_no_words_and_no_tokens() {
     let log = Log::default();
     let into = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter("trace,hyper=debug,hyper_util=debug")
-        .with_writer(move || into.clone())
-        .finish();
+    let subscriber =
+        nod_bot::logging::lines(Some("trace,sqlx=trace,hyper=trace"), move || into.clone(), false);
     let _here = tracing::subscriber::set_default(subscriber);
     let mut world = world_with_mail().await;
     world.google.faults.next("gmail.users.messages.list", nod_sandbox::Fault::Drop);
