@@ -156,9 +156,7 @@ async fn refused(
         _ => {}
     }
     jobs::finish(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
+    Ok(tx.commit().await?)
 }
 
 /// Stands in the thread where a direct line is closed.

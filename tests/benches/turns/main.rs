@@ -10,7 +10,7 @@ mod talk;
 
 use std::time::{Duration, Instant};
 
-use nod_sandbox::slack::{Channel, User};
+use nod_sandbox::slack::{Channel, Delivery, User};
 use nod_tests::{Program, World};
 use tokio::time::sleep;
 
@@ -83,7 +83,7 @@ async fn turns(world: &World) {
         talk.says(usize::try_from(event).unwrap() % PEOPLE);
     }
     settled(world).await;
-    let mut acks = world.slack.ack_times().split_off(earlier);
+    let acks = world.slack.ack_times().split_off(earlier);
     println!(
         "  {} acknowledged: median {}, p99 {}, slowest {}",
         acks.len(),
@@ -91,7 +91,10 @@ async fn turns(world: &World) {
         part(&acks, 0.99),
         part(&acks, 1.0)
     );
-    acks.clear();
+    let given_up = world.slack.unanswered().len();
+    if given_up > 0 {
+        println!("  {given_up} given up by Slack: never acknowledged in time");
+    }
     println!("  all answered after {:.1} s", begun.elapsed().as_secs_f64());
     let end = Process::look(nod.id());
     println!("  memory: {} MiB now, {} MiB at most", end.resident >> 10, end.peak >> 10);
@@ -102,7 +105,7 @@ async fn turns(world: &World) {
 async fn settled(world: &World) {
     let until = Instant::now() + Duration::from_secs(120);
     let busy = "select exists (select 1 from lanes where due_at <= now())";
-    while !world.slack.unanswered().is_empty()
+    while world.slack.unanswered().iter().any(|e| e.state != Delivery::GivenUp)
         || sqlx::query_scalar::<_, bool>(busy).fetch_one(&world.pool).await.unwrap()
     {
         assert!(Instant::now() < until, "it does not become quiet");
