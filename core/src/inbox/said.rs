@@ -19,7 +19,7 @@ pub(super) async fn accept(
     text: &str,
     addressed: Addressed,
 ) -> sqlx::Result<Immediate> {
-    let mut conn = arrival.core.pool.acquire().await?;
+    let mut conn = arrival.core.door.acquire().await?;
     let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
     let followed = delivery::sql::followed(&mut conn, arrival.tenant, platform, workspace, place).await?;
     // Not addressed: acknowledged, not stored, and its key is not used up, since a twin may be addressed.
