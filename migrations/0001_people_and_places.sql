@@ -21,6 +21,10 @@ create table people (
     primary key (tenant_id, id)
 );
 
+-- "Bo" finds everybody one of whose names is Bo.
+create index people_by_name on people using gin (string_to_array(lower(full_name || ' ' || name), ' '))
+    where standing = 'member';
+
 create table identities (
     tenant_id uuid not null,
     platform  text not null,

@@ -35,7 +35,7 @@ create table runs (
     foreign key (tenant_id, conversation_id) references conversations (tenant_id, id),
     foreign key (tenant_id, person_id) references people (tenant_id, id)
 );
-create index runs_waiting on runs (tenant_id, person_id) where status = 'waiting';
+create index runs_open on runs (tenant_id, person_id) where status in ('queued', 'running', 'waiting');
 create index runs_of_conversation on runs (tenant_id, conversation_id, created_at);
 
 -- Everything said in a conversation, append-only.

@@ -76,7 +76,7 @@ create table effects (
     foreign key (tenant_id, run_id) references runs (tenant_id, id),
     foreign key (tenant_id, approval_id) references approvals (tenant_id, id)
 );
-create index effects_done_by_person on effects (tenant_id, person_id) where status = 'done';
+create index effects_by_recipient on effects using gin (recipients) where status = 'done';
 
 create table questions (
     tenant_id       uuid not null,

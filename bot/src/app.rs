@@ -163,8 +163,8 @@ impl Needed {
         let mut missing = Vec::new();
         let bot_token = wanted(&mut missing, config.slack.bot_token.clone(), "slack.bot_token");
         let app_token = wanted(&mut missing, config.slack.app_token.clone(), "slack.app_token");
-        let router = tier(&mut missing, &config.llm.router, "router", Some(0.0));
-        let reasoner = tier(&mut missing, &config.llm.reasoner, "reasoner", None);
+        let router = tier(&mut missing, &config.llm.router, "router");
+        let reasoner = tier(&mut missing, &config.llm.reasoner, "reasoner");
         match (bot_token, app_token, router, reasoner) {
             (Some(bot_token), Some(app_token), Some(router), Some(reasoner)) => {
                 let slack = SlackSettings { api_url: config.slack.api_url.clone(), bot_token, app_token };
@@ -190,19 +190,14 @@ fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T
 }
 
 /// A tier's settings; an endpoint without a key is one that wants none.
-fn tier(
-    missing: &mut Vec<String>,
-    tier: &config::Tier,
-    name: &str,
-    temperature: Option<f32>,
-) -> Option<TierSettings> {
+fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
     let base_url = wanted(missing, tier.base_url.clone(), "llm.base_url");
     let model = wanted(missing, tier.model.clone(), &format!("llm.{name}.model"));
     Some(TierSettings {
         base_url: base_url?.as_str().trim_end_matches('/').to_owned(),
         api_key: tier.api_key.clone().unwrap_or_else(|| SecretString::from("")),
         model: model?,
-        temperature: tier.temperature.or(temperature),
+        temperature: tier.temperature,
         timeout: tier.timeout,
         max_tokens: tier.max_tokens,
     })

@@ -11,6 +11,7 @@ use axum::routing::post;
 use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_core::clock::SystemClock;
 use nod_core::model::{Ask, Model as _, ModelError, Offer, Tier, Turn};
+use nod_core::scope::{CHAT, RunOrIngestion, Scope};
 use nod_sandbox::model::{Answer, Model, ModelConfig};
 use nod_sandbox::serve::Server;
 use serde_json::{Value, json};
@@ -68,12 +69,12 @@ fn ended_quietly(model: &Model) {
 async fn words_and_calls_are_streamed_and_put_together() {
     let (model, client) = world().await;
     model.will(Answer::text("Hello, Ana. How are you?"));
-    let answer = client.answer(&ask()).await.unwrap();
+    let answer = client.answer(&scope(), &ask()).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.calls.len()), ("Hello, Ana. How are you?", 0));
     assert!(answer.usage.is_some_and(|usage| usage.prompt > 0 && usage.completion > 0));
 
     model.will(Answer::tools(vec![("look", json!({"q": "a"})), ("look", json!({"q": "b"}))]));
-    let answer = client.answer(&ask()).await.unwrap();
+    let answer = client.answer(&scope(), &ask()).await.unwrap();
     let calls: Vec<_> = answer.calls.iter().map(|call| call.arguments.as_str()).collect();
     assert_eq!(calls, [r#"{"q":"a"}"#, r#"{"q":"b"}"#]);
     assert_ne!(answer.calls[0].id, answer.calls[1].id);
@@ -85,7 +86,7 @@ async fn words_and_calls_are_streamed_and_put_together() {
         next.turns.push(Turn::Tool { call_id: call.id, name: call.name, content: "found".into() });
     }
     model.will(Answer::malformed_arguments("look", "{\"q\": "));
-    assert_eq!(client.answer(&next).await.unwrap().calls[0].arguments, "{\"q\": ");
+    assert_eq!(client.answer(&scope(), &next).await.unwrap().calls[0].arguments, "{\"q\": ");
     ended_quietly(&model);
 }
 
@@ -93,7 +94,7 @@ async fn words_and_calls_are_streamed_and_put_together() {
 async fn a_classification_comes_whole_by_its_schema() {
     let (model, client) = world().await;
     model.will(Answer::json(&json!({"intent": "tool"})));
-    assert_eq!(client.answer(&route()).await.unwrap().text, r#"{"intent":"tool"}"#);
+    assert_eq!(client.answer(&scope(), &route()).await.unwrap().text, r#"{"intent":"tool"}"#);
     assert_eq!(model.requests()[0]["stream"], json!(false));
     ended_quietly(&model);
 }
@@ -111,7 +112,7 @@ async fn what_passes_is_tried_again() {
         let (model, client) = world().await;
         model.will(bad);
         model.will(Answer::text("Here."));
-        assert_eq!(client.answer(&ask()).await.unwrap().text, "Here.");
+        assert_eq!(client.answer(&scope(), &ask()).await.unwrap().text, "Here.");
         assert_eq!(model.requests().len(), 2);
         ended_quietly(&model);
     }
@@ -123,13 +124,13 @@ async fn retry_after_is_honoured_within_the_deadline() {
     model.will(Answer::status(429, Some(1)));
     model.will(Answer::text("Here."));
     let begun = Instant::now();
-    client.answer(&ask()).await.unwrap();
+    client.answer(&scope(), &ask()).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(1));
 
     // Waiting for longer than anybody waits for the answer is of no use.
     model.will(Answer::status(429, Some(3600)));
     let begun = Instant::now();
-    let error = client.answer(&ask()).await.unwrap_err();
+    let error = client.answer(&scope(), &ask()).await.unwrap_err();
     assert!(matches!(error, ModelError::Silent { tries: 1, .. }), "{error:?}");
     assert!(begun.elapsed() < Duration::from_secs(2));
     ended_quietly(&model);
@@ -139,10 +140,10 @@ async fn retry_after_is_honoured_within_the_deadline() {
 async fn three_tries_are_enough() {
     let (model, client) = world().await;
     (0..3).for_each(|_| model.will(Answer::status(502, None)));
-    let error = client.answer(&ask()).await.unwrap_err();
+    let error = client.answer(&scope(), &ask()).await.unwrap_err();
     assert!(matches!(error, ModelError::Silent { tries: 3, .. }), "{error:?}");
     (0..3).for_each(|_| model.will(Answer::empty()));
-    assert_eq!(client.answer(&ask()).await, Err(ModelError::Empty { tries: 3 }));
+    assert_eq!(client.answer(&scope(), &ask()).await, Err(ModelError::Empty { tries: 3 }));
     ended_quietly(&model);
 }
 
@@ -152,7 +153,7 @@ async fn silence_ends_at_the_deadline() {
     let client = client(&model.base_url(), KEY, 2);
     (0..2).for_each(|_| model.will(Answer::hang()));
     let begun = Instant::now();
-    assert!(matches!(client.answer(&ask()).await, Err(ModelError::Silent { .. })));
+    assert!(matches!(client.answer(&scope(), &ask()).await, Err(ModelError::Silent { .. })));
     assert!(begun.elapsed() < Duration::from_secs(3));
     model.clear();
 }
@@ -161,14 +162,14 @@ async fn silence_ends_at_the_deadline() {
 async fn a_refusal_is_for_the_operator_and_tells_no_secret() {
     let (model, _) = world().await;
     let wrong = client(&model.base_url(), "sk-wrong", 5);
-    let error = wrong.answer(&ask()).await.unwrap_err();
+    let error = wrong.answer(&scope(), &ask()).await.unwrap_err();
     assert!(matches!(error, ModelError::Refused { status: 401, .. }), "{error:?}");
     assert!(!format!("{error:?}").contains("sk-wrong"));
     assert!(matches!(wrong.probe(Tier::Router).await, Err(ModelError::Refused { status: 401, .. })));
 
     let (model, client) = world().await;
     model.will(Answer::integer_code(400, "context length exceeded"));
-    let error = client.answer(&ask()).await.unwrap_err();
+    let error = client.answer(&scope(), &ask()).await.unwrap_err();
     assert_eq!(error, ModelError::Refused { status: 400, reason: "context length exceeded".into() });
     client.probe(Tier::Reasoner).await.unwrap();
     ended_quietly(&model);
@@ -186,7 +187,7 @@ async fn a_key_that_is_quoted_back_is_struck_out() {
     let server = Server::start(Router::new().fallback(gossip)).await.unwrap();
     let client = client(&server.url(), KEY, 5);
     let refused = ModelError::Refused { status: 403, reason: "who is Bearer …?".into() };
-    assert_eq!(client.answer(&ask()).await, Err(refused.clone()));
+    assert_eq!(client.answer(&scope(), &ask()).await, Err(refused.clone()));
     assert_eq!(client.probe(Tier::Router).await, Err(refused));
 }
 
@@ -194,9 +195,9 @@ async fn a_key_that_is_quoted_back_is_struck_out() {
 async fn unknown_finish_reasons_and_cut_answers_are_understood() {
     let (model, client) = world().await;
     model.will(Answer::text("Hi").finish_reason("eos_token"));
-    assert!(!client.answer(&ask()).await.unwrap().truncated);
+    assert!(!client.answer(&scope(), &ask()).await.unwrap().truncated);
     model.will(Answer::text("Hi").finish_reason("length"));
-    assert!(client.answer(&ask()).await.unwrap().truncated);
+    assert!(client.answer(&scope(), &ask()).await.unwrap().truncated);
     ended_quietly(&model);
 }
 
@@ -216,7 +217,7 @@ async fn a_server_without_streams_or_schemas_is_understood() {
     let server = Server::start(Router::new().route("/chat/completions", post(simple))).await.unwrap();
     let client = client(&server.url(), "", 5);
     for ask in [ask(), route()] {
-        let answer = client.answer(&ask).await.unwrap();
+        let answer = client.answer(&scope(), &ask).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.usage, answer.model.as_str()), ("whole\nanswer", None, "m"));
     }
     client.probe(Tier::Router).await.unwrap();
@@ -225,7 +226,21 @@ async fn a_server_without_streams_or_schemas_is_understood() {
 #[tokio::test]
 async fn nobody_at_the_address_is_said_plainly() {
     let client = client("http://127.0.0.1:9/v1", KEY, 2);
-    let ModelError::Silent { reason, .. } = client.answer(&ask()).await.unwrap_err() else { panic!() };
+    let ModelError::Silent { reason, .. } = client.answer(&scope(), &ask()).await.unwrap_err() else {
+        panic!()
+    };
     assert_eq!(reason, "no connection");
     assert!(matches!(client.probe(Tier::Router).await, Err(ModelError::Silent { .. })));
+}
+
+fn scope() -> Scope {
+    let id = uuid::Uuid::nil();
+    Scope {
+        tenant: id.into(),
+        case: id.into(),
+        workflow: CHAT,
+        run: RunOrIngestion::RunId(id.into()),
+        trace: id.into(),
+        invocation: id.into(),
+    }
 }

@@ -22,6 +22,7 @@ pub mod people;
 pub mod privacy;
 mod question;
 pub mod run;
+pub mod scope;
 pub mod secret;
 pub mod store;
 mod tenant;

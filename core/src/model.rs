@@ -6,6 +6,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::scope::Scope;
+
 /// Which model answers; each has its own endpoint, key, temperature, time-out and token limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -121,5 +123,5 @@ pub enum ModelError {
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Asks and waits for the whole answer, with retries inside the tier's deadline.
-    async fn answer(&self, ask: &Ask) -> Result<Answer, ModelError>;
+    async fn answer(&self, scope: &Scope, ask: &Ask) -> Result<Answer, ModelError>;
 }

@@ -14,24 +14,15 @@ use serde_json::Value;
 
 use crate::clock::Timestamp;
 use crate::effect::{EffectKey, Permit};
-use crate::ids::{ConversationId, InvocationId, PersonId, RunId, TenantId, TraceId};
+use crate::ids::PersonId;
 use crate::privacy::{Audience, Provenance};
+use crate::scope::Scope;
 
-/// The scope of one call; a tool cannot be called without it, and no query crosses its tenant.
+/// What a tool is called with; it cannot be called without, and no query crosses its tenant.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolContext {
-    /// The organisation.
-    pub tenant: TenantId,
-    /// The conversation it serves.
-    pub case: ConversationId,
-    /// The kind of graph.
-    pub workflow: &'static str,
-    /// Exactly one of the two.
-    pub run: RunOrIngestion,
-    /// What one inbound caused.
-    pub trace: TraceId,
-    /// This call.
-    pub invocation: InvocationId,
+    /// On whose books it stands.
+    pub scope: Scope,
     /// On whose behalf, and with whose accounts.
     pub principal: Principal,
     /// The time of the call.
@@ -46,16 +37,6 @@ impl ToolContext {
     pub fn time_left(&self) -> Duration {
         (self.deadline - self.now).to_std().unwrap_or_default().max(Duration::from_secs(1))
     }
-}
-
-/// A call serves a run of the graph or the ingestion of a document, never both, never neither.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunOrIngestion {
-    /// A run of the graph.
-    RunId(RunId),
-    /// A run of the ingestion.
-    IngestionRunId(RunId),
 }
 
 /// The person on whose behalf something is done.

@@ -137,7 +137,7 @@ async fn markdown_becomes_what_slack_shows() {
                   See [the site](https://acme.test) or [bank](https://evil.test). <!channel> @here <@U0000ANA>";
     world.model_will("conversational", [Answer::text(answer)]);
     world.says("ana", "dm:ana", "show me everything").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    insta::assert_snapshot!(world.reads("dm:ana").replace('\u{200b}', "(nothing)"), @r"
         ana: show me everything
         nod: Plan
 
@@ -152,7 +152,7 @@ async fn markdown_becomes_what_slack_shows() {
 
           fn main() {}
 
-          See the site (https://acme.test/) or bank (https://evil.test/). <​!channel> @​here <​@U0000ANA>
+          See the site (https://acme.test/) or bank (https://evil.test/). <(nothing)!channel> @(nothing)here <(nothing)@U0000ANA>
     ");
     world.ends().await;
 }

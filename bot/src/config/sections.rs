@@ -101,8 +101,13 @@ fn llm(reader: &mut Reader) -> Llm {
         reader.inactive::<u32>(&format!("{tier}.max_tokens"), BECAUSE);
     }
     Llm {
-        router: Given::of(reader, "llm.router").over(&common, Duration::from_secs(10)),
-        reasoner: Given::of(reader, "llm.reasoner").over(&common, Duration::from_secs(60)),
+        // A classification wants no imagination, whatever the others are set to.
+        router: Given::of(reader, "llm.router").over(&common, Duration::from_secs(10), Some(0.0)),
+        reasoner: Given::of(reader, "llm.reasoner").over(
+            &common,
+            Duration::from_secs(60),
+            common.temperature,
+        ),
     }
 }
 
@@ -128,12 +133,12 @@ impl Given {
         }
     }
 
-    fn over(self, common: &Self, usual_timeout: Duration) -> Tier {
+    fn over(self, common: &Self, usual_timeout: Duration, usual_temperature: Option<f32>) -> Tier {
         Tier {
             base_url: self.base_url.or_else(|| common.base_url.clone()),
             api_key: self.api_key.or_else(|| common.api_key.clone()),
             model: self.model.or_else(|| common.model.clone()),
-            temperature: self.temperature.or(common.temperature),
+            temperature: self.temperature.or(usual_temperature),
             timeout: self.timeout.or(common.timeout).unwrap_or(usual_timeout),
             max_tokens: self.max_tokens.or(common.max_tokens),
         }

@@ -44,7 +44,7 @@ impl Accounts {
     /// # Errors
     /// [`Fault::NeedsConnect`] where there is no good grant; [`Fault::Busy`] where Google does not answer.
     pub(in crate::google) async fn mailbox(self: &Arc<Self>, cx: &ToolContext) -> Result<Mailbox, Fault> {
-        let whose = (cx.tenant, cx.principal.person);
+        let whose = (cx.scope.tenant, cx.principal.person);
         let grant = self.grant(whose, cx.now, None).await?;
         let refused = Arc::new(AtomicBool::new(false));
         let token = PersonToken {

@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use nod_core::clock::Clock;
 use nod_core::model::{Answer, Ask, Model, ModelError, Tier};
+use nod_core::scope::Scope;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -193,7 +194,7 @@ impl Line {
 
 #[async_trait]
 impl Model for OpenAi {
-    async fn answer(&self, ask: &Ask) -> Result<Answer, ModelError> {
+    async fn answer(&self, scope: &Scope, ask: &Ask) -> Result<Answer, ModelError> {
         let line = self.line(ask.tier);
         let begun = Instant::now();
         let deadline = begun + line.settings.timeout;
@@ -205,7 +206,14 @@ impl Model for OpenAi {
                 Ok(answer) => return Ok(answer),
                 Err(miss) => miss,
             };
-            tracing::warn!(tier = ask.tier.as_str(), tries, miss = miss.kind(), "the model did not answer");
+            tracing::warn!(
+                run = ?scope.run,
+                invocation = %scope.invocation,
+                tier = ask.tier.as_str(),
+                tries,
+                miss = miss.kind(),
+                "the model did not answer"
+            );
             let pause = miss.pause(tries, jitter(self.clock.as_ref()));
             if tries >= TRIES || !miss.worth_another() || Instant::now() + pause >= deadline {
                 return Err(miss.into_error(tries, begun.elapsed()));

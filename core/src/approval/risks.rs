@@ -61,7 +61,8 @@ mod tests {
     fn each_risk_has_its_line() {
         let ours = Provenance::Ours;
         let mail = Provenance::outside("mail from eve@x.test");
-        let table: [(&[&str], &[&str], &Provenance, &[&str]); 5] = [
+        type Lines<'a> = &'a [&'a str];
+        let table: [(Lines<'_>, Lines<'_>, &Provenance, Lines<'_>); 5] = [
             (&["bo@acme.test"], &["BO@acme.test"], &ours, &[]),
             (&["bo@acme.test"], &[], &ours, &["Nod's first mail to bo@acme.test"]),
             (

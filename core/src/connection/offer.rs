@@ -368,7 +368,7 @@ async fn wake_runs(
     ended: Connecting,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let waiting = run::sql::waiting_for_connection(conn, tenant, person, provider.as_str()).await?;
+    let waiting = run::sql::waiting_for_connection(conn, tenant, person).await?;
     for (run, conversation) in waiting {
         let news = News::Connection { provider, ended };
         let work = Work::Advance { run, news: Some(news) };

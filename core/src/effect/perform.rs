@@ -17,7 +17,8 @@ use crate::nod::Core;
 use crate::people;
 use crate::privacy::Audience;
 use crate::run;
-use crate::tool::{ActTool, Fault, Found, RunOrIngestion, Tool, ToolContext, ToolResult};
+use crate::scope::{CHAT, RunOrIngestion, Scope};
+use crate::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
 
 /// How often an effect is looked for, seconds doubling from one, before a person is asked.
 const MOST_LOOKS: i32 = 6;
@@ -184,12 +185,14 @@ impl Performing<'_> {
     fn scope(&self) -> ToolContext {
         let now = self.core.now();
         ToolContext {
-            tenant: self.claim.tenant,
-            case: self.effect.conversation,
-            workflow: "chat",
-            run: RunOrIngestion::RunId(self.effect.run),
-            trace: self.effect.trace,
-            invocation: self.core.id(),
+            scope: Scope {
+                tenant: self.claim.tenant,
+                case: self.effect.conversation,
+                workflow: CHAT,
+                run: RunOrIngestion::RunId(self.effect.run),
+                trace: self.effect.trace,
+                invocation: self.core.id(),
+            },
             principal: self.principal.clone(),
             now,
             deadline: now + LIMIT,

@@ -149,7 +149,8 @@ pub(super) async fn ended(
     Ok(done.rows_affected() == 1)
 }
 
-/// Which of these got something from Nod on this person's behalf before.
+/// Which of these got something from Nod on this person's behalf before: what was approved and done, not a
+/// draft that nobody got. Addresses are stored as they were approved, so another spelling counts as new.
 pub(crate) async fn known_recipients(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -159,10 +160,12 @@ pub(crate) async fn known_recipients(
     let lower: Vec<String> = recipients.iter().map(|r| r.to_lowercase()).collect();
     sqlx::query_scalar!(
         r#"select distinct lower(r.address) as "address!" from effects e, unnest(e.recipients) as r (address)
-         where e.tenant_id = $1 and e.person_id = $2 and e.status = 'done' and lower(r.address) = any($3)"#,
+         where e.tenant_id = $1 and e.person_id = $2 and e.status = 'done' and e.approval_id is not null
+           and e.recipients && $4 and lower(r.address) = any($3)"#,
         tenant.0,
         person.0,
-        &lower
+        &lower,
+        recipients
     )
     .fetch_all(conn)
     .await

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{Emit, Next, Node, NodeContext, Step, StepRecord, gate, prompt};
 use crate::privacy::Provenance;
 use crate::run::{AgentState, PendingCall};
+use crate::scope::Scope;
 use crate::tool::{Fault, Tool, ToolContext, ToolOutput};
 
 /// Longest result that the model reads, in characters.
@@ -26,22 +27,23 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
     let Some(Tool::Read(tool)) = cx.tools.get(&pending.call.name) else { return };
     let args = match gate::arguments(tool.spec(), &pending.call.arguments) {
         Ok(args) => args,
-        Err(fault) => return state.answer(&pending.call.id, &json!({ "error": fault.to_string() })),
+        Err(fault) => return state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
     };
-    let scope = cx.tool_context(state);
-    let called = limited(&scope, tool.call(&scope, &args)).await;
-    let mut record = StepRecord::new("tool", tool.spec().name, scope.invocation, scope.now, cx.clock.now());
+    let with = cx.tool_context(state);
+    let called = limited(&with, tool.call(&with, &args)).await;
+    let mut record =
+        StepRecord::new("tool", tool.spec().name, with.scope.invocation, with.now, cx.clock.now());
     record.input = Some(args);
     match called {
         Ok(output) => {
             record.output = Some(output.content.clone());
-            take(state, pending, &output, &scope);
+            take(state, pending, &output, &with.scope);
         }
         Err(fault) => {
             record.error = Some(fault.to_string());
             match gate::wait_for_person(&fault, &pending.call.id, cx, emits) {
                 Some(parked) => gate::park(state, &pending.call.id, parked),
-                None => state.answer(&pending.call.id, &json!({ "error": fault.to_string() })),
+                None => state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
             }
         }
     }
@@ -49,7 +51,7 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
 }
 
 /// A result becomes a turn; who may read the run and whether outside text is in view follow from it.
-fn take(state: &mut AgentState, pending: &PendingCall, output: &ToolOutput, scope: &ToolContext) {
+fn take(state: &mut AgentState, pending: &PendingCall, output: &ToolOutput, scope: &Scope) {
     state.audience = state.audience.narrow(output.audience);
     state.provenance = state.provenance.clone().with(output.provenance.clone());
     let content = bounded(&output.content.to_string());

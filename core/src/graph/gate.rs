@@ -65,10 +65,10 @@ async fn examine(
         Ok(args) => args,
         Err(fault) => return Ok(faulted(fault, pending, cx, emits)),
     };
-    let scope = cx.tool_context(state);
-    let previewed = act::limited(&scope, tool.preview(&scope, &named)).await;
+    let with = cx.tool_context(state);
+    let previewed = act::limited(&with, tool.preview(&with, &named)).await;
     let name = format!("{}.preview", tool.spec().name);
-    let mut record = StepRecord::new("tool", &name, scope.invocation, scope.now, cx.clock.now());
+    let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(Fault::to_string);
     record.input = Some(named);
     cx.records.push(record);

@@ -29,7 +29,8 @@ use crate::model::{Model, ModelError};
 use crate::people::Person;
 use crate::privacy::Audience;
 use crate::run::AgentState;
-use crate::tool::{Choice, Preview, Provider, RunOrIngestion, ToolContext, Tools};
+use crate::scope::{CHAT, RunOrIngestion, Scope};
+use crate::tool::{Choice, Preview, Provider, ToolContext, Tools};
 
 /// A place in the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,16 +184,23 @@ pub(crate) enum NodeError {
 }
 
 impl NodeContext<'_> {
-    /// The scope of one tool call.
-    pub(crate) fn tool_context(&self, state: &AgentState) -> ToolContext {
-        let now = self.clock.now();
-        ToolContext {
+    /// The scope of one more call.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope {
             tenant: self.tenant,
             case: self.conversation,
-            workflow: "chat",
+            workflow: CHAT,
             run: RunOrIngestion::RunId(self.run),
             trace: self.trace,
             invocation: self.ids.next().into(),
+        }
+    }
+
+    /// What one tool call is made with.
+    pub(crate) fn tool_context(&self, state: &AgentState) -> ToolContext {
+        let now = self.clock.now();
+        ToolContext {
+            scope: self.scope(),
             principal: state.principal.clone(),
             now,
             deadline: now + chrono::TimeDelta::seconds(30),

@@ -2,7 +2,7 @@
 //! step budget with an honest message.
 
 use super::{Node, NodeContext, NodeError, Step, StepRecord, prompt};
-use crate::model::{Answer, Ask, ModelError, Turn};
+use crate::model::{Answer, Ask, ModelError, ToolCall, Turn};
 use crate::run::{AgentState, PendingCall};
 
 /// More calls than this in one turn are not made.
@@ -16,6 +16,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     state.thoughts += 1;
     let mut calls = answer.calls;
     calls.truncate(MOST_CALLS);
+    distinct(&mut calls);
     state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
     if calls.is_empty() {
         let mut reply = answer.text;
@@ -30,6 +31,16 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         .map(|call| PendingCall { call, picked: std::collections::BTreeMap::new(), parked: None })
         .collect();
     Ok(Step::go(state, Node::Gate))
+}
+
+/// A result finds its call by its id, and endpoints have been seen to use one twice in a turn.
+fn distinct(calls: &mut [ToolCall]) {
+    for at in 1..calls.len() {
+        let (before, rest) = calls.split_at_mut(at);
+        if before.iter().any(|call| call.id == rest[0].id) {
+            rest[0].id = format!("{}_{at}", rest[0].id);
+        }
+    }
 }
 
 fn cut_off(mut state: AgentState, budget: u32) -> Step {
@@ -55,9 +66,9 @@ pub(crate) fn done_so_far(state: &AgentState) -> String {
 /// Asks the model and records the call.
 pub(super) async fn asked(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
     let started = cx.clock.now();
-    let answered = cx.model.answer(ask).await;
-    let mut record =
-        StepRecord::new("model", ask.tier.as_str(), cx.ids.next().into(), started, cx.clock.now());
+    let scope = cx.scope();
+    let answered = cx.model.answer(&scope, ask).await;
+    let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
     record.input = serde_json::to_value(ask).ok();
     match &answered {
         Ok(answer) => {

@@ -152,7 +152,7 @@ pub(crate) async fn learn(
     Ok(())
 }
 
-/// Members who have one of these words in their name; few, by index-free scan of one workspace's people.
+/// Members who have all of these words in their name.
 pub(crate) async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -162,7 +162,7 @@ pub(crate) async fn named(
         Row,
         "select id, name, full_name, title, address, zone, standing, profile_at from people
          where tenant_id = $1 and standing = 'member'
-           and string_to_array(lower(full_name || ' ' || name), ' ') && $2
+           and string_to_array(lower(full_name || ' ' || name), ' ') @> $2
          order by full_name, id limit 50",
         tenant.0,
         words

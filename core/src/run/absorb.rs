@@ -12,7 +12,7 @@ pub(super) fn absorb(state: &mut AgentState, news: &News) {
     match news {
         News::Verdict { approval, verdict } => {
             if let Some(call) = state.waiting_for(approval.0) {
-                state.answer(&call, &verdict_content(verdict));
+                state.answer(&call, verdict_content(verdict));
             }
         }
         News::Outcome { ticket, result } => {
@@ -37,7 +37,7 @@ pub(super) fn absorb(state: &mut AgentState, news: &News) {
                     None => unpark(state, &call),
                     Some(why) => {
                         let said = format!("{} was not connected: {why}", provider.title());
-                        state.answer(&call, &json!({ "status": "not_connected", "detail": said }));
+                        state.answer(&call, json!({ "status": "not_connected", "detail": said }));
                     }
                 }
             }
@@ -81,9 +81,9 @@ fn outcome(state: &mut AgentState, call: &str, result: &ToolResult) {
         }
         Err(fault @ Fault::Unknown { .. }) => {
             let detail = "nobody knows whether it happened; a person must look. Do not try again.";
-            state.answer(call, &json!({ "status": "unknown", "detail": detail, "why": fault.to_string() }));
+            state.answer(call, json!({ "status": "unknown", "detail": detail, "why": fault.to_string() }));
         }
-        Err(fault) => state.answer(call, &json!({ "status": "failed", "error": fault.to_string() })),
+        Err(fault) => state.answer(call, json!({ "status": "failed", "error": fault.to_string() })),
     }
 }
 
@@ -100,7 +100,7 @@ fn answered(state: &mut AgentState, call: &str, answer: Option<&str>) {
                 Some(_) => "the person picked nobody from the list; ask them whom they mean",
                 None => "nobody answered in time",
             };
-            state.answer(call, &json!({ "status": "not_done", "detail": detail }));
+            state.answer(call, json!({ "status": "not_done", "detail": detail }));
         }
     }
 }

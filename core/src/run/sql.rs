@@ -252,20 +252,18 @@ pub(crate) async fn record(
     Ok(())
 }
 
-/// Runs of a person that wait for an account of `provider`, with their conversations.
+/// Runs of a person that wait for an account, or are on the way to: a run in the middle of a step may park
+/// next. Whoever does not wait takes no notice.
 pub(crate) async fn waiting_for_connection(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
-    provider: &str,
 ) -> sqlx::Result<Vec<(RunId, ConversationId)>> {
-    let wanted = serde_json::json!([{ "parked": { "parked": "connection", "id": provider } }]);
     let rows = sqlx::query!(
         "select id, conversation_id from runs
-         where tenant_id = $1 and person_id = $2 and status = 'waiting' and state->'pending' @> $3",
+         where tenant_id = $1 and person_id = $2 and status in ('queued', 'running', 'waiting')",
         tenant.0,
-        person.0,
-        wanted
+        person.0
     )
     .fetch_all(conn)
     .await?;

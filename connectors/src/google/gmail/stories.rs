@@ -10,7 +10,8 @@ use google_gmail1::common::GetToken;
 use nod_core::effect::EffectKey;
 use nod_core::ids::{ConversationId, EffectId, InvocationId, PersonId, RunId, TenantId, TraceId};
 use nod_core::privacy::{Audience, Provenance};
-use nod_core::tool::{Fault, Found, Principal, Provider, RunOrIngestion, ToolContext};
+use nod_core::scope::{CHAT, RunOrIngestion, Scope};
+use nod_core::tool::{Fault, Found, Principal, Provider, ToolContext};
 use nod_sandbox::Fault as Mishap;
 use nod_sandbox::google::{Account, DraftEdit, Google, GoogleConfig, Incoming};
 use serde_json::{Value, json};
@@ -86,12 +87,14 @@ fn key(attempt: u32) -> EffectKey {
 fn cx() -> ToolContext {
     let now = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
     ToolContext {
-        tenant: id::<TenantId>(1),
-        case: id::<ConversationId>(2),
-        workflow: "chat",
-        run: RunOrIngestion::RunId(id::<RunId>(3)),
-        trace: id::<TraceId>(4),
-        invocation: id::<InvocationId>(5),
+        scope: Scope {
+            tenant: id::<TenantId>(1),
+            case: id::<ConversationId>(2),
+            workflow: CHAT,
+            run: RunOrIngestion::RunId(id::<RunId>(3)),
+            trace: id::<TraceId>(4),
+            invocation: id::<InvocationId>(5),
+        },
         principal: Principal {
             person: id::<PersonId>(6),
             name: "Ana".into(),
