@@ -93,6 +93,7 @@ pub async fn start(
     let tools = oauth.as_ref().map_or_else(Vec::new, |oauth| tools(connections, oauth));
     let nod = Nod::new(Parts {
         pool: pool.clone(),
+        door: database::beside(&pool),
         clock: clock.clone(),
         ids,
         adapters: Adapters::new([slack.adapter() as Arc<dyn ChatAdapter>]),

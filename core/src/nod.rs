@@ -21,6 +21,8 @@ use crate::{people, tenant};
 pub struct Parts {
     /// Postgres.
     pub pool: PgPool,
+    /// The same, for the door alone: it must answer in three seconds however busy the workers are.
+    pub door: PgPool,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids and randomness.
@@ -95,6 +97,7 @@ impl Default for Settings {
 /// The parts, shared.
 pub(crate) struct Core {
     pub(crate) pool: PgPool,
+    pub(crate) door: PgPool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) jobs: Jobs,
@@ -128,9 +131,9 @@ impl Nod {
     /// # Errors
     /// When the database does not answer.
     pub async fn new(parts: Parts) -> sqlx::Result<Self> {
-        let Parts { pool, clock, ids, adapters, tools, model, vault, settings } = parts;
+        let Parts { pool, door, clock, ids, adapters, tools, model, vault, settings } = parts;
         let jobs = Jobs::default();
-        let core = Arc::new(Core { pool, clock, ids, jobs, adapters, tools, model, vault, settings });
+        let core = Arc::new(Core { pool, door, clock, ids, jobs, adapters, tools, model, vault, settings });
         let mut conn = core.pool.acquire().await?;
         tenant::open(&mut conn, core.settings.tenant, &core.settings.tenant_name, core.now()).await?;
         Ok(Self { core })

@@ -73,7 +73,7 @@ pub struct Data {
 pub struct Database {
     /// A real server; `None` means the embedded database in `data.dir`.
     pub url: Option<SecretString>,
-    /// The most connections that one `nod` holds.
+    /// The most connections that one `nod` works with; its door has two more.
     pub max_connections: u32,
 }
 

@@ -101,6 +101,16 @@ async fn connect(url: &SecretString, max_connections: u32) -> Result<PgPool, sql
         ("statement_timeout", STATEMENT_TIMEOUT),
         ("idle_in_transaction_session_timeout", IDLE_TRANSACTION_TIMEOUT),
     ]);
+    usual(max_connections).connect_with(options).await
+}
+
+/// Two connections beside those of a pool, for what must not wait for it.
+#[must_use]
+pub fn beside(pool: &PgPool) -> PgPool {
+    usual(2).connect_lazy_with(PgConnectOptions::clone(&pool.connect_options()))
+}
+
+fn usual(max_connections: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(max_connections)
         .acquire_timeout(Duration::from_secs(10))
@@ -115,8 +125,6 @@ async fn connect(url: &SecretString, max_connections: u32) -> Result<PgPool, sql
                 Ok(true)
             })
         })
-        .connect_with(options)
-        .await
 }
 
 /// Brings the schema up to date. Safe to run from several places at once: the migrator locks.

@@ -195,7 +195,9 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
     let model = Arc::new(OpenAi::new(tier.clone(), tier, clock.clone()).unwrap());
     let (adapters, tools) = (Adapters::new([]), Tools::new([]));
     let ids = Arc::new(SystemIds);
-    Nod::new(Parts { pool, clock, ids, adapters, tools, model, vault, settings }).await.unwrap()
+    Nod::new(Parts { door: pool.clone(), pool, clock, ids, adapters, tools, model, vault, settings })
+        .await
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -54,9 +54,7 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: ApprovalId) -> Result
         end(&mut tx, claim.tenant, id, "approval.expired", Verdict::Expired, now).await?;
     }
     jobs::finish(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
+    Ok(tx.commit().await?)
 }
 
 /// A newer request of the same kind to the same people, in the same conversation, takes the place of those

@@ -312,9 +312,7 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<()
         }
     }
     jobs::finish(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
+    Ok(tx.commit().await?)
 }
 
 /// Says it where the link stood, or to the person directly.

@@ -150,9 +150,7 @@ async fn refused(
         _ => {}
     }
     jobs::finish(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
+    Ok(tx.commit().await?)
 }
 
 /// Puts a card into the thread for a message that its reader's direct line does not take: in the place of

@@ -168,7 +168,6 @@ impl Performing<'_> {
         jobs::finish(&mut tx, self.claim).await?;
         tx.commit().await?;
         tracing::info!(effect = %effect.id, run = %effect.run, status, "an effect ended");
-        self.core.jobs.wake();
         Ok(())
     }
 

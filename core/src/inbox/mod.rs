@@ -85,7 +85,7 @@ impl Inbox {
         let core = &self.core;
         let digest = crate::approval::digest(raw).unwrap_or_else(|_| core.ids.next().to_string());
         let key = format!("unreadable:{workspace}:{digest}");
-        let mut conn = core.pool.acquire().await?;
+        let mut conn = core.door.acquire().await?;
         sql::first(&mut conn, core.settings.tenant, platform, &key, "unreadable", Some(raw), core.now())
             .await?;
         tracing::warn!(platform, workspace, "something arrived that could not be read; it was kept");

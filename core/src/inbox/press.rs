@@ -15,7 +15,7 @@ use crate::question;
 use crate::run;
 
 pub(super) async fn accept(arrival: &Arrival<'_>, verb: Option<&Verb>) -> sqlx::Result<Immediate> {
-    let mut tx = arrival.core.pool.begin().await?;
+    let mut tx = arrival.core.door.begin().await?;
     if !arrival.first(&mut tx, "pressed").await? {
         tx.commit().await?;
         return Ok(Immediate::Nothing);

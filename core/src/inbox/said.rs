@@ -1,6 +1,6 @@
 //! A message: it begins a run where it is addressed to Nod or stands in a thread that Nod follows.
 
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
 use super::Arrival;
 use crate::chat::{Addressed, Immediate, Place};
@@ -8,7 +8,6 @@ use crate::delivery;
 use crate::ids::{ConversationId, PersonId, RunId};
 use crate::jobs::{Work, sql as jobs};
 use crate::model::Turn;
-use crate::people;
 use crate::privacy::{Audience, Provenance};
 use crate::run::{self, AgentState, sql::NewMessage, sql::NewRun};
 use crate::tool::Principal;
@@ -20,19 +19,23 @@ pub(super) async fn accept(
     text: &str,
     addressed: Addressed,
 ) -> sqlx::Result<Immediate> {
-    let mut tx = arrival.core.pool.begin().await?;
+    let mut conn = arrival.core.door.acquire().await?;
     let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
+    let followed = delivery::sql::followed(&mut conn, arrival.tenant, platform, workspace, place).await?;
     // Not addressed: acknowledged, not stored, and its key is not used up, since a twin may be addressed.
-    if addressed == Addressed::Overheard
-        && delivery::sql::followed(&mut tx, arrival.tenant, platform, workspace, place).await?.is_none()
-    {
-        tx.commit().await?;
+    if addressed == Addressed::Overheard && followed.is_none() {
         return Ok(Immediate::Nothing);
     }
+    let mut tx = conn.begin().await?;
     if arrival.first(&mut tx, "said").await? {
         let person = arrival.person(&mut tx).await?;
-        let thread = place.thread.clone().unwrap_or_default();
-        let conversation = conversation(arrival, &mut tx, place, Some(&thread)).await?;
+        let conversation = match followed {
+            Some(conversation) => conversation,
+            None => {
+                let thread = place.thread.clone().unwrap_or_default();
+                conversation(arrival, &mut tx, place, Some(&thread)).await?
+            }
+        };
         let said = Said { person, conversation, text, message: Some(message), shared: !place.direct };
         begin_run(arrival, &mut tx, &said).await?;
     }
@@ -72,10 +75,9 @@ pub(super) async fn begin_run(
 ) -> sqlx::Result<RunId> {
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let run: RunId = core.id();
-    let principal = match people::sql::load(conn, tenant, said.person).await? {
-        Some(person) => person.principal(),
-        None => Principal { person: said.person, name: String::new(), address: None, zone: "UTC".to_owned() },
-    };
+    // Recall tells more of the person, once the platform has been asked.
+    let principal =
+        Principal { person: said.person, name: String::new(), address: None, zone: "UTC".to_owned() };
     let state = AgentState::begin(principal, said.shared, said.text);
     let new = NewRun {
         id: run,

@@ -16,6 +16,8 @@ use crate::ids::Ids;
 
 /// How long until a look for what other replicas left behind.
 const POLL: Duration = Duration::from_secs(1);
+/// How long without work until the database is asked when there will be some.
+const BREATH: Duration = Duration::from_millis(50);
 /// How many jobs are done at once; most of their time is waiting for models and providers.
 const AT_ONCE: usize = 64;
 
@@ -94,6 +96,10 @@ impl<W: Worker> Dispatcher<W> {
 
     /// Until woken, until the next job is due, or until it is time to look again.
     async fn rest(&self, stop: &CancellationToken) {
+        // Under load the next wake is near, and nobody need ask the database what will be due.
+        if tokio::time::timeout(BREATH, self.jobs.woken()).await.is_ok() {
+            return;
+        }
         let due = async { sql::next_due(&mut *self.pool.acquire().await?).await };
         let long = tokio::select! {
             () = self.jobs.woken() => return,

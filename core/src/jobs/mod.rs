@@ -3,7 +3,7 @@
 //! first job; when they die, the lease passes on by the database's clock.
 //!
 //! The row is the memory and not the path: right after its commit the caller calls [`Jobs::wake`], and the
-//! dispatcher of this replica claims without waiting for a poll. Polling finds only what another replica
+//! dispatcher of this replica claims without waiting for a poll. (After a job has ended it looks by itself.) Polling finds only what another replica
 //! left behind and what became due with time.
 
 mod dispatch;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Person, sql};
 use crate::chat::{ChatError, Profile};
-use crate::ids::{PersonId, TenantId};
+use crate::ids::TenantId;
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 
@@ -81,15 +81,15 @@ async fn write(
 pub(crate) async fn known(
     core: &Core,
     tenant: TenantId,
-    person: PersonId,
+    person: Person,
     platform: &str,
     workspace: &str,
 ) -> Result<Person, WorkError> {
-    let mut conn = core.pool.acquire().await?;
-    let found = sql::load(&mut conn, tenant, person).await?.ok_or("no such person")?;
-    if found.known {
-        return Ok(found);
+    if person.known {
+        return Ok(person);
     }
+    let person = person.id;
+    let mut conn = core.pool.acquire().await?;
     let user = sql::user_of(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such user")?;
     // The connection goes back before the platform is asked.
     drop(conn);

@@ -97,7 +97,5 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: QuestionId) -> Result
         delivery::show(&mut tx, tenant, question.delivery, &closed(&question.about, None), now).await?;
     }
     jobs::finish(&mut tx, claim).await?;
-    tx.commit().await?;
-    core.jobs.wake();
-    Ok(())
+    Ok(tx.commit().await?)
 }

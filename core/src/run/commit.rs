@@ -67,6 +67,9 @@ impl<'a> Commit<'a> {
             jobs::rewrite(&mut tx, self.claim, &work).await?;
         }
         tx.commit().await?;
+        if !self.emits.is_empty() {
+            self.core.jobs.wake();
+        }
         self.written();
         Ok(())
     }
@@ -77,9 +80,7 @@ impl<'a> Commit<'a> {
         jobs::hold(&mut tx, self.claim).await?;
         self.write(&mut tx, status, error).await?;
         jobs::finish(&mut tx, self.claim).await?;
-        tx.commit().await?;
-        self.written();
-        Ok(())
+        Ok(tx.commit().await?)
     }
 
     fn written(&mut self) {
@@ -89,7 +90,6 @@ impl<'a> Commit<'a> {
         self.emits.clear();
         self.aimed.clear();
         self.records.clear();
-        self.core.jobs.wake();
     }
 
     async fn write(

@@ -31,6 +31,7 @@ pub(crate) async fn advance(
     let mut conn = core.pool.acquire().await?;
     let mut run = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
     let venue = delivery::sql::venue(&mut conn, claim.tenant, run.conversation).await?;
+    let person = people::sql::load(&mut conn, claim.tenant, run.person).await?.ok_or("no such person")?;
     drop(conn);
     let retried = news == Some(&News::Retry) && run.status == "failed";
     if matches!(run.status.as_str(), "done" | "failed") && !retried {
@@ -40,7 +41,7 @@ pub(crate) async fn advance(
         return give_up(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
     }
     let person =
-        people::directory::known(core, claim.tenant, run.person, &venue.platform, &venue.workspace).await?;
+        people::directory::known(core, claim.tenant, person, &venue.platform, &venue.workspace).await?;
     if !core.settings.welcomes(person.standing) {
         return turn_away(core, claim, run, &venue, &person).await;
     }
@@ -56,6 +57,7 @@ pub(crate) async fn advance(
 /// Runs node after node until the run waits or is over.
 async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, news);
+    let mut asked = false;
     loop {
         let node = work.run.node;
         let cx = context(core, claim, venue, &work.run).await?;
@@ -80,9 +82,12 @@ async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> 
             Next::Go(next) => {
                 debug_assert!(node.successors().contains(&next), "{node:?} leads to {next:?}");
                 work.run.node = next;
-                // A pure node costs no commit of its own.
-                if matters(node) || !work.emits.is_empty() && next != Node::Remember {
+                asked |= matters(node);
+                // What somebody outside answered, and what is to be said, is kept before the next is asked. A
+                // pure node costs no commit of its own.
+                if matters(next) && (asked || !work.emits.is_empty()) {
                     work.transition("running").await?;
+                    asked = false;
                 }
             }
             Next::Wait(node) => {
@@ -94,7 +99,7 @@ async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> 
     }
 }
 
-/// Whether a node asks somebody outside, so that its result must be kept before anything else happens.
+/// Whether a node asks somebody outside.
 fn matters(node: Node) -> bool {
     match node {
         Node::Route | Node::Converse | Node::Think | Node::Act => true,

@@ -6,13 +6,10 @@ use std::ops::Sub;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::tcp::OwnedReadHalf;
-use tokio::net::tcp::OwnedWriteHalf;
-use tokio::net::{TcpListener, TcpStream};
-use url::Url;
-
-const SSL_REQUEST: u32 = 80_877_103;
+use sqlx::ConnectOptions;
+use sqlx::postgres::PgConnectOptions;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, split};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 /// A running proxy.
 pub struct Proxy {
@@ -79,21 +76,18 @@ impl fmt::Display for Each {
 
 /// Before the Postgres at this address.
 pub async fn start(url: &str) -> Proxy {
-    let mut url: Url = url.parse().unwrap();
-    let behind = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432));
+    let options: PgConnectOptions = url.parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap();
-    url.set_host(Some("127.0.0.1")).unwrap();
-    url.set_port(Some(here.port())).unwrap();
+    let mut url = options.clone().host("127.0.0.1").port(here.port()).to_url_lossy();
+    url.set_query(Some("sslmode=disable"));
     let counts = Arc::<Counts>::default();
     let counting = counts.clone();
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            let server = TcpStream::connect(&behind).await.unwrap();
             client.set_nodelay(true).unwrap();
-            server.set_nodelay(true).unwrap();
             let (from_client, to_client) = client.into_split();
-            let (from_server, to_server) = server.into_split();
+            let (from_server, to_server) = split(server(&options).await);
             tokio::spawn(answers(from_server, to_client, counting.clone()));
             tokio::spawn(questions(from_client, to_server, counting.clone()));
         }
@@ -101,15 +95,26 @@ pub async fn start(url: &str) -> Proxy {
     Proxy { url: url.to_string(), counts }
 }
 
-async fn questions(from: OwnedReadHalf, mut to: OwnedWriteHalf, counts: Arc<Counts>) -> io::Result<()> {
-    let mut from = BufReader::new(from);
-    loop {
-        let opening = message(&mut from, false).await?;
-        to.write_all(&opening).await?;
-        if opening[4..8] != SSL_REQUEST.to_be_bytes() {
-            break;
-        }
+trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
+
+async fn server(options: &PgConnectOptions) -> Box<dyn Line> {
+    let port = options.get_port();
+    if let Some(folder) = options.get_socket() {
+        return Box::new(UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).await.unwrap());
     }
+    let line = TcpStream::connect((options.get_host(), port)).await.unwrap();
+    line.set_nodelay(true).unwrap();
+    Box::new(line)
+}
+
+async fn questions(
+    from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    counts: Arc<Counts>,
+) -> io::Result<()> {
+    let mut from = BufReader::new(from);
+    to.write_all(&message(&mut from, false).await?).await?;
     loop {
         let message = message(&mut from, true).await?;
         match message[0] {
@@ -126,16 +131,15 @@ async fn questions(from: OwnedReadHalf, mut to: OwnedWriteHalf, counts: Arc<Coun
 }
 
 /// A transaction ends where Postgres, after work, is ready outside of one.
-async fn answers(from: OwnedReadHalf, mut to: OwnedWriteHalf, counts: Arc<Counts>) -> io::Result<()> {
+async fn answers(
+    from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    counts: Arc<Counts>,
+) -> io::Result<()> {
     let mut from = BufReader::new(from);
     let mut done = false;
     loop {
         let first = from.read_u8().await?;
-        if first == b'N' && !done && from.buffer().is_empty() {
-            // No TLS here.
-            to.write_all(b"N").await?;
-            continue;
-        }
         let rest = message(&mut from, false).await?;
         match first {
             b'C' => done = true,
@@ -150,7 +154,7 @@ async fn answers(from: OwnedReadHalf, mut to: OwnedWriteHalf, counts: Arc<Counts
 }
 
 /// One message of the protocol, with its kind where it has one.
-async fn message(from: &mut BufReader<OwnedReadHalf>, kind: bool) -> io::Result<Vec<u8>> {
+async fn message(from: &mut BufReader<impl AsyncRead + Unpin>, kind: bool) -> io::Result<Vec<u8>> {
     let mut whole = Vec::new();
     if kind {
         whole.push(from.read_u8().await?);

@@ -31,7 +31,7 @@ enum At {
     Model(Lane),
     /// Slack was told that what the person did has arrived.
     Acknowledged,
-    /// Wherever it is after so many milliseconds.
+    /// Wherever it is so many milliseconds after that.
     Somewhere(u64),
 }
 
@@ -109,7 +109,7 @@ fn deaths() -> Vec<Death> {
         killed("after the card stands", Asks, Slack("chat.postMessage", HangAfter)),
         killed("somewhere while it thinks", Asks, Somewhere(40)),
         killed("somewhere later", Asks, Somewhere(120)),
-        killed("somewhere while it sends", Presses, Somewhere(30)),
+        killed("somewhere while it sends", Presses, Somewhere(15)),
         killed("somewhere after it was sent", Presses, Somewhere(90)),
         killed("the press was acknowledged", Presses, Acknowledged),
         killed("before the draft", Presses, Gmail(CREATE, Hang)),
@@ -180,6 +180,7 @@ async fn killed_with_its_own_database_it_sends_one_mail_too() {
     reads(&world, "→ Sent").await;
     reads(&world, "Sent to bo@acme.test").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.settles().await;
     world.reads("dm:ana");
     world.reads("general");
     world.kills(nod).await;
@@ -260,11 +261,16 @@ async fn happens(world: &World, at: &At, times: usize) {
         At::Gmail(operation, _) => world.google.faults.met(operation, times).await,
         At::Slack(method, _) => world.slack.faults().met(method, times).await,
         At::Model(_) => assert!(world.model.wait_for(|model| model.unused().is_empty(), patience()).await),
-        At::Acknowledged => {
-            while !world.slack.unanswered().is_empty() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+        At::Acknowledged => acknowledged(world).await,
+        At::Somewhere(after) => {
+            acknowledged(world).await;
+            tokio::time::sleep(Duration::from_millis(*after)).await;
         }
-        At::Somewhere(after) => tokio::time::sleep(Duration::from_millis(*after)).await,
+    }
+}
+
+async fn acknowledged(world: &World) {
+    while !world.slack.unanswered().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
