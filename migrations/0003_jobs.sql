@@ -22,4 +22,16 @@ create table jobs (
     primary key (tenant_id, id),
     foreign key (tenant_id, lane_id) references lanes (tenant_id, id)
 );
+-- Jobs that were given up after many tries, with what stopped them. Nothing reads them but people.
+create table dead_jobs (
+    tenant_id uuid not null references tenants (id),
+    id        bigint not null,
+    lane_id   uuid not null,
+    work      jsonb not null,
+    attempts  integer not null,
+    error     text not null,
+    died_at   timestamptz not null,
+    primary key (tenant_id, id)
+);
+
 create index jobs_in_lane on jobs (tenant_id, lane_id, id);

@@ -192,7 +192,11 @@ pub enum ChatError {
     /// No answer: it may or may not have been done, so look before doing it again.
     #[error("no answer: {0}")]
     Lost(String),
-    /// It will never take this message there (channel gone, direct messages closed): `code` is the platform's.
+    /// The place takes nothing from us (channel gone, no member, direct messages closed): `code` is the
+    /// platform's.
+    #[error("closed: {code}")]
+    Closed { code: String },
+    /// It will never take this message, wherever it goes.
     #[error("refused: {code}")]
     Refused { code: String },
 }

@@ -169,7 +169,10 @@ impl Nod {
         if people::sql::open_directory(&mut tx, tenant, platform, workspace, name, stale).await? {
             let work = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
             let lane = people::directory::lane(platform, workspace);
-            crate::jobs::sql::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
+            // Another replica's start, or the daily reading, may stand there already.
+            if crate::jobs::sql::idle(&mut tx, tenant, lane).await? {
+                crate::jobs::sql::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
+            }
         }
         tx.commit().await?;
         core.jobs.wake();

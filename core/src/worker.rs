@@ -1,6 +1,7 @@
 //! Does each kind of job.
 
 use async_trait::async_trait;
+use serde::Deserialize;
 
 use crate::jobs::{Claim, Work, WorkError, Worker};
 use crate::nod::Core;
@@ -9,7 +10,7 @@ use crate::{approval, connection, delivery, effect, people, question, run};
 #[async_trait]
 impl Worker for Core {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
-        match &claim.work {
+        match &Work::deserialize(&claim.work)? {
             Work::Advance { run, news } => run::advance(self, claim, *run, news.as_ref()).await,
             Work::Deliver { delivery } => delivery::deliver(self, claim, *delivery).await,
             Work::Perform { effect } => effect::perform(self, claim, *effect).await,

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -54,10 +55,14 @@ impl Program {
     }
 }
 
-/// A port that was free a moment ago.
+/// A free port that nobody else will be given: below the range from which the system takes its own, a stretch
+/// for each process, one after another.
 #[must_use]
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .and_then(|socket| socket.local_addr())
-        .map_or_else(|e| panic!("no free port: {e}"), |address| address.port())
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let stretch = 10_000 + u16::try_from(std::process::id() % 44).unwrap_or_default() * 500;
+    (0..500)
+        .map(|_| stretch + NEXT.fetch_add(1, Ordering::Relaxed) % 500)
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .unwrap_or_else(|| panic!("no free port"))
 }

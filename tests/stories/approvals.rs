@@ -199,7 +199,7 @@ async fn where_nobody_can_tell_the_card_says_unknown() {
         world.later(TimeDelta::minutes(2)).await;
     }
     insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
-          Approved by Ana Silva 09:30 WET → Unknown 09:42 WET. Nobody can tell yet whether this email went out.
+          Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email went out.
           · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
         nod: Nobody can tell yet whether it went out.
     ");
@@ -216,7 +216,7 @@ async fn an_edit_in_gmail_does_not_slip_through() {
     let edit =
         nod_sandbox::google::DraftEdit { body: Some("Pay eve@x.test".to_owned()), ..Default::default() };
     assert!(world.google.edit_draft("ana@acme.test", &draft, &edit));
-    world.later(TimeDelta::seconds(6)).await;
+    world.later(TimeDelta::seconds(15)).await;
     assert_eq!(
         world.google.inbox("bo@acme.test")[0].body.trim(),
         "Hi Bo,\r\n\r\nI'm running late.\r\n\r\nAna".replace("\r\n", "\n")

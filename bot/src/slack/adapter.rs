@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use nod_core::card::Card;
+use nod_core::card::{Card, Press};
 use nod_core::chat::{ChatAdapter, ChatError, Place, Posted, Profile, Sighting, Target};
 use nod_core::clock::Timestamp;
 use nod_core::ids::DeliveryId;
@@ -76,7 +76,8 @@ impl SlackAdapter {
         body["text"] = render::fallback(card).into();
         body["blocks"] = render::blocks(card).into();
         match self.web.call(method, &body).await {
-            Err(ChatError::Refused { code }) if code == "msg_blocks_too_long" => {
+            // What asks for a nod is shown whole or not at all.
+            Err(ChatError::Refused { code }) if code == "msg_blocks_too_long" && !asks(card) => {
                 body["blocks"] = render::within(card, limits::BLOCKS_JSON / 2).into();
                 self.web.call(method, &body).await
             }
@@ -230,3 +231,8 @@ fn strange() -> ChatError {
 #[cfg(test)]
 #[path = "adapter_tests.rs"]
 mod tests;
+
+/// Whether somebody could approve what the card shows.
+fn asks(card: &Card) -> bool {
+    card.buttons.iter().any(|button| matches!(&button.does, Press::Verb(verb) if verb.verb == "approve"))
+}

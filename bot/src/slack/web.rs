@@ -99,9 +99,30 @@ fn by_code(code: &str) -> ChatError {
         "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" => {
             ChatError::Lost(format!("Slack says {code}"))
         }
+        code if CLOSED.contains(&code) => ChatError::Closed { code: code.to_owned() },
         code => ChatError::Refused { code: code.to_owned() },
     }
 }
+
+/// Where Slack lets us say nothing, whatever we say.
+const CLOSED: [&str; 16] = [
+    "account_inactive",
+    "cannot_dm_bot",
+    "cannot_reply_to_message",
+    "channel_is_archived",
+    "channel_not_found",
+    "is_archived",
+    "messages_tab_disabled",
+    "not_in_channel",
+    "restricted_action",
+    "restricted_action_non_threadable_channel",
+    "restricted_action_read_only_channel",
+    "restricted_action_thread_locked",
+    "thread_not_found",
+    "user_disabled",
+    "user_not_found",
+    "user_not_visible",
+];
 
 fn by_status(status: u16) -> ChatError {
     match status {

@@ -98,13 +98,14 @@ impl Accounts {
         };
         match renewed {
             Ok(tokens) => {
-                let kept = self.connections.refreshed(tenant, person, Provider::Google, &tokens, now).await;
+                let kept =
+                    self.connections.refreshed(tenant, person, Provider::Google, &grant, &tokens, now).await;
                 kept.map_err(broken)?;
                 Ok(Grant { access: tokens.access, expires_at: tokens.expires_at, ..grant })
             }
             Err(OAuthError::Revoked) => {
                 tracing::info!(%person, "Google took a grant back");
-                let noted = self.connections.revoked(tenant, person, Provider::Google, now).await;
+                let noted = self.connections.revoked(tenant, person, Provider::Google, &grant, now).await;
                 noted.map_err(broken)?;
                 Err(Fault::NeedsConnect { provider: Provider::Google, revoked: true })
             }

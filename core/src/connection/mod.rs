@@ -146,7 +146,7 @@ impl Connections {
         sql::upsert(conn, tenant, person, provider.as_str(), account, &sealed, now).await
     }
 
-    /// Keeps what a refresh gave.
+    /// Keeps what a refresh of `seen` gave, unless the account was connected anew meanwhile.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -155,6 +155,7 @@ impl Connections {
         tenant: TenantId,
         person: PersonId,
         provider: Provider,
+        seen: &Grant,
         tokens: &Tokens,
         now: Timestamp,
     ) -> Result<(), sqlx::Error> {
@@ -169,10 +170,10 @@ impl Connections {
             scopes: tokens.scopes.as_deref(),
         };
         let mut conn = self.pool.acquire().await?;
-        sql::refreshed(&mut conn, tenant, person, provider.as_str(), &sealed, now).await
+        sql::refreshed(&mut conn, tenant, person, provider.as_str(), seen.expires_at, &sealed, now).await
     }
 
-    /// Notes that the provider took the grant back.
+    /// Notes that the provider took the grant `seen` back, unless the account was connected anew meanwhile.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -181,10 +182,11 @@ impl Connections {
         tenant: TenantId,
         person: PersonId,
         provider: Provider,
+        seen: &Grant,
         now: Timestamp,
     ) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        sql::revoked(&mut conn, tenant, person, provider.as_str(), now).await
+        sql::revoked(&mut conn, tenant, person, provider.as_str(), seen.expires_at, now).await
     }
 }
 

@@ -80,13 +80,14 @@ pub(super) async fn refreshed(
     tenant: TenantId,
     person: PersonId,
     provider: &str,
+    seen: Timestamp,
     sealed: &Sealed<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "update connections set access_sealed = $4, refresh_sealed = coalesce($5, refresh_sealed),
              key_id = $6, expires_at = $7, scopes = coalesce($8, scopes), updated_at = $9
-         where tenant_id = $1 and person_id = $2 and provider = $3 and status = 'active'",
+         where tenant_id = $1 and person_id = $2 and provider = $3 and status = 'active' and expires_at = $10",
         tenant.0,
         person.0,
         provider,
@@ -95,7 +96,8 @@ pub(super) async fn refreshed(
         sealed.key_id,
         sealed.expires_at,
         sealed.scopes,
-        now
+        now,
+        seen
     )
     .execute(conn)
     .await?;
@@ -107,15 +109,17 @@ pub(super) async fn revoked(
     tenant: TenantId,
     person: PersonId,
     provider: &str,
+    seen: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "update connections set status = 'revoked', updated_at = $4
-         where tenant_id = $1 and person_id = $2 and provider = $3",
+         where tenant_id = $1 and person_id = $2 and provider = $3 and expires_at = $5",
         tenant.0,
         person.0,
         provider,
-        now
+        now,
+        seen
     )
     .execute(conn)
     .await?;

@@ -27,9 +27,10 @@ pub(crate) async fn send(
     new: &NewDelivery<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    sql::insert(conn, tenant, new, now).await?;
     let work = Work::Deliver { delivery: new.id };
-    jobs::enqueue(conn, tenant, lane(venue, new.target), &work, now, now).await
+    // The lane before the rows, as everywhere.
+    jobs::enqueue(conn, tenant, lane(venue, new.target), &work, now, now).await?;
+    sql::insert(conn, tenant, new, now).await
 }
 
 /// Shows another card where a message stands or is to stand.

@@ -42,8 +42,15 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
             Ok(tx.commit().await?)
         }
         Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
-        Err(ChatError::Lost(reason)) => refused(core, claim, &delivery, &venue, &target, &reason).await,
-        Err(ChatError::Refused { code }) => refused(core, claim, &delivery, &venue, &target, &code).await,
+        Err(ChatError::Lost(reason)) => {
+            refused(core, claim, &delivery, &venue, &target, &reason, false).await
+        }
+        Err(ChatError::Refused { code }) => {
+            refused(core, claim, &delivery, &venue, &target, &code, false).await
+        }
+        Err(ChatError::Closed { code }) => {
+            refused(core, claim, &delivery, &venue, &target, &code, true).await
+        }
     }
 }
 
@@ -109,7 +116,8 @@ async fn finish(core: &Core, claim: &Claim) -> Result<(), WorkError> {
     Ok(tx.commit().await?)
 }
 
-/// The platform will never take it there: it goes where the person can still read it.
+/// The platform will never take it there. Where the place is closed to us, it goes where the person can still
+/// read it; where the message itself is refused, a plain line says so in its place.
 async fn refused(
     core: &Core,
     claim: &Claim,
@@ -117,6 +125,7 @@ async fn refused(
     venue: &Venue,
     target: &Target,
     code: &str,
+    closed: bool,
 ) -> Result<(), WorkError> {
     tracing::warn!(delivery = %delivery.id, code, "a message was refused");
     let (tenant, now) = (claim.tenant, core.now());
@@ -125,13 +134,13 @@ async fn refused(
     sql::refused(&mut tx, tenant, delivery.id, code).await?;
     let first_refusal = delivery.posted.is_none();
     match (target, delivery.only_for) {
-        (Target::Direct { .. }, Some(reader)) if first_refusal && !venue.place.direct => {
+        (Target::Direct { .. }, Some(reader)) if first_refusal && closed && !venue.place.direct => {
             let person = people::sql::load(&mut tx, tenant, reader).await?.ok_or("no such person")?;
             let card = show_me(person.display_name(), delivery.id);
             stand_in(&mut tx, tenant, venue, delivery, &card, now).await?;
         }
-        (Target::Place { .. }, _) if first_refusal && !venue.place.direct => {
-            sql::alone(&mut tx, tenant, delivery.conversation).await?;
+        (Target::Place { .. }, _) if first_refusal && closed => {
+            sql::alone(&mut tx, tenant, delivery.conversation, delivery.run).await?;
             let person = match delivery.run {
                 Some(run) => run::sql::person_of(&mut tx, tenant, run).await?,
                 None => None,
@@ -143,14 +152,37 @@ async fn refused(
                     Block::Note("I may not write where you asked, so this comes to you here.".to_owned());
                 sql::change(&mut tx, tenant, delivery.id, &delivery.card.clone().with(note)).await?;
                 sql::retarget(&mut tx, tenant, delivery.id, &target).await?;
-                let work = crate::jobs::Work::Deliver { delivery: delivery.id };
-                jobs::enqueue(&mut tx, tenant, super::lane(venue, Some(&target)), &work, now, now).await?;
+                // At once and still before whatever was said after it.
+                jobs::put_off(&mut tx, claim, now, None, false).await?;
+                return Ok(tx.commit().await?);
             }
+        }
+        // A line of ours that is refused too has no run, and is not followed by another.
+        (_, only_for) if first_refusal && !closed && delivery.run.is_some() => {
+            let card = unshown(code);
+            let line = NewDelivery {
+                id: core.id(),
+                conversation: delivery.conversation,
+                run: None,
+                platform: &venue.platform,
+                target: delivery.target.as_ref(),
+                opens_thread: false,
+                card: &card,
+                only_for,
+            };
+            super::send(&mut tx, tenant, venue, &line, now).await?;
         }
         _ => {}
     }
     jobs::finish(&mut tx, claim).await?;
     Ok(tx.commit().await?)
+}
+
+/// In the place of a message that the platform does not take.
+fn unshown(code: &str) -> Card {
+    let words =
+        format!("I had something to say here, but the chat refused the message ({code}). Please ask again.");
+    Card { body: vec![Block::Note(words)], ..Card::default() }
 }
 
 /// Puts a card into the thread for a message that its reader's direct line does not take: in the place of

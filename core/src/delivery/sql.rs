@@ -270,15 +270,26 @@ pub(crate) async fn conversation(
     fresh: ConversationId,
     now: Timestamp,
 ) -> sqlx::Result<ConversationId> {
-    let id = sqlx::query_scalar!(
+    // Updating a key would lock the row against whoever writes a message of it, so a conflict only looks.
+    let made = sqlx::query_scalar!(
         "insert into conversations (tenant_id, id, channel_id, thread_ref, created_at) values ($1, $2, $3, $4, $5)
-         on conflict (tenant_id, channel_id, thread_ref) do update set thread_ref = excluded.thread_ref
-         returning id",
+         on conflict (tenant_id, channel_id, thread_ref) do nothing returning id",
         tenant.0,
         fresh.0,
         channel.0,
         thread,
         now
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    if let Some(id) = made {
+        return Ok(ConversationId(id));
+    }
+    let id = sqlx::query_scalar!(
+        "select id from conversations where tenant_id = $1 and channel_id = $2 and thread_ref = $3",
+        tenant.0,
+        channel.0,
+        thread
     )
     .fetch_one(conn)
     .await?;
@@ -291,7 +302,10 @@ pub(crate) async fn venue(
     conversation: ConversationId,
 ) -> sqlx::Result<Venue> {
     let row = sqlx::query!(
-        "select c.thread_ref, c.alone_with, ch.id, ch.platform, ch.workspace, ch.channel_ref, ch.direct
+        "select coalesce(c.thread_ref, (
+                 select d.posted->>'message' from deliveries d
+                 where d.tenant_id = c.tenant_id and d.conversation_id = c.id and d.opens_thread limit 1))
+             as thread_ref, c.alone_with, ch.id, ch.platform, ch.workspace, ch.channel_ref, ch.direct
          from conversations c join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
          where c.tenant_id = $1 and c.id = $2",
         tenant.0,
@@ -314,7 +328,9 @@ pub(crate) async fn venue(
     })
 }
 
-/// The thread of a conversation was opened by a message.
+/// The thread of a conversation was opened by a message. Somebody may have written into the thread before we
+/// knew that it stands, and so begun another conversation there: then that one has the thread, and this one
+/// finds it by its opening message.
 pub(crate) async fn opened(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -322,7 +338,10 @@ pub(crate) async fn opened(
     thread: &str,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update conversations set thread_ref = $3 where tenant_id = $1 and id = $2 and thread_ref is null",
+        "update conversations c set thread_ref = $3
+         where c.tenant_id = $1 and c.id = $2 and c.thread_ref is null and not exists (
+             select 1 from conversations o
+             where o.tenant_id = $1 and o.channel_id = c.channel_id and o.thread_ref = $3)",
         tenant.0,
         conversation.0,
         thread
@@ -332,19 +351,19 @@ pub(crate) async fn opened(
     Ok(())
 }
 
-/// Nod may not post in the channel: the conversation goes on with the person who began it.
+/// Nod may not post in the channel: the conversation goes on with the person whom it answered.
 pub(crate) async fn alone(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
+    run: Option<RunId>,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update conversations c set alone_with = (
-             select person_id from runs r where r.tenant_id = c.tenant_id and r.conversation_id = c.id
-             order by created_at limit 1)
-         where c.tenant_id = $1 and c.id = $2",
+        "update conversations c set alone_with = r.person_id from runs r
+         where c.tenant_id = $1 and c.id = $2 and r.tenant_id = $1 and r.id = $3",
         tenant.0,
-        conversation.0
+        conversation.0,
+        run.map(|r| r.0)
     )
     .execute(conn)
     .await?;

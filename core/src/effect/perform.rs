@@ -21,7 +21,13 @@ use crate::scope::{CHAT, RunOrIngestion, Scope};
 use crate::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
 
 /// How often an effect is looked for, seconds doubling from one, before a person is asked.
-const MOST_LOOKS: i32 = 6;
+const MOST_LOOKS: i32 = 7;
+/// A request that was cut off may still be under way at the provider: only an absence seen this long after it
+/// began counts.
+const SETTLED: TimeDelta = TimeDelta::seconds(10);
+/// What has not happened this long after the nod does not happen any more: "I'm ten minutes late" is no use in
+/// the evening.
+const TOO_LATE: TimeDelta = TimeDelta::minutes(15);
 /// How often it is tried where it surely did not happen.
 const MOST_ATTEMPTS: i32 = 5;
 /// Longest wait for one movement of a tool.
@@ -61,6 +67,7 @@ impl Performing<'_> {
         let cx = self.scope();
         match limited(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
             Ok(handle) => self.start(tool, handle).await,
+            Err(Fault::Busy { .. }) if self.too_late() => self.settle(Err(too_late())).await,
             Err(Fault::Busy { after_seconds }) => self.wait(after_seconds, false).await,
             // Nobody was reached, so trying again harms nobody.
             Err(fault @ (Fault::Broken { .. } | Fault::Unknown { .. }))
@@ -103,6 +110,11 @@ impl Performing<'_> {
         let cx = self.scope();
         let reason = match limited(&cx, tool.find(&cx, &self.effect.payload, &handle, key)).await {
             Ok(Found::Done(output)) => return self.settle(Ok(output)).await,
+            Ok(Found::Absent) if self.core.now() - self.effect.updated_at < SETTLED => {
+                let left = SETTLED - (self.core.now() - self.effect.updated_at);
+                return self.wait(left.num_seconds().unsigned_abs() + 1, false).await;
+            }
+            Ok(Found::Absent) if self.too_late() => return self.settle(Err(too_late())).await,
             Ok(Found::Absent) if self.effect.attempt < MOST_ATTEMPTS => {
                 return self.start(tool, handle).await;
             }
@@ -111,13 +123,23 @@ impl Performing<'_> {
                 return self.settle(Err(Fault::broken(said))).await;
             }
             Ok(Found::Inconclusive(looked_at)) => looked_at,
+            // Not having been able to look settles nothing; but somebody waits.
+            Err(fault) if self.too_late() => {
+                let reason = format!("could not look for {} minutes: {fault}", TOO_LATE.num_minutes());
+                return self.settle(Err(Fault::Unknown { reason })).await;
+            }
             Err(Fault::Busy { after_seconds }) => return self.wait(after_seconds, false).await,
+            Err(Fault::Broken { .. } | Fault::Unknown { .. }) => return self.wait(10, false).await,
             Err(fault) => format!("could not look: {fault}"),
         };
         if self.effect.looks + 1 >= MOST_LOOKS {
             return self.settle(Err(Fault::Unknown { reason })).await;
         }
         self.wait(1 << self.effect.looks.clamp(0, 6), true).await
+    }
+
+    fn too_late(&self) -> bool {
+        self.core.now() - self.effect.created_at > TOO_LATE
     }
 
     /// Puts the job off by some seconds, noting a look that did not settle it.
@@ -198,6 +220,10 @@ impl Performing<'_> {
             deadline: now + LIMIT,
         }
     }
+}
+
+fn too_late() -> Fault {
+    Fault::broken(format!("the provider could not be reached for {} minutes", TOO_LATE.num_minutes()))
 }
 
 async fn limited<T>(cx: &ToolContext, movement: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {

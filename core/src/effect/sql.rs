@@ -35,6 +35,9 @@ pub(crate) struct Effect {
     pub(crate) attempt: i32,
     pub(crate) handle: Option<Value>,
     pub(crate) looks: i32,
+    pub(crate) created_at: Timestamp,
+    /// When it was last started.
+    pub(crate) updated_at: Timestamp,
 }
 
 pub(crate) async fn insert(
@@ -72,7 +75,7 @@ pub(crate) async fn load(
 ) -> sqlx::Result<Option<Effect>> {
     let row = sqlx::query!(
         "select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.digest,
-             e.status, e.attempt, e.handle, e.looks
+             e.status, e.attempt, e.handle, e.looks, e.created_at, e.updated_at
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
          where e.tenant_id = $1 and e.id = $2",
         tenant.0,
@@ -94,6 +97,8 @@ pub(crate) async fn load(
         attempt: row.attempt,
         handle: row.handle,
         looks: row.looks,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
     }))
 }
 

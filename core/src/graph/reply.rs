@@ -16,7 +16,7 @@ fn named(text: String, known: &BTreeMap<String, String>) -> String {
 pub(super) fn step(state: AgentState) -> Step {
     let text = named(state.reply.clone().unwrap_or_default(), &state.working.extracted_info);
     let mut card = Card::say(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
-    if state.receipts.is_empty() && honesty::claims_a_deed(&text) {
+    if state.receipts.is_empty() && state.unknown == 0 && honesty::claims_a_deed(&text) {
         // The model's words are not ours: without a receipt of this run, Nod never says "sent".
         card = card.with(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
     }

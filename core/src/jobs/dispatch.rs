@@ -19,7 +19,9 @@ const POLL: Duration = Duration::from_secs(1);
 /// How long without work until the database is asked when there will be some.
 const BREATH: Duration = Duration::from_millis(50);
 /// How many jobs are done at once; most of their time is waiting for models and providers.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 256;
+/// After so many failures, half an hour of them, a job is given up: whatever stands behind it in its lane goes on.
+const MOST_TRIES: i32 = 32;
 
 /// Does jobs. It commits the end of each itself, together with what the job caused.
 #[async_trait]
@@ -147,12 +149,17 @@ impl<W: Worker> Dispatcher<W> {
     }
 
     async fn put_off(&self, claim: &Claim, failure: &str) {
-        let wait = TimeDelta::seconds(1 << claim.attempt.clamp(0, 6));
-        let until = self.clock.now() + wait;
+        let now = self.clock.now();
         let put_off = async {
             let mut tx = self.pool.begin().await?;
             sql::hold(&mut tx, claim).await?;
-            sql::put_off(&mut tx, claim, until, Some(failure), true).await?;
+            if claim.attempt >= MOST_TRIES {
+                tracing::error!(job = claim.job, lane = %claim.lane, error = %failure, "a job was given up");
+                sql::bury(&mut tx, claim, failure, now).await?;
+            } else {
+                let wait = TimeDelta::seconds(1 << claim.attempt.clamp(0, 6));
+                sql::put_off(&mut tx, claim, now + wait, Some(failure), true).await?;
+            }
             tx.commit().await
         };
         // If this fails too, the lease runs out and the job is found again.

@@ -40,8 +40,8 @@ pub struct Claim {
     pub lease: Uuid,
     /// From 1.
     pub attempt: i32,
-    /// What to do.
-    pub work: Work,
+    /// What to do, as written: a row of another version must not stop whoever claims it.
+    pub work: serde_json::Value,
 }
 
 /// Wakes the dispatcher of this replica.

@@ -105,7 +105,7 @@ pub(super) async fn claim(
             lane: row.lane_id,
             lease,
             attempt: row.attempts,
-            work: parsed(row.work)?,
+            work: row.work,
         })
     })
     .transpose()
@@ -187,6 +187,37 @@ pub(crate) async fn put_off(
     .execute(&mut *conn)
     .await?;
     free(conn, claim).await
+}
+
+/// Gives a job up: it is kept with its error, and its lane goes on.
+pub(super) async fn bury(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    error: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into dead_jobs (tenant_id, id, lane_id, work, attempts, error, died_at)
+         select tenant_id, id, lane_id, work, attempts, $3, $4 from jobs where tenant_id = $1 and id = $2",
+        claim.tenant.0,
+        claim.job,
+        error,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    finish(conn, claim).await
+}
+
+/// Whether a lane has nothing to do.
+pub(crate) async fn idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select not exists (select 1 from lanes where tenant_id = $1 and id = $2) as "idle!""#,
+        tenant.0,
+        lane
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Changes what is left of a job, without ending it.

@@ -80,6 +80,7 @@ fn outcome(state: &mut AgentState, call: &str, result: &ToolResult) {
             state.answer(call, &output.content);
         }
         Err(fault @ Fault::Unknown { .. }) => {
+            state.unknown += 1;
             let detail = "nobody knows whether it happened; a person must look. Do not try again.";
             state.answer(call, json!({ "status": "unknown", "detail": detail, "why": fault.to_string() }));
         }

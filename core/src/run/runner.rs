@@ -33,9 +33,15 @@ pub(crate) async fn advance(
     let venue = delivery::sql::venue(&mut conn, claim.tenant, run.conversation).await?;
     let person = people::sql::load(&mut conn, claim.tenant, run.person).await?.ok_or("no such person")?;
     drop(conn);
-    let retried = news == Some(&News::Retry) && run.status == "failed";
-    if matches!(run.status.as_str(), "done" | "failed") && !retried {
+    if run.status == "done" {
         return commit::drop_job(core, claim).await;
+    }
+    if let Some(news) = news {
+        absorb(&mut run.state, news);
+    }
+    if run.status == "failed" && news != Some(&News::Retry) {
+        // Kept for another try, which goes on from here.
+        return Commit::begin(core, claim, &venue, run, false).end("failed", None).await;
     }
     if claim.attempt > MOST_TRIES {
         return give_up(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
@@ -47,9 +53,6 @@ pub(crate) async fn advance(
     }
     if run.node == Node::Recall {
         run.state.principal = person.principal();
-    }
-    if let Some(news) = news {
-        absorb(&mut run.state, news);
     }
     go(core, claim, run, &venue, news.is_some()).await
 }
@@ -102,8 +105,8 @@ async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> 
 /// Whether a node asks somebody outside.
 fn matters(node: Node) -> bool {
     match node {
-        Node::Route | Node::Converse | Node::Think | Node::Act => true,
-        Node::Recall | Node::Gate | Node::Reply | Node::Remember => false,
+        Node::Route | Node::Converse | Node::Think | Node::Gate | Node::Act => true,
+        Node::Recall | Node::Reply | Node::Remember => false,
     }
 }
 

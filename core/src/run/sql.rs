@@ -92,7 +92,7 @@ pub(crate) async fn save(
     let ended = matches!(run.status.as_str(), "done" | "failed");
     let written = sqlx::query!(
         "update runs set status = $4, node = $5, state = $6, version = version + 1, intent = $7,
-             routed_via = $8, error = $9, updated_at = $10,
+             routed_via = $8, error = case when $4 = 'failed' then coalesce($9, error) end, updated_at = $10,
              finished_at = case when $11 then $10::timestamptz end, kept = $12
          where tenant_id = $1 and id = $2 and version = $3",
         tenant.0,

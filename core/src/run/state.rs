@@ -69,6 +69,9 @@ pub struct AgentState {
     pub provenance: Provenance,
     /// What was done in the world in this run, as receipts.
     pub receipts: Vec<Value>,
+    /// How many acts of this run may or may not have happened.
+    #[serde(default)]
+    pub unknown: u32,
     /// The answer, once there is one.
     pub reply: Option<String>,
 }
@@ -126,6 +129,7 @@ impl AgentState {
             audience: Audience::Channel,
             provenance: Provenance::Ours,
             receipts: Vec::new(),
+            unknown: 0,
             reply: None,
         }
     }
