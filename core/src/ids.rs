@@ -72,8 +72,6 @@ id! {
     QuestionId,
     /// One offer to connect an account.
     OfferId,
-    /// One row of work.
-    JobId,
 }
 
 /// Hands out ids and random bytes, so that a test can say which come next.

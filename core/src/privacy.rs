@@ -27,15 +27,6 @@ impl Audience {
             (Self::Channel, Self::Channel) => Self::Channel,
         }
     }
-
-    /// Whether `person` may read it when they can read the channel.
-    #[must_use]
-    pub fn includes(self, person: PersonId) -> bool {
-        match self {
-            Self::Person(only) => only == person,
-            Self::Channel => true,
-        }
-    }
 }
 
 /// Where it came from.

@@ -1,4 +1,4 @@
-//! The database: its schema and the sentence for when it does not answer.
+//! The database: its schema.
 
 use sqlx::migrate::Migrator;
 

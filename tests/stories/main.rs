@@ -8,6 +8,7 @@ mod bad_input;
 mod commands;
 mod connect;
 mod embedded;
+mod endings;
 mod faults;
 mod kill;
 mod mail;

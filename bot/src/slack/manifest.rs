@@ -16,7 +16,7 @@ pub fn manifest(app_name: &str, public_url: Option<&Url>) -> Value {
     let mut command = json!({
         "command": COMMAND,
         "description": "Ask Nod, or see what waits for your nod",
-        "usage_hint": "help | ask … | approvals | connect | memory",
+        "usage_hint": "help | ask … | connect | approvals",
         "should_escape": true,
     });
     let mut events = json!({"bot_events": EVENTS.map(|(event, _)| event)});

@@ -83,7 +83,9 @@ async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> 
         work.emits.extend(step.emits);
         match step.next {
             Next::Go(next) => {
-                debug_assert!(node.successors().contains(&next), "{node:?} leads to {next:?}");
+                if !node.successors().contains(&next) {
+                    return Err(format!("{node:?} does not lead to {next:?}").into());
+                }
                 work.run.node = next;
                 asked |= matters(node);
                 // What somebody outside answered, and what is to be said, is kept before the next is asked. A

@@ -1,0 +1,129 @@
+//! What went wrong once and must not again: news that was lost, lanes that were blocked, cards that lied.
+
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use serde_json::json;
+
+use crate::mail::late;
+
+/// The model falls silent right after a mail whose outcome nobody knows.
+#[tokio::test]
+async fn an_unknown_outcome_is_never_told_as_nothing_sent() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late()]);
+    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+    world.google.faults.next("gmail.users.drafts.send", Fault::Drop);
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
+    assert!(world.google.delete_draft("ana@acme.test", &draft));
+    world.model.will(Answer::status(401, None));
+    for _ in 0..10 {
+        world.later(TimeDelta::minutes(1)).await;
+    }
+    let read = world.reads("dm:ana");
+    insta::assert_snapshot!(read[read.find("→ Unknown").unwrap()..].lines().skip(1).collect::<Vec<_>>().join("\n"), @r"
+          · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+        nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Whether something went out before that is not known: look at its card above.
+          · run 0000001f
+          [Try again]
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_draft_that_nobody_got_is_no_acquaintance() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let to_eve = || json!({ "to": ["eve@evil.test"], "subject": "Hi", "body": "Hi." });
+    world.model_will(
+        "tool",
+        [Answer::tool("gmail_create_draft", to_eve()), Answer::text("A draft is there.")],
+    );
+    world.says("ana", "dm:ana", "draft a hello to eve@evil.test").await;
+    world.model_will("tool", [Answer::tool("gmail_send_email", to_eve()), Answer::text("Not sent.")]);
+    world.says("ana", "dm:ana", "send eve@evil.test a hello").await;
+    let read = world.reads("dm:ana");
+    assert!(read.contains("Nod's first mail to eve@evil.test"), "{read}");
+    world.presses("ana", "dm:ana", "Deny").await;
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_shown_whole_is_not_asked_about() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let many: Vec<String> = (0..60).map(|n| format!("somebody.number.{n}@a-long-name.test")).collect();
+    let mail = json!({ "to": many, "subject": "News", "body": "word ".repeat(1_500) });
+    world.model_will(
+        "tool",
+        [Answer::tool("gmail_send_email", mail), Answer::text("It is too long to show you whole.")],
+    );
+    world.says("ana", "dm:ana", "send the news to everybody").await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: send the news to everybody
+        nod: It is too long to show you whole.
+    ");
+    let heard =
+        world.model.requests().pop().unwrap()["messages"].as_array().unwrap().last().unwrap()["content"]
+            .to_string();
+    assert!(heard.contains("more than can be shown whole") && heard.contains("60 recipients"), "{heard}");
+    world.ends().await;
+}
+
+/// The question stands, we do not know it yet, and somebody writes into its thread.
+#[tokio::test]
+async fn a_thread_that_others_were_quicker_in_does_not_block_its_channel() {
+    let mut world = World::new().await;
+    world.slack.faults().next("chat.postMessage", Fault::LoseAnswer);
+    world.model_will("conversational", [Answer::text("Forty-two.")]);
+    world.commands("ana", "general", "ask what is the answer?").await;
+    let root = world.slack.messages("general")[0].ts.clone();
+    world.model_will("conversational", [Answer::text("To you as well.")]);
+    world.replies("bo", "general", &root, "@nod and hello").await;
+    world.later(TimeDelta::seconds(5)).await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        nod: # Ana Silva asks
+          what is the answer?
+            bo: @nod and hello
+            nod: Forty-two.
+            nod: To you as well.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on() {
+    let mut world = World::new().await;
+    let tenant = "select id, $1, now() - interval '1 year' from tenants";
+    let lane = uuid::Uuid::from_u128(7);
+    let text = format!("insert into lanes (tenant_id, id, due_at) {tenant}");
+    sqlx::query(sqlx::AssertSqlSafe(text)).bind(lane).execute(&world.pool).await.unwrap();
+    sqlx::query(
+        "insert into jobs (tenant_id, lane_id, work, run_at, created_at)
+         select id, $1, '{\"work\": \"of another version\"}', due.at, due.at
+         from tenants, (select now() - interval '1 year' as at) due",
+    )
+    .bind(lane)
+    .execute(&world.pool)
+    .await
+    .unwrap();
+    for _ in 0..40 {
+        world.later(TimeDelta::seconds(70)).await;
+    }
+    let (dead, left): (i64, i64) =
+        sqlx::query_as("select (select count(*) from dead_jobs), (select count(*) from lanes where id = $1)")
+            .bind(lane)
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+    assert_eq!((dead, left), (1, 0));
+    world.model_will("conversational", [Answer::text("All is well.")]);
+    world.says("ana", "dm:ana", "are you well?").await;
+    world.reads("dm:ana");
+    world.ends().await;
+}
