@@ -129,13 +129,17 @@ fn ephemeral(card: &Card) -> Value {
     json!({"response_type": "ephemeral", "text": render::fallback(card), "blocks": render::blocks(card)})
 }
 
-/// Without the one character that Postgres does not store.
+/// What lets somebody act as the sender for a while is no part of what was said.
+const SECRETS: [&str; 3] = ["token", "response_url", "trigger_id"];
+
+/// Without the one character that Postgres does not store, and without secrets.
 fn storable(raw: Value) -> Value {
     match raw {
         Value::String(text) => text.replace('\0', "\u{FFFD}").into(),
         Value::Array(list) => list.into_iter().map(storable).collect(),
         Value::Object(object) => {
-            object.into_iter().map(|(key, value)| (key.replace('\0', "\u{FFFD}"), storable(value))).collect()
+            let said = object.into_iter().filter(|(key, _)| !SECRETS.contains(&key.as_str()));
+            said.map(|(key, value)| (key.replace('\0', "\u{FFFD}"), storable(value))).collect()
         }
         other => other,
     }

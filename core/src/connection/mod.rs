@@ -133,16 +133,7 @@ impl Connections {
         tokens: &Tokens,
         now: Timestamp,
     ) -> Result<(), sqlx::Error> {
-        let context = context(tenant, person, provider);
-        let access = self.vault.seal(&tokens.access, &context, self.ids.as_ref());
-        let refresh = tokens.refresh.as_ref().map(|r| self.vault.seal(r, &context, self.ids.as_ref()));
-        let sealed = sql::Sealed {
-            access: &access,
-            refresh: refresh.as_deref(),
-            key_id: self.vault.key_id(),
-            expires_at: tokens.expires_at,
-            scopes: tokens.scopes.as_deref(),
-        };
+        let sealed = self.sealed(&context(tenant, person, provider), tokens);
         sql::upsert(conn, tenant, person, provider.as_str(), account, &sealed, now).await
     }
 
@@ -159,16 +150,7 @@ impl Connections {
         tokens: &Tokens,
         now: Timestamp,
     ) -> Result<(), sqlx::Error> {
-        let context = context(tenant, person, provider);
-        let access = self.vault.seal(&tokens.access, &context, self.ids.as_ref());
-        let refresh = tokens.refresh.as_ref().map(|r| self.vault.seal(r, &context, self.ids.as_ref()));
-        let sealed = sql::Sealed {
-            access: &access,
-            refresh: refresh.as_deref(),
-            key_id: self.vault.key_id(),
-            expires_at: tokens.expires_at,
-            scopes: tokens.scopes.as_deref(),
-        };
+        let sealed = self.sealed(&context(tenant, person, provider), tokens);
         let mut conn = self.pool.acquire().await?;
         sql::refreshed(&mut conn, tenant, person, provider.as_str(), seen.expires_at, &sealed, now).await
     }
@@ -187,6 +169,19 @@ impl Connections {
     ) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
         sql::revoked(&mut conn, tenant, person, provider.as_str(), seen.expires_at, now).await
+    }
+}
+
+impl Connections {
+    fn sealed(&self, context: &str, tokens: &Tokens) -> sql::Sealed {
+        let seal = |secret| self.vault.seal(secret, context, self.ids.as_ref());
+        sql::Sealed {
+            access: seal(&tokens.access),
+            refresh: tokens.refresh.as_ref().map(seal),
+            key_id: self.vault.key_id().to_owned(),
+            expires_at: tokens.expires_at,
+            scopes: tokens.scopes.clone(),
+        }
     }
 }
 

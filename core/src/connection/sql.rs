@@ -16,12 +16,12 @@ pub(super) struct Row {
     pub(super) expires_at: Timestamp,
 }
 
-pub(super) struct Sealed<'a> {
-    pub(super) access: &'a str,
-    pub(super) refresh: Option<&'a str>,
-    pub(super) key_id: &'a str,
+pub(super) struct Sealed {
+    pub(super) access: String,
+    pub(super) refresh: Option<String>,
+    pub(super) key_id: String,
     pub(super) expires_at: Timestamp,
-    pub(super) scopes: Option<&'a [String]>,
+    pub(super) scopes: Option<Vec<String>>,
 }
 
 pub(super) async fn load(
@@ -48,7 +48,7 @@ pub(super) async fn upsert(
     person: PersonId,
     provider: &str,
     account: &str,
-    sealed: &Sealed<'_>,
+    sealed: &Sealed,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
@@ -63,9 +63,9 @@ pub(super) async fn upsert(
         person.0,
         provider,
         account,
-        sealed.scopes.unwrap_or_default(),
+        sealed.scopes.as_deref().unwrap_or_default(),
         sealed.access,
-        sealed.refresh,
+        sealed.refresh.as_deref(),
         sealed.key_id,
         sealed.expires_at,
         now
@@ -81,7 +81,7 @@ pub(super) async fn refreshed(
     person: PersonId,
     provider: &str,
     seen: Timestamp,
-    sealed: &Sealed<'_>,
+    sealed: &Sealed,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
@@ -92,10 +92,10 @@ pub(super) async fn refreshed(
         person.0,
         provider,
         sealed.access,
-        sealed.refresh,
+        sealed.refresh.as_deref(),
         sealed.key_id,
         sealed.expires_at,
-        sealed.scopes,
+        sealed.scopes.as_deref(),
         now,
         seen
     )
