@@ -187,7 +187,7 @@ impl ChatAdapter for SlackAdapter {
         };
         match looked {
             // A missing scope, a channel we were removed from: Slack does not let us look.
-            Err(ChatError::Refused { .. }) => Ok(Sighting::CannotTell),
+            Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => Ok(Sighting::CannotTell),
             looked => looked,
         }
     }

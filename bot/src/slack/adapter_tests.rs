@@ -101,7 +101,7 @@ async fn failures_are_sorted_by_what_follows() {
     }
     fake.change(|w| w.users.get_mut("U0000000BO").unwrap().refuses_dms = true);
     let refused = post(&slack, &direct(&fake, "bo"), "hi").await;
-    assert!(matches!(refused, Err(ChatError::Refused { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(ChatError::Closed { .. })), "{refused:?}");
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn people_are_told_apart() {
     assert_eq!(standing("Gus Guest"), Some(Standing::Guest));
     assert_eq!(standing("nod"), Some(Standing::Bot));
     let nobody = slack.adapter().profile("T0ACME0001", "U0NOBODY00").await;
-    assert_eq!(nobody, Err(ChatError::Refused { code: "user_not_found".into() }));
+    assert_eq!(nobody, Err(ChatError::Closed { code: "user_not_found".into() }));
 }
 
 #[tokio::test]
