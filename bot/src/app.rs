@@ -3,8 +3,10 @@
 //! Clock, ids and the pool are handed in, so that a test runs this very house with a clock of its own.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
+use axum::Router;
 use chrono::TimeDelta;
 use nod_connectors::google::{self, Accounts, GoogleOAuth, GoogleSettings};
 use nod_connectors::llm::{OpenAi, TierSettings};
@@ -15,17 +17,17 @@ use nod_core::ids::{Ids, SystemIds};
 use nod_core::secret::Vault;
 use nod_core::tool::{Tool, Tools};
 use nod_core::{Nod, Parts, Settings};
-use secrecy::SecretString;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, SlackMode};
 use crate::database::{self, Database};
 use crate::server::{self, Connecting, Platform, Readiness};
-use crate::slack::{self, Listener, Slack, SlackSettings};
+use crate::slack::{self, Ear, Listener, SlackSettings, Way};
 
 /// Runs Nod until `stop`.
 ///
@@ -56,7 +58,8 @@ pub struct App {
     pub nod: Nod,
     /// How a browser reaches its server; ends in a slash.
     pub url: Url,
-    listener: Listener,
+    /// `None` where Slack posts to the server.
+    listener: Option<Listener>,
     tasks: JoinSet<()>,
     stop: CancellationToken,
 }
@@ -64,7 +67,9 @@ pub struct App {
 impl App {
     /// Stops hearing, lets what is under way end, and goes.
     pub async fn stop(mut self) {
-        self.listener.shutdown().await;
+        if let Some(listener) = self.listener {
+            listener.shutdown().await;
+        }
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
     }
@@ -87,7 +92,7 @@ pub async fn start(
     let url = public_url(config, &socket)?;
     let vault = config.vault(ids.as_ref())?;
     let slack = slack::connect(needed.slack).await?;
-    let model = OpenAi::new(needed.router, needed.reasoner, clock.clone())?;
+    let model = OpenAi::new(needed.router, needed.reasoner, needed.summariser, clock.clone())?;
     let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
     let oauth = google(config, &url)?;
     let tools = oauth.as_ref().map_or_else(Vec::new, |oauth| tools(connections, oauth));
@@ -111,21 +116,28 @@ pub async fn start(
     });
     let readiness = Readiness::new(pool);
     let platform = readiness.platform(slack::PLATFORM);
-    open(nod, slack, clock, url, socket, server::router(readiness, connecting), platform).await
-}
-
-/// Starts the parts: the workers, the server and the ear.
-async fn open(
-    nod: Nod,
-    slack: Slack,
-    clock: Arc<dyn Clock>,
-    url: Url,
-    socket: TcpListener,
-    router: axum::Router,
-    platform: Platform,
-) -> anyhow::Result<App> {
     let identity = slack.identity();
     nod.open_workspace(slack::PLATFORM, &identity.team, &identity.team_name).await?;
+    let ear = slack.hear(slack::into_inbox(nod.inbox()), clock);
+    let (listener, routes) = match ear {
+        Ear::Socket(listener) => (Some(listener), Router::new()),
+        Ear::Http(routes) => (None, routes),
+    };
+    let router = server::router(readiness, connecting, routes);
+    let workspace = slack.identity().team.clone();
+    Ok(open(nod, listener, url, socket, router, platform, workspace))
+}
+
+/// Starts the parts: the workers, the server, and whoever watches the ear.
+fn open(
+    nod: Nod,
+    listener: Option<Listener>,
+    url: Url,
+    socket: TcpListener,
+    router: Router,
+    platform: Platform,
+    workspace: String,
+) -> App {
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
     let (worker, asked) = (nod.clone(), stop.clone());
@@ -136,19 +148,51 @@ async fn open(
             tracing::error!(%error, "the server ended");
         }
     });
-    let listener = slack.listen(slack::into_inbox(nod.inbox()), clock);
-    let mut connected = listener.connected();
+    // Whoever posts finds the server.
+    let connected = listener.as_ref().map_or_else(|| watch::channel(true).1, Listener::connected);
+    let hearing = Hearing { nod: nod.clone(), workspace, platform };
     let asked = stop.clone();
     tasks.spawn(async move {
-        loop {
-            platform.connected(*connected.borrow_and_update());
-            tokio::select! {
-                changed = connected.changed() => if changed.is_err() { break },
-                () = asked.cancelled() => break,
-            }
+        tokio::select! {
+            () = hearing.keep(connected) => {}
+            () = asked.cancelled() => {}
         }
     });
-    Ok(App { nod, url, listener, tasks, stop })
+    App { nod, url, listener, tasks, stop }
+}
+
+/// Knows whether Slack's events reach this replica: tells `/readyz`, and has what was missed looked up.
+struct Hearing {
+    nod: Nod,
+    workspace: String,
+    platform: Platform,
+}
+
+/// How often it is written down that events arrive: after an absence it is looked back so much further.
+const BEAT: Duration = Duration::from_secs(20);
+
+impl Hearing {
+    async fn keep(self, mut connected: watch::Receiver<bool>) {
+        let mut beat = tokio::time::interval(BEAT);
+        let mut caught_up = false;
+        let mut told = true;
+        loop {
+            let hears = *connected.borrow_and_update();
+            self.platform.connected(hears);
+            if hears {
+                match self.nod.hears(slack::PLATFORM, &self.workspace, !caught_up).await {
+                    Ok(()) => caught_up = true,
+                    Err(error) => tracing::warn!(%error, "not written down that Slack is heard"),
+                }
+            } else {
+                caught_up = false;
+            }
+            tokio::select! {
+                changed = connected.changed(), if told => told = changed.is_ok(),
+                _ = beat.tick() => {}
+            }
+        }
+    }
 }
 
 /// What Nod cannot run without.
@@ -156,19 +200,22 @@ struct Needed {
     slack: SlackSettings,
     router: TierSettings,
     reasoner: TierSettings,
+    summariser: TierSettings,
 }
 
 impl Needed {
     fn of(config: &Config) -> anyhow::Result<Self> {
         let mut missing = Vec::new();
         let bot_token = wanted(&mut missing, config.slack.bot_token.clone(), "slack.bot_token");
-        let app_token = wanted(&mut missing, config.slack.app_token.clone(), "slack.app_token");
+        let way = way(&mut missing, &config.slack);
         let router = tier(&mut missing, &config.llm.router, "router");
         let reasoner = tier(&mut missing, &config.llm.reasoner, "reasoner");
-        match (bot_token, app_token, router, reasoner) {
-            (Some(bot_token), Some(app_token), Some(router), Some(reasoner)) => {
-                let slack = SlackSettings { api_url: config.slack.api_url.clone(), bot_token, app_token };
-                Ok(Self { slack, router, reasoner })
+        // Falls back to the reasoner's settings, so it adds nothing that could be missing.
+        let summariser = tier(&mut Vec::new(), &config.llm.summariser, "summariser");
+        match (bot_token, way, router, reasoner, summariser) {
+            (Some(bot_token), Some(way), Some(router), Some(reasoner), Some(summariser)) => {
+                let slack = SlackSettings { api_url: config.slack.api_url.clone(), bot_token, way };
+                Ok(Self { slack, router, reasoner, summariser })
             }
             _ => {
                 bail!(
@@ -189,18 +236,31 @@ fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T
     value
 }
 
+/// The one secret that the mode needs.
+fn way(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Way> {
+    match slack.mode {
+        SlackMode::Socket => wanted(missing, slack.app_token.clone(), "slack.app_token")
+            .map(|app_token| Way::Socket { app_token }),
+        SlackMode::Http => wanted(missing, slack.signing_secret.clone(), "slack.signing_secret")
+            .map(|signing_secret| Way::Http { signing_secret }),
+    }
+}
+
 /// A tier's settings; an endpoint without a key is one that wants none.
 fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
-    let base_url = wanted(missing, tier.base_url.clone(), "llm.base_url");
-    let model = wanted(missing, tier.model.clone(), &format!("llm.{name}.model"));
-    Some(TierSettings {
-        base_url: base_url?.as_str().trim_end_matches('/').to_owned(),
-        api_key: tier.api_key.clone().unwrap_or_else(|| SecretString::from("")),
-        model: model?,
-        temperature: tier.temperature,
-        timeout: tier.timeout,
-        max_tokens: tier.max_tokens,
-    })
+    wanted(missing, tier.base_url.clone(), "llm.base_url");
+    wanted(missing, tier.model.clone(), &format!("llm.{name}.model"));
+    let needs_key = |tier: &config::Tier| tier.preset.as_ref().is_some_and(|preset| preset.needs_key);
+    if needs_key(tier) {
+        wanted(missing, tier.api_key.clone(), &format!("llm.{name}.api_key"));
+    }
+    if let Some(other) = &tier.fallback {
+        wanted(missing, other.model.clone(), &format!("llm.{name}.fallback.model"));
+        if needs_key(other) {
+            wanted(missing, other.api_key.clone(), &format!("llm.{name}.fallback.api_key"));
+        }
+    }
+    tier.settings()
 }
 
 fn google(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
@@ -226,12 +286,14 @@ fn tools(connections: Connections, oauth: &GoogleOAuth) -> Vec<Tool> {
 
 fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {
     Ok(Settings {
-        approval_expires_after: TimeDelta::from_std(config.approvals.expire_after)
-            .context("approvals.expire_after is too long")?,
+        policy: config.approvals.policy.clone(),
+        stream_after: config.replies.stream_after,
         admins: config.admin.slack.clone(),
         allow_guests: config.slack.allow_guests,
         allow_external: config.slack.allow_external,
         public_url: url.as_str().trim_end_matches('/').to_owned(),
+        answers_within: TimeDelta::from_std(config.slack.answer_within)
+            .context("slack.answer_within is too long")?,
         ..Settings::default()
     })
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, Problems};
+use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
 use crate::{app, demo, doctor, logging, slack};
 
@@ -53,9 +53,12 @@ enum Command {
 enum Manifest {
     /// For https://api.slack.com/apps → Create New App → From a manifest
     Slack {
-        /// How people's browsers reach Nod
+        /// How people's browsers and, in mode http, Slack reach Nod [default: server.public_url]
         #[arg(long, value_name = "URL")]
         public_url: Option<url::Url>,
+        /// How Slack reaches Nod [default: slack.mode]
+        #[arg(long, value_enum)]
+        mode: Option<SlackMode>,
         /// What the app and its bot are called
         #[arg(long, default_value = "Nod")]
         name: String,
@@ -70,8 +73,8 @@ pub fn main() -> ExitCode {
     }
     let cli = Cli::parse();
     let config = Config::load(cli.config.as_deref(), environment());
-    if let Command::Manifest { platform: Manifest::Slack { public_url, name } } = &cli.command {
-        return print(&format!("{:#}", slack::manifest(name, public_url.as_ref())));
+    if let Command::Manifest { platform: Manifest::Slack { public_url, mode, name } } = &cli.command {
+        return manifest(config.as_ref().ok(), name, *mode, public_url.as_ref());
     }
     if let Err(error) = logging::start(config.as_ref().ok().and_then(|c| c.log.filter.as_deref())) {
         eprintln!("nod: no logging: {error}");
@@ -80,6 +83,23 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime.block_on(carry_out(cli.command, config)),
         Err(error) => failed(&error.into()),
     }
+}
+
+/// What the command line leaves open is taken from the configuration, where that can be read.
+fn manifest(
+    config: Option<&Config>,
+    name: &str,
+    mode: Option<SlackMode>,
+    public_url: Option<&url::Url>,
+) -> ExitCode {
+    let mode = mode.or(config.map(|c| c.slack.mode)).unwrap_or(SlackMode::Socket);
+    let public_url = public_url.or(config.and_then(|c| c.server.public_url.as_ref()));
+    if mode == SlackMode::Http && public_url.is_none() {
+        return failed(&anyhow::anyhow!(
+            "in mode http Slack must know where Nod is: give --public-url, or set server.public_url"
+        ));
+    }
+    print(&format!("{:#}", slack::manifest(name, mode, public_url)))
 }
 
 /// Names and values that are not text cannot be ours.

@@ -90,6 +90,7 @@ async fn all(config: Arc<Config>) -> Vec<Finding> {
         ("Slack", services::slack(config.clone()).boxed()),
         ("router model", services::model(config.clone(), ModelTier::Router).boxed()),
         ("reasoner model", services::model(config.clone(), ModelTier::Reasoner).boxed()),
+        ("summariser model", services::model(config.clone(), ModelTier::Summariser).boxed()),
         ("Google", services::google(config.clone()).boxed()),
         ("public address", services::public_address(config).boxed()),
     ];

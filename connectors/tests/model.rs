@@ -8,9 +8,9 @@ use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::post;
-use nod_connectors::llm::{OpenAi, TierSettings};
+use nod_connectors::llm::{Dialect, OpenAi, TierSettings};
 use nod_core::clock::SystemClock;
-use nod_core::model::{Ask, Model as _, ModelError, Offer, Tier, Turn};
+use nod_core::model::{Ask, Model as _, ModelError, Offer, Tier, Turn, Words};
 use nod_core::scope::{CHAT, RunOrIngestion, Scope};
 use nod_sandbox::model::{Answer, Model, ModelConfig};
 use nod_sandbox::serve::Server;
@@ -27,8 +27,10 @@ fn client(base_url: &str, key: &str, seconds: u64) -> OpenAi {
         temperature: Some(0.0),
         timeout: Duration::from_secs(seconds),
         max_tokens: Some(500),
+        dialect: Dialect::default(),
+        fallback: None,
     };
-    OpenAi::new(tier.clone(), tier, Arc::new(SystemClock)).unwrap()
+    OpenAi::new(tier.clone(), tier.clone(), tier, Arc::new(SystemClock)).unwrap()
 }
 
 async fn world() -> (Model, OpenAi) {
@@ -69,12 +71,12 @@ fn ended_quietly(model: &Model) {
 async fn words_and_calls_are_streamed_and_put_together() {
     let (model, client) = world().await;
     model.will(Answer::text("Hello, Ana. How are you?"));
-    let answer = client.answer(&scope(), &ask()).await.unwrap();
+    let answer = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.calls.len()), ("Hello, Ana. How are you?", 0));
     assert!(answer.usage.is_some_and(|usage| usage.prompt > 0 && usage.completion > 0));
 
     model.will(Answer::tools(vec![("look", json!({"q": "a"})), ("look", json!({"q": "b"}))]));
-    let answer = client.answer(&scope(), &ask()).await.unwrap();
+    let answer = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap();
     let calls: Vec<_> = answer.calls.iter().map(|call| call.arguments.as_str()).collect();
     assert_eq!(calls, [r#"{"q":"a"}"#, r#"{"q":"b"}"#]);
     assert_ne!(answer.calls[0].id, answer.calls[1].id);
@@ -86,7 +88,10 @@ async fn words_and_calls_are_streamed_and_put_together() {
         next.turns.push(Turn::Tool { call_id: call.id, name: call.name, content: "found".into() });
     }
     model.will(Answer::malformed_arguments("look", "{\"q\": "));
-    assert_eq!(client.answer(&scope(), &next).await.unwrap().calls[0].arguments, "{\"q\": ");
+    assert_eq!(
+        client.answer(&scope(), &next, &Words::unheard()).await.unwrap().calls[0].arguments,
+        "{\"q\": "
+    );
     ended_quietly(&model);
 }
 
@@ -94,7 +99,10 @@ async fn words_and_calls_are_streamed_and_put_together() {
 async fn a_classification_comes_whole_by_its_schema() {
     let (model, client) = world().await;
     model.will(Answer::json(&json!({"intent": "tool"})));
-    assert_eq!(client.answer(&scope(), &route()).await.unwrap().text, r#"{"intent":"tool"}"#);
+    assert_eq!(
+        client.answer(&scope(), &route(), &Words::unheard()).await.unwrap().text,
+        r#"{"intent":"tool"}"#
+    );
     assert_eq!(model.requests()[0]["stream"], json!(false));
     ended_quietly(&model);
 }
@@ -112,7 +120,7 @@ async fn what_passes_is_tried_again() {
         let (model, client) = world().await;
         model.will(bad);
         model.will(Answer::text("Here."));
-        assert_eq!(client.answer(&scope(), &ask()).await.unwrap().text, "Here.");
+        assert_eq!(client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().text, "Here.");
         assert_eq!(model.requests().len(), 2);
         ended_quietly(&model);
     }
@@ -124,13 +132,13 @@ async fn retry_after_is_honoured_within_the_deadline() {
     model.will(Answer::status(429, Some(1)));
     model.will(Answer::text("Here."));
     let begun = Instant::now();
-    client.answer(&scope(), &ask()).await.unwrap();
+    client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(1));
 
     // Waiting for longer than anybody waits for the answer is of no use.
     model.will(Answer::status(429, Some(3600)));
     let begun = Instant::now();
-    let error = client.answer(&scope(), &ask()).await.unwrap_err();
+    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
     assert!(matches!(error, ModelError::Silent { tries: 1, .. }), "{error:?}");
     assert!(begun.elapsed() < Duration::from_secs(2));
     ended_quietly(&model);
@@ -140,10 +148,10 @@ async fn retry_after_is_honoured_within_the_deadline() {
 async fn three_tries_are_enough() {
     let (model, client) = world().await;
     (0..3).for_each(|_| model.will(Answer::status(502, None)));
-    let error = client.answer(&scope(), &ask()).await.unwrap_err();
+    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
     assert!(matches!(error, ModelError::Silent { tries: 3, .. }), "{error:?}");
     (0..3).for_each(|_| model.will(Answer::empty()));
-    assert_eq!(client.answer(&scope(), &ask()).await, Err(ModelError::Empty { tries: 3 }));
+    assert_eq!(client.answer(&scope(), &ask(), &Words::unheard()).await, Err(ModelError::Empty { tries: 3 }));
     ended_quietly(&model);
 }
 
@@ -153,7 +161,10 @@ async fn silence_ends_at_the_deadline() {
     let client = client(&model.base_url(), KEY, 2);
     (0..2).for_each(|_| model.will(Answer::hang()));
     let begun = Instant::now();
-    assert!(matches!(client.answer(&scope(), &ask()).await, Err(ModelError::Silent { .. })));
+    assert!(matches!(
+        client.answer(&scope(), &ask(), &Words::unheard()).await,
+        Err(ModelError::Silent { .. })
+    ));
     assert!(begun.elapsed() < Duration::from_secs(3));
     model.clear();
 }
@@ -162,14 +173,14 @@ async fn silence_ends_at_the_deadline() {
 async fn a_refusal_is_for_the_operator_and_tells_no_secret() {
     let (model, _) = world().await;
     let wrong = client(&model.base_url(), "sk-wrong", 5);
-    let error = wrong.answer(&scope(), &ask()).await.unwrap_err();
+    let error = wrong.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
     assert!(matches!(error, ModelError::Refused { status: 401, .. }), "{error:?}");
     assert!(!format!("{error:?}").contains("sk-wrong"));
     assert!(matches!(wrong.probe(Tier::Router).await, Err(ModelError::Refused { status: 401, .. })));
 
     let (model, client) = world().await;
     model.will(Answer::integer_code(400, "context length exceeded"));
-    let error = client.answer(&scope(), &ask()).await.unwrap_err();
+    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
     assert_eq!(error, ModelError::Refused { status: 400, reason: "context length exceeded".into() });
     client.probe(Tier::Reasoner).await.unwrap();
     ended_quietly(&model);
@@ -187,7 +198,7 @@ async fn a_key_that_is_quoted_back_is_struck_out() {
     let server = Server::start(Router::new().fallback(gossip)).await.unwrap();
     let client = client(&server.url(), KEY, 5);
     let refused = ModelError::Refused { status: 403, reason: "who is Bearer …?".into() };
-    assert_eq!(client.answer(&scope(), &ask()).await, Err(refused.clone()));
+    assert_eq!(client.answer(&scope(), &ask(), &Words::unheard()).await, Err(refused.clone()));
     assert_eq!(client.probe(Tier::Router).await, Err(refused));
 }
 
@@ -195,9 +206,9 @@ async fn a_key_that_is_quoted_back_is_struck_out() {
 async fn unknown_finish_reasons_and_cut_answers_are_understood() {
     let (model, client) = world().await;
     model.will(Answer::text("Hi").finish_reason("eos_token"));
-    assert!(!client.answer(&scope(), &ask()).await.unwrap().truncated);
+    assert!(!client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().truncated);
     model.will(Answer::text("Hi").finish_reason("length"));
-    assert!(client.answer(&scope(), &ask()).await.unwrap().truncated);
+    assert!(client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().truncated);
     ended_quietly(&model);
 }
 
@@ -217,7 +228,7 @@ async fn a_server_without_streams_or_schemas_is_understood() {
     let server = Server::start(Router::new().route("/chat/completions", post(simple))).await.unwrap();
     let client = client(&server.url(), "", 5);
     for ask in [ask(), route()] {
-        let answer = client.answer(&scope(), &ask).await.unwrap();
+        let answer = client.answer(&scope(), &ask, &Words::unheard()).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.usage, answer.model.as_str()), ("whole\nanswer", None, "m"));
     }
     client.probe(Tier::Router).await.unwrap();
@@ -226,7 +237,9 @@ async fn a_server_without_streams_or_schemas_is_understood() {
 #[tokio::test]
 async fn nobody_at_the_address_is_said_plainly() {
     let client = client("http://127.0.0.1:9/v1", KEY, 2);
-    let ModelError::Silent { reason, .. } = client.answer(&scope(), &ask()).await.unwrap_err() else {
+    let ModelError::Silent { reason, .. } =
+        client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err()
+    else {
         panic!()
     };
     assert_eq!(reason, "no connection");
@@ -243,4 +256,72 @@ fn scope() -> Scope {
         trace: id.into(),
         invocation: id.into(),
     }
+}
+
+/// A client whose first endpoint has another one behind it.
+async fn pair() -> (Model, Model, OpenAi) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (first, second) = (world().await.0, world().await.0);
+    let tier = |model: &Model, name: &str, fallback| TierSettings {
+        base_url: model.base_url(),
+        api_key: KEY.to_owned().into(),
+        model: name.to_owned(),
+        temperature: None,
+        timeout: Duration::from_secs(20),
+        max_tokens: None,
+        dialect: Dialect::default(),
+        fallback,
+    };
+    let tier = tier(&first, "own", Some(Box::new(tier(&second, "other", None))));
+    let client = OpenAi::new(tier.clone(), tier.clone(), tier, Arc::new(SystemClock)).unwrap();
+    (first, second, client)
+}
+
+#[tokio::test]
+async fn another_model_stands_in_for_one_that_is_down_or_has_no_money_left() {
+    let (first, second, client) = pair().await;
+    (0..3).for_each(|_| first.will(Answer::status(503, None)));
+    second.will(Answer::text("Here."));
+    second.will(Answer::text("Here again."));
+    let answer = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.model.as_str(), answer.stand_in), ("Here.", "other", true));
+    // Nobody waits again for the one that has just been down.
+    assert_eq!(client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().text, "Here again.");
+    assert_eq!(first.requests().len(), 3);
+    ended_quietly(&first);
+    ended_quietly(&second);
+
+    let (first, second, client) = pair().await;
+    first.will(Answer::status(402, None));
+    second.will(Answer::text("Here."));
+    assert!(client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().stand_in);
+    assert_eq!(first.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn nobody_stands_in_for_a_bad_request_and_two_failures_are_both_told() {
+    let (first, second, client) = pair().await;
+    first.will(Answer::integer_code(400, "context length exceeded"));
+    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Refused { status: 400, .. }), "{error:?}");
+    assert_eq!(second.requests().len(), 0);
+
+    (0..3).for_each(|_| first.will(Answer::status(503, None)));
+    second.will(Answer::integer_code(400, "no"));
+    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
+    let ModelError::Both { first: one, second: other } = error else { panic!("{error:?}") };
+    assert!(matches!(*one, ModelError::Silent { tries: 3, .. }), "{one:?}");
+    assert!(matches!(*other, ModelError::Refused { status: 400, .. }), "{other:?}");
+}
+
+#[tokio::test]
+async fn whether_a_model_calls_tools_can_be_asked() {
+    let (model, client) = world().await;
+    model.will(Answer::tool("ready", json!({})));
+    assert_eq!(client.calls_tools(Tier::Reasoner).await, Ok(true));
+    model.will(Answer::text("I'd rather talk."));
+    assert_eq!(client.calls_tools(Tier::Reasoner).await, Ok(false));
+    model.will(Answer::integer_code(400, "m does not support tools"));
+    assert_eq!(client.calls_tools(Tier::Reasoner).await, Err(ModelError::NoTools { model: "m".into() }));
+    ended_quietly(&model);
 }

@@ -79,14 +79,90 @@ pub struct Verb {
     pub verb: String,
     /// An approval's, question's, run's or delivery's id.
     pub subject: Uuid,
-    /// Which of several choices, from 0.
+    /// Which of several choices, from 0; or the revision that was seen, from 1.
     pub choice: Option<u16>,
+}
+
+/// Something to fill in and send back; opened in answer to a press or a command.
+///
+/// A platform cuts a value that is longer than one of its inputs into several and joins what comes back. Some
+/// take few inputs (five, on one), so a form has at most five fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// A few words; literal.
+    pub title: String,
+    /// What comes back with the values, and nothing else does.
+    pub verb: Verb,
+    /// What stands above the fields.
+    pub body: Vec<Block>,
+    /// What is to be filled in; a form without fields only shows its body.
+    pub fields: Vec<Field>,
+    /// What the button says that sends it: "Save".
+    pub submit: String,
+    /// What follows where the platform does not open it.
+    pub unopened: Unopened,
+}
+
+/// What follows where a form cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unopened {
+    /// The person reads this, and nothing is done.
+    Say(String),
+    /// It counts as sent as it stands.
+    Submit,
+}
+
+/// One thing to fill in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// `[a-z_]+`, by which its value comes back.
+    pub id: String,
+    /// What it is called: "Subject".
+    pub label: String,
+    /// What stands in it.
+    pub value: String,
+    /// Whether it has several lines.
+    pub lines: bool,
+    /// Most characters.
+    pub limit: usize,
+    /// Whether it may stay empty.
+    pub optional: bool,
+    /// Whether it names people: addresses, or names that Nod knows, separated by commas.
+    pub people: bool,
+}
+
+/// What is wrong with what was filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// The field's id.
+    pub field: String,
+    /// A sentence.
+    pub why: String,
+}
+
+impl FieldError {
+    /// A sentence about a field.
+    pub fn new(field: &str, why: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), why: why.into() }
+    }
 }
 
 impl Verb {
     /// A verb on a thing.
     pub fn new(verb: &str, subject: impl Into<Uuid>) -> Self {
         Self { verb: verb.to_owned(), subject: subject.into(), choice: None }
+    }
+
+    /// A verb on that revision of a thing; what was seen is what it counts for.
+    pub fn on_revision(verb: &str, subject: impl Into<Uuid>, revision: i32) -> Self {
+        // Nobody edits a mail 65,000 times; what does not fit is no revision and does nothing.
+        Self { choice: Some(u16::try_from(revision).unwrap_or_default()), ..Self::new(verb, subject) }
+    }
+
+    /// The revision that was seen; the first where the button does not say.
+    #[must_use]
+    pub fn revision(&self) -> i32 {
+        self.choice.map_or(1, i32::from)
     }
 
     /// Reads `verb:id` or `verb:id:n`; `None` for anything else, whoever wrote it.
@@ -114,6 +190,12 @@ impl Card {
     /// A card of one formatted text.
     pub fn say(markdown: impl Into<String>) -> Self {
         Self { body: vec![Block::Markdown(markdown.into())], ..Self::default() }
+    }
+
+    /// Nothing stands there: a card that was posted is taken away.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
     }
 
     /// With a title.

@@ -1,13 +1,15 @@
 //! The contract with a chat platform: what comes in ([`Inbound`]), the answer in the same breath
 //! ([`Immediate`]), and what an adapter does for the core ([`ChatAdapter`]). The core never names a platform.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use crate::card::{Card, Verb};
+use crate::card::{Card, FieldError, Form, Verb};
 use crate::clock::Timestamp;
 use crate::ids::DeliveryId;
 
@@ -69,6 +71,25 @@ pub enum What {
         text: String,
         /// How it concerns Nod.
         addressed: Addressed,
+        /// What came with it.
+        #[serde(default)]
+        files: Vec<Attached>,
+    },
+    /// The words of a message were changed.
+    Edited {
+        /// Where it stands.
+        place: Place,
+        /// The platform's id of the message.
+        message: String,
+        /// The new words, without the mention of Nod.
+        text: String,
+    },
+    /// A message was deleted.
+    Deleted {
+        /// Where it stood.
+        place: Place,
+        /// The platform's id of the message.
+        message: String,
     },
     /// A command (`/nod ask …`): its first word and the rest.
     Command {
@@ -79,12 +100,41 @@ pub enum What {
         /// What follows.
         text: String,
     },
+    /// Somebody opened the page that is theirs alone.
+    HomeOpened,
+    /// The assistant's pane: it was opened, or the person looks at another channel meanwhile.
+    PaneLooked {
+        /// The pane's own thread.
+        place: Place,
+        /// The platform's id of the channel that the person looks at.
+        viewing: Option<String>,
+    },
+    /// One of our entries in the menu of a message; the person saw that message.
+    Picked {
+        /// Where the message stands.
+        place: Place,
+        /// Which entry.
+        wish: Wish,
+        /// Whose message it is, by the platform's id, where it tells.
+        author: Option<String>,
+        /// Its words.
+        text: String,
+    },
     /// A button.
     Pressed {
-        /// Where the card stands.
+        /// Where the card stands; on a person's own page no channel at all, so its id is empty.
         place: Place,
         /// What the button carries; `None` where it is not one of ours.
         verb: Option<Verb>,
+    },
+    /// A form, filled in.
+    Submitted {
+        /// Where it was opened; `None` where the form does not say.
+        place: Option<Place>,
+        /// What the form carries; `None` where it is not one of ours.
+        verb: Option<Verb>,
+        /// What stands in its fields, by their ids.
+        values: BTreeMap<String, String>,
     },
 }
 
@@ -97,6 +147,16 @@ pub struct Place {
     pub direct: bool,
     /// The platform's thread id; `None` at the top of a channel.
     pub thread: Option<String>,
+}
+
+/// What somebody wants of a message that they picked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wish {
+    /// To know what it is about.
+    Ask,
+    /// A reply to it.
+    Draft,
 }
 
 /// How a message concerns Nod.
@@ -116,8 +176,13 @@ pub enum Addressed {
 pub enum Immediate {
     /// Nothing to say now; what there is to say is a row already.
     Nothing,
-    /// A short note that only the author sees.
+    /// A short note that only the author sees; in answer to a form it stands in the form, and what was typed
+    /// stays.
     Whisper(Card),
+    /// A form to fill in, or to read.
+    Form(Box<Form>),
+    /// What is wrong with what was filled in; the form stays open with all that was typed.
+    Errors(Vec<FieldError>),
 }
 
 /// Where a message goes.
@@ -153,6 +218,15 @@ pub struct Posted {
     pub message: String,
 }
 
+/// A file to send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    /// With its ending. Holds the tail of its delivery's id ([`DeliveryId::short`]), by which it is found again.
+    pub name: String,
+    /// What stands in it.
+    pub text: String,
+}
+
 /// Whether a message is already there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sighting {
@@ -183,6 +257,44 @@ pub struct Profile {
     pub standing: Standing,
 }
 
+/// What stands beside messages. It may be missing or late, and nothing depends on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ornament {
+    /// What Nod is doing now, in neutral words ("is searching your mail…"); ends with the next message.
+    Status(String),
+    /// What the conversation is called.
+    Title(String),
+    /// What could be asked: what the person reads, and what is then said in their name.
+    Prompts(Vec<(String, String)>),
+}
+
+/// Why a file was not fetched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// More bytes than were asked for.
+    #[error("too large")]
+    TooLarge,
+    /// The platform does not give it to us, or it does not lie with the platform.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// No answer, or it broke off: time may mend it.
+    #[error("no answer: {0}")]
+    Lost(String),
+}
+
+/// A file that came with a message, as the platform tells of it; none of this can be relied on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// Its name.
+    pub name: String,
+    /// Its media type.
+    pub kind: String,
+    /// Its bytes.
+    pub size: i64,
+    /// Where the platform gives it to us; `None` where it does not.
+    pub address: Option<String>,
+}
+
 /// Why the platform did not do it, sorted by what follows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChatError {
@@ -201,6 +313,32 @@ pub enum ChatError {
     Refused { code: String },
 }
 
+/// Something that was said in a place, as the platform remembers it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Utterance {
+    /// The platform's id of whoever said it; `None` where it was no user.
+    pub user: Option<String>,
+    /// What a bot or workflow calls itself.
+    pub name: Option<String>,
+    /// Nod itself said it.
+    pub by_nod: bool,
+    /// When.
+    pub at: Timestamp,
+    /// The words, with mentions as `<@U1>`.
+    pub text: String,
+}
+
+/// How much of what was said is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    /// Nothing said earlier.
+    pub since: Option<Timestamp>,
+    /// Nothing said at or after the message of this platform's id.
+    pub before: Option<String>,
+    /// The newest so many.
+    pub most: usize,
+}
+
 /// What an adapter does for the core; nothing optional.
 #[async_trait]
 pub trait ChatAdapter: Send + Sync {
@@ -208,10 +346,46 @@ pub trait ChatAdapter: Send + Sync {
     fn platform(&self) -> &'static str;
     /// Posts a card under a key by which it can be found again.
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError>;
+    /// Whether one message shows the card whole.
+    fn fits(&self, card: &Card) -> bool;
+    /// How long the platform wants between two posts in one place.
+    fn pause(&self) -> TimeDelta;
     /// Puts another card in the place of a posted one.
     async fn replace(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError>;
-    /// Looks for a card under its key among what was posted since then.
-    async fn find(&self, target: &Target, key: DeliveryId, since: Timestamp) -> Result<Sighting, ChatError>;
+    /// Takes a posted card away; one that is gone already is no error.
+    async fn remove(&self, at: &Posted) -> Result<(), ChatError>;
+    /// Shows what stands beside the messages of a place. A platform that has no room for it does nothing.
+    async fn adorn(&self, place: &Place, ornament: &Ornament) -> Result<(), ChatError>;
+    /// Shows a person the page that is theirs alone, the parts one below the other.
+    async fn show_home(&self, workspace: &str, user: &str, page: &[Card]) -> Result<(), ChatError>;
+    /// Reads a file that came with a message; at most so many bytes, else it is [`FetchError::TooLarge`].
+    async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError>;
+    /// Sends a file, with a card's words beside it. [`ChatAdapter::find`] finds it by the key's tail in its name.
+    async fn file(
+        &self,
+        target: &Target,
+        file: &File,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Posted, ChatError>;
+    /// Where a message can be opened, for whom may see it; none where the platform has no such addresses.
+    fn link(&self, place: &Place, message: &str) -> Option<String>;
+    /// Opens a message whose words are still to come, for the person whom it answers. It ends with
+    /// [`Self::replace`], which says what stands there for good.
+    async fn open(&self, target: &Target, reader: &str, key: DeliveryId) -> Result<Posted, ChatError>;
+    /// Shows the words so far in an open message: Markdown, whole words only, mostly more of what was shown
+    /// before. Gives how long to wait before the next time. What is lost here is made good by
+    /// [`Self::replace`].
+    async fn grow(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError>;
+    /// Looks for a card under its key among what was posted since then. One that was `opened` may stand there
+    /// with no key yet.
+    async fn find(
+        &self,
+        target: &Target,
+        key: DeliveryId,
+        since: Timestamp,
+        opened: bool,
+    ) -> Result<Sighting, ChatError>;
     /// Who that is.
     async fn profile(&self, workspace: &str, user: &str) -> Result<Profile, ChatError>;
     /// A page of everybody in the workspace, and the cursor of the next.
@@ -220,6 +394,26 @@ pub trait ChatAdapter: Send + Sync {
         workspace: &str,
         cursor: Option<String>,
     ) -> Result<(Vec<Profile>, Option<String>), ChatError>;
+    /// What was said in a channel (without its threads) or in a thread, oldest first.
+    async fn history(
+        &self,
+        workspace: &str,
+        place: &Place,
+        bound: &Bound,
+    ) -> Result<Vec<Utterance>, ChatError>;
+    /// Whether somebody is in a channel, and so may read it.
+    async fn is_member(&self, workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError>;
+    /// The channels and direct lines in which Nod hears what is said, each by its id and its name.
+    async fn channels(&self, workspace: &str) -> Result<Vec<(String, String)>, ChatError>;
+    /// What was said since then in a channel and in its threads, these among them, as it would have arrived;
+    /// oldest first.
+    async fn missed(
+        &self,
+        workspace: &str,
+        channel: &str,
+        threads: &[String],
+        since: Timestamp,
+    ) -> Result<Vec<Inbound>, ChatError>;
 }
 
 /// The adapters of this installation, by platform.

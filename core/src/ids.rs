@@ -72,6 +72,10 @@ id! {
     QuestionId,
     /// One offer to connect an account.
     OfferId,
+    /// One thing that is remembered.
+    FactId,
+    /// One draft that stays open.
+    DraftId,
 }
 
 /// Hands out ids and random bytes, so that a test can say which come next.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::scope::Scope;
 
@@ -16,6 +17,8 @@ pub enum Tier {
     Router,
     /// Thinks and calls tools.
     Reasoner,
+    /// Keeps what is worth keeping of a conversation, after its answers.
+    Summariser,
 }
 
 impl Tier {
@@ -25,6 +28,7 @@ impl Tier {
         match self {
             Self::Router => "router",
             Self::Reasoner => "reasoner",
+            Self::Summariser => "summariser",
         }
     }
 }
@@ -93,6 +97,9 @@ pub struct Answer {
     pub model: String,
     /// Whether the token limit cut the answer short.
     pub truncated: bool,
+    /// Whether the model that stands in for the tier's own gave it.
+    #[serde(default)]
+    pub stand_in: bool,
 }
 
 /// Tokens of one call.
@@ -114,14 +121,57 @@ pub enum ModelError {
     /// The endpoint refuses the request (wrong key, unknown model, prompt too long): an operator must act.
     #[error("refused with status {status}: {reason}")]
     Refused { status: u16, reason: String },
+    /// The model cannot call tools: an operator must choose another one.
+    #[error("{model} cannot call tools")]
+    NoTools { model: String },
+    /// Neither the tier's model nor the one that stands in for it.
+    #[error("{first}; and its stand-in: {second}")]
+    Both { first: Box<ModelError>, second: Box<ModelError> },
     /// It answered with nothing at all, several times.
     #[error("an empty answer, {tries} times")]
     Empty { tries: u32 },
 }
 
+/// The words of an answer while they come, for whoever shows them. They are no answer yet: after a break they
+/// begin anew, and tool calls may follow them.
+#[derive(Debug)]
+pub struct Words(watch::Sender<String>);
+
+impl Words {
+    /// Words, and the ear that hears them: everything so far, whenever there is more.
+    #[must_use]
+    pub fn heard() -> (Self, watch::Receiver<String>) {
+        let (words, ear) = watch::channel(String::new());
+        (Self(words), ear)
+    }
+
+    /// Words that nobody waits for.
+    #[must_use]
+    pub fn unheard() -> Self {
+        Self::heard().0
+    }
+
+    /// A few more of them.
+    pub fn add(&self, piece: &str) {
+        if !piece.is_empty() && !self.0.is_closed() {
+            self.0.send_modify(|so_far| so_far.push_str(piece));
+        }
+    }
+
+    /// What was heard is void: the answer begins anew.
+    pub fn anew(&self) {
+        self.0.send_if_modified(|so_far| {
+            let heard = !so_far.is_empty();
+            so_far.clear();
+            heard
+        });
+    }
+}
+
 /// An endpoint that answers prompts.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Asks and waits for the whole answer, with retries inside the tier's deadline.
-    async fn answer(&self, scope: &Scope, ask: &Ask) -> Result<Answer, ModelError>;
+    /// Asks and waits for the whole answer, with retries inside the tier's deadline. Where the endpoint
+    /// streams, `words` hears the answer's text as it comes; constrained JSON comes whole and is not heard.
+    async fn answer(&self, scope: &Scope, ask: &Ask, words: &Words) -> Result<Answer, ModelError>;
 }

@@ -1,6 +1,7 @@
 //! Everything the core is made of, put together once by the composition root.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use sqlx::PgPool;
@@ -13,9 +14,10 @@ use crate::ids::{Ids, TenantId};
 use crate::inbox::Inbox;
 use crate::jobs::{Dispatcher, Jobs, Work};
 use crate::model::Model;
+use crate::policy::Policy;
 use crate::secret::Vault;
 use crate::tool::Tools;
-use crate::{people, tenant};
+use crate::{history, people, tenant};
 
 /// What the composition root hands in.
 pub struct Parts {
@@ -46,8 +48,8 @@ pub struct Settings {
     pub tenant: TenantId,
     /// Its name.
     pub tenant_name: String,
-    /// How long an approval waits.
-    pub approval_expires_after: TimeDelta,
+    /// Who may approve what, for how long, and how long it can be taken back.
+    pub policy: Policy,
     /// How long a link to connect an account is good.
     pub offer_expires_after: TimeDelta,
     /// How many times the reasoner may think in one run.
@@ -62,6 +64,12 @@ pub struct Settings {
     pub allow_external: bool,
     /// Where a browser reaches this Nod, without a trailing slash.
     pub public_url: String,
+    /// What was said to Nod longer ago, while it was away, is not acted upon any more.
+    pub answers_within: TimeDelta,
+    /// How long a run's record keeps what it read of others' talk.
+    pub keeps_talk_for: TimeDelta,
+    /// How long an answer is waited for after its first words before it is shown while it is written.
+    pub stream_after: Duration,
 }
 
 impl Settings {
@@ -82,7 +90,7 @@ impl Default for Settings {
         Self {
             tenant: TenantId(uuid::Uuid::from_u128(1)),
             tenant_name: "default".to_owned(),
-            approval_expires_after: TimeDelta::hours(24),
+            policy: Policy::default(),
             offer_expires_after: TimeDelta::hours(1),
             step_budget: 12,
             longest_message: 40_000,
@@ -90,6 +98,9 @@ impl Default for Settings {
             allow_guests: false,
             allow_external: false,
             public_url: "http://127.0.0.1:8080".to_owned(),
+            answers_within: TimeDelta::hours(1),
+            keeps_talk_for: TimeDelta::days(7),
+            stream_after: Duration::from_millis(500),
         }
     }
 }
@@ -101,6 +112,8 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) jobs: Jobs,
+    /// Some turn was stopped: whoever works on one looks whether it was theirs.
+    pub(crate) stops: tokio::sync::Notify,
     pub(crate) adapters: Adapters,
     pub(crate) tools: Tools,
     pub(crate) model: Arc<dyn Model>,
@@ -133,7 +146,20 @@ impl Nod {
     pub async fn new(parts: Parts) -> sqlx::Result<Self> {
         let Parts { pool, door, clock, ids, adapters, tools, model, vault, settings } = parts;
         let jobs = Jobs::default();
-        let core = Arc::new(Core { pool, door, clock, ids, jobs, adapters, tools, model, vault, settings });
+        let tools = tools.and(history::tools(&pool, &adapters));
+        let core = Arc::new(Core {
+            stops: tokio::sync::Notify::new(),
+            pool,
+            door,
+            clock,
+            ids,
+            jobs,
+            adapters,
+            tools,
+            model,
+            vault,
+            settings,
+        });
         let mut conn = core.pool.acquire().await?;
         tenant::open(&mut conn, core.settings.tenant, &core.settings.tenant_name, core.now()).await?;
         Ok(Self { core })
@@ -177,6 +203,15 @@ impl Nod {
         tx.commit().await?;
         core.jobs.wake();
         Ok(())
+    }
+
+    /// What is said in a workspace reaches Nod now: again (`anew`), so that what it missed meanwhile is looked
+    /// up, or still.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn hears(&self, platform: &str, workspace: &str, anew: bool) -> sqlx::Result<()> {
+        history::hears(&self.core, platform, workspace, anew).await
     }
 
     /// Does the jobs until `stop`.

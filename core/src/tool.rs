@@ -12,7 +12,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::card::{Field, FieldError};
 use crate::clock::Timestamp;
+use crate::draft::{Closing, Draft};
 use crate::effect::{EffectKey, Permit};
 use crate::ids::PersonId;
 use crate::privacy::{Audience, Provenance};
@@ -104,7 +106,9 @@ pub struct ToolSpec {
     /// What the model reads.
     pub description: &'static str,
     /// JSON Schema of the arguments. A string with `"format": "recipient"` takes an address or the name of
-    /// a person; the gate turns names into addresses before the tool sees them.
+    /// a person; the gate turns names into addresses before the tool sees them. One with
+    /// `"format": "draft"` takes the id of an open draft, or may be left out; the tool sees the
+    /// [`Draft`] as it was seen last.
     pub parameters: Value,
     /// Whom it can reach.
     pub reach: Reach,
@@ -123,8 +127,70 @@ pub struct ToolOutput {
     pub provenance: Provenance,
     /// Who may read it.
     pub audience: Audience,
-    /// Whether it is the answer as it stands, which no model rewrites.
-    pub verbatim: bool,
+    /// The answer as it stands, in Markdown, which no model rewrites; `None` where a model tells it.
+    #[serde(default, deserialize_with = "words")]
+    pub verbatim: Option<String>,
+    /// What it leaves for the next sentences of the conversation.
+    #[serde(default)]
+    pub leaves: Leaves,
+}
+
+/// Rows of earlier versions say yes or no here.
+fn words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
+}
+
+/// What a call leaves for the next sentences of the conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "leaves", content = "what", rename_all = "snake_case")]
+pub enum Leaves {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A draft that stays open, as it is now.
+    Draft(Box<Draft>),
+    /// A draft that was open (by the provider's id) came to its end.
+    Closed { draft: String, how: Closing },
+    /// A thread of mail in view, by the provider's id.
+    Thread(String),
+}
+
+impl ToolOutput {
+    /// Made by Nod or said by the person, and no secret.
+    #[must_use]
+    pub fn ours(content: Value) -> Self {
+        Self {
+            content,
+            provenance: Provenance::Ours,
+            audience: Audience::Channel,
+            verbatim: None,
+            leaves: Leaves::Nothing,
+        }
+    }
+
+    /// For one person alone.
+    #[must_use]
+    pub fn private(self, person: PersonId) -> Self {
+        Self { audience: Audience::Person(person), ..self }
+    }
+
+    /// From there.
+    #[must_use]
+    pub fn written_by(self, provenance: Provenance) -> Self {
+        Self { provenance, ..self }
+    }
+
+    /// With the answer as it stands, in Markdown.
+    #[must_use]
+    pub fn verbatim(self, words: impl Into<String>) -> Self {
+        Self { verbatim: Some(words.into()), ..self }
+    }
+
+    /// Leaving something for the next sentences.
+    #[must_use]
+    pub fn leaving(self, leaves: Leaves) -> Self {
+        Self { leaves, ..self }
+    }
 }
 
 /// What every call ends in.
@@ -149,6 +215,10 @@ pub enum Fault {
     /// It is not allowed, and the model will say so.
     #[error("not allowed: {reason}")]
     Forbidden { reason: String },
+    /// What it was to work on is not any more as the model or the person saw it, and they will look at how it
+    /// is now.
+    #[error("{}", outdated(now))]
+    Outdated { now: Box<ToolOutput> },
     /// The provider asks to wait (seconds), and the job will try again then.
     #[error("busy, try again in {after_seconds} s")]
     Busy { after_seconds: u64 },
@@ -158,6 +228,10 @@ pub enum Fault {
     /// The provider or we are broken, and a person will be told with the run's id.
     #[error("broken: {reason}")]
     Broken { reason: String },
+}
+
+fn outdated(now: &ToolOutput) -> &str {
+    now.content["why"].as_str().unwrap_or("it was changed meanwhile")
 }
 
 impl Fault {
@@ -181,6 +255,9 @@ pub struct Choice {
     pub value: String,
 }
 
+/// Longest body that a person is asked about, in characters: about ten pages, which can still be shown whole.
+pub const LONGEST_BODY: usize = 30_000;
+
 /// Exactly what would happen, as the person approves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preview {
@@ -196,8 +273,60 @@ pub struct Preview {
     pub account: String,
     /// Addresses of everybody who would get something.
     pub recipients: Vec<String>,
+    /// What the person may change before they nod; empty where nothing can be.
+    #[serde(default)]
+    pub form: Vec<Field>,
     /// The words around the decision.
     pub words: Words,
+    /// Who may read it, beside what its run has in view already.
+    #[serde(default = "everybody")]
+    pub audience: Audience,
+    /// Whether outside text is in it.
+    #[serde(default = "ours")]
+    pub provenance: Provenance,
+    /// What only the tool can know to be careful about, a line each; computed, never written by a model.
+    #[serde(default)]
+    pub risks: Vec<String>,
+    /// The open draft that it works on, by the provider's id.
+    #[serde(default)]
+    pub draft: Option<String>,
+}
+
+fn everybody() -> Audience {
+    Audience::Channel
+}
+
+fn ours() -> Provenance {
+    Provenance::Ours
+}
+
+impl Preview {
+    /// Of something that has nothing but its payload yet.
+    pub fn new(payload: Value, question: impl Into<String>, words: Words) -> Self {
+        Self {
+            payload,
+            question: question.into(),
+            fields: Vec::new(),
+            body: None,
+            form: Vec::new(),
+            account: String::new(),
+            recipients: Vec::new(),
+            words,
+            audience: everybody(),
+            provenance: ours(),
+            risks: Vec::new(),
+            draft: None,
+        }
+    }
+}
+
+/// What a person made of a field of [`Preview::form`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Filled {
+    /// Letter by letter.
+    Text(String),
+    /// Everybody who was named, by address.
+    People(Vec<String>),
 }
 
 /// The words of one kind of act: button, progress and receipt.
@@ -242,6 +371,9 @@ pub trait ActTool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
     /// Says exactly what would happen; changes nothing.
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault>;
+    /// The same act after the person changed it, on the same account: `payload` is the one that they saw, and
+    /// every field of its form is filled in. A plain function, since somebody waits with the form open.
+    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>>;
     /// Makes ready what `perform` needs and names it in a handle, which is committed before `perform`.
     /// Reaches nobody. Repeated after a crash: when `key.attempt` is above 1, it first looks for what an
     /// earlier attempt left under the same key.
@@ -293,6 +425,12 @@ impl Tools {
     #[must_use]
     pub fn new(tools: impl IntoIterator<Item = Tool>) -> Self {
         Self(tools.into_iter().map(|tool| (tool.spec().name, tool)).collect())
+    }
+
+    /// With these too.
+    #[must_use]
+    pub fn and(self, more: impl IntoIterator<Item = Tool>) -> Self {
+        Self::new(self.0.into_values().chain(more))
     }
 
     /// The tool of that name.

@@ -5,21 +5,34 @@ use serde::Deserialize;
 
 use crate::jobs::{Claim, Work, WorkError, Worker};
 use crate::nod::Core;
-use crate::{approval, connection, delivery, effect, people, question, run};
+use crate::{approval, connection, delivery, effect, history, home, memory, pane, people, question, run};
 
 #[async_trait]
 impl Worker for Core {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match &Work::deserialize(&claim.work)? {
-            Work::Advance { run, news } => run::advance(self, claim, *run, news.as_ref()).await,
+            Work::Advance { run, news } => Box::pin(run::advance(self, claim, *run, news.as_ref())).await,
             Work::Deliver { delivery } => delivery::deliver(self, claim, *delivery).await,
             Work::Perform { effect } => effect::perform(self, claim, *effect).await,
+            Work::LookAgain { effect } => effect::look_again(self, claim, *effect).await,
             Work::ExpireApproval { approval } => approval::expire(self, claim, *approval).await,
+            Work::RemindApproval { approval } => approval::remind(self, claim, *approval).await,
             Work::ExpireQuestion { question } => question::expire(self, claim, *question).await,
             Work::ExpireOffer { offer } => connection::expire(self, claim, *offer).await,
+            Work::DressPane { conversation, title } => {
+                pane::show(self, claim, *conversation, title.as_deref()).await
+            }
+            Work::ShowHome { person, platform, workspace } => {
+                home::show(self, claim, *person, platform, workspace).await
+            }
+            Work::Remember { run } => memory::remember(self, claim, *run).await,
             Work::ReadDirectory { platform, workspace } => {
                 people::directory::read(self, claim, platform, workspace).await
             }
+            Work::CatchUp { platform, workspace, since, left } => {
+                history::catch_up(self, claim, platform, workspace, *since, left.as_deref()).await
+            }
+            Work::Forget { run } => history::forget(self, claim, *run).await,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 
 /// Tables whose rows belong to a tenant.
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 27] = [
     "people",
     "identities",
     "directories",
@@ -29,6 +29,14 @@ const TABLES: [&str; 19] = [
     "offers",
     "other_accounts",
     "audit",
+    "paces",
+    "homes",
+    "panes",
+    "files",
+    "hearings",
+    "summaries",
+    "facts",
+    "drafts",
 ];
 
 /// The dispatcher works for every tenant of the database: it looks for whatever lane is due, and what it

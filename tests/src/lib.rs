@@ -5,6 +5,7 @@
 //! [`World::ends`].
 
 mod database;
+mod forms;
 mod program;
 mod time;
 mod world;
@@ -12,4 +13,4 @@ mod world;
 pub use database::TestDatabase;
 pub use program::{Program, free_port};
 pub use time::{TestClock, TestIds};
-pub use world::{Browser, World, link_in, patience, words_of};
+pub use world::{Browser, Mode, World, buttons_of, link_in, patience, words_of};

@@ -12,7 +12,7 @@ use nod_core::clock::Clock;
 use nod_core::jobs;
 use nod_sandbox::google::{Account, Google, GoogleConfig};
 use nod_sandbox::model::{Answer, Model, ModelConfig};
-use nod_sandbox::slack::{Channel, Pending, Slack, SlackConfig, User};
+use nod_sandbox::slack::{Channel, Pending, Say, Slack, SlackConfig, User};
 use serde_json::json;
 use sqlx::PgPool;
 
@@ -22,6 +22,15 @@ use crate::{Program, TestClock, TestDatabase, TestIds, free_port};
 #[must_use]
 pub fn patience() -> Duration {
     Duration::from_secs(30)
+}
+
+/// How Slack reaches Nod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Nod keeps a WebSocket open.
+    Socket,
+    /// Slack posts signed requests.
+    Http,
 }
 
 /// A company, its Slack and mailboxes, a model and a Nod.
@@ -38,6 +47,7 @@ pub struct World {
     pub pool: PgPool,
     /// What Nod is configured with, by environment names.
     pub env: BTreeMap<String, String>,
+    mode: Mode,
     database: TestDatabase,
     connections: u32,
     ids: Arc<TestIds>,
@@ -45,7 +55,7 @@ pub struct World {
     read: BTreeMap<String, String>,
     heard: BTreeMap<String, usize>,
     expected_violations: BTreeSet<String>,
-    _data: tempfile::TempDir,
+    data: tempfile::TempDir,
 }
 
 fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackConfig {
@@ -66,6 +76,7 @@ fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackCon
         .channel(Channel::new("general", &[&everybody[..], &["eve"]].concat()))
         .channel(Channel::new("backroom", &["ana", "bo"]));
     config.clock = clock;
+    config.post_limit = true;
     config.specs_dir = specs;
     config
 }
@@ -74,6 +85,49 @@ impl World {
     /// With a standing clock and Nod running inside the test.
     pub async fn new() -> Self {
         let mut world = Self::without_nod().await;
+        world.start().await;
+        world
+    }
+
+    /// The same, with Slack reaching Nod this way.
+    pub async fn in_mode(mode: Mode) -> Self {
+        let mut world = Self::without_nod().await;
+        world.reached_by(mode);
+        world.start().await;
+        world
+    }
+
+    /// The same, and a nod can be taken back for as long as it can by default. (In other worlds it counts at once.)
+    pub async fn with_undo() -> Self {
+        let mut world = Self::without_nod().await;
+        world.env.remove("NOD_APPROVALS__UNDO");
+        world.start().await;
+        world
+    }
+
+    /// From the next start on Slack reaches Nod this way.
+    pub fn reached_by(&mut self, mode: Mode) {
+        self.mode = mode;
+        if mode == Mode::Http {
+            let secret = self.slack.read(|w| w.config.app.signing_secret.clone());
+            self.env.remove("NOD_SLACK__APP_TOKEN");
+            self.env.insert("NOD_SLACK__MODE".to_owned(), "http".to_owned());
+            self.env.insert("NOD_SLACK__SIGNING_SECRET".to_owned(), secret);
+        }
+    }
+
+    /// Where Nod's server is, without a trailing slash.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("http://{}", self.env["NOD_SERVER__BIND"])
+    }
+
+    /// With rules about asking for a nod.
+    pub async fn with_rules(rules: &str) -> Self {
+        let mut world = Self::without_nod().await;
+        let file = world.data.path().join("policy.toml");
+        started(std::fs::write(&file, rules));
+        world.env.insert("NOD_APPROVALS__POLICY".to_owned(), file.display().to_string());
         world.start().await;
         world
     }
@@ -127,6 +181,7 @@ impl World {
             clock,
             pool,
             env,
+            mode: Mode::Socket,
             database,
             connections: 10,
             ids: Arc::default(),
@@ -134,7 +189,7 @@ impl World {
             read: BTreeMap::new(),
             heard: BTreeMap::new(),
             expected_violations: BTreeSet::new(),
-            _data: data,
+            data,
         }
     }
 
@@ -150,7 +205,10 @@ impl World {
         let pool = self.database.pool(self.connections).await;
         let app = app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone()).await;
         self.app = Some(app.unwrap_or_else(|e| panic!("nod did not start: {e:#}")));
-        self.slack.connected(patience()).await;
+        match self.mode {
+            Mode::Socket => self.slack.connected(patience()).await,
+            Mode::Http => self.slack.request_url(&self.address()).await.unwrap_or_else(|e| panic!("{e}")),
+        }
         self.settles().await;
     }
 
@@ -159,8 +217,10 @@ impl World {
         if let Some(app) = self.app.take() {
             let before = self.slack.connections();
             app.stop().await;
-            // Slack notices a little later; whoever starts Nod again must not meet the old socket.
-            self.sockets("a socket less", |now| now < before.max(1)).await;
+            if self.mode == Mode::Socket {
+                // Slack notices a little later; whoever starts Nod again must not meet the old socket.
+                self.sockets("a socket less", |now| now < before.max(1)).await;
+            }
         }
     }
 
@@ -235,6 +295,28 @@ impl World {
         self.settles().await;
     }
 
+    /// Says something and drops a file with it.
+    pub async fn drops(&self, user: &str, channel: &str, text: &str, file: serde_json::Value) -> String {
+        let subtype = Some("file_share".to_owned());
+        let say = Say { files: vec![file], subtype, ..Say::new(user, channel, text) };
+        let ts = self.slack.say_with(say).unwrap_or_else(|e| panic!("{e}"));
+        self.settles().await;
+        ts
+    }
+
+    /// Opens the app's Home tab.
+    pub async fn opens_home(&self, user: &str) {
+        self.slack.open_home(user);
+        self.settles().await;
+    }
+
+    /// Presses a button there.
+    pub async fn presses_home(&self, user: &str, label: &str) {
+        let pending = self.slack.press_home(user, label).unwrap_or_else(|e| panic!("{e}"));
+        pending.acknowledged(patience()).await;
+        self.settles().await;
+    }
+
     /// The newest message of a channel that has a button with this label.
     #[must_use]
     pub fn button(&self, channel: &str, label: &str) -> String {
@@ -248,11 +330,19 @@ impl World {
         )
     }
 
+    /// The buttons of the newest message of a channel that has any to press, a line of labels.
+    #[must_use]
+    pub fn button_labels(&self, channel: &str) -> String {
+        let labels = buttons_of(self, channel);
+        let label = |b: &serde_json::Value| format!("[{}]", b["text"]["text"].as_str().unwrap_or_default());
+        labels.iter().map(label).collect::<Vec<_>>().join(" ")
+    }
+
     /// What stands in a channel, as people read it.
     pub fn reads(&mut self, channel: &str) -> String {
         let transcript = self.slack.spoken(channel);
         self.read.insert(self.named(channel), transcript.clone());
-        transcript
+        without_run_ids(&transcript)
     }
 
     /// What was whispered to somebody since they last heard.
@@ -272,6 +362,35 @@ impl World {
             })
             .await;
         self.whispers(user)
+    }
+
+    /// Waits until Nod has said this somewhere, and everything else is done.
+    pub async fn hears_nod(&self, channel: &str, text: &str) {
+        let said = |w: &nod_sandbox::slack::World| {
+            let id = w.channel_id(channel).ok()?;
+            let mut all = w.messages(&id).iter().filter(|m| m.by_bot);
+            all.any(|m| m.text.contains(text) || json!(m.blocks).to_string().contains(text)).then_some(())
+        };
+        let what = format!("“{text}” in {channel}");
+        let heard = self.slack.wait_for(&what, patience(), said);
+        tokio::select! {
+            () = heard => {}
+            () = self.pauses_pass() => {}
+        }
+        self.settles().await;
+    }
+
+    /// Waits until the model was asked so often.
+    pub async fn asked(&self, times: usize) {
+        let until = tokio::time::Instant::now() + patience();
+        while self.model.requests().len() < times {
+            assert!(
+                tokio::time::Instant::now() < until,
+                "the model was never asked: {}",
+                self.slack.everything()
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Every row of every table, as text.
@@ -315,13 +434,45 @@ impl World {
         let until = tokio::time::Instant::now() + patience();
         loop {
             look.tick().await;
-            if self.slack.unanswered().is_empty() && self.quiet().await {
+            if self.slack.unanswered().is_empty() && self.quiet().await && !self.passes_a_pause().await {
                 return;
             }
             if tokio::time::Instant::now() > until {
                 panic!("it never became quiet:\n{}\njobs: {:?}", self.slack.everything(), self.jobs().await);
             }
         }
+    }
+
+    /// Lets every such second pass, for as long as somebody waits.
+    async fn pauses_pass(&self) {
+        let mut look = tokio::time::interval(Duration::from_millis(5));
+        loop {
+            look.tick().await;
+            self.passes_a_pause().await;
+        }
+    }
+
+    /// Where a message waits for the second after the last one in its place, lets that second pass.
+    async fn passes_a_pause(&self) -> bool {
+        let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
+        let due: Option<chrono::DateTime<chrono::Utc>> = sqlx::query_scalar(
+            "select min(l.due_at) from lanes l where l.leased_until is null and l.due_at <= $1 and exists (
+                 select 1 from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
+                     and j.work->>'work' = 'deliver')",
+        )
+        .bind(now + TimeDelta::seconds(1))
+        .fetch_one(&self.pool)
+        .await
+        .unwrap_or_default();
+        let (Some(due), Some(app)) = (due, &self.app) else { return due.is_some() };
+        self.clock.pass((due - now).max(TimeDelta::zero()));
+        app.nod.wake();
+        true
+    }
+
+    /// The time in which a nod can be taken back passes.
+    pub async fn the_window_passes(&self) {
+        self.later(TimeDelta::seconds(10)).await;
     }
 
     async fn quiet(&self) -> bool {
@@ -391,6 +542,8 @@ impl World {
                 loose.push(format!("unheard by {user}: {whispers}"));
             }
         }
+        let open = self.slack.views().into_iter().filter(|form| form.open);
+        loose.extend(open.map(|form| format!("a form is open before {}: {}", form.user, form.view["title"])));
         loose.extend(self.model.unused().into_iter().map(|s| format!("unused answer: {s}")));
         loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
         loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
@@ -415,6 +568,17 @@ impl World {
     pub fn expects(&mut self, loose_end: &str) {
         self.expected_violations.insert(loose_end.to_owned());
     }
+}
+
+/// The buttons of the newest message of a channel that has any.
+#[must_use]
+pub fn buttons_of(world: &World, channel: &str) -> Vec<serde_json::Value> {
+    let of = |blocks: &[serde_json::Value]| {
+        let elements = blocks.iter().filter_map(|block| block["elements"].as_array()).flatten();
+        elements.filter(|element| element["type"] == "button").cloned().collect::<Vec<_>>()
+    };
+    let messages = world.slack.messages(channel);
+    messages.iter().rev().map(|message| of(&message.blocks)).find(|all| !all.is_empty()).unwrap_or_default()
 }
 
 /// Follows links as a browser does, with its cookie.
@@ -545,8 +709,22 @@ fn env(
         ("LLM__BASE_URL", model.base_url()),
         ("LLM__API_KEY", "sk-sandbox".to_owned()),
         ("LLM__MODEL", "scripted".to_owned()),
+        // However slow the machine: a story that is not about streams has whole answers.
+        ("REPLIES__STREAM_AFTER", "1h".to_owned()),
+        // Most stories are not about taking back.
+        ("APPROVALS__UNDO", "0s".to_owned()),
     ]
     .into_iter()
     .map(|(name, value)| (format!("NOD_{name}"), value))
     .collect()
+}
+
+/// A run's id says how many ids were handed out before it, which is no part of any story.
+fn without_run_ids(text: &str) -> String {
+    let mut parts = text.split("run ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |said, rest| {
+        let id = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len();
+        if id == 8 { said + "run ········" + &rest[id..] } else { said + "run " + rest }
+    })
 }

@@ -11,7 +11,10 @@ use crate::mail::late;
 
 /// Ana has asked, and the card waits.
 async fn asked(answers: impl IntoIterator<Item = Answer>) -> World {
-    let mut world = World::new().await;
+    asked_in(World::new().await, answers).await
+}
+
+async fn asked_in(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
     world.connects("ana").await;
     world.model_will("tool", [late()].into_iter().chain(answers));
     world.says("ana", "general", "@nod tell Bo I'm late").await;
@@ -26,7 +29,7 @@ fn last_lines(text: &str, n: usize) -> String {
 #[tokio::test]
 async fn a_no_is_told_and_nothing_is_sent() {
     let mut world = asked([Answer::text("All right, I did not send it.")]).await;
-    world.presses("ana", "general", "Deny").await;
+    world.denies("ana", "general", "").await;
     insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
           Denied by Ana Silva 09:30 WET. Not sent.
         nod: All right, I did not send it.
@@ -53,15 +56,16 @@ async fn only_the_person_whose_account_it_is_may_press() {
 
 #[tokio::test]
 async fn a_second_press_changes_nothing() {
-    let mut world = asked([Answer::text("Done.")]).await;
+    let mut world = asked_in(World::with_undo().await, [Answer::text("Done.")]).await;
     let ts = world.button("general", "Approve & send");
     // Two presses before the card has changed: one wins, the other is told.
     let one = world.slack.press("ana", "general", &ts, "Approve & send").unwrap();
-    let other = world.slack.press("ana", "general", &ts, "Deny").unwrap();
+    let other = world.slack.press("ana", "general", &ts, "Approve & send").unwrap();
     one.acknowledged(nod_tests::patience()).await;
     other.acknowledged(nod_tests::patience()).await;
     world.settles().await;
-    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET). Nothing more was done.");
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): it has not begun, and [Undo] takes it back. Nothing more was done.");
+    world.the_window_passes().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.reads("general");
     world.ends().await;
@@ -137,7 +141,7 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits() {
               Very.
               ⚠ Nod's first mail to bo@acme.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Deny]
+              [Approve & send] [Edit] [Deny]
             nod: The first was replaced.
     ");
     world.model.will(Answer::text("Sent the new one."));
@@ -199,8 +203,8 @@ async fn where_nobody_can_tell_the_card_says_unknown() {
         world.later(TimeDelta::minutes(2)).await;
     }
     insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
-          Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email went out.
           · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+          [Check again] [Send again]
         nod: Nobody can tell yet whether it went out.
     ");
     assert!(world.google.inbox("bo@acme.test").is_empty());
@@ -230,54 +234,22 @@ async fn a_draft_in_ones_own_mailbox_needs_no_nod() {
     let mut world = World::new().await;
     world.connects("ana").await;
     let draft = json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo, the plan." });
-    world.model_will(
-        "tool",
-        [Answer::tool("gmail_create_draft", draft), Answer::text("The draft is in your Gmail.")],
-    );
+    world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
     world.says("ana", "dm:ana", "draft a mail to Bo about the plan").await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: draft a mail to Bo about the plan
-        nod: The draft is in your Gmail.
-    ");
-    assert_eq!(world.google.drafts("ana@acme.test").len(), 1);
-    assert!(world.google.inbox("bo@acme.test").is_empty());
-    world.ends().await;
-}
-
-#[tokio::test]
-async fn two_mails_of_one_turn_have_a_card_and_a_receipt_each() {
-    let mut world = World::new().await;
-    world.connects("ana").await;
-    let mail = |to: &str| json!({ "to": [to], "subject": "Late", "body": "Late." });
-    let both = Answer::tools(vec![("gmail_send_email", mail("Bo")), ("gmail_send_email", mail("Cho"))]);
-    world.model_will("tool", [both, Answer::text("Bo knows; Cho was not told.")]);
-    world.says("ana", "dm:ana", "tell Bo and Cho I'm late").await;
-    world.presses("ana", "dm:ana", "Deny").await;
-    world.presses("ana", "dm:ana", "Approve & send").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        ana: tell Bo and Cho I'm late
-        nod: # Send this email? · rev 1 · 96608a
+        nod: # Draft
           From  ana@acme.test
           To  bo@acme.test
           Cc  —
           Bcc  —
-          Subject  Late
-          Late.
-          Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-          [Open in Gmail]
-        nod: # Send this email? · rev 1 · 087161
-          From  ana@acme.test
-          To  cho@acme.test
-          Cc  —
-          Bcc  —
-          Subject  Late
-          Late.
-          Denied by Ana Silva 09:30 WET. Not sent.
-        nod: Bo knows; Cho was not told.
+          Subject  Plan
+          Hi Bo, the plan.
+          · Nobody got it. Tell me what to change, or say “send it”.
+          [Send…] [Discard] [Open in Gmail]
     ");
-    assert_eq!((world.google.inbox("bo@acme.test").len(), world.google.inbox("cho@acme.test").len()), (1, 0));
+    assert_eq!(world.google.drafts("ana@acme.test").len(), 1);
+    assert!(world.google.inbox("bo@acme.test").is_empty());
     world.ends().await;
 }

@@ -153,7 +153,7 @@ async fn a_denial_and_a_silence_are_kept_apart() {
     world.connects("ana").await;
     world.model_will("tool", [late(), Answer::text("All right, not sent.")]);
     world.says("ana", "dm:ana", "tell Bo I'm late").await;
-    world.presses("ana", "dm:ana", "Deny").await;
+    world.denies("ana", "dm:ana", "").await;
     world.model_will("tool", [late(), Answer::text("Nobody answered.")]);
     world.says("ana", "dm:ana", "tell Bo I'm late").await;
     world.later(TimeDelta::hours(25)).await;
@@ -210,7 +210,7 @@ async fn an_error_is_in_the_record_with_the_run_that_people_were_told() {
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         ana: hello
         nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Nothing was sent or changed.
-          · run 00000011
+          · run ········
           [Try again]
     ");
     let run: String =

@@ -124,7 +124,7 @@ async fn an_empty_mention_gets_help() {
               • Write to me directly and no mention is needed.
               • Try: “tell Bo I'm late”, “what is new in my mail?”
 
-              /nod ask … asks me anything · /nod connect google connects your account · /nod approvals shows what waits for your nod · /nod help shows this.
+              /nod ask … asks me anything · /nod connect google connects your account · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel · /nod help shows this.
     ");
     insta::assert_snapshot!(world.commands("ana", "general", "").await, @r"
         (ana only) nod: I read your mail when you ask, answer questions, and send mail for you — only after you press Approve & send.
@@ -133,10 +133,10 @@ async fn an_empty_mention_gets_help() {
         • Write to me directly and no mention is needed.
         • Try: “tell Bo I'm late”, “what is new in my mail?”
 
-        /nod ask … asks me anything · /nod connect google connects your account · /nod approvals shows what waits for your nod · /nod help shows this.
+        /nod ask … asks me anything · /nod connect google connects your account · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel · /nod help shows this.
     ");
-    insta::assert_snapshot!(world.commands("ana", "general", "aproval").await, @"(ana only) nod: I know no command aproval. Did you mean /nod approvals? I know help, ask, connect, approvals.");
-    insta::assert_snapshot!(world.commands("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I know no command @|channel. I know help, ask, connect, approvals.");
+    insta::assert_snapshot!(world.commands("ana", "general", "aproval").await, @"(ana only) nod: I know no command aproval. Did you mean /nod approvals? I know help, ask, connect, approvals, memory, runs, settings.");
+    insta::assert_snapshot!(world.commands("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I know no command @|channel. I know help, ask, connect, approvals, memory, runs, settings.");
     insta::assert_snapshot!(world.commands("ana", "general", "connect myspace").await, @"(ana only) nod: I can connect google: /nod connect google");
     insta::assert_snapshot!(world.commands("ana", "general", "ask").await, @"(ana only) nod: Ask me something: /nod ask what is new in my mail?");
     world.ends().await;
@@ -217,7 +217,7 @@ async fn addresses_that_are_none_are_said_so() {
         let call = Answer::tool("gmail_send_email", json!({ "to": [address], "subject": "s", "body": "b" }));
         world.model_will("tool", [call, Answer::text("That is no address.")]);
         world.says("ana", "dm:ana", "send it").await;
-        let heard = world.model.requests().pop().unwrap()["messages"].to_string();
+        let heard = world.model.reasoned().pop().unwrap()["messages"].to_string();
         assert!(
             heard.contains("no email address") || heard.contains("is nobody") || heard.contains("invalid"),
             "{address}: {heard}"

@@ -199,8 +199,8 @@ async fn an_admin_may_refuse_another_account() {
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         ana: what's new in my mail?
         nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: An admin did not allow ana.private@mail.test. Nothing was connected.
         nod: I could not read your mail.
+        nod: An admin did not allow ana.private@mail.test. Nothing was connected.
     ");
     world.ends().await;
 }
@@ -302,7 +302,7 @@ async fn a_mail_that_needed_it_is_asked_for_once_connected() {
               Ana
               ⚠ Nod's first mail to bo@acme.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Deny]
+              [Approve & send] [Edit] [Deny]
     ");
     world.reads("dm:ana");
     world.ends().await;

@@ -26,8 +26,9 @@ async fn an_unknown_outcome_is_never_told_as_nothing_sent() {
     let read = world.reads("dm:ana");
     insta::assert_snapshot!(read[read.find("→ Unknown").unwrap()..].lines().skip(1).collect::<Vec<_>>().join("\n"), @r"
           · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+          [Check again] [Send again]
         nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Whether something went out before that is not known: look at its card above.
-          · run 0000001f
+          · run ········
           [Try again]
     ");
     world.ends().await;
@@ -38,16 +39,13 @@ async fn a_draft_that_nobody_got_is_no_acquaintance() {
     let mut world = World::new().await;
     world.connects("ana").await;
     let to_eve = || json!({ "to": ["eve@evil.test"], "subject": "Hi", "body": "Hi." });
-    world.model_will(
-        "tool",
-        [Answer::tool("gmail_create_draft", to_eve()), Answer::text("A draft is there.")],
-    );
+    world.model_will("tool", [Answer::tool("gmail_create_draft", to_eve())]);
     world.says("ana", "dm:ana", "draft a hello to eve@evil.test").await;
     world.model_will("tool", [Answer::tool("gmail_send_email", to_eve()), Answer::text("Not sent.")]);
     world.says("ana", "dm:ana", "send eve@evil.test a hello").await;
     let read = world.reads("dm:ana");
     assert!(read.contains("Nod's first mail to eve@evil.test"), "{read}");
-    world.presses("ana", "dm:ana", "Deny").await;
+    world.denies("ana", "dm:ana", "").await;
     world.reads("dm:ana");
     world.ends().await;
 }
@@ -56,7 +54,9 @@ async fn a_draft_that_nobody_got_is_no_acquaintance() {
 async fn what_cannot_be_shown_whole_is_not_asked_about() {
     let mut world = World::new().await;
     world.connects("ana").await;
-    let many: Vec<String> = (0..60).map(|n| format!("somebody.number.{n}@a-long-name.test")).collect();
+    let many: Vec<String> = (0..90)
+        .map(|n| format!("somebody.of.that.number.{n}@a-very-long-name-of-a-house.example.test"))
+        .collect();
     let mail = json!({ "to": many, "subject": "News", "body": "word ".repeat(1_500) });
     world.model_will(
         "tool",
@@ -71,7 +71,10 @@ async fn what_cannot_be_shown_whole_is_not_asked_about() {
     let heard =
         world.model.requests().pop().unwrap()["messages"].as_array().unwrap().last().unwrap()["content"]
             .to_string();
-    assert!(heard.contains("more than can be shown whole") && heard.contains("60 recipients"), "{heard}");
+    assert!(
+        heard.contains("more than can be shown for approval") && heard.contains("90 recipients"),
+        "{heard}"
+    );
     world.ends().await;
 }
 

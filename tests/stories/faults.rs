@@ -33,7 +33,7 @@ async fn a_model_that_never_answers_is_said_and_tried_again() {
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod are you there?
             nod: The model did not answer (2 tries, 1 s). Nothing was sent or changed.
-              · run 00000011
+              · run ········
               [Try again]
     ");
     world.model.clear();
@@ -44,7 +44,7 @@ async fn a_model_that_never_answers_is_said_and_tried_again() {
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod are you there?
             nod: The model did not answer (2 tries, 1 s). Nothing was sent or changed.
-              · run 00000011
+              · run ········
               [Try again]
             nod: Here I am.
     ");
@@ -102,7 +102,7 @@ async fn an_empty_answer_is_asked_again_and_then_said() {
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         ana: tell me
         nod: The model gave an empty answer, 3 times. Nothing was sent or changed.
-          · run 00000011
+          · run ········
           [Try again]
     ");
     world.ends().await;
@@ -204,10 +204,10 @@ async fn slack_that_asks_to_wait_is_waited_for() {
     world.slack.faults().next("chat.postMessage", Fault::Status { code: 429, retry_after: Some(30) });
     world.model_will("conversational", [Answer::text("Here I am.")]);
     world.says("ana", "general", "@nod are you there?").await;
-    world.later(TimeDelta::seconds(29)).await;
+    world.later(TimeDelta::seconds(28)).await;
     assert!(!world.slack.spoken("general").contains("Here I am"));
     assert_eq!(world.slack.calls_of("chat.postMessage").len(), 1);
-    world.later(TimeDelta::seconds(2)).await;
+    world.later(TimeDelta::seconds(3)).await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod are you there?
             nod: Here I am.

@@ -32,7 +32,7 @@ async fn mail_waits_for_a_yes() {
               Ana
               ⚠ Nod's first mail to bo@acme.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Deny]
+              [Approve & send] [Edit] [Deny]
     ");
     assert!(world.google.sent("ana@acme.test").is_empty());
 

@@ -55,7 +55,7 @@ async fn several_bobs_become_buttons_and_the_pick_goes_on() {
               Hello!
               ⚠ Nod's first mail to stone@acme.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Deny]
+              [Approve & send] [Edit] [Deny]
     ");
 
     // The same button again, from a client that still shows it.
@@ -131,7 +131,7 @@ async fn an_address_is_taken_as_it_is() {
               ⚠ zoe+x@far.example is outside acme.test
               ⚠ Nod's first mail to zoe+x@far.example
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Deny]
+              [Approve & send] [Edit] [Deny]
     ");
     world.ends().await;
 }
@@ -180,7 +180,7 @@ async fn a_mention_is_the_person_mentioned() {
               Hello!
               ⚠ Nod's first mail to stone@acme.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Deny]
+              [Approve & send] [Edit] [Deny]
     ");
     world.ends().await;
 }

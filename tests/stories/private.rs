@@ -108,7 +108,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning() {
           ⚠ Nod's first mail to bo@acme.test
           ⚠ this run has read outside text: mail from cfo@bank.test
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Approve & send] [Deny]
+          [Approve & send] [Edit] [Deny]
     ");
     world.presses("ana", "dm:ana", "Approve & send").await;
     insta::assert_snapshot!(world.reads("general"), @r"
@@ -190,7 +190,7 @@ async fn who_takes_no_direct_messages_can_still_approve() {
         ⚠ Nod's first mail to bo@acme.test
         ⚠ this run has read outside text: mail from cfo@bank.test
         · Only Eli Closed can decide. Expires Sat 7 Mar 2026, 10:30 CET.
-        [Approve & send] [Deny]
+        [Approve & send] [Edit] [Deny]
     ");
     let whisper = world.slack.ephemerals("eli").pop().unwrap();
     let pressed = world.slack.press("eli", "general", &whisper.ts, "Approve & send").unwrap();

@@ -31,8 +31,10 @@ async fn of_the_other(pool: &PgPool) -> BTreeMap<String, Vec<Value>> {
 
 /// The samples of the migrations, as rows of another organisation in the very same workspace.
 async fn another_organisation(pool: &PgPool) {
-    for number in 1..=5 {
-        let path = format!("{}/samples/{number:04}.sql", env!("CARGO_MANIFEST_DIR"));
+    let folder = std::fs::read_dir(format!("{}/samples", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let mut paths: Vec<_> = folder.map(|file| file.unwrap().path().display().to_string()).collect();
+    paths.sort();
+    for path in paths {
         let sample = std::fs::read_to_string(&path).unwrap();
         let workspace = "T0ACME0001";
         let other = sample
@@ -71,9 +73,14 @@ async fn one_organisation_never_touches_the_others_rows() {
     // Ids of the other organisation, in a button of this one.
     for value in [
         "approve:00000000-0000-0000-0000-000000000051",
+        "undo:00000000-0000-0000-0000-000000000057",
         "deny:00000000-0000-0000-0000-000000000051",
+        "edit:00000000-0000-0000-0000-000000000051",
+        "whole:00000000-0000-0000-0000-000000000051",
         "choose:00000000-0000-0000-0000-000000000031:0",
         "show:00000000-0000-0000-0000-000000000061",
+        "send_draft:00000000-0000-0000-0000-0000000000b1",
+        "discard_draft:00000000-0000-0000-0000-0000000000b1",
         "retry:00000000-0000-0000-0000-0000000000e1",
         "allow:00000000-0000-0000-0000-000000000011",
     ] {

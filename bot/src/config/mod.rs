@@ -2,6 +2,8 @@
 //! file and from the environment over it; all problems are told at once. Never changes while Nod runs.
 
 mod given;
+mod policy;
+mod preset;
 mod problem;
 mod reader;
 mod secret_key;
@@ -16,9 +18,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nod_connectors::llm::TierSettings;
+use nod_core::policy::Policy;
 use secrecy::SecretString;
 use url::Url;
 
+pub use preset::Preset;
 pub use problem::{Problem, Problems, env_name};
 pub use reader::Inactive;
 pub use secret_key::{KeyError, key_file};
@@ -41,6 +46,8 @@ pub struct Config {
     pub google: Google,
     /// `llm.*`
     pub llm: Llm,
+    /// `replies.*`
+    pub replies: Replies,
     /// `approvals.*`
     pub approvals: Approvals,
     /// `admin.*`
@@ -86,8 +93,12 @@ pub struct Slack {
     pub bot_token: Option<SecretString>,
     /// `xapp-…`, for Socket Mode.
     pub app_token: Option<SecretString>,
+    /// What Slack signs with, for mode `http`.
+    pub signing_secret: Option<SecretString>,
     /// How Slack reaches Nod.
     pub mode: SlackMode,
+    /// What was said to Nod longer ago, while it was away, is not acted upon any more.
+    pub answer_within: Duration,
     /// Whether the workspace's guests are listened to.
     pub allow_guests: bool,
     /// Whether people of other organisations (Slack Connect) are listened to.
@@ -118,6 +129,8 @@ pub struct Llm {
     pub router: Tier,
     /// Thinks and writes.
     pub reasoner: Tier,
+    /// Keeps what is worth keeping of a conversation; takes from the reasoner what it does not set.
+    pub summariser: Tier,
 }
 
 /// One model. Everything that the tier itself does not set is taken from `llm.*`.
@@ -135,13 +148,42 @@ pub struct Tier {
     pub timeout: Duration,
     /// How long an answer may get.
     pub max_tokens: Option<u32>,
+    /// What is known of its provider.
+    pub preset: Option<Preset>,
+    /// The one that answers where this one is down or has no money left.
+    pub fallback: Option<Box<Tier>>,
+}
+
+impl Tier {
+    /// As the client wants it; `None` where the endpoint or the model is not set. An endpoint without a key is one
+    /// that wants none.
+    #[must_use]
+    pub fn settings(&self) -> Option<TierSettings> {
+        Some(TierSettings {
+            base_url: self.base_url.as_ref()?.as_str().trim_end_matches('/').to_owned(),
+            api_key: self.api_key.clone().unwrap_or_else(|| SecretString::from("")),
+            model: self.model.clone()?,
+            temperature: self.temperature,
+            timeout: self.timeout,
+            max_tokens: self.max_tokens,
+            dialect: self.preset.as_ref().map(|preset| preset.dialect).unwrap_or_default(),
+            fallback: self.fallback.as_ref().and_then(|other| other.settings()).map(Box::new),
+        })
+    }
+}
+
+/// Answering.
+#[derive(Debug, Clone)]
+pub struct Replies {
+    /// How long after its first words an answer is shown while it is still being written.
+    pub stream_after: Duration,
 }
 
 /// Asking for a nod.
 #[derive(Debug, Clone)]
 pub struct Approvals {
-    /// How long a card waits.
-    pub expire_after: Duration,
+    /// Who may approve what, for how long, and how long it can be taken back.
+    pub policy: Policy,
 }
 
 /// The first `org_admin`s, by platform id.

@@ -59,6 +59,11 @@ impl Reader {
         self.inactive.push(Inactive { key: key.to_owned(), env: env_name(key), because });
     }
 
+    /// Problems that were found elsewhere, to be told with the rest.
+    pub(super) fn found(&mut self, problems: Vec<Problem>) {
+        self.problems.extend(problems);
+    }
+
     /// What is wrong: the values, then the keys that nobody asked for.
     pub(super) fn finish(self) -> (Vec<Problem>, Vec<Inactive>, BTreeSet<String>) {
         let Self { given, asked, inactive, mut problems } = self;

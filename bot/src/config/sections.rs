@@ -5,12 +5,18 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chrono::TimeDelta;
+use nod_core::policy::{Policy, Terms};
 use secrecy::SecretString;
 use url::Url;
 
+use super::policy;
+use super::preset::Preset;
 use super::reader::Reader;
-use super::value::{BaseUrl, DatabaseUrl, Filter, Kind, Pause, SlackMode, Temperature};
-use super::{Admin, Approvals, Config, Data, Database, Google, Llm, Log, Secrets, Server, Slack, Tier};
+use super::value::{BaseUrl, DatabaseUrl, Filter, Kind, Pause, Seconds, SlackMode, Temperature};
+use super::{
+    Admin, Approvals, Config, Data, Database, Google, Llm, Log, Replies, Secrets, Server, Slack, Tier,
+};
 
 type Env = BTreeMap<String, String>;
 
@@ -22,6 +28,7 @@ pub(super) fn read(reader: &mut Reader, env: &Env) -> Config {
         slack: slack(reader),
         google: google(reader),
         llm: llm(reader),
+        replies: replies(reader),
         approvals: approvals(reader),
         admin: Admin { slack: reader.or("admin.slack", Vec::new()) },
         secrets: Secrets { key: reader.maybe("secrets.key") },
@@ -62,16 +69,13 @@ fn database(reader: &mut Reader) -> Database {
 }
 
 fn slack(reader: &mut Reader) -> Slack {
-    let mode = reader.or("slack.mode", SlackMode::Socket);
-    if mode == SlackMode::Http {
-        reader.note("slack.mode", "only Socket Mode is built; Nod connects by Socket Mode");
-    }
-    reader.inactive::<SecretString>("slack.signing_secret", "it is for mode http, which is not built yet");
     Slack {
         api_url: base(reader, "slack.api_url", "https://slack.com/api/"),
         bot_token: reader.maybe("slack.bot_token"),
         app_token: reader.maybe("slack.app_token"),
-        mode,
+        signing_secret: reader.maybe("slack.signing_secret"),
+        mode: reader.or("slack.mode", SlackMode::Socket),
+        answer_within: reader.or("slack.answer_within", Duration::from_secs(60 * 60)),
         allow_guests: reader.or("slack.allow_guests", false),
         allow_external: reader.or("slack.allow_external", false),
     }
@@ -90,25 +94,41 @@ fn google(reader: &mut Reader) -> Google {
 }
 
 fn llm(reader: &mut Reader) -> Llm {
+    const BECAUSE: &str = "this tier is not built yet; the reasoner does its work";
+    reader.inactive::<Url>("llm.scorer.base_url", BECAUSE);
+    reader.inactive::<SecretString>("llm.scorer.api_key", BECAUSE);
+    reader.inactive::<String>("llm.scorer.model", BECAUSE);
+    reader.inactive::<Temperature>("llm.scorer.temperature", BECAUSE);
+    reader.inactive::<Duration>("llm.scorer.timeout", BECAUSE);
+    reader.inactive::<u32>("llm.scorer.max_tokens", BECAUSE);
     let common = Given::of(reader, "llm");
-    for tier in ["llm.summariser", "llm.scorer"] {
-        const BECAUSE: &str = "this tier is not built yet; the reasoner does its work";
-        reader.inactive::<Url>(&format!("{tier}.base_url"), BECAUSE);
-        reader.inactive::<SecretString>(&format!("{tier}.api_key"), BECAUSE);
-        reader.inactive::<String>(&format!("{tier}.model"), BECAUSE);
-        reader.inactive::<Temperature>(&format!("{tier}.temperature"), BECAUSE);
-        reader.inactive::<Duration>(&format!("{tier}.timeout"), BECAUSE);
-        reader.inactive::<u32>(&format!("{tier}.max_tokens"), BECAUSE);
+    // A classification wants no imagination, whatever the others are set to.
+    let mut router = Given::of(reader, "llm.router").over(&common, Duration::from_secs(10), Some(0.0));
+    router.fallback = fallback(reader, "llm.router", &router);
+    let mut reasoner =
+        Given::of(reader, "llm.reasoner").over(&common, Duration::from_secs(60), common.temperature);
+    reasoner.fallback = fallback(reader, "llm.reasoner", &reasoner);
+    let base = Given::from(&reasoner);
+    let mut summariser =
+        Given::of(reader, "llm.summariser").over(&base, Duration::from_secs(60), base.temperature);
+    summariser.fallback =
+        fallback(reader, "llm.summariser", &summariser).or_else(|| reasoner.fallback.clone());
+    Llm { router, reasoner, summariser }
+}
+
+/// The model that stands in for a tier's own: another one at the same endpoint, or at another. A key never goes to
+/// an endpoint that it was not given for.
+fn fallback(reader: &mut Reader, section: &str, tier: &Tier) -> Option<Box<Tier>> {
+    let given = Given::of(reader, &format!("{section}.fallback"));
+    if given.base_url.is_none() && given.model.is_none() {
+        return None;
     }
-    Llm {
-        // A classification wants no imagination, whatever the others are set to.
-        router: Given::of(reader, "llm.router").over(&common, Duration::from_secs(10), Some(0.0)),
-        reasoner: Given::of(reader, "llm.reasoner").over(
-            &common,
-            Duration::from_secs(60),
-            common.temperature,
-        ),
+    let mut like = Given::from(tier);
+    if given.base_url.is_some() && given.base_url != like.base_url {
+        like.api_key = None;
+        like.model = None;
     }
+    Some(Box::new(given.over(&like, tier.timeout, tier.temperature)))
 }
 
 /// What was given for one tier, or for all of them.
@@ -119,35 +139,79 @@ struct Given {
     temperature: Option<f32>,
     timeout: Option<Duration>,
     max_tokens: Option<u32>,
+    preset: Option<Preset>,
 }
 
 impl Given {
     fn of(reader: &mut Reader, section: &str) -> Self {
+        let preset: Option<Preset> = reader.maybe(&format!("{section}.preset"));
+        let base_url = reader.maybe(&format!("{section}.base_url")).map(|BaseUrl(url)| url);
         Self {
-            base_url: reader.maybe(&format!("{section}.base_url")).map(|BaseUrl(url)| url),
+            base_url: base_url.or_else(|| preset.as_ref().map(|preset| preset.base_url.clone())),
             api_key: reader.maybe(&format!("{section}.api_key")),
             model: reader.maybe(&format!("{section}.model")),
             temperature: reader.maybe(&format!("{section}.temperature")).map(|Temperature(t)| t),
             timeout: reader.maybe(&format!("{section}.timeout")),
             max_tokens: reader.maybe(&format!("{section}.max_tokens")),
+            preset,
+        }
+    }
+
+    /// What another tier is set to, as a base for one more.
+    fn from(tier: &Tier) -> Self {
+        Self {
+            base_url: tier.base_url.clone(),
+            api_key: tier.api_key.clone(),
+            model: tier.model.clone(),
+            temperature: tier.temperature,
+            timeout: Some(tier.timeout),
+            max_tokens: tier.max_tokens,
+            preset: tier.preset.clone(),
         }
     }
 
     fn over(self, common: &Self, usual_timeout: Duration, usual_temperature: Option<f32>) -> Tier {
+        // The key of one provider is not shown to another.
+        let elsewhere = self.preset.is_some() && self.preset != common.preset;
+        // Another endpoint is spoken to in its own way.
+        let preset = match (&self.preset, &self.base_url) {
+            (None, None) => common.preset.clone(),
+            _ => self.preset,
+        };
         Tier {
             base_url: self.base_url.or_else(|| common.base_url.clone()),
-            api_key: self.api_key.or_else(|| common.api_key.clone()),
+            api_key: self.api_key.or_else(|| common.api_key.clone().filter(|_| !elsewhere)),
             model: self.model.or_else(|| common.model.clone()),
             temperature: self.temperature.or(usual_temperature),
             timeout: self.timeout.or(common.timeout).unwrap_or(usual_timeout),
             max_tokens: self.max_tokens.or(common.max_tokens),
+            preset,
+            fallback: None,
         }
     }
 }
 
+fn replies(reader: &mut Reader) -> Replies {
+    let Pause(stream_after) = reader.or("replies.stream_after", Pause(Duration::from_millis(500)));
+    Replies { stream_after }
+}
+
 fn approvals(reader: &mut Reader) -> Approvals {
-    reader.inactive::<Pause>("approvals.undo", "the undo window is not built yet; a nod acts at once");
-    Approvals { expire_after: reader.or("approvals.expire_after", Duration::from_secs(24 * 60 * 60)) }
+    let mut usual = Policy::default().usual;
+    let waits = |given: Option<Duration>, usual: TimeDelta| {
+        given.and_then(|given| TimeDelta::from_std(given).ok()).unwrap_or(usual)
+    };
+    usual = Terms {
+        expire_after: waits(reader.maybe("approvals.expire_after"), usual.expire_after),
+        remind_before: waits(reader.maybe("approvals.remind_before").map(|Pause(p)| p), usual.remind_before),
+        undo: waits(reader.maybe("approvals.undo").map(|Seconds(s)| s), usual.undo),
+        ..usual
+    };
+    let file = reader.maybe::<PathBuf>("approvals.policy");
+    let mut problems = Vec::new();
+    let rules = policy::rules(file.as_deref(), &mut problems);
+    reader.found(problems);
+    Approvals { policy: Policy { usual, rules } }
 }
 
 fn not_built_yet(reader: &mut Reader) {

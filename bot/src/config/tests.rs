@@ -4,6 +4,8 @@ use std::io::Write;
 
 use secrecy::ExposeSecret;
 
+use nod_core::policy;
+
 use super::*;
 
 fn env(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -31,7 +33,7 @@ fn nothing_given_is_a_working_default() {
     assert_eq!(config.slack.api_url.as_str(), "https://slack.com/api/");
     assert_eq!(config.llm.router.timeout, Duration::from_secs(10));
     assert_eq!(config.llm.reasoner.timeout, Duration::from_secs(60));
-    assert_eq!(config.approvals.expire_after, Duration::from_secs(86_400));
+    assert_eq!(config.approvals.policy, Policy::default());
     assert!(config.database.url.is_none() && config.inactive().is_empty());
     assert!(config.data.dir.ends_with("nod"));
     assert_eq!(load("", &[]).unwrap().data.dir, Path::new(".nod"));
@@ -62,6 +64,46 @@ fn the_environment_wins_over_the_file() {
 }
 
 #[test]
+fn a_preset_sets_what_is_known_of_a_provider_and_a_key_stays_at_its_own() {
+    let pairs = [
+        ("NOD_LLM__PRESET", "openai"),
+        ("NOD_LLM__API_KEY", "sk-1"),
+        ("NOD_LLM__MODEL", "big"),
+        ("NOD_LLM__ROUTER__PRESET", "ollama"),
+        ("NOD_LLM__ROUTER__FALLBACK__MODEL", "other"),
+        ("NOD_LLM__REASONER__FALLBACK__PRESET", "anthropic"),
+        ("NOD_LLM__REASONER__FALLBACK__MODEL", "claude"),
+    ];
+    let llm = load("", &pairs).unwrap().llm;
+    let reasoner = llm.reasoner.settings().unwrap();
+    assert!(reasoner.base_url.contains("api.openai.com") && reasoner.dialect.completion_tokens);
+    let stand_in = reasoner.fallback.unwrap();
+    assert!(stand_in.base_url.contains("api.anthropic.com") && stand_in.dialect.lone_system);
+    assert_eq!((stand_in.model.as_str(), stand_in.api_key.expose_secret()), ("claude", ""));
+    let router = llm.router.settings().unwrap();
+    assert_eq!(router.base_url, "http://127.0.0.1:11434/v1");
+    assert_eq!(
+        router.fallback.map(|other| (other.model, other.base_url)),
+        Some(("other".into(), router.base_url))
+    );
+    let own =
+        load("", &[("NOD_LLM__PRESET", "groq"), ("NOD_LLM__BASE_URL", "http://127.0.0.1:9/v1")]).unwrap();
+    assert_eq!(own.llm.router.base_url.unwrap().as_str(), "http://127.0.0.1:9/v1/");
+}
+
+#[test]
+fn the_summariser_takes_from_the_reasoner_what_it_does_not_set() {
+    let toml = "[llm]\nmodel = \"all\"\n[llm.reasoner]\nmodel = \"big\"\ntemperature = 0.3\ntimeout = \"9s\"\n\
+                [llm.summariser]\nmax_tokens = 500";
+    let summariser = load(toml, &[]).unwrap().llm.summariser;
+    assert_eq!(summariser.model.as_deref(), Some("big"));
+    assert_eq!((summariser.temperature, summariser.timeout), (Some(0.3), Duration::from_secs(9)));
+    assert_eq!(summariser.max_tokens, Some(500));
+    let own = load(toml, &[("NOD_LLM__SUMMARISER__MODEL", "small")]).unwrap().llm.summariser;
+    assert_eq!(own.model.as_deref(), Some("small"));
+}
+
+#[test]
 fn a_wrong_value_says_what_is_wanted() {
     for (key, value, wanted) in [
         ("server.bind", "localhost", "an address and a port"),
@@ -73,8 +115,12 @@ fn a_wrong_value_says_what_is_wanted() {
         ("database.max_connections", "0", "a whole number above 0"),
         ("database.max_connections", "many", "a whole number above 0"),
         ("llm.temperature", "2.5", "a number from 0 to 2"),
+        ("llm.preset", "opnai", "one of openai, anthropic"),
         ("llm.router.timeout", "0s", "a length of time above 0"),
         ("approvals.expire_after", "tomorrow", "a length of time above 0"),
+        ("approvals.undo", "2h", "in whole seconds up to an hour"),
+        ("approvals.undo", "1500ms", "in whole seconds up to an hour"),
+        ("approvals.remind_before", "-1h", "a length of time, like 0s"),
         ("tasks.steps_per_run", "-1", "a whole number above 0"),
         ("otel.endpoint", "here", "an address like https://"),
         ("log.filter", "nod=shouting=", "a filter like"),
@@ -135,16 +181,11 @@ fn other_peoples_names_are_left_alone() {
 
 #[test]
 fn what_is_not_built_yet_is_checked_and_named() {
-    let pairs = [
-        ("NOD_DISCORD__TOKEN", "t"),
-        ("NOD_SLACK__MODE", "http"),
-        ("NOD_APPROVALS__UNDO", "0s"),
-        ("NOD_LLM__SCORER__MODEL", "m"),
-    ];
+    let pairs = [("NOD_DISCORD__TOKEN", "t"), ("NOD_LLM__SCORER__MODEL", "m")];
     let config = load("", &pairs).unwrap();
     let mut keys: Vec<&str> = config.inactive().iter().map(|i| i.key.as_str()).collect();
     keys.sort_unstable();
-    assert_eq!(keys, ["approvals.undo", "discord.token", "llm.scorer.model", "slack.mode"]);
+    assert_eq!(keys, ["discord.token", "llm.scorer.model"]);
 }
 
 #[test]
@@ -161,7 +202,10 @@ fn the_file_in_config_explains_every_key() {
         .lines()
         .map(|line| line.strip_prefix("# ").filter(|rest| is_setting(rest)).unwrap_or(line))
         .collect();
-    let config = load(&uncommented.join("\n"), &[]).unwrap();
+    // Files are named as from the project's folder.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/");
+    let text = uncommented.join("\n").replace("\"config/", &format!("\"{folder}"));
+    let config = load(&text, &[]).unwrap();
     assert!(!config.inactive().is_empty());
     let mut named = BTreeSet::new();
     let mut section = String::new();
@@ -173,7 +217,72 @@ fn the_file_in_config_explains_every_key() {
         }
     }
     assert_eq!(named, Config::names());
-    load(text, &[]).unwrap();
+    load(include_str!("../../../config/nod.toml"), &[]).unwrap();
+}
+
+fn with_rules(text: &str) -> Result<Config, Problems> {
+    let rules = file(text);
+    load("", &[("NOD_APPROVALS__UNDO", "5s"), ("NOD_APPROVALS__POLICY", rules.path().to_str().unwrap())])
+}
+
+#[test]
+fn the_rules_are_read_and_lie_over_the_usual_terms() {
+    let shipped = include_str!("../../../config/policy.toml");
+    assert!(with_rules(shipped).unwrap().approvals.policy.rules.is_empty());
+    let is_rule = |line: &&str| line.starts_with("[[") || is_setting(&line.replace("when.", ""));
+    let example: Vec<&str> = shipped.lines().filter_map(|l| l.strip_prefix("# ")).filter(is_rule).collect();
+    let policy = with_rules(&example.join("\n")).unwrap().approvals.policy;
+    assert_eq!(policy.rules.len(), 2);
+    let rule = |recipients: &[String]| {
+        let (tool, account) = ("gmail_send_email", "ana@acme.test");
+        policy::decide(&policy, &policy::Call { tool, account, recipients, outside_text: false })
+    };
+    let undo = |ruling| match ruling {
+        policy::Ruling::Ask(terms) => terms.undo.num_seconds(),
+        policy::Ruling::Never(why) => panic!("{why}"),
+    };
+    assert_eq!(undo(rule(&["bo@acme.test".to_owned()])), 5);
+    assert_eq!(undo(rule(&["bo@x.test".to_owned()])), 30);
+    let many = vec!["bo@acme.test".to_owned(); 51];
+    assert!(matches!(rule(&many), policy::Ruling::Never(why) if why.contains("mailing list")));
+}
+
+#[test]
+fn every_problem_of_the_rules_is_told_with_the_rest() {
+    let rules = file(
+        "rules = 1
+        [[rule]]
+        tool = \"gmail_send_mail\"
+        undo = \"2h\"
+        when.recipients_abov = 3
+        [[rule]]
+        when.recipients_above = 0
+        when.outside_text = \"maybe\"
+        decider = \"boss\"
+        never = \"\"",
+    );
+    let said = lines(load(
+        "",
+        &[("NOD_SLACK__MODE", "x"), ("NOD_APPROVALS__POLICY", rules.path().to_str().unwrap())],
+    ));
+    let wanted = [
+        "slack.mode (NOD_SLACK__MODE): got \"x\"",
+        "rules: there is no such key; there is rule",
+        "rule 1, tool: got \"gmail_send_mail\", wanted one of gmail_create_draft, gmail_update_draft",
+        "rule 1, undo: got \"2h\", wanted a length of time in whole seconds",
+        "rule 1, when.recipients_abov: there is no such key; there are tool, when.recipients_above,",
+        "rule 2, when.recipients_above: got \"0\", wanted a whole number above 0",
+        "rule 2, when.outside_text: got \"maybe\", wanted true or false",
+        "rule 2, decider: got \"boss\", wanted owner",
+        "rule 2, never: got \"\", wanted text",
+    ];
+    for line in wanted {
+        assert!(said.iter().any(|s| s.contains(line)), "missing {line:?} in\n{}", said.join("\n"));
+    }
+    assert_eq!(said.len(), wanted.len(), "{}", said.join("\n"));
+    let missing = lines(load("", &[("NOD_APPROVALS__POLICY", "/nowhere/rules.toml")]));
+    assert!(missing[0].contains("cannot read /nowhere/rules.toml"), "{missing:?}");
+    assert!(lines(with_rules("[rule]\n"))[0].contains("[[rule]]"));
 }
 
 fn is_setting(line: &str) -> bool {

@@ -135,20 +135,34 @@ impl Kind for Temperature {
     }
 }
 
+/// A hundred years: far enough for everything, and near enough that times can be added up.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 impl Kind for Duration {
     const WANTED: &'static str = "a length of time above 0, like 10s, 5m or 24h";
     fn read(given: &Value) -> Option<Self> {
-        humantime::parse_duration(text(given)?).ok().filter(|d| !d.is_zero())
+        humantime::parse_duration(text(given)?).ok().filter(|d| !d.is_zero() && *d <= LONGEST)
     }
 }
 
 /// A length of time where none is a choice too.
-pub(super) struct Pause;
+pub(super) struct Pause(pub(super) Duration);
 
 impl Kind for Pause {
     const WANTED: &'static str = "a length of time, like 0s, 10s or 1m";
     fn read(given: &Value) -> Option<Self> {
-        humantime::parse_duration(text(given)?).ok().map(|_| Self)
+        humantime::parse_duration(text(given)?).ok().filter(|d| *d <= LONGEST).map(Self)
+    }
+}
+
+/// A pause of whole seconds, at most an hour: what is taken back later than that was not a slip.
+pub(super) struct Seconds(pub(super) Duration);
+
+impl Kind for Seconds {
+    const WANTED: &'static str = "a length of time in whole seconds up to an hour, like 0s, 10s or 1m";
+    fn read(given: &Value) -> Option<Self> {
+        let Pause(pause) = Kind::read(given)?;
+        (pause.subsec_nanos() == 0 && pause.as_secs() <= 3600).then_some(Self(pause))
     }
 }
 
@@ -166,7 +180,7 @@ impl Kind for Vec<String> {
 }
 
 /// How Slack reaches Nod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SlackMode {
     /// Nod opens a WebSocket; no public address is needed.
     Socket,

@@ -32,9 +32,9 @@ macro_rules! files {
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
         "api.js" "avatar.js" "blocks.js" "chat.js" "composer.js" "dom.js" "guide.js" "mail.js" "main.js"
-        "message.js" "mrkdwn.js" "news.js" "rich.js" "sidebar.js" "store.js" "toast.js"
+        "message.js" "modal.js" "mrkdwn.js" "news.js" "rich.js" "sidebar.js" "store.js" "toast.js"
     );
-    let styles = files!("base.css" "chat.css" "mail.css");
+    let styles = files!("base.css" "chat.css" "mail.css" "modal.css");
     let scripts = scripts.map(|(path, text)| (path, "text/javascript; charset=utf-8", text));
     let styles = styles.map(|(path, text)| (path, "text/css; charset=utf-8", text));
     let page = [
@@ -46,7 +46,7 @@ pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'sta
 
 /// Looked at, and done.
 const LOOKS: [&str; 4] = ["slack/state", "slack/events", "google/accounts", "google/mailbox"];
-const DOES: [&str; 4] = ["slack/say", "slack/slash", "slack/press", "slack/submit"];
+const DOES: [&str; 5] = ["slack/say", "slack/slash", "slack/press", "slack/submit", "slack/close"];
 
 /// Longer than the fakes let a question for news wait.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -67,7 +67,8 @@ pub(super) fn router(stage: &Stage, facts: Facts, client: reqwest::Client) -> Ro
     for (path, kind, text) in files() {
         router = router.route(path, get(move || async move { ([(CONTENT_TYPE, kind)], text) }));
     }
-    router.layer(DefaultBodyLimit::max(64 * 1024)).layer(from_fn(guard))
+    // A form with the longest mail in it.
+    router.layer(DefaultBodyLimit::max(256 * 1024)).layer(from_fn(guard))
 }
 
 async fn look(

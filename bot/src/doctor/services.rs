@@ -5,32 +5,31 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_core::clock::{Clock, SystemClock};
-use nod_core::model::Tier as ModelTier;
-use secrecy::SecretString;
+use nod_core::model::{ModelError, Tier as ModelTier};
 use url::{Host, Url};
 
 use super::{Finding, Verdict};
-use crate::config::{Config, Slack, Tier, env_name};
+use crate::config::{Config, Slack, SlackMode, env_name};
 use crate::server;
-use crate::slack::{SlackSettings, probe};
+use crate::slack::{SlackSettings, Way, probe};
 
 /// A clock that is further off breaks sign-ins and expiries.
 const CLOCK_TOLERANCE: i64 = 30;
 
 pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
-    let Config { slack: Slack { api_url, bot_token, app_token, .. }, .. } = config.as_ref();
+    let Slack { api_url, bot_token, .. } = &config.slack;
     let missing = |key: &str, what: &str, cure: &str| {
         Finding::wrong(what, "not set", format!("set {key} ({}): {cure}", env_name(key)))
     };
-    let (bot_token, app_token) = match (bot_token, app_token) {
-        (Some(bot), Some(app)) => (bot.clone(), app.clone()),
-        (bot, app) => {
+    let (bot_token, way) = match (bot_token, way(&config.slack)) {
+        (Some(bot), Ok(way)) => (bot.clone(), way),
+        (bot, way) => {
             let no_bot = bot.is_none().then(|| missing("slack.bot_token", BOT, BOT_CURE));
-            let no_app = app.is_none().then(|| missing("slack.app_token", APP, APP_CURE));
-            return no_bot.into_iter().chain(no_app).collect();
+            let no_way = way.err().map(|(key, what, cure)| missing(key, what, cure));
+            return no_bot.into_iter().chain(no_way).collect();
         }
     };
-    let report = match probe(&SlackSettings { api_url: api_url.clone(), bot_token, app_token }).await {
+    let report = match probe(&SlackSettings { api_url: api_url.clone(), bot_token, way }).await {
         Ok(report) => report,
         Err(error) => return vec![Finding::wrong(BOT, error.to_string(), BOT_CURE)],
     };
@@ -38,14 +37,45 @@ pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
         Finding::good(BOT, format!("bot {} in {}", report.identity.bot_user, report.identity.team_name)),
         scopes(&report.missing),
         match report.socket {
-            Ok(()) => Finding::good(APP, "opens Socket Mode connections"),
-            Err(error) => Finding::wrong(APP, error.to_string(), APP_CURE),
+            Some(Ok(())) => Finding::good(APP, "opens Socket Mode connections"),
+            Some(Err(error)) => Finding::wrong(APP, error.to_string(), APP_CURE),
+            None => requests(config.server.public_url.as_ref()),
         },
     ];
     all.extend(time_there(api_url).await.map(|theirs| clock(theirs, SystemClock.now())));
     all
 }
 
+/// The way in that the mode asks for, or what is missing: its key, what it is, and where to find it.
+fn way(slack: &Slack) -> Result<Way, (&'static str, &'static str, &'static str)> {
+    match slack.mode {
+        SlackMode::Socket => {
+            let app_token = slack.app_token.clone().ok_or(("slack.app_token", APP, APP_CURE))?;
+            Ok(Way::Socket { app_token })
+        }
+        SlackMode::Http => {
+            let secret = slack.signing_secret.clone().ok_or(("slack.signing_secret", SIGNED, SIGNED_CURE))?;
+            Ok(Way::Http { signing_secret: secret })
+        }
+    }
+}
+
+/// Slack tells nobody where it posts, so the operator must compare.
+fn requests(public: Option<&Url>) -> Finding {
+    match public {
+        Some(public) => {
+            let said = format!("Slack must post to {public}slack/events, …/interactions and …/commands");
+            let cure =
+                "“nod manifest slack --mode http” prints a manifest with these; Socket Mode must be off";
+            Finding::new(REQUESTS, Verdict::Good, said, Some(cure.to_owned()))
+        }
+        None => Finding::wrong(REQUESTS, "Slack has no way in", "set server.public_url to Nod's address"),
+    }
+}
+
+const REQUESTS: &str = "Slack requests";
+const SIGNED: &str = "Slack signing secret";
+const SIGNED_CURE: &str = "take the Signing Secret from Basic Information of your app";
 const BOT: &str = "Slack bot token";
 const APP: &str = "Slack app token";
 const BOT_CURE: &str = "take the Bot User OAuth Token (xoxb-…) from OAuth & Permissions of your app";
@@ -82,32 +112,52 @@ pub(super) async fn model(config: Arc<Config>, which: ModelTier) -> Vec<Finding>
     let tier = match which {
         ModelTier::Router => &config.llm.router,
         ModelTier::Reasoner => &config.llm.reasoner,
+        ModelTier::Summariser => &config.llm.summariser,
     };
-    let Some(tier) = settings_of(tier) else {
-        let cure = "set llm.base_url and llm.model (and llm.api_key where the endpoint wants one)";
+    let preset = tier.preset.as_ref().map(|preset| format!(" (preset {})", preset.name));
+    let Some(tier) = tier.settings() else {
+        let cure =
+            "set llm.preset or llm.base_url, and llm.model (and llm.api_key where the endpoint wants one)";
         return vec![Finding::wrong(&what, "not set", cure)];
     };
-    let asked = format!("{} at {}", tier.model, tier.base_url);
+    let stand_in = tier.fallback.as_ref().map(|other| format!("; {} stands in for it", other.model));
+    let asked = format!(
+        "{} at {}{}{}",
+        tier.model,
+        tier.base_url,
+        preset.unwrap_or_default(),
+        stand_in.unwrap_or_default()
+    );
     let cure = format!("check llm.{0}.base_url, llm.{0}.model and llm.{0}.api_key", which.as_str());
-    let finding = match OpenAi::new(tier.clone(), tier, Arc::new(SystemClock)) {
-        Err(error) => Finding::wrong(&what, error.to_string(), cure),
+    match OpenAi::new(tier.clone(), tier.clone(), tier.clone(), Arc::new(SystemClock)) {
+        Err(error) => vec![Finding::wrong(&what, error.to_string(), cure)],
         Ok(models) => match models.probe(which).await {
-            Ok(()) => Finding::good(&what, asked),
-            Err(error) => Finding::wrong(&what, format!("{asked}: {error}"), cure),
+            Ok(()) => {
+                let called = tools(&what, &models, &tier, which).await;
+                std::iter::once(Finding::good(&what, asked)).chain(called).collect()
+            }
+            Err(error) => vec![Finding::wrong(&what, format!("{asked}: {error}"), cure)],
         },
-    };
-    vec![finding]
+    }
 }
 
-/// `None` where the endpoint or the model is not set.
-fn settings_of(tier: &Tier) -> Option<TierSettings> {
-    Some(TierSettings {
-        base_url: tier.base_url.as_ref()?.to_string(),
-        api_key: tier.api_key.clone().unwrap_or_else(|| SecretString::from("")),
-        model: tier.model.clone()?,
-        temperature: tier.temperature,
-        timeout: tier.timeout,
-        max_tokens: tier.max_tokens,
+/// Whether the model that thinks can call tools: without them it can do nothing here.
+async fn tools(what: &str, models: &OpenAi, tier: &TierSettings, which: ModelTier) -> Option<Finding> {
+    if which != ModelTier::Reasoner {
+        return None;
+    }
+    let what = format!("{what}'s tools");
+    let cure = format!("choose a model that is made for tools in llm.{}.model", which.as_str());
+    Some(match models.calls_tools(which).await {
+        Ok(true) => Finding::good(&what, format!("{} calls tools", tier.model)),
+        Ok(false) => {
+            let said = format!("{} talked where it was told to call a tool", tier.model);
+            Finding::new(&what, Verdict::Skipped, said, Some(cure))
+        }
+        Err(ModelError::NoTools { model }) => {
+            Finding::wrong(&what, format!("{model} cannot call tools"), cure)
+        }
+        Err(error) => Finding::wrong(&what, error.to_string(), cure),
     })
 }
 

@@ -82,7 +82,7 @@ impl Setting {
             clock: Arc::new(SystemClock),
             https: true,
         };
-        let router = router(Readiness::new(database.pool.clone()), Some(connecting));
+        let router = router(Readiness::new(database.pool.clone()), Some(connecting), Router::new());
         Self { _folder: folder, database, google, vault, tenant, router }
     }
 
@@ -191,8 +191,10 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
         temperature: None,
         timeout: std::time::Duration::from_secs(1),
         max_tokens: None,
+        dialect: nod_connectors::llm::Dialect::default(),
+        fallback: None,
     };
-    let model = Arc::new(OpenAi::new(tier.clone(), tier, clock.clone()).unwrap());
+    let model = Arc::new(OpenAi::new(tier.clone(), tier.clone(), tier, clock.clone()).unwrap());
     let (adapters, tools) = (Adapters::new([]), Tools::new([]));
     let ids = Arc::new(SystemIds);
     Nod::new(Parts { door: pool.clone(), pool, clock, ids, adapters, tools, model, vault, settings })

@@ -1,5 +1,5 @@
-//! Nod's one HTTP server: whether it is alive and ready, and the pages that connect an account. Everything
-//! else is not there. Pages load nothing from elsewhere and are kept by nobody.
+//! Nod's one HTTP server: whether it is alive and ready, the pages that connect an account, and what the
+//! platforms bring. Everything else is not there. Pages load nothing from elsewhere and are kept by nobody.
 
 mod connect;
 mod headers;
@@ -28,11 +28,12 @@ pub use ready::{Platform, Readiness};
 /// What `/healthz` says, so that `nod doctor` knows it reached Nod and not something else.
 pub const ALIVE: &str = "nod is alive\n";
 
-/// The largest body that any of the pages takes.
+/// The largest body that any of the pages takes; a platform's routes have a limit of their own.
 const LARGEST_BODY: usize = 16 * 1024;
 
-/// Everything the server answers. Without `connecting` no account can be connected, and the pages say so.
-pub fn router(readiness: Readiness, connecting: Option<Connecting>) -> Router {
+/// Everything the server answers: our own pages, and the routes of the platforms that call us. Without
+/// `connecting` no account can be connected, and the pages say so.
+pub fn router(readiness: Readiness, connecting: Option<Connecting>, platforms: Router) -> Router {
     let health = Router::new()
         .route("/healthz", get(|| async { ALIVE }))
         .route("/readyz", get(ready::readyz))
@@ -43,6 +44,7 @@ pub fn router(readiness: Readiness, connecting: Option<Connecting>) -> Router {
     };
     health
         .merge(accounts)
+        .merge(platforms)
         .fallback(|| async { (StatusCode::NOT_FOUND, pages::not_here()) })
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(map_response(headers::guard))

@@ -16,7 +16,7 @@ fn without_database() -> (Router, Platform) {
     let pool = PgPoolOptions::new().connect_lazy("postgres://nobody@127.0.0.1:1/none").unwrap();
     let readiness = Readiness::new(pool);
     let slack = readiness.platform("slack");
-    (router(readiness, None), slack)
+    (router(readiness, None, Router::new()), slack)
 }
 
 async fn ask(router: &Router, request: Request<Body>) -> (StatusCode, String, Response<()>) {

@@ -2,18 +2,30 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use nod_core::card::{Card, Press};
-use nod_core::chat::{ChatAdapter, ChatError, Place, Posted, Profile, Sighting, Target};
+use chrono::TimeDelta;
+use nod_core::card::{Card, Form, Press};
+use nod_core::chat::{
+    Bound, ChatAdapter, ChatError, FetchError, File, Inbound, Ornament, Place, Posted, Profile, Sighting,
+    Target, Utterance,
+};
 use nod_core::clock::Timestamp;
 use nod_core::ids::DeliveryId;
 use serde_json::{Value, json};
+use url::Url;
 
+use super::files::Files;
 use super::inbound::Identity;
-use super::scopes::{HISTORY_OF, OPEN, POST, REPLIES, UPDATE, USER, USERS, WHISPER};
+use super::scopes::{
+    DELETE, HISTORY_OF, OPEN, POST, PROMPTS, PUBLISH, REPLIES, STATUS, TITLE, UPLOAD, UPLOADED, USER, USERS,
+    VIEW, WHISPER,
+};
+use super::stream::{Streams, unnamed};
+use super::text::label;
 use super::web::Web;
-use super::{PLATFORM, limits, profile, render};
+use super::{PLATFORM, form, home, limits, profile, render};
 
 /// By which our own messages are found again.
 const METADATA: &str = "nod_delivery";
@@ -25,15 +37,27 @@ const PAGES: usize = 5;
 
 /// The adapter of one workspace.
 pub struct SlackAdapter {
-    web: Web,
-    identity: Identity,
+    pub(super) web: Web,
+    files: Files,
+    pub(super) identity: Identity,
+    pub(super) streams: Streams,
+    /// The workspace's own address, under which its messages are opened.
+    home: Option<Url>,
     /// The direct line to each user; it never changes.
     lines: Mutex<HashMap<String, String>>,
 }
 
 impl SlackAdapter {
-    pub(super) fn new(web: Web, identity: Identity) -> Self {
-        Self { web, identity, lines: Mutex::default() }
+    pub(super) fn new(web: Web, files: Files, identity: Identity, home: Option<Url>) -> Self {
+        Self { web, files, identity, streams: Streams::default(), home, lines: Mutex::default() }
+    }
+
+    pub(super) fn web(&self) -> &Web {
+        &self.web
+    }
+
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// Shows a note to one person, in the place where they are.
@@ -41,15 +65,26 @@ impl SlackAdapter {
     /// # Errors
     /// As the platform answers.
     pub async fn whisper(&self, place: &Place, user: &str, card: &Card) -> Result<Posted, ChatError> {
-        let mut body = json!({"channel": place.channel, "user": user});
+        // Whoever pressed on their own page is in no channel.
+        let channel = if place.channel.is_empty() { self.line(user).await? } else { place.channel.clone() };
+        let mut body = json!({"channel": channel, "user": user});
         if let Some(thread) = &place.thread {
             body["thread_ts"] = thread.as_str().into();
         }
         let answer = self.send(&WHISPER, body, card).await?;
-        posted(Some(&place.channel), &answer["message_ts"])
+        posted(Some(&channel), &answer["message_ts"])
     }
 
-    async fn say(
+    /// Opens a form for whoever pressed or commanded just now.
+    ///
+    /// # Errors
+    /// As the platform answers; a trigger that is too old or was used is refused.
+    pub(super) async fn open(&self, trigger: &str, form: &Form, place: &Place) -> Result<(), ChatError> {
+        let body = json!({"trigger_id": trigger, "view": form::view(form, place)});
+        self.web.call(&VIEW, &body).await.map(|_| ())
+    }
+
+    pub(super) async fn say(
         &self,
         channel: &str,
         thread: Option<&str>,
@@ -67,7 +102,7 @@ impl SlackAdapter {
     }
 
     /// Sends a card; a shorter one where Slack finds it too long, since its measure is not documented.
-    async fn send(
+    pub(super) async fn send(
         &self,
         method: &super::scopes::Method,
         mut body: Value,
@@ -103,14 +138,18 @@ impl SlackAdapter {
         thread: Option<&str>,
         key: DeliveryId,
         since: Timestamp,
+        opened: bool,
     ) -> Result<Sighting, ChatError> {
         let oldest = format!("{}.000000", since.timestamp() - SKEW);
-        let wanted = key.to_string();
         let mut cursor = String::new();
         for _ in 0..PAGES {
             let page = self.page(channel, thread, &oldest, &cursor).await?;
             let messages = page["messages"].as_array().ok_or_else(strange)?;
-            if let Some(found) = messages.iter().find(|message| self.is_ours(message, &wanted)) {
+            let perhaps = |message: &&Value| {
+                opened && self.by_us(message) && unnamed(message) && message["files"].is_null()
+            };
+            let found = messages.iter().find(|message| self.is_ours(message, key));
+            if let Some(found) = found.or_else(|| messages.iter().find(perhaps)) {
                 return posted(Some(channel), &found["ts"]).map(Sighting::Yes);
             }
             cursor = page["response_metadata"]["next_cursor"].as_str().unwrap_or_default().to_owned();
@@ -143,12 +182,19 @@ impl SlackAdapter {
         }
     }
 
-    /// Under our key and by our own bot: anybody's app may write metadata.
-    fn is_ours(&self, message: &Value, key: &str) -> bool {
+    /// Under our key and by our own bot: anybody's app may write metadata. A file's message can carry none, so
+    /// its name has the key's tail.
+    fn is_ours(&self, message: &Value, key: DeliveryId) -> bool {
         let metadata = &message["metadata"];
-        let by_us = message["bot_id"] == self.identity.bot_id.as_str()
-            || message["user"] == self.identity.bot_user.as_str();
-        by_us && metadata["event_type"] == METADATA && metadata["event_payload"]["key"] == key
+        let keyed = metadata["event_type"] == METADATA && metadata["event_payload"]["key"] == key.to_string();
+        let files = message["files"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let named = |file: &Value| file["name"].as_str().is_some_and(|name| name.contains(&key.short()));
+        self.by_us(message) && (keyed || files.iter().any(named))
+    }
+
+    fn by_us(&self, message: &Value) -> bool {
+        message["bot_id"] == self.identity.bot_id.as_str()
+            || message["user"] == self.identity.bot_user.as_str()
     }
 }
 
@@ -169,18 +215,126 @@ impl ChatAdapter for SlackAdapter {
         }
     }
 
-    async fn replace(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError> {
-        let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
-        self.send(&UPDATE, body, card).await.map(|_| ())
+    fn fits(&self, card: &Card) -> bool {
+        render::fits(card)
     }
 
-    async fn find(&self, target: &Target, key: DeliveryId, since: Timestamp) -> Result<Sighting, ChatError> {
+    fn pause(&self) -> TimeDelta {
+        limits::PAUSE
+    }
+
+    async fn remove(&self, at: &Posted) -> Result<(), ChatError> {
+        let body = json!({"channel": at.channel, "ts": at.message});
+        match self.web.call(&DELETE, &body).await {
+            Err(ChatError::Refused { code }) if code == "message_not_found" => Ok(()),
+            answer => answer.map(|_| ()),
+        }
+    }
+
+    async fn adorn(&self, place: &Place, ornament: &Ornament) -> Result<(), ChatError> {
+        // Slack shows these in threads alone.
+        let Some(thread) = &place.thread else { return Ok(()) };
+        let mut body = json!({"channel_id": place.channel, "thread_ts": thread});
+        let method = match ornament {
+            Ornament::Status(words) => {
+                body["status"] = label(words, limits::STATUS).into();
+                &STATUS
+            }
+            Ornament::Title(words) => {
+                body["title"] = label(words, limits::TITLE).into();
+                &TITLE
+            }
+            Ornament::Prompts(prompts) => {
+                let prompt =
+                    |(title, message): &(String, String)| json!({"title": title, "message": message});
+                body["prompts"] = prompts.iter().take(limits::PROMPTS).map(prompt).collect();
+                &PROMPTS
+            }
+        };
+        self.web.call(method, &body).await.map(|_| ())
+    }
+
+    async fn show_home(&self, _workspace: &str, user: &str, page: &[Card]) -> Result<(), ChatError> {
+        let body = json!({"user_id": user, "view": home::view(page)});
+        self.web.call(&PUBLISH, &body).await.map(|_| ())
+    }
+
+    async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+        self.files.fetch(address, most).await
+    }
+
+    async fn file(
+        &self,
+        target: &Target,
+        file: &File,
+        card: &Card,
+        _key: DeliveryId,
+    ) -> Result<Posted, ChatError> {
+        let (channel, thread) = match target {
+            Target::Place { place, .. } => (place.channel.clone(), place.thread.as_deref()),
+            // A whisper cannot carry a file: it goes to the same person's direct line.
+            Target::Direct { user, .. } | Target::Whisper { user, .. } => (self.line(user).await?, None),
+        };
+        let length = file.text.len().to_string();
+        let slot = self.web.read(&UPLOAD, &[("filename", &file.name), ("length", &length)]).await?;
+        let id = slot["file_id"].as_str().ok_or_else(strange)?.to_owned();
+        let url = slot["upload_url"].as_str().and_then(|url| Url::parse(url).ok()).ok_or_else(strange)?;
+        self.web.upload(url, &file.text).await?;
+        let mut body = json!({
+            "files": [{"id": id, "title": file.name}],
+            "channel_id": channel,
+            "initial_comment": render::fallback(card),
+        });
+        if let Some(thread) = thread {
+            body["thread_ts"] = thread.into();
+        }
+        self.web.call(&UPLOADED, &body).await?;
+        // Slack shares it a moment later and does not say in which message; the file's id is what stands.
+        Ok(Posted { channel, message: id })
+    }
+
+    fn link(&self, place: &Place, message: &str) -> Option<String> {
+        let path = format!("archives/{}/p{}", place.channel, message.replace('.', ""));
+        let mut link = self.home.as_ref()?.join(&path).ok()?;
+        if let Some(thread) = place.thread.as_deref().filter(|thread| *thread != message) {
+            link.query_pairs_mut().append_pair("thread_ts", thread).append_pair("cid", &place.channel);
+        }
+        Some(link.into())
+    }
+
+    async fn replace(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError> {
+        self.finish(at, card, key).await
+    }
+
+    async fn open(&self, target: &Target, reader: &str, key: DeliveryId) -> Result<Posted, ChatError> {
+        match target {
+            Target::Place { place, .. } => self.begin(place, reader, key).await,
+            Target::Direct { user, .. } => {
+                let channel = self.line(user).await?;
+                self.begin(&Place { channel, direct: true, thread: None }, reader, key).await
+            }
+            // Gone on reload, and nothing can replace it.
+            Target::Whisper { .. } => Err(ChatError::Refused { code: "whispers_do_not_grow".to_owned() }),
+        }
+    }
+
+    async fn grow(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
+        self.show_more(at, words, key).await
+    }
+
+    async fn find(
+        &self,
+        target: &Target,
+        key: DeliveryId,
+        since: Timestamp,
+        opened: bool,
+    ) -> Result<Sighting, ChatError> {
         let looked = match target {
             Target::Place { place, .. } => {
-                self.look(&place.channel, place.thread.as_deref(), key, since).await
+                self.look(&place.channel, place.thread.as_deref(), key, since, opened).await
             }
             Target::Direct { user, .. } => match self.line(user).await {
-                Ok(line) => self.look(&line, None, key, since).await,
+                Ok(line) => self.look(&line, None, key, since, opened).await,
                 Err(error) => Err(error),
             },
             Target::Whisper { .. } => return Ok(Sighting::CannotTell),
@@ -212,19 +366,46 @@ impl ChatAdapter for SlackAdapter {
         let next = answer["response_metadata"]["next_cursor"].as_str().filter(|next| !next.is_empty());
         Ok((members, next.map(str::to_owned)))
     }
+
+    async fn history(
+        &self,
+        _workspace: &str,
+        place: &Place,
+        bound: &Bound,
+    ) -> Result<Vec<Utterance>, ChatError> {
+        self.said(place, bound).await
+    }
+
+    async fn is_member(&self, _workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError> {
+        self.has_member(channel, user).await
+    }
+
+    async fn channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
+        self.mine().await
+    }
+
+    async fn missed(
+        &self,
+        _workspace: &str,
+        channel: &str,
+        threads: &[String],
+        since: Timestamp,
+    ) -> Result<Vec<Inbound>, ChatError> {
+        self.unheard(channel, threads, since).await
+    }
 }
 
-fn metadata(key: DeliveryId) -> Value {
+pub(super) fn metadata(key: DeliveryId) -> Value {
     json!({"event_type": METADATA, "event_payload": {"key": key.to_string()}})
 }
 
-fn posted(channel: Option<&str>, ts: &Value) -> Result<Posted, ChatError> {
+pub(super) fn posted(channel: Option<&str>, ts: &Value) -> Result<Posted, ChatError> {
     let channel = channel.ok_or_else(strange)?.to_owned();
     Ok(Posted { channel, message: ts.as_str().ok_or_else(strange)?.to_owned() })
 }
 
 /// The call was done, but the answer does not say what we need.
-fn strange() -> ChatError {
+pub(super) fn strange() -> ChatError {
     ChatError::Lost("an answer without what it should hold".into())
 }
 

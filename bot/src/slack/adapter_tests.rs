@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::slack::testing::*;
-use crate::slack::{Slack, connect, probe};
+use crate::slack::{Slack, Way, connect, probe};
 
 const KEY: DeliveryId = DeliveryId(Uuid::from_u128(42));
 
@@ -33,7 +33,7 @@ async fn a_card_is_posted_replaced_and_found() {
     let thread = fake.say("ana", "general", None, "@nod hello");
     let since = Utc::now() - Duration::seconds(1);
     for target in [general(&fake, None), general(&fake, Some(thread.clone())), direct(&fake, "ana")] {
-        let find = || async { slack.adapter().find(&target, KEY, since).await.unwrap() };
+        let find = || async { slack.adapter().find(&target, KEY, since, false).await.unwrap() };
         assert_eq!(find().await, Sighting::No);
         let posted = post(&slack, &target, "**one** <!channel>").await.unwrap();
         assert_eq!(find().await, Sighting::Yes(posted.clone()));
@@ -57,13 +57,13 @@ async fn a_card_is_found_behind_many_others() {
     for n in 0..450 {
         fake.say("bo", "general", None, &format!("hay {n}"));
     }
-    let found = slack.adapter().find(&general(&fake, None), KEY, since).await.unwrap();
+    let found = slack.adapter().find(&general(&fake, None), KEY, since, false).await.unwrap();
     assert_eq!(found, Sighting::Yes(posted));
     for n in 0..1_000 {
         fake.say("bo", "general", None, &format!("more hay {n}"));
     }
     let other = DeliveryId(Uuid::from_u128(43));
-    let lost = slack.adapter().find(&general(&fake, None), other, since).await.unwrap();
+    let lost = slack.adapter().find(&general(&fake, None), other, since, false).await.unwrap();
     assert_eq!(lost, Sighting::CannotTell, "further than it looks");
 }
 
@@ -75,7 +75,7 @@ async fn where_slack_does_not_let_us_look_we_cannot_tell() {
     let since = Utc::now();
     let find = |target: Target| {
         let adapter = slack.adapter();
-        async move { adapter.find(&target, KEY, since).await }
+        async move { adapter.find(&target, KEY, since, false).await }
     };
     assert_eq!(find(general(&fake, None)).await, Ok(Sighting::CannotTell));
     let Target::Place { workspace, place } = general(&fake, None) else { panic!("a place") };
@@ -148,17 +148,17 @@ async fn people_are_told_apart() {
 async fn the_probe_names_missing_scopes_and_a_wrong_app_token() {
     let fake = fake().await;
     let report = probe(&settings(&fake)).await.unwrap();
-    assert_eq!((report.missing.len(), report.socket.clone()), (0, Ok(())), "{report:?}");
+    assert_eq!((report.missing.len(), report.socket.clone()), (0, Some(Ok(()))), "{report:?}");
     assert_eq!(report.identity, *signed_in(&fake).await.identity());
     fake.change(|w| w.config.app.scopes.remove("users:read.email"));
     let mut settings = settings(&fake);
-    settings.app_token = "xapp-wrong".to_owned().into();
+    settings.way = Way::Socket { app_token: "xapp-wrong".to_owned().into() };
     let report = probe(&settings).await.unwrap();
     match report.granted {
         Some(_) => assert_eq!(report.missing, ["users:read.email"]),
         None => eprintln!("the fake does not tell its scopes yet"),
     }
-    assert!(matches!(report.socket, Err(ChatError::Refused { .. })));
+    assert!(matches!(report.socket, Some(Err(ChatError::Refused { .. }))));
     settings.bot_token = "xoxb-wrong".to_owned().into();
     let refused = probe(&settings).await.unwrap_err().to_string();
     assert_eq!(refused, "Slack (auth.test): refused: invalid_auth");

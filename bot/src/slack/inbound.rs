@@ -4,11 +4,11 @@
 //! message.
 
 use nod_core::card::Verb;
-use nod_core::chat::{Addressed, Author, Inbound, Place, Standing, What};
+use nod_core::chat::{Addressed, Author, Inbound, Place, Standing, What, Wish};
 use nod_core::clock::Timestamp;
 use serde_json::Value;
 
-use super::{PLATFORM, buttons, incoming_text};
+use super::{PLATFORM, buttons, dropped, form, incoming_text};
 
 /// Who Nod is in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +50,7 @@ pub enum Heard {
 pub fn heard(kind: Kind, payload: &Value, identity: &Identity, now: Timestamp) -> Heard {
     let read = match kind {
         Kind::Event => event(&payload["event"], identity, now),
+        Kind::Interaction if payload["type"] == "view_submission" => submitted(payload, identity, now),
         Kind::Interaction => press(payload, identity, now),
         Kind::Command => command(payload, identity, now),
     };
@@ -65,6 +66,8 @@ fn text<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
 fn event(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     match event["type"].as_str() {
         Some("app_mention" | "message") => said(event, identity, now),
+        Some("assistant_thread_started" | "assistant_thread_context_changed") => pane(event, identity, now),
+        Some("app_home_opened") => home_opened(event, identity, now),
         Some(_) => Ok(Heard::Ignored("event type")),
         None => Err(Heard::Unreadable("event without type")),
     }
@@ -74,6 +77,11 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     // Subtypes first: an edit carries its author and words one level further in.
     match event["subtype"].as_str() {
         None | Some("file_share" | "thread_broadcast" | "me_message") => {}
+        Some("message_changed") => return edited(event, identity, now),
+        Some("message_deleted") => {
+            let ts = text(event, "deleted_ts").or(text(&event["previous_message"], "ts"));
+            return deleted(event, ts, identity, now);
+        }
         Some(_) => return Ok(Heard::Ignored("message subtype")),
     }
     if event["hidden"] == true {
@@ -97,7 +105,9 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     } else {
         Addressed::Overheard
     };
-    let thread = text(event, "thread_ts").or((addressed == Addressed::Mention).then_some(ts));
+    // History shows a message that was answered as the first of its own thread.
+    let thread = text(event, "thread_ts").filter(|thread| *thread != ts);
+    let thread = thread.or((addressed == Addressed::Mention).then_some(ts));
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
@@ -109,8 +119,96 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
             message: ts.to_owned(),
             text: words.text,
             addressed,
+            files: dropped::files(event),
         },
     })))
+}
+
+fn pane(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+    let thread = &event["assistant_thread"];
+    let field = |name, missing| text(thread, name).ok_or(Heard::Unreadable(missing));
+    let user = field("user_id", "pane without user")?;
+    let channel = field("channel_id", "pane without channel")?;
+    let ts = field("thread_ts", "pane without thread")?;
+    let at = text(event, "event_ts").ok_or(Heard::Unreadable("pane without event_ts"))?;
+    Ok(Heard::Inbound(Box::new(Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.team.clone(),
+        key: format!("pane:{}:{channel}:{ts}:{at}", identity.team),
+        author: Author { user: user.to_owned(), standing: Standing::Unknown },
+        at: instant(at).unwrap_or(now),
+        what: What::PaneLooked {
+            place: Place { channel: channel.to_owned(), direct: true, thread: Some(ts.to_owned()) },
+            viewing: text(&thread["context"], "channel_id").map(str::to_owned),
+        },
+    })))
+}
+
+/// The tab with the messages is another thing under the same name.
+fn home_opened(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+    if text(event, "tab").is_some_and(|tab| tab != "home") {
+        return Ok(Heard::Ignored("another tab"));
+    }
+    let user = text(event, "user").ok_or(Heard::Unreadable("Home without user"))?;
+    let ts = text(event, "event_ts").ok_or(Heard::Unreadable("Home without event_ts"))?;
+    Ok(Heard::Inbound(Box::new(Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.team.clone(),
+        key: format!("home:{}:{user}:{ts}", identity.team),
+        author: Author { user: user.to_owned(), standing: Standing::Unknown },
+        at: instant(ts).unwrap_or(now),
+        what: What::HomeOpened,
+    })))
+}
+
+/// New words in a message. Slack says the same of a message whose links it has looked at meanwhile.
+fn edited(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+    let (message, before) = (&event["message"], &event["previous_message"]);
+    let ts = text(message, "ts");
+    if message["subtype"] == "tombstone" {
+        return deleted(event, ts, identity, now);
+    }
+    if message["text"] == before["text"] || !message["edited"].is_object() {
+        return Ok(Heard::Ignored("no new words"));
+    }
+    let ts = ts.ok_or(Heard::Unreadable("edit without ts"))?;
+    let when = text(&message["edited"], "ts").or(text(event, "ts")).unwrap_or_default();
+    let (author, place) = changed(event, message, identity)?;
+    let words = incoming_text::of_message(message, &identity.bot_user);
+    Ok(Heard::Inbound(Box::new(Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.team.clone(),
+        key: format!("edit:{}:{}:{ts}:{when}", identity.team, place.channel),
+        author,
+        at: instant(when).unwrap_or(now),
+        what: What::Edited { place, message: ts.to_owned(), text: words.text },
+    })))
+}
+
+fn deleted(event: &Value, ts: Option<&str>, identity: &Identity, now: Timestamp) -> Read {
+    let ts = ts.ok_or(Heard::Unreadable("deletion without ts"))?;
+    let (author, place) = changed(event, &event["previous_message"], identity)?;
+    Ok(Heard::Inbound(Box::new(Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.team.clone(),
+        key: format!("delete:{}:{}:{ts}", identity.team, place.channel),
+        author,
+        at: text(event, "ts").and_then(instant).unwrap_or(now),
+        what: What::Deleted { place, message: ts.to_owned() },
+    })))
+}
+
+/// Whose message was changed, and where it stands.
+fn changed(event: &Value, message: &Value, identity: &Identity) -> Result<(Author, Place), Heard> {
+    let user = text(message, "user").filter(|user| *user != identity.bot_user);
+    let Some(user) = user.filter(|_| text(message, "bot_id").is_none()) else {
+        return Err(Heard::Ignored("bot"));
+    };
+    let channel = text(event, "channel").ok_or(Heard::Unreadable("change without channel"))?;
+    let direct = event["channel_type"] == "im" || channel.starts_with('D');
+    let thread = text(message, "thread_ts").map(str::to_owned);
+    let author = Author { user: user.to_owned(), standing: standing(message, identity) };
+    Ok((author, Place { channel: channel.to_owned(), direct, thread }))
 }
 
 /// As far as the event tells: people of other organisations are marked in several ways (Slack Connect).
@@ -128,7 +226,41 @@ fn standing(event: &Value, identity: &Identity) -> Standing {
     }
 }
 
+/// An entry in the menu of a message.
+fn picked(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
+    let wish = match payload["callback_id"].as_str() {
+        Some("ask") => Wish::Ask,
+        Some("draft") => Wish::Draft,
+        _ => return Ok(Heard::Ignored("another shortcut")),
+    };
+    let user = text(&payload["user"], "id").ok_or(Heard::Unreadable("shortcut without user"))?;
+    let channel = text(&payload["channel"], "id").ok_or(Heard::Unreadable("shortcut without channel"))?;
+    let trigger = text(payload, "trigger_id").ok_or(Heard::Unreadable("shortcut without trigger_id"))?;
+    let message = &payload["message"];
+    let thread = text(message, "thread_ts").or(text(message, "ts"));
+    let external = text(&payload["user"], "team_id").is_some_and(|team| team != identity.team);
+    Ok(Heard::Inbound(Box::new(Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.team.clone(),
+        key: format!("picked:{trigger}"),
+        author: Author {
+            user: user.to_owned(),
+            standing: if external { Standing::External } else { Standing::Unknown },
+        },
+        at: text(payload, "action_ts").and_then(instant).unwrap_or(now),
+        what: What::Picked {
+            place: place(channel, &payload["channel"]["name"], thread),
+            wish,
+            author: text(message, "user").map(str::to_owned),
+            text: incoming_text::of_message(message, &identity.bot_user).text,
+        },
+    })))
+}
+
 fn press(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
+    if payload["type"] == "message_action" {
+        return picked(payload, identity, now);
+    }
     if payload["type"] != "block_actions" {
         return Ok(Heard::Ignored("interaction type"));
     }
@@ -139,8 +271,12 @@ fn press(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
         return Ok(Heard::Ignored("link button"));
     }
     let container = &payload["container"];
-    let Some(channel) = text(&payload["channel"], "id").or(text(container, "channel_id")) else {
-        return Ok(Heard::Ignored("press outside a message"));
+    // On Home there is no channel.
+    let channel = text(&payload["channel"], "id").or(text(container, "channel_id"));
+    let channel = match channel {
+        Some(channel) => channel,
+        None if container["type"] == "view" => "",
+        None => return Ok(Heard::Ignored("press outside a message")),
     };
     let ts = text(action, "action_ts");
     let key = match (text(payload, "trigger_id"), ts) {
@@ -149,22 +285,43 @@ fn press(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
         (None, None) => return Err(Heard::Unreadable("press without trigger_id and action_ts")),
     };
     let thread = text(&payload["message"], "thread_ts").or(text(container, "thread_ts"));
-    let team = text(&payload["user"], "team_id");
-    let external = team.is_some_and(|team| team != identity.team);
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
         key,
-        author: Author {
-            user: user.to_owned(),
-            standing: if external { Standing::External } else { Standing::Unknown },
-        },
+        author: Author { user: user.to_owned(), standing: of_team(&payload["user"], identity) },
         at: ts.and_then(instant).unwrap_or(now),
         what: What::Pressed {
             place: place(channel, &payload["channel"]["name"], thread),
             verb: action["value"].as_str().and_then(Verb::parse),
         },
     })))
+}
+
+/// A form that was sent. Slack does not send it again: where it is not acknowledged, the form stays open.
+fn submitted(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
+    let user = text(&payload["user"], "id").ok_or(Heard::Unreadable("form without user"))?;
+    let view = &payload["view"];
+    let id = text(view, "id").ok_or(Heard::Unreadable("form without id"))?;
+    // The same form is sent again after errors, each time with another trigger.
+    let time = text(payload, "trigger_id").or(text(view, "hash")).unwrap_or_default();
+    let (verb, place) = form::carried(view);
+    Ok(Heard::Inbound(Box::new(Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.team.clone(),
+        key: format!("submit:{id}:{time}"),
+        author: Author { user: user.to_owned(), standing: of_team(&payload["user"], identity) },
+        at: now,
+        what: What::Submitted { place, verb, values: form::values(view) },
+    })))
+}
+
+/// As far as a press or a form tells.
+fn of_team(user: &Value, identity: &Identity) -> Standing {
+    match text(user, "team_id") {
+        Some(team) if team != identity.team => Standing::External,
+        _ => Standing::Unknown,
+    }
 }
 
 fn command(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
@@ -191,7 +348,7 @@ fn command(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
 fn place(channel: &str, name: &Value, thread: Option<&str>) -> Place {
     Place {
         channel: channel.to_owned(),
-        direct: channel.starts_with('D') || *name == "directmessage",
+        direct: channel.is_empty() || channel.starts_with('D') || *name == "directmessage",
         thread: thread.map(str::to_owned),
     }
 }

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
+use serde_json::json;
+
 use super::*;
 
 const TEAM: &str = "T0ACME0001";
@@ -39,15 +41,53 @@ fn line(kind: Kind, payload: &Value) -> String {
     };
     let by = format!("{} {:?}", inbound.author.user, inbound.author.standing);
     match &inbound.what {
-        What::Said { place: at, message, text, addressed } => {
+        What::Said { place: at, message, text, addressed, .. } => {
             assert_eq!(inbound.key, format!("message:{TEAM}:{}:{message}", at.channel));
             format!("{by} | {} | {addressed:?} | {text}", place(at))
         }
+        What::PaneLooked { place: at, viewing } => format!("{by} | {} | looks at {viewing:?}", place(at)),
+        What::Picked { place: at, wish, author, text } => {
+            format!("{by} | {} | {wish:?} {author:?} | {text}", place(at))
+        }
+        What::HomeOpened => format!("{by} | Home"),
+        What::Edited { place: at, message, text } => {
+            format!("{by} | {} | {message} now says | {text}", place(at))
+        }
+        What::Deleted { place: at, message } => format!("{by} | {} | {message} is gone", place(at)),
         What::Command { place: at, name, text } => format!("{by} | {} | {name} | {text}", place(at)),
+        What::Submitted { place: at, verb, values } => {
+            let at = at.as_ref().map_or("-".into(), place);
+            format!("{by} | {at} | {} | {values:?}", verb.as_ref().map_or("-".into(), Verb::to_string))
+        }
         What::Pressed { place: at, verb } => {
             format!("{by} | {} | {}", place(at), verb.as_ref().map_or("-".into(), Verb::to_string))
         }
     }
+}
+
+/// What Slack says once it has looked at the links of a message.
+fn unfurled() -> Value {
+    let mut payload = payload!("message_changed");
+    payload["event"]["message"]["text"] = payload["event"]["previous_message"]["text"].clone();
+    payload
+}
+
+#[test]
+fn forms_are_read() {
+    let input = |value: Value| json!({"type": "plain_text_input", "value": value});
+    let view = json!({
+        "id": "V1", "private_metadata": "edit:00000000-0000-0000-0000-000000000007:2", "callback_id": "C1:1.2",
+        "state": {"values": {"subject": {"subject": input("Late".into())}, "cc": {"cc": input(Value::Null)}}},
+    });
+    let payload = json!({"type": "view_submission", "user": {"id": "U1"}, "trigger_id": "t", "view": view});
+    assert_eq!(
+        line(Kind::Interaction, &payload),
+        r#"U1 Unknown | C1 1.2 | edit:00000000-0000-0000-0000-000000000007:2 | {"cc": "", "subject": "Late"}"#
+    );
+    let nobody = json!({"type": "view_submission", "view": {"id": "V1"}});
+    assert_eq!(line(Kind::Interaction, &nobody), "unreadable: form without user");
+    let closed = json!({"type": "view_closed", "user": {"id": "U1"}, "view": {"id": "V1"}});
+    assert_eq!(line(Kind::Interaction, &closed), "ignored: interaction type");
 }
 
 #[test]
@@ -96,8 +136,12 @@ fn events_are_read() {
         (payload!("own_message"), "ignored: bot"),
         (payload!("bot_message"), "ignored: message subtype"),
         (payload!("workflow_mention"), "ignored: bot"),
-        (payload!("message_changed"), "ignored: message subtype"),
-        (payload!("message_deleted"), "ignored: message subtype"),
+        (
+            payload!("message_changed"),
+            "U0ANA00001 Unknown | C0GENERAL1 - | 1764842400.000100 now says | move my 4 o'clock",
+        ),
+        (unfurled(), "ignored: no new words"),
+        (payload!("message_deleted"), "U0ANA00001 Unknown | C0GENERAL1 - | 1764842400.000100 is gone"),
         (payload!("channel_join"), "ignored: message subtype"),
         (payload!("unknown_event"), "ignored: event type"),
         (payload!("event_null"), "unreadable: event without type"),
@@ -133,8 +177,8 @@ fn presses_are_read() {
         (payload!("press_of_others"), "U0ANA00001 Unknown | D0ANA00001 direct - | -".into()),
         (payload!("press_link"), "ignored: link button".into()),
         (payload!("press_user_null"), "unreadable: press without user".into()),
-        (payload!("press_in_view"), "ignored: press outside a message".into()),
-        (payload!("view_submission"), "ignored: interaction type".into()),
+        (payload!("press_in_view"), format!("U0ANA00001 Unknown |  direct - | approve:{verb}")),
+        (payload!("view_submission"), "U0ANA00001 Unknown | - | - | {}".into()),
     ] {
         assert_eq!(line(Kind::Interaction, &payload), expected);
     }

@@ -1,5 +1,17 @@
 //! What Slack takes in one message, in one place. Every number counts characters unless it says otherwise.
 
+use chrono::TimeDelta;
+
+/// Between two posts in one channel.
+pub(super) const PAUSE: TimeDelta = TimeDelta::seconds(1);
+/// Blocks in a view.
+pub(super) const VIEW_BLOCKS: usize = 100;
+/// A status line. Not documented; longer ones do not fit where it is shown.
+pub(super) const STATUS: usize = 50;
+/// A thread's title. Not documented; longer ones are cut where it is shown.
+pub(super) const TITLE: usize = 60;
+/// Suggested prompts of a thread.
+pub(super) const PROMPTS: usize = 4;
 /// Blocks in a message.
 pub(super) const BLOCKS: usize = 50;
 /// The blocks of a message together, as JSON. Undocumented: Slack answers `msg_blocks_too_long` from about
@@ -26,5 +38,17 @@ pub(super) const LINK: usize = 2_000;
 /// The plain text beside the blocks, for notifications and screen readers. Slack cuts at 40,000 and asks for
 /// at most 4,000.
 pub(super) const FALLBACK: usize = 3_500;
+/// What a stream shows before its end; Slack takes 12,000 in one go. The rest comes with the whole answer.
+pub(super) const STREAM: usize = 10_000;
 /// Small print, which grows by what breaks a mention and then still fits a text object.
 pub(super) const NOTE: usize = 2_000;
+/// A modal's title and the labels of its two buttons.
+pub(super) const VIEW_LABEL: usize = 24;
+/// What stands in one input.
+pub(super) const INPUT: usize = 3_000;
+/// What an input is called.
+pub(super) const FIELD_LABEL: usize = 2_000;
+/// What is wrong with it. Undocumented; more would not be read.
+pub(super) const ERROR: usize = 500;
+/// A modal as JSON: 250,000 bytes, of which a character may take several.
+pub(super) const VIEW_JSON: usize = 150_000;

@@ -4,19 +4,26 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::scopes::{EVENTS, needed};
+use crate::config::SlackMode;
 
 /// The slash command.
 pub const COMMAND: &str = "/nod";
 
-/// The manifest of an app of that name, for Socket Mode. With a public address it also names the pages that HTTP
-/// mode would use; Slack ignores them while Socket Mode is on.
+/// What stands in the menu of every message: id, name, description.
+pub(super) const SHORTCUTS: [(&str, &str, &str); 2] = [
+    ("ask", "Ask Nod about this", "Nod reads this message and tells you alone what it makes of it"),
+    ("draft", "Draft a reply", "Nod writes a reply to this message, for you alone"),
+];
+
+/// The manifest of an app of that name. With a public address it names the routes of HTTP mode, which Slack
+/// ignores while Socket Mode is on.
 #[must_use]
-pub fn manifest(app_name: &str, public_url: Option<&Url>) -> Value {
+pub fn manifest(app_name: &str, mode: SlackMode, public_url: Option<&Url>) -> Value {
     let page = |path: &str| public_url.and_then(|url| url.join(path).ok()).map(String::from);
     let mut command = json!({
         "command": COMMAND,
         "description": "Ask Nod, or see what waits for your nod",
-        "usage_hint": "help | ask … | connect | approvals",
+        "usage_hint": "help | ask … | connect | approvals | memory | runs | settings",
         "should_escape": true,
     });
     let mut events = json!({"bot_events": EVENTS.map(|(event, _)| event)});
@@ -38,10 +45,17 @@ pub fn manifest(app_name: &str, public_url: Option<&Url>) -> Value {
         },
         "features": {
             "app_home": {
-                "home_tab_enabled": false,
+                "home_tab_enabled": true,
                 "messages_tab_enabled": true,
                 "messages_tab_read_only_enabled": false,
             },
+            "assistant_view": {
+                "assistant_description": "Reads your mail when you ask, and sends what you approve",
+                "suggested_prompts": [],
+            },
+            "shortcuts": SHORTCUTS.map(|(id, name, description)| {
+                json!({"type": "message", "callback_id": id, "name": name, "description": description})
+            }),
             "bot_user": {"display_name": app_name, "always_online": true},
             "slash_commands": [command],
         },
@@ -50,7 +64,7 @@ pub fn manifest(app_name: &str, public_url: Option<&Url>) -> Value {
             "event_subscriptions": events,
             "interactivity": interactivity,
             "org_deploy_enabled": false,
-            "socket_mode_enabled": true,
+            "socket_mode_enabled": mode == SlackMode::Socket,
             "token_rotation_enabled": false,
         },
     })
@@ -62,18 +76,25 @@ mod tests {
 
     #[test]
     fn it_asks_for_what_is_used_and_no_more() {
-        let manifest = manifest("Nod", None);
+        let manifest = manifest("Nod", SlackMode::Socket, None);
         assert_eq!(
             manifest["oauth_config"]["scopes"]["bot"],
             json!([
                 "app_mentions:read",
+                "assistant:write",
                 "channels:history",
+                "channels:read",
                 "chat:write",
                 "commands",
+                "files:read",
+                "files:write",
                 "groups:history",
+                "groups:read",
                 "im:history",
+                "im:read",
                 "im:write",
                 "mpim:history",
+                "mpim:read",
                 "users:read",
                 "users:read.email",
             ])
@@ -84,7 +105,9 @@ mod tests {
 
     #[test]
     fn a_public_address_is_named_everywhere() {
-        let manifest = manifest("Nod", Some(&Url::parse("https://nod.acme.test/").expect("an address")));
+        let address = Url::parse("https://nod.acme.test/").expect("an address");
+        let manifest = manifest("Nod", SlackMode::Http, Some(&address));
+        assert_eq!(manifest["settings"]["socket_mode_enabled"], false);
         assert_eq!(manifest["features"]["slash_commands"][0]["url"], "https://nod.acme.test/slack/commands");
         assert_eq!(
             manifest["settings"]["event_subscriptions"]["request_url"],

@@ -1,13 +1,19 @@
 //! The Slack door: what arrives becomes an inbound, what leaves becomes blocks.
 //!
 //! Parsing (`inbound`, `incoming_text`) and rendering (`render` and what it uses) are pure. `adapter` does what
-//! the core asks, `socket` hears what people do. Nothing of slack-morphism leaves this folder.
+//! the core asks, `socket` and `http` hear what people do and lead to one `door`. Nothing of slack-morphism leaves this folder.
 
 mod adapter;
 mod autolink;
 mod buttons;
 mod connection;
 mod door;
+mod dropped;
+mod files;
+mod form;
+mod history;
+mod home;
+mod http;
 mod inbound;
 mod incoming_text;
 mod limits;
@@ -18,7 +24,9 @@ mod profile;
 mod render;
 mod rich;
 mod scopes;
+mod signature;
 mod socket;
+mod stream;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -27,6 +35,7 @@ mod web;
 
 use std::sync::Arc;
 
+use axum::Router;
 use nod_core::chat::{ChatAdapter, ChatError};
 use nod_core::clock::Clock;
 use secrecy::SecretString;
@@ -53,8 +62,25 @@ pub struct SlackSettings {
     pub api_url: Url,
     /// `xoxb-…`
     pub bot_token: SecretString,
-    /// `xapp-…`
-    pub app_token: SecretString,
+    /// How it reaches Nod.
+    pub way: Way,
+}
+
+/// How what people do reaches Nod.
+#[derive(Debug, Clone)]
+pub enum Way {
+    /// Nod opens a WebSocket with this token (`xapp-…`).
+    Socket { app_token: SecretString },
+    /// Slack posts to Nod's server and signs with this secret.
+    Http { signing_secret: SecretString },
+}
+
+/// What hears Slack.
+pub enum Ear {
+    /// A connection that is kept open.
+    Socket(Listener),
+    /// Routes for Nod's server.
+    Http(Router),
 }
 
 /// Why there is no Slack.
@@ -63,6 +89,9 @@ pub enum ConnectError {
     /// The machine has no usable root certificates.
     #[error("root certificates: {0}")]
     Certificates(#[from] std::io::Error),
+    /// No client to read files with.
+    #[error("files: {0}")]
+    Files(#[from] reqwest::Error),
     /// Slack refused the bot token or did not answer.
     #[error("Slack (auth.test): {0}")]
     Slack(#[from] ChatError),
@@ -83,8 +112,11 @@ pub struct Slack {
 pub async fn connect(settings: SlackSettings) -> Result<Slack, ConnectError> {
     let client = web::client(&settings.api_url)?;
     let web = web::Web::new(Arc::clone(&client), web::token(&settings.bot_token));
-    let identity = identity(&web.call(&scopes::AUTH, &json!({})).await?)?;
-    let adapter = Arc::new(SlackAdapter::new(web, identity.clone()));
+    let answer = web.call(&scopes::AUTH, &json!({})).await?;
+    let identity = identity(&answer)?;
+    let home = answer["url"].as_str().and_then(|url| Url::parse(url).ok());
+    let files = files::Files::new(&settings.api_url, settings.bot_token.clone())?;
+    let adapter = Arc::new(SlackAdapter::new(web, files, identity.clone(), home));
     Ok(Slack { identity, client, adapter, settings })
 }
 
@@ -107,14 +139,21 @@ impl Slack {
         Door::new(self.identity.clone(), Arc::clone(&self.adapter), accept, clock)
     }
 
-    /// Listens by Socket Mode until it is shut down. Must be called within a Tokio runtime.
+    /// Opens the ear. Must be called within a Tokio runtime.
     #[must_use]
-    pub fn listen(&self, accept: Accept, clock: Arc<dyn Clock>) -> Listener {
-        Listener::start(connection::Line {
-            client: Arc::clone(&self.client),
-            app_token: web::token(&self.settings.app_token),
-            door: self.door(accept, clock),
-        })
+    pub fn hear(&self, accept: Accept, clock: Arc<dyn Clock>) -> Ear {
+        let door = self.door(accept, Arc::clone(&clock));
+        match &self.settings.way {
+            Way::Socket { app_token } => Ear::Socket(Listener::start(connection::Line {
+                client: Arc::clone(&self.client),
+                app_token: web::token(app_token),
+                door,
+            })),
+            Way::Http { signing_secret } => {
+                let gate = http::Gate { door, signing_secret: signing_secret.clone(), clock };
+                Ear::Http(http::routes(gate))
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::scopes::{AUTH, CONNECT, needed};
 use super::web::{self, Web};
-use super::{ConnectError, Identity, SlackSettings, identity};
+use super::{ConnectError, Identity, SlackSettings, Way, identity};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -21,11 +21,11 @@ pub struct Report {
     pub granted: Option<Vec<String>>,
     /// What Nod needs and was not granted: add it to the app and reinstall it. Empty where Slack does not tell.
     pub missing: Vec<&'static str>,
-    /// Whether the app token opens a Socket Mode connection.
-    pub socket: Result<(), ChatError>,
+    /// Whether the app token opens a Socket Mode connection; `None` where Slack posts to Nod instead.
+    pub socket: Option<Result<(), ChatError>>,
 }
 
-/// Asks with both tokens.
+/// Asks with the tokens there are.
 ///
 /// # Errors
 /// When the bot token is refused or Slack does not answer.
@@ -33,8 +33,13 @@ pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
     let (identity, granted) = owner(settings).await?;
     let lacking = |scope: &&str| granted.as_ref().is_some_and(|all| !all.iter().any(|g| g == scope));
     let missing = needed().into_iter().filter(lacking).collect();
-    let app = Web::new(web::client(&settings.api_url)?, web::token(&settings.app_token));
-    let socket = app.call(&CONNECT, &json!({})).await.map(|_| ());
+    let socket = match &settings.way {
+        Way::Socket { app_token } => {
+            let app = Web::new(web::client(&settings.api_url)?, web::token(app_token));
+            Some(app.call(&CONNECT, &json!({})).await.map(|_| ()))
+        }
+        Way::Http { .. } => None,
+    };
     Ok(Report { identity, granted, missing, socket })
 }
 

@@ -35,6 +35,45 @@ pub fn within(card: &Card, room: usize) -> Vec<Value> {
     }
 }
 
+/// Whether one message shows the card whole.
+#[must_use]
+pub fn fits(card: &Card) -> bool {
+    let rows = buttons::rows(&card.buttons);
+    let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
+    let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text) if letters(text) > limits::NOTE);
+    let whole = assemble(card.title.as_deref(), &chunks, &rows, usize::MAX);
+    // Leaves what `within` keeps free for sentences about what is missing.
+    let room = limits::BLOCKS_JSON.saturating_sub((4 + chunks.len()) * NOTICE);
+    chunks.iter().all(short) && whole.len() <= limits::BLOCKS && size(&whole) <= room
+}
+
+/// What a modal shows above its inputs; it holds far more than a message. A long text keeps every letter, also
+/// the line ends at which it is cut.
+pub(super) fn for_view(body: &[Block]) -> Vec<Value> {
+    if body.is_empty() {
+        return Vec::new();
+    }
+    let chunks: Vec<Chunk> = body
+        .iter()
+        .map(|block| match block {
+            Block::Literal(text) => Chunk::Words(exact(text)),
+            block => chunk(block),
+        })
+        .collect();
+    assemble(None, &chunks, &Rows::default(), limits::VIEW_JSON)
+}
+
+fn exact(text: &str) -> Vec<Part> {
+    let text = visible(text);
+    let (mut parts, mut rest) = (Vec::new(), text.as_str());
+    while !rest.is_empty() {
+        let (head, tail) = split(rest, limits::BLOCK_TEXT);
+        parts.push(Part::Code(head.to_owned()));
+        rest = tail;
+    }
+    parts
+}
+
 /// The same as plain text, for notifications and screen readers.
 #[must_use]
 pub fn fallback(card: &Card) -> String {

@@ -281,3 +281,14 @@ fn the_fallback_is_escaped_and_pings_nobody() {
         "T &lt;3\n\na &amp; b &lt;\u{200B}!channel&gt; @\u{200B}here bold docs (https://x.test/a)"
     );
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_fits_is_shown_whole(text in text(), times in 1_usize..40) {
+        let card = Card::say(vec![text; times].join("\n\n"));
+        let shown = words(&blocks(&card));
+        prop_assert!(!fits(&card) || !shown.contains(" more characters)"), "{shown}");
+    }
+}

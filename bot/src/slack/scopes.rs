@@ -13,37 +13,82 @@ pub(super) struct Method {
 
 const HISTORY: &[&str] = &["channels:history", "groups:history", "im:history", "mpim:history"];
 
+const CHANNELS: &[&str] = &["channels:read", "groups:read", "im:read", "mpim:read"];
+
 pub(super) const POST: Method = Method { name: "chat.postMessage", scopes: &["chat:write"] };
 pub(super) const WHISPER: Method = Method { name: "chat.postEphemeral", scopes: &["chat:write"] };
 pub(super) const UPDATE: Method = Method { name: "chat.update", scopes: &["chat:write"] };
+pub(super) const DELETE: Method = Method { name: "chat.delete", scopes: &["chat:write"] };
+pub(super) const STATUS: Method = Method { name: "assistant.threads.setStatus", scopes: &["chat:write"] };
+pub(super) const TITLE: Method = Method { name: "assistant.threads.setTitle", scopes: &["assistant:write"] };
+pub(super) const PROMPTS: Method =
+    Method { name: "assistant.threads.setSuggestedPrompts", scopes: &["assistant:write"] };
+pub(super) const PUBLISH: Method = Method { name: "views.publish", scopes: &[] };
+pub(super) const START_STREAM: Method = Method { name: "chat.startStream", scopes: &["chat:write"] };
+pub(super) const APPEND_STREAM: Method = Method { name: "chat.appendStream", scopes: &["chat:write"] };
+pub(super) const STOP_STREAM: Method = Method { name: "chat.stopStream", scopes: &["chat:write"] };
 pub(super) const OPEN: Method = Method { name: "conversations.open", scopes: &["im:write"] };
 pub(super) const HISTORY_OF: Method = Method { name: "conversations.history", scopes: HISTORY };
 pub(super) const REPLIES: Method = Method { name: "conversations.replies", scopes: HISTORY };
+/// With the trigger of a press or a command, which lives for three seconds.
+pub(super) const VIEW: Method = Method { name: "views.open", scopes: &[] };
 pub(super) const USER: Method = Method { name: "users.info", scopes: &["users:read", "users:read.email"] };
 pub(super) const USERS: Method = Method { name: "users.list", scopes: &["users:read", "users:read.email"] };
+pub(super) const MEMBERS: Method = Method { name: "conversations.members", scopes: CHANNELS };
+/// The conversations that the bot is in.
+pub(super) const MINE: Method = Method { name: "users.conversations", scopes: CHANNELS };
+/// A file goes in three steps: an address to put it at, the file itself (no method), and its place in a channel.
+pub(super) const UPLOAD: Method = Method { name: "files.getUploadURLExternal", scopes: &["files:write"] };
+pub(super) const UPLOADED: Method = Method { name: "files.completeUploadExternal", scopes: &["files:write"] };
 pub(super) const AUTH: Method = Method { name: "auth.test", scopes: &[] };
 /// With the app token, whose one scope is `connections:write`.
 pub(super) const CONNECT: Method = Method { name: "apps.connections.open", scopes: &[] };
 
-pub(super) const METHODS: [&Method; 10] =
-    [&POST, &WHISPER, &UPDATE, &OPEN, &HISTORY_OF, &REPLIES, &USER, &USERS, &AUTH, &CONNECT];
+pub(super) const METHODS: [&Method; 23] = [
+    &POST,
+    &WHISPER,
+    &UPDATE,
+    &DELETE,
+    &STATUS,
+    &TITLE,
+    &PROMPTS,
+    &PUBLISH,
+    &START_STREAM,
+    &APPEND_STREAM,
+    &STOP_STREAM,
+    &OPEN,
+    &HISTORY_OF,
+    &REPLIES,
+    &VIEW,
+    &USER,
+    &USERS,
+    &MEMBERS,
+    &MINE,
+    &UPLOAD,
+    &UPLOADED,
+    &AUTH,
+    &CONNECT,
+];
 
-/// Events, each with its scope.
-pub(super) const EVENTS: [(&str, &str); 5] = [
+/// Events, each with its scope; none where it is empty.
+pub(super) const EVENTS: [(&str, &str); 8] = [
+    ("app_home_opened", ""),
     ("app_mention", "app_mentions:read"),
+    ("assistant_thread_context_changed", "assistant:write"),
+    ("assistant_thread_started", "assistant:write"),
     ("message.channels", "channels:history"),
     ("message.groups", "groups:history"),
     ("message.im", "im:history"),
     ("message.mpim", "mpim:history"),
 ];
 
-/// What the slash command needs.
-const COMMANDS: &str = "commands";
+/// What the slash command and the message shortcuts need, and reading the files of a message.
+const OTHERS: [&str; 2] = ["commands", "files:read"];
 
 /// Every bot scope that Nod needs, in order.
 #[must_use]
 pub fn needed() -> Vec<&'static str> {
     let methods = METHODS.iter().flat_map(|method| method.scopes.iter().copied());
-    let events = EVENTS.iter().map(|(_, scope)| *scope);
-    methods.chain(events).chain([COMMANDS]).collect::<BTreeSet<_>>().into_iter().collect()
+    let events = EVENTS.iter().map(|(_, scope)| *scope).filter(|scope| !scope.is_empty());
+    methods.chain(events).chain(OTHERS).collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -10,7 +10,7 @@ use nod_core::chat::{Immediate, Inbound, What};
 use nod_core::clock::SystemClock;
 use nod_sandbox::slack::{Channel, Slack as Fake, SlackConfig, User};
 
-use super::{Accept, Arrival, Listener, NotStored, Slack, SlackSettings, connect};
+use super::{Accept, Arrival, Ear, Listener, NotStored, Slack, SlackSettings, Way, connect};
 
 pub(super) const SOON: Duration = Duration::from_secs(10);
 
@@ -30,7 +30,8 @@ pub(super) async fn fake() -> Fake {
 
 pub(super) fn settings(fake: &Fake) -> SlackSettings {
     let (bot, app) = fake.read(|w| (w.config.app.bot_token.clone(), w.config.app.app_token.clone()));
-    SlackSettings { api_url: fake.api_url().parse().unwrap(), bot_token: bot.into(), app_token: app.into() }
+    let way = Way::Socket { app_token: app.into() };
+    SlackSettings { api_url: fake.api_url().parse().unwrap(), bot_token: bot.into(), way }
 }
 
 pub(super) async fn signed_in(fake: &Fake) -> Slack {
@@ -85,7 +86,9 @@ impl Memory {
 
 /// Listens and waits until the connection stands.
 pub(super) async fn listening(slack: &Slack, memory: &Memory) -> Listener {
-    let listener = slack.listen(memory.accept(), Arc::new(SystemClock));
+    let Ear::Socket(listener) = slack.hear(memory.accept(), Arc::new(SystemClock)) else {
+        panic!("an ear of the other kind")
+    };
     until_connected(&listener, true).await;
     listener
 }

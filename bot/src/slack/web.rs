@@ -10,9 +10,10 @@ use hyper_rustls::HttpsConnectorBuilder;
 use nod_core::chat::ChatError;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use slack_morphism::api::SlackApiFilesUploadViaUrlRequest;
 use slack_morphism::errors::SlackClientError;
 use slack_morphism::hyper_tokio::{SlackClientHyperConnector, SlackHyperClient};
-use slack_morphism::{ClientResult, SlackApiToken, SlackApiTokenValue, SlackClient};
+use slack_morphism::{ClientResult, SlackApiToken, SlackApiTokenValue, SlackClient, SlackFileUploadUrl};
 use url::Url;
 
 use super::scopes::Method;
@@ -64,6 +65,20 @@ impl Web {
         let session = self.client.open_session(&self.token);
         let query: Vec<(&str, Option<&str>)> = query.iter().map(|(k, v)| (*k, Some(*v))).collect();
         answered(session.http_session_api.http_get(method.name, &query, None)).await
+    }
+
+    /// Puts a file where Slack said to.
+    pub(super) async fn upload(&self, url: Url, text: &str) -> Result<(), ChatError> {
+        let session = self.client.open_session(&self.token);
+        let request = SlackApiFilesUploadViaUrlRequest::new(
+            SlackFileUploadUrl(url),
+            text.as_bytes().to_vec(),
+            "text/plain; charset=utf-8".to_owned(),
+        );
+        match tokio::time::timeout(LIMIT, session.files_upload_via_url(&request)).await {
+            Err(_) => Err(ChatError::Lost(format!("nothing for {} s", LIMIT.as_secs()))),
+            Ok(uploaded) => uploaded.map(|_| ()).map_err(sorted),
+        }
     }
 }
 

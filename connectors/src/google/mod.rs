@@ -35,6 +35,9 @@ pub struct GoogleSettings {
     pub redirect_url: Url,
 }
 
+/// The names of the tools that change something.
+pub const ACTS: [&str; 7] = gmail::ACTS;
+
 /// Every tool that works on a person's Google account.
 #[must_use]
 pub fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::attempt::Miss;
 use super::transport::short;
+use super::veil::{CLOSE, Veil};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -20,7 +21,15 @@ struct Chunk {
     model: Option<String>,
     choices: Option<Vec<Piece>>,
     usage: Option<Counts>,
+    /// Groq counts here.
+    x_groq: Option<Groq>,
     error: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Groq {
+    usage: Option<Counts>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -49,10 +58,22 @@ enum Content {
     Parts(Vec<Part>),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Part {
-    #[serde(default)]
+    /// Words, or thoughts, which are nobody's business.
+    #[serde(rename = "type")]
+    kind: Option<String>,
     text: String,
+}
+
+impl Part {
+    fn words(&self) -> &str {
+        match self.kind.as_deref() {
+            None | Some("text" | "output_text") => &self.text,
+            Some(_) => "",
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -84,6 +105,7 @@ pub(super) struct Assembly {
     id: Option<String>,
     model: Option<String>,
     text: String,
+    veil: Veil,
     refusal: String,
     calls: BTreeMap<u64, Call>,
     finish: Option<String>,
@@ -98,8 +120,14 @@ struct Call {
 }
 
 impl Assembly {
-    /// Takes the next piece.
-    pub(super) fn take(&mut self, piece: Value) -> Result<(), Miss> {
+    /// Nothing yet. `aloud` where the endpoint puts thoughts before a `</think>` that nothing opened.
+    pub(super) fn new(aloud: bool) -> Self {
+        Self { veil: Veil::new(aloud), ..Self::default() }
+    }
+
+    /// Takes the next piece, and gives the words that it added.
+    pub(super) fn take(&mut self, piece: Value) -> Result<&str, Miss> {
+        let before = self.text.len();
         let Ok(chunk) = serde_json::from_value::<Chunk>(piece) else {
             return Err(Miss::lost("the answer has an unknown shape"));
         };
@@ -112,7 +140,8 @@ impl Assembly {
         }
         self.id = self.id.take().or(chunk.id);
         self.model = self.model.take().or(chunk.model.filter(|model| !model.is_empty()));
-        if let Some(counts) = chunk.usage {
+        let counted = chunk.usage.or(chunk.x_groq.and_then(|groq| groq.usage));
+        if let Some(counts) = counted.filter(|counts| counts.prompt_tokens.is_some()) {
             let (prompt, completion) = (counts.prompt_tokens, counts.completion_tokens);
             self.usage = Some(Usage { prompt: prompt.unwrap_or(0), completion: completion.unwrap_or(0) });
         }
@@ -123,13 +152,15 @@ impl Assembly {
                 self.hear(said);
             }
         }
-        Ok(())
+        Ok(&self.text[before..])
     }
 
     fn hear(&mut self, said: Said) {
         match said.content {
-            Some(Content::Text(text)) => self.text.push_str(&text),
-            Some(Content::Parts(parts)) => parts.iter().for_each(|part| self.text.push_str(&part.text)),
+            Some(Content::Text(text)) => self.text.push_str(&self.veil.lift(&text)),
+            Some(Content::Parts(parts)) => {
+                parts.iter().for_each(|part| self.text.push_str(&self.veil.lift(part.words())));
+            }
             None => {}
         }
         self.refusal.push_str(said.refusal.as_deref().unwrap_or_default());
@@ -139,14 +170,7 @@ impl Assembly {
     }
 
     fn hear_call(&mut self, piece: CallPiece) {
-        let last = self.calls.keys().next_back().copied();
-        // Without an index: a name begins a new call, anything else belongs to the one before.
-        let begins = piece.function.as_ref().is_some_and(|f| f.name.as_ref().is_some_and(|n| !n.is_empty()));
-        let at = piece.index.unwrap_or(match last {
-            Some(last) if !begins => last,
-            Some(last) => last + 1,
-            None => 0,
-        });
+        let at = self.place(&piece);
         let call = self.calls.entry(at).or_default();
         call.id = call.id.take().or(piece.id.filter(|id| !id.is_empty()));
         let function = piece.function.unwrap_or_default();
@@ -160,13 +184,42 @@ impl Assembly {
         }
     }
 
+    /// Which call a piece belongs to. Some servers tell no index, and some the same one for every call: there a
+    /// name under another id begins a new one.
+    fn place(&self, piece: &CallPiece) -> u64 {
+        let next = self.calls.keys().next_back().map_or(0, |last| last + 1);
+        let begins = piece.function.as_ref().is_some_and(|f| f.name.as_ref().is_some_and(|n| !n.is_empty()));
+        let id = piece.id.as_ref().filter(|id| !id.is_empty());
+        let at = piece.index.unwrap_or(next.saturating_sub(1));
+        match self.calls.get(&at) {
+            None => at,
+            Some(call) if begins && id.is_some() && call.id.as_ref() != id => next,
+            Some(_) if begins && id.is_none() && piece.index.is_none() => next,
+            Some(_) => at,
+        }
+    }
+
+    /// Whether thoughts stood in the words without a sign before them.
+    pub(super) fn thought_aloud(&self) -> bool {
+        self.text.contains(CLOSE)
+    }
+
     /// The answer, once nothing more comes. `asked` is the model's name where the endpoint tells none;
     /// `now` (microseconds) makes ids for calls that came without.
     pub(super) fn finish(self, asked: &str, now: i64) -> Result<Answer, Miss> {
-        let Some(finish) = self.finish else {
+        let Some(finish) = self.finish.map(|finish| finish.to_lowercase()) else {
             return Err(Miss::lost("the answer broke off"));
         };
-        let text = if self.text.is_empty() { self.refusal } else { self.text };
+        if finish == "error" {
+            return Err(Miss::lost("it failed while answering"));
+        }
+        let mut text = self.text + self.veil.rest();
+        if let Some((_, after)) = text.rsplit_once(CLOSE) {
+            text = after.trim_start().to_owned();
+        }
+        if text.is_empty() {
+            text = self.refusal;
+        }
         let named = self.calls.into_values().filter(|call| !call.name.is_empty());
         let calls: Vec<ToolCall> = named
             .enumerate()
@@ -180,7 +233,14 @@ impl Assembly {
             return Err(Miss::Empty);
         }
         let model = self.model.unwrap_or_else(|| asked.to_owned());
-        Ok(Answer { text, calls, usage: self.usage, model, truncated: finish == "length" })
+        Ok(Answer {
+            text,
+            calls,
+            usage: self.usage,
+            model,
+            truncated: ["length", "max_tokens", "model_length"].contains(&finish.as_str()),
+            stand_in: false,
+        })
     }
 }
 

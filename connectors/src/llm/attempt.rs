@@ -14,6 +14,12 @@ pub(super) enum Miss {
     /// The endpoint does not take the request.
     #[error("{status}: {reason}")]
     Refused { status: u16, reason: String },
+    /// There is no money left: nothing is wrong with the request, and another endpoint may take it.
+    #[error("{status}: {reason}")]
+    Spent { status: u16, reason: String },
+    /// The model cannot call tools.
+    #[error("{model} cannot call tools")]
+    NoTools { model: String },
     /// A whole answer with nothing in it.
     #[error("an empty answer")]
     Empty,
@@ -54,12 +60,19 @@ impl Miss {
         match self {
             Self::Lost { .. } => "lost",
             Self::Refused { .. } => "refused",
+            Self::Spent { .. } => "spent",
+            Self::NoTools { .. } => "no tools",
             Self::Empty => "empty",
         }
     }
 
     pub(super) fn worth_another(&self) -> bool {
-        !matches!(self, Self::Refused { .. })
+        matches!(self, Self::Lost { .. } | Self::Empty)
+    }
+
+    /// Whether another endpoint might answer where this one does not: not where the request is at fault.
+    pub(super) fn may_do_elsewhere(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Spent { .. })
     }
 
     /// How long to wait before the next try: what the endpoint asked for, else twice as long each time, with
@@ -76,7 +89,10 @@ impl Miss {
     pub(super) fn into_error(self, tries: u32, waited: Duration) -> ModelError {
         match self {
             Self::Lost { reason, .. } => ModelError::Silent { tries, waited, reason },
-            Self::Refused { status, reason } => ModelError::Refused { status, reason },
+            Self::Refused { status, reason } | Self::Spent { status, reason } => {
+                ModelError::Refused { status, reason }
+            }
+            Self::NoTools { model } => ModelError::NoTools { model },
             Self::Empty => ModelError::Empty { tries },
         }
     }

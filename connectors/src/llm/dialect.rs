@@ -1,9 +1,12 @@
-//! What an endpoint turned out not to take. "OpenAI-compatible" means something else everywhere; each
-//! argument that is refused by name is left out from then on.
+//! How an endpoint wants to be spoken to. "OpenAI-compatible" means something else everywhere: what is known of a
+//! provider stands in its preset, and what an endpoint refuses by name is left out from then on.
+
+use serde::Deserialize;
 
 /// How structured output is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Structure {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Structure {
     /// The schema itself, enforced.
     #[default]
     Schema,
@@ -14,13 +17,26 @@ pub(super) enum Structure {
 }
 
 /// What one endpoint takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Dialect {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools)]
+pub struct Dialect {
+    /// How structured output is asked for.
     pub structure: Structure,
     /// `max_completion_tokens` instead of `max_tokens`.
     pub completion_tokens: bool,
+    /// No `temperature`.
     pub no_temperature: bool,
+    /// No `stream_options`, and so perhaps no count of tokens.
     pub no_stream_options: bool,
+    /// Only the first message may be the system's: others are moved or refused, so they go as a person's.
+    pub lone_system: bool,
+    /// Of JSON Schema only the plain words: no `additionalProperties`, one type for each value.
+    pub plain_schemas: bool,
+    /// Thoughts stand in the text, before a `</think>` that nothing opened.
+    pub thinks_aloud: bool,
+    /// Calls in the history want a signature of their thoughts (Gemini 3).
+    pub signed_calls: bool,
 }
 
 impl Dialect {
@@ -32,7 +48,7 @@ impl Dialect {
         let reason = reason.to_lowercase();
         let names = |words: &[&str]| words.iter().any(|word| reason.contains(word));
         let mut simpler = self;
-        if names(&["response_format", "json_schema", "json_object", "response format"]) {
+        if names(&["response_format", "json_schema", "json_object", "response format", "response_schema"]) {
             simpler.structure = match self.structure {
                 Structure::Schema => Structure::Object,
                 Structure::Object | Structure::Prompt => Structure::Prompt,
@@ -43,8 +59,35 @@ impl Dialect {
         }
         simpler.no_temperature |= names(&["temperature"]);
         simpler.no_stream_options |= names(&["stream_options"]);
+        simpler.lone_system |= names(&[
+            "system message must be",
+            "roles must alternate",
+            "system role",
+            "only one system message",
+        ]);
+        simpler.plain_schemas |= names(&["additionalproperties", "additional_properties"]);
+        simpler.signed_calls |= names(&["thought_signature", "thought signature"]);
         (simpler != self).then_some(simpler)
     }
+}
+
+/// Whether a refusal says that the model cannot call tools. Each provider has words of its own.
+pub(super) fn has_no_tools(status: u16, reason: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "does not support tool",
+        "do not support tool",
+        "support tool use",
+        "tool calling` is not supported",
+        "tool calling is not supported",
+        "tools is not supported",
+        "tools are not supported",
+        "tool choice requires",
+        "function calling is not enabled",
+        "function calling is not supported",
+        "does not support function",
+    ];
+    let reason = reason.to_lowercase();
+    matches!(status, 400 | 404 | 422 | 501) && WORDS.iter().any(|words| reason.contains(words))
 }
 
 #[cfg(test)]
@@ -63,6 +106,22 @@ mod tests {
     }
 
     #[test]
+    fn a_model_without_tools_is_known_by_its_providers_words() {
+        for (status, reason) in [
+            (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+            (404, "No endpoints found that support tool use. To learn more about provider routing, visit: …"),
+            (400, "`tool calling` is not supported with this model"),
+            (400, "Function calling is not enabled for models/gemma-3-1b-it"),
+            (400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
+            (400, "tools is not supported in this model. For a list of supported models, refer to …"),
+        ] {
+            assert!(has_no_tools(status, reason), "{reason}");
+        }
+        assert!(!has_no_tools(400, "tools.0.name: invalid"));
+        assert!(!has_no_tools(500, "does not support tools"));
+    }
+
+    #[test]
     fn only_a_refusal_that_names_an_argument_teaches() {
         let d = Dialect::default();
         assert_eq!(d.without(400, "prompt too long"), None);
@@ -74,5 +133,8 @@ mod tests {
         );
         assert!(d.without(400, "Unsupported value: 'temperature'").unwrap().no_temperature);
         assert!(d.without(422, "stream_options: extra inputs").unwrap().no_stream_options);
+        assert!(d.without(400, "System message must be at the beginning.").unwrap().lone_system);
+        assert!(d.without(400, "Unknown name \"additionalProperties\"").unwrap().plain_schemas);
+        assert!(d.without(400, "Function call is missing a thought_signature").unwrap().signed_calls);
     }
 }

@@ -9,6 +9,7 @@ mod attempt;
 mod dialect;
 mod request;
 mod transport;
+mod veil;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,21 +18,23 @@ use async_openai::Client;
 use async_trait::async_trait;
 use futures::StreamExt;
 use nod_core::clock::Clock;
-use nod_core::model::{Answer, Ask, Model, ModelError, Tier};
+use nod_core::model::{Answer, Ask, Model, ModelError, Offer, Tier, Turn, Words};
 use nod_core::scope::Scope;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use answer::Assembly;
 use attempt::Miss;
-use dialect::Dialect;
+pub use dialect::{Dialect, Structure};
 use transport::{Endpoint, Once};
 
 /// How often one question is put before giving up.
 const TRIES: u32 = 3;
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// How long an endpoint that was down is not asked again, where another one stands in for it.
+const REST: Duration = Duration::from_secs(60);
 const PROBE_WITHIN: Duration = Duration::from_secs(10);
 
 /// One tier's endpoint.
@@ -49,6 +52,10 @@ pub struct TierSettings {
     pub timeout: Duration,
     /// Of the answer; left to the endpoint where none.
     pub max_tokens: Option<u32>,
+    /// How it wants to be spoken to, as far as that is known beforehand.
+    pub dialect: Dialect,
+    /// Who answers where this endpoint is down or has no money left.
+    pub fallback: Option<Box<TierSettings>>,
 }
 
 /// Settings that cannot work.
@@ -69,6 +76,7 @@ pub enum BadSettings {
 pub struct OpenAi {
     router: Line,
     reasoner: Line,
+    summariser: Line,
     clock: Arc<dyn Clock>,
 }
 
@@ -80,6 +88,9 @@ struct Line {
     http: reqwest::Client,
     endpoint: Endpoint,
     dialect: Mutex<Dialect>,
+    fallback: Option<Box<Line>>,
+    /// Until when nobody waits for this endpoint, since it has just been down.
+    down_until: Mutex<Option<Instant>>,
 }
 
 impl OpenAi {
@@ -90,11 +101,13 @@ impl OpenAi {
     pub fn new(
         router: TierSettings,
         reasoner: TierSettings,
+        summariser: TierSettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, BadSettings> {
         let router = Line::new(Tier::Router, router, &clock)?;
         let reasoner = Line::new(Tier::Reasoner, reasoner, &clock)?;
-        Ok(Self { router, reasoner, clock })
+        let summariser = Line::new(Tier::Summariser, summariser, &clock)?;
+        Ok(Self { router, reasoner, summariser, clock })
     }
 
     /// Whether the tier's endpoint is there and takes the key: `GET /models`, which some do not have.
@@ -119,23 +132,58 @@ impl OpenAi {
         }
     }
 
+    /// Whether the tier's model calls a tool when it is told to; a short question is put to it.
+    ///
+    /// # Errors
+    /// When it does not answer, or cannot call tools.
+    pub async fn calls_tools(&self, tier: Tier) -> Result<bool, ModelError> {
+        let ask = Ask {
+            tier,
+            system: "You test whether tools can be called. Call the tool `ready`, and say nothing."
+                .to_owned(),
+            turns: vec![Turn::Human { text: "Call the tool now.".to_owned() }],
+            offers: vec![Offer {
+                name: "ready".to_owned(),
+                description: "Says that tools work.".to_owned(),
+                parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            }],
+            json: None,
+        };
+        let line = self.line(tier);
+        let miss = |miss: Miss| miss.into_error(1, line.settings.timeout);
+        let answer = self.attempt(line, &ask, &Words::unheard(), PROBE_WITHIN).await.map_err(miss)?;
+        Ok(!answer.calls.is_empty())
+    }
+
     fn line(&self, tier: Tier) -> &Line {
         match tier {
             Tier::Router => &self.router,
             Tier::Reasoner => &self.reasoner,
+            Tier::Summariser => &self.summariser,
         }
     }
 
     /// One try, learning on the way which arguments the endpoint does not take.
-    async fn attempt(&self, line: &Line, ask: &Ask, patience: Duration) -> Result<Answer, Miss> {
+    async fn attempt(
+        &self,
+        line: &Line,
+        ask: &Ask,
+        words: &Words,
+        patience: Duration,
+    ) -> Result<Answer, Miss> {
         loop {
             let dialect = *line.dialect();
             let body = request::body(ask, &line.settings, dialect);
-            let result = match timeout(patience, self.once(line, ask, body, patience / 2)).await {
+            let result = match timeout(patience, self.once(line, ask, words, body, patience / 2)).await {
                 Ok(result) => result,
                 Err(_) => return Err(Miss::slow(patience)),
             };
             match result {
+                Err(Miss::Refused { status, reason })
+                    if !ask.offers.is_empty() && dialect::has_no_tools(status, &reason) =>
+                {
+                    return Err(Miss::NoTools { model: line.settings.model.clone() });
+                }
                 Err(Miss::Refused { status, reason }) => match dialect.without(status, &reason) {
                     Some(simpler) => {
                         tracing::info!(
@@ -152,20 +200,28 @@ impl OpenAi {
         }
     }
 
-    async fn once(&self, line: &Line, ask: &Ask, body: Value, silence: Duration) -> Result<Answer, Miss> {
-        let mut assembly = Assembly::default();
+    async fn once(
+        &self,
+        line: &Line,
+        ask: &Ask,
+        words: &Words,
+        body: Value,
+        silence: Duration,
+    ) -> Result<Answer, Miss> {
+        let mut assembly = Assembly::new(line.dialect().thinks_aloud);
         if request::streams(ask) {
             let chat = line.streamed.chat();
             let opened = timeout(silence, chat.create_stream_byot::<_, Value>(body)).await;
             let mut stream = opened.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?;
             while let Some(chunk) = timeout(silence, stream.next()).await.map_err(|_| Miss::slow(silence))? {
-                assembly.take(chunk.map_err(Miss::from_client)?)?;
+                words.add(assembly.take(chunk.map_err(Miss::from_client)?)?);
             }
         } else {
             let chat = line.whole.chat();
             let whole = timeout(silence, chat.create_byot::<_, Value>(body)).await;
             assembly.take(whole.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?)?;
         }
+        line.dialect().thinks_aloud |= assembly.thought_aloud();
         assembly.finish(&line.settings.model, self.clock.now().timestamp_micros())
     }
 }
@@ -184,7 +240,20 @@ impl Line {
             Client::build(http.clone(), endpoint.clone()).with_http_service(once)
         };
         let (whole, streamed) = (client(false), client(true));
-        Ok(Self { settings, whole, streamed, http, endpoint, dialect: Mutex::default() })
+        let fallback = settings.fallback.as_deref().cloned();
+        let fallback = fallback.map(|stand_in| Self::new(tier, stand_in, clock)).transpose()?.map(Box::new);
+        let dialect = Mutex::new(settings.dialect);
+        let down_until = Mutex::default();
+        Ok(Self { settings, whole, streamed, http, endpoint, dialect, fallback, down_until })
+    }
+
+    fn rests(&self) -> bool {
+        let until = *self.down_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    fn was_down(&self, down: bool) {
+        *self.down_until.lock().unwrap_or_else(PoisonError::into_inner) = down.then(|| Instant::now() + REST);
     }
 
     fn dialect(&self) -> MutexGuard<'_, Dialect> {
@@ -194,15 +263,61 @@ impl Line {
 
 #[async_trait]
 impl Model for OpenAi {
-    async fn answer(&self, scope: &Scope, ask: &Ask) -> Result<Answer, ModelError> {
+    async fn answer(&self, scope: &Scope, ask: &Ask, words: &Words) -> Result<Answer, ModelError> {
         let line = self.line(ask.tier);
+        let Some(stand_in) = &line.fallback else {
+            return self.on(line, scope, ask, words).await.map_err(|(error, _)| error);
+        };
+        let first = if line.rests() {
+            None
+        } else {
+            match self.on(line, scope, ask, words).await {
+                Ok(answer) => {
+                    line.was_down(false);
+                    return Ok(answer);
+                }
+                Err((error, false)) => return Err(error),
+                Err((error, true)) => Some(error),
+            }
+        };
+        line.was_down(true);
+        words.anew();
+        match (self.on(stand_in, scope, ask, words).await, first) {
+            (Ok(answer), _) => Ok(Answer { stand_in: true, ..answer }),
+            (Err((second, _)), Some(first)) => {
+                line.was_down(false);
+                Err(ModelError::Both { first: Box::new(first), second: Box::new(second) })
+            }
+            // Nobody waited for the first one: it may be back.
+            (Err((second, _)), None) => {
+                line.was_down(false);
+                words.anew();
+                let again = self.on(line, scope, ask, words).await;
+                again.map_err(|(first, _)| ModelError::Both {
+                    first: Box::new(first),
+                    second: Box::new(second),
+                })
+            }
+        }
+    }
+}
+
+impl OpenAi {
+    /// Asks one endpoint, with retries. What went wrong comes with whether another endpoint might answer.
+    async fn on(
+        &self,
+        line: &Line,
+        scope: &Scope,
+        ask: &Ask,
+        words: &Words,
+    ) -> Result<Answer, (ModelError, bool)> {
         let begun = Instant::now();
         let deadline = begun + line.settings.timeout;
         let mut tries = 0;
         loop {
             tries += 1;
             let left = deadline.saturating_duration_since(Instant::now());
-            let miss = match self.attempt(line, ask, left).await {
+            let miss = match self.attempt(line, ask, words, left).await {
                 Ok(answer) => return Ok(answer),
                 Err(miss) => miss,
             };
@@ -216,8 +331,10 @@ impl Model for OpenAi {
             );
             let pause = miss.pause(tries, jitter(self.clock.as_ref()));
             if tries >= TRIES || !miss.worth_another() || Instant::now() + pause >= deadline {
-                return Err(miss.into_error(tries, begun.elapsed()));
+                let elsewhere = miss.may_do_elsewhere();
+                return Err((miss.into_error(tries, begun.elapsed()), elsewhere));
             }
+            words.anew();
             tokio::time::sleep(pause).await;
         }
     }

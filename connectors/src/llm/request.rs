@@ -18,7 +18,7 @@ pub(super) fn body(ask: &Ask, settings: &TierSettings, dialect: Dialect) -> Valu
     body.insert("model".into(), json!(settings.model));
     body.insert("messages".into(), messages(ask, dialect));
     if !ask.offers.is_empty() {
-        body.insert("tools".into(), ask.offers.iter().map(tool).collect());
+        body.insert("tools".into(), ask.offers.iter().map(|offer| tool(offer, dialect)).collect());
     }
     if let Some(format) = response_format(ask, dialect) {
         body.insert("response_format".into(), format);
@@ -48,40 +48,77 @@ fn messages(ask: &Ask, dialect: Dialect) -> Value {
         system.push_str(&schema.to_string());
     }
     std::iter::once(json!({"role": "system", "content": system}))
-        .chain(ask.turns.iter().map(message))
+        .chain(ask.turns.iter().map(|turn| message(turn, dialect)))
         .collect()
 }
 
-fn message(turn: &Turn) -> Value {
+fn message(turn: &Turn, dialect: Dialect) -> Value {
     match turn {
+        Turn::System { text } if dialect.lone_system => {
+            json!({"role": "user", "content": format!("(A note of the system, not the person's words:) {text}")})
+        }
         Turn::System { text } => json!({"role": "system", "content": text}),
-        Turn::Human { text } => json!({"role": "user", "content": text}),
+        Turn::Human { text } => json!({"role": "user", "content": something(text)}),
         Turn::Ai { text, calls } if calls.is_empty() => json!({"role": "assistant", "content": text}),
         Turn::Ai { text, calls } => json!({
             "role": "assistant",
             "content": (!text.is_empty()).then_some(text),
-            "tool_calls": calls.iter().map(tool_call).collect::<Vec<_>>(),
+            "tool_calls": calls.iter().map(|call| tool_call(call, dialect)).collect::<Vec<_>>(),
         }),
         Turn::Tool { call_id, content, .. } => {
-            json!({"role": "tool", "tool_call_id": call_id, "content": content})
+            json!({"role": "tool", "tool_call_id": call_id, "content": something(content)})
         }
     }
 }
 
+/// Some endpoints refuse a message with nothing in it.
+fn something(text: &str) -> &str {
+    if text.trim().is_empty() { "(nothing)" } else { text }
+}
+
 /// Some servers parse the arguments of past calls and fall over malformed ones, so those are wrapped: the
 /// model still sees what it wrote.
-fn tool_call(call: &ToolCall) -> Value {
+fn tool_call(call: &ToolCall, dialect: Dialect) -> Value {
     let arguments = match serde_json::from_str::<Value>(&call.arguments) {
         Ok(Value::Object(_)) => call.arguments.clone(),
         _ => json!({"malformed": call.arguments}).to_string(),
     };
-    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+    let mut shown =
+        json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}});
+    if dialect.signed_calls {
+        // Gemini's own word for a call whose signature was not kept
+        // (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+        shown["extra_content"] = json!({"google": {"thought_signature": "skip_thought_signature_validator"}});
+    }
+    shown
 }
 
-fn tool(offer: &Offer) -> Value {
+fn tool(offer: &Offer, dialect: Dialect) -> Value {
+    let mut parameters = offer.parameters.clone();
+    if dialect.plain_schemas {
+        plain(&mut parameters);
+    }
     json!({"type": "function", "function": {
-        "name": offer.name, "description": offer.description, "parameters": offer.parameters,
+        "name": offer.name, "description": offer.description, "parameters": parameters,
     }})
+}
+
+/// Takes out of a schema what Gemini's own dialect of it does not know. Nod checks the arguments against the
+/// whole schema all the same.
+fn plain(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.remove("additionalProperties");
+            fields.remove("$schema");
+            if let Some(Value::Array(kinds)) = fields.get("type") {
+                let first = kinds.iter().find(|kind| *kind != "null").cloned();
+                fields.insert("type".into(), first.unwrap_or_else(|| "string".into()));
+            }
+            fields.values_mut().for_each(plain);
+        }
+        Value::Array(items) => items.iter_mut().for_each(plain),
+        _ => {}
+    }
 }
 
 fn response_format(ask: &Ask, dialect: Dialect) -> Option<Value> {
@@ -113,6 +150,8 @@ mod tests {
             temperature: Some(0.2),
             timeout: Duration::from_secs(1),
             max_tokens: Some(100),
+            dialect: Dialect::default(),
+            fallback: None,
         }
     }
 
@@ -167,6 +206,26 @@ mod tests {
                 "stream": true,
                 "stream_options": {"include_usage": true},
             })
+        );
+    }
+
+    #[test]
+    fn a_narrow_endpoint_is_spoken_to_in_its_own_way() {
+        let mut ask = ask();
+        ask.offers[0].parameters = json!({"type": "object", "additionalProperties": false,
+            "properties": {"q": {"type": ["string", "null"]}}});
+        ask.turns.push(Turn::Tool { call_id: "c3".into(), name: "look".into(), content: String::new() });
+        let narrow =
+            Dialect { lone_system: true, plain_schemas: true, signed_calls: true, ..Dialect::default() };
+        let body = body(&ask, &settings(), narrow);
+        let roles: Vec<&str> =
+            body["messages"].as_array().unwrap().iter().map(|m| m["role"].as_str().unwrap()).collect();
+        assert_eq!(roles, ["system", "user", "assistant", "tool", "tool", "user", "tool"]);
+        assert_eq!(body["messages"][6]["content"], json!("(nothing)"));
+        assert!(body["messages"][2]["tool_calls"][0]["extra_content"]["google"].is_object());
+        assert_eq!(
+            body["tools"][0]["function"]["parameters"],
+            json!({"type": "object", "properties": {"q": {"type": "string"}}})
         );
     }
 

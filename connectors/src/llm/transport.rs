@@ -144,12 +144,17 @@ pub(super) async fn refusal(response: Response, key: &SecretString, clock: &dyn 
         text = text.replace(key, "…");
     }
     let (reason, code) = words(&text);
-    // Out of money looks like out of breath; only an operator can mend it.
-    let broke = code == "insufficient_quota" || code == "billing_hard_limit_reached";
+    // Out of money looks like out of breath, or like a bad request; only an operator can mend it.
+    let said = reason.to_lowercase();
+    let broke = status == 402
+        || ["insufficient_quota", "billing_hard_limit_reached"].contains(&code.as_str())
+        || ["credit balance is too low", "insufficient credits"].iter().any(|words| said.contains(words));
+    // The model wrote a call that its own server could not read (Groq): it may do better next time.
+    let clumsy = ["tool_use_failed", "output_parse_failed"].contains(&code.as_str());
     match status {
-        408 | 425 | 429 | 500.. if !broke => {
-            Miss::Lost { reason: format!("status {status}: {reason}"), after }
-        }
+        _ if broke => Miss::Spent { status, reason },
+        400 if clumsy => Miss::lost(format!("status {status}: {reason}")),
+        408 | 425 | 429 | 500.. => Miss::Lost { reason: format!("status {status}: {reason}"), after },
         _ => Miss::Refused { status, reason },
     }
 }
@@ -228,6 +233,8 @@ mod tests {
             temperature: None,
             timeout: Duration::from_secs(1),
             max_tokens: None,
+            dialect: super::super::Dialect::default(),
+            fallback: None,
         };
         let of = |base_url, key| Endpoint::new("router", &settings(base_url, key)).map(|e| e.address("/x"));
         assert_eq!(of("http://h/v1/", "k"), Ok("http://h/v1/x".to_owned()));

@@ -1,74 +1,124 @@
 //! The card of an approval: before the press what would happen, after it the receipt, in the same place.
 
-use super::{Approval, EffectEnd, Status};
+use super::{Approval, EffectEnd, Status, batch, whole};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::clock::Timestamp;
-use crate::graph::local_time;
+use crate::graph::{grouped, local_time};
 use crate::tool::{Fault, ToolOutput};
 
-/// The card as it should stand now.
+/// The card as it should stand now, with everything that was asked on it.
 #[must_use]
-pub(crate) fn card(approval: &Approval) -> Card {
-    let preview = &approval.preview;
-    let mut card = Card::default().titled(format!(
-        "{} · rev {} · {}",
-        preview.question,
-        approval.revision,
-        &approval.digest[..6]
-    ));
-    card = card.with(Block::Fields(preview.fields.clone()));
-    if let Some(body) = &preview.body {
-        card = card.with(Block::Literal(body.clone()));
+pub(crate) fn card(all: &[Approval]) -> Card {
+    match all {
+        [one] => single(one),
+        several => batch::card(several),
     }
-    if approval.status == Status::Pending {
-        return waiting(card, approval);
-    }
-    receipt(card, approval)
 }
 
-fn waiting(mut card: Card, approval: &Approval) -> Card {
-    if !approval.risks.is_empty() {
+fn single(approval: &Approval) -> Card {
+    let title = format!("{} · {}", approval.preview.question, mark(approval));
+    let card = shown(Card::default().titled(title), approval);
+    let card = match approval.status {
+        Status::Pending => waiting(card, approval),
+        _ => receipt(card, approval),
+    };
+    if whole::beginning(&approval.preview).is_none() {
+        return card;
+    }
+    let all = Press::Verb(Verb::on_revision("whole", approval.id, approval.revision));
+    card.button("Show all", Style::Plain, all)
+}
+
+/// Which revision of which payload.
+pub(super) fn mark(approval: &Approval) -> String {
+    format!("rev {} · {}", approval.revision, &approval.digest[..6])
+}
+
+/// What would happen, exactly; and as long as it waits, what to be careful about.
+pub(super) fn shown(card: Card, approval: &Approval) -> Card {
+    let preview = &approval.preview;
+    let mut card = card.with(Block::Fields(preview.fields.clone()));
+    match whole::beginning(preview) {
+        None => card.body.extend(preview.body.clone().map(Block::Literal)),
+        Some(beginning) => {
+            let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
+            card = card.with(Block::Literal(beginning.to_owned())).with(Block::Note(format!(
+                "The first {} of {} characters. Show all shows every one of them.",
+                grouped(beginning.chars().count()),
+                grouped(length)
+            )));
+        }
+    }
+    if approval.status == Status::Pending && !approval.risks.is_empty() {
         card = card.with(Block::Risks(approval.risks.clone()));
     }
-    let by = format!(
+    card
+}
+
+/// Who may decide, and until when.
+pub(super) fn by_whom(approval: &Approval) -> String {
+    format!(
         "Only {} can decide. Expires {}.",
         approval.decider_name,
         local_time(approval.expires_at, &approval.zone)
-    );
-    let verb = |verb| Press::Verb(Verb::new(verb, approval.id));
-    card.with(Block::Note(by))
-        .button(&approval.preview.words.approve, Style::Primary, verb("approve"))
-        .button("Deny", Style::Danger, verb("deny"))
+    )
 }
 
-fn receipt(card: Card, approval: &Approval) -> Card {
+fn waiting(card: Card, approval: &Approval) -> Card {
+    let verb = |verb| Press::Verb(Verb::on_revision(verb, approval.id, approval.revision));
+    let mut card = card.with(Block::Note(by_whom(approval))).button(
+        &approval.preview.words.approve,
+        Style::Primary,
+        verb("approve"),
+    );
+    if !approval.preview.form.is_empty() {
+        card = card.button("Edit", Style::Plain, verb("edit"));
+    }
+    card.button("Deny", Style::Danger, verb("deny"))
+}
+
+/// What became of it.
+pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
     let words = &approval.preview.words;
     let at = |at: Option<Timestamp>| at.map_or_else(String::new, |at| clock(at, &approval.zone));
     let who = escape(&approval.decider_name);
     let decided = at(approval.decided_at);
     match (approval.status, &approval.effect) {
         (Status::Denied, _) => {
-            card.with(Block::Markdown(format!("Denied by {who} {decided}. **{}**.", words.not_done)))
+            let why = approval.reason.as_ref().map_or_else(String::new, |why| format!(" ({})", escape(why)));
+            card.with(Block::Markdown(format!("Denied by {who} {decided}{why}. **{}**.", words.not_done)))
         }
         (Status::Expired, _) => card
             .with(Block::Markdown(format!("Nobody answered in time. **{}**.", words.not_done)))
             .with(Block::Note("Ask again and I will prepare it anew.".to_owned())),
+        (Status::Superseded, _) if approval.again_of.is_some() => card.with(Block::Markdown(format!(
+            "The first one turned out to have gone through. **{} again**.",
+            words.not_done
+        ))),
         (Status::Superseded, _) => {
             card.with(Block::Markdown(format!("A newer request took its place. **{}**.", words.not_done)))
         }
+        (Status::Withdrawn, _) => card.with(Block::Markdown(format!(
+            "The message that asked for this was changed or deleted. **{}**.",
+            words.not_done
+        ))),
+        (Status::Undone, _) => card.with(Block::Markdown(format!(
+            "Approved by {who} → Undone by {who} {decided}. **{}**.",
+            words.not_done
+        ))),
         (_, effect) => outcome(card, approval, &format!("Approved by {who} {decided}"), effect.as_ref()),
     }
 }
 
 fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&EffectEnd>) -> Card {
     let words = &approval.preview.words;
-    let Some(EffectEnd { at, outcome: Some(outcome) }) = effect else {
-        return card.with(Block::Markdown(format!("{approved} → {}", words.doing)));
+    let Some(EffectEnd { at, outcome: Some(outcome), .. }) = effect else {
+        return under_way(card, approval, approved, effect.is_none_or(|effect| effect.released));
     };
     let at = clock(*at, &approval.zone);
     match outcome {
         Ok(output) => receipt_of(card, &format!("{approved} → **{}** {at}", words.done), output),
-        Err(Fault::Unknown { reason }) => card
+        Err(Fault::Unknown { reason }) => unknown(card, approval)
             .with(Block::Markdown(format!(
                 "{approved} → **Unknown** {at}. Nobody can tell yet whether this {} went out.",
                 words.thing
@@ -78,6 +128,32 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             .with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)))
             .with(Block::Note(format!("{}. Nothing went out; ask again once that is mended.", why(fault)))),
     }
+}
+
+/// Nobody knows: it can be looked for once more, and asked for once more.
+fn unknown(card: Card, approval: &Approval) -> Card {
+    let verb = |verb| Press::Verb(Verb::new(verb, approval.id));
+    let card = card.button("Check again", Style::Plain, verb("look"));
+    if approval.asked_again {
+        return card;
+    }
+    // "Send this email?" is done again by "Send again".
+    let does = approval.preview.question.split_whitespace().next().unwrap_or("Do it");
+    card.button(format!("{does} again"), Style::Danger, verb("again"))
+}
+
+/// As long as it was not released, it can be taken back.
+fn under_way(card: Card, approval: &Approval, approved: &str, released: bool) -> Card {
+    let doing = &approval.preview.words.doing;
+    if released {
+        return card.with(Block::Markdown(format!("{approved} → {doing}")));
+    }
+    let (doing, seconds) = (doing.trim_end_matches('…'), approval.undo.num_seconds());
+    card.with(Block::Markdown(format!("{approved} → {doing} in {seconds} s"))).button(
+        "Undo",
+        Style::Plain,
+        Press::Verb(Verb::new("undo", approval.id)),
+    )
 }
 
 fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
@@ -111,7 +187,7 @@ fn why(fault: &Fault) -> String {
                 provider.as_str()
             )
         }
-        Fault::Ambiguous { .. } | Fault::Busy { .. } => fault.to_string(),
+        Fault::Outdated { .. } | Fault::Ambiguous { .. } | Fault::Busy { .. } => fault.to_string(),
     }
 }
 
@@ -120,26 +196,50 @@ fn sentence(text: &str) -> &str {
     text.trim_end_matches('.')
 }
 
+/// The one reminder. It names whom it is for and pings nobody; the card stands above, and a press shows it again.
+pub(super) fn reminder(waiting: &[Approval]) -> Card {
+    let Some(first) = waiting.first() else { return Card::default() };
+    let lines: Vec<String> = waiting.iter().map(waiting_line).collect();
+    let line = format!(
+        "{}, this still waits for your nod: {}. If nobody answers: {}.",
+        first.decider_name,
+        lines.join("; "),
+        first.preview.words.not_done.to_lowercase()
+    );
+    let show = Press::Verb(Verb::new("show", first.delivery));
+    Card { body: vec![Block::Note(line)], ..Card::default() }.button("Show it", Style::Plain, show)
+}
+
+/// In the place of the reminder, once it does not wait any more.
+pub(super) fn reminder_over(approval: &Approval) -> Card {
+    let line = format!("I reminded {} of a request; its card says what became of it.", approval.decider_name);
+    Card { body: vec![Block::Note(line)], ..Card::default() }
+}
+
 /// One line for a list or a prompt.
 #[must_use]
 pub(crate) fn waiting_line(approval: &Approval) -> String {
+    format!("{}, expires {}", line(approval), local_time(approval.expires_at, &approval.zone))
+}
+
+/// Which request is meant, in a few words.
+pub(super) fn line(approval: &Approval) -> String {
     let subject = approval.preview.fields.iter().find(|(name, _)| name == "Subject");
     let subject = subject.map_or_else(String::new, |(_, text)| format!(" “{text}”"));
     format!(
-        "{} to {}{subject}, digest {}, expires {}",
+        "{} to {}{subject}, digest {}",
         approval.preview.words.thing,
         approval.preview.recipients.join(", "),
-        &approval.digest[..6],
-        local_time(approval.expires_at, &approval.zone)
+        &approval.digest[..6]
     )
 }
 
 /// "10:32 CET".
-fn clock(at: Timestamp, zone: &str) -> String {
+pub(super) fn clock(at: Timestamp, zone: &str) -> String {
     local_time(at, zone).split(", ").nth(1).unwrap_or_default().to_owned()
 }
 
 /// A name inside Markdown stays a name.
-fn escape(name: &str) -> String {
+pub(super) fn escape(name: &str) -> String {
     name.chars().flat_map(|c| if "*_`[]()<>\\~#|".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
 }

@@ -1,48 +1,107 @@
 //! Deciding an approval, once: by a press, by time, or by a newer request.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use sqlx::PgConnection;
 
+use super::form::{self, unknown};
+use super::remind;
+use super::told::told;
 use super::{Approval, Status, card, sql};
 use crate::audit;
-use crate::card::Card;
+use crate::card::{Card, FieldError, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::delivery;
 use crate::effect;
-use crate::graph::local_time;
-use crate::ids::{ApprovalId, PersonId, TenantId};
+use crate::home;
+use crate::ids::{ApprovalId, DeliveryId, PersonId, RunId, TenantId};
 use crate::jobs::{Claim, News, Verdict, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 
-/// A press on [Approve] or [Deny]. Whoever may not decide, or comes late, is told and nothing else happens.
+/// What a person decided, for the revision that they saw.
+pub(crate) struct Decision<'a> {
+    pub(crate) id: ApprovalId,
+    pub(crate) revision: i32,
+    pub(crate) by: PersonId,
+    pub(crate) approve: bool,
+    /// Why not, in their own words.
+    pub(crate) reason: Option<&'a str>,
+}
+
+/// Somebody said yes or no. Whoever may not decide, comes late or saw something else is told, and nothing
+/// else happens.
 pub(crate) async fn press(
     core: &Core,
     conn: &mut PgConnection,
     tenant: TenantId,
-    id: ApprovalId,
-    approve: bool,
+    decision: &Decision<'_>,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let &Decision { id, revision, by, approve, reason } = decision;
+    let Some(approval) = sql::load(conn, tenant, id).await? else {
+        return Ok(unknown());
+    };
+    if !decided(core, conn, tenant, &approval, decision, now).await? {
+        let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
+        return Ok(whisper(&told(&approval, by, revision, now)));
+    }
+    if !approve {
+        let verdict = reason.map_or(Verdict::Denied, |why| Verdict::DeniedBecause(why.to_owned()));
+        tell(conn, tenant, &approval, verdict, now).await?;
+    }
+    redraw(conn, tenant, approval.delivery, now).await?;
+    remind::over(conn, tenant, approval.delivery, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// A form that came back from [Deny].
+pub(crate) async fn refuse(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    values: &BTreeMap<String, String>,
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
-    let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(whisper("I know of no such request. Nothing was done."));
+    let reason = match form::reason(values) {
+        Ok(reason) => reason,
+        Err(why) => return Ok(Immediate::Errors(vec![FieldError::new(form::REASON_FIELD, why)])),
     };
-    let to = if approve { Status::Approved } else { Status::Denied };
-    if !sql::settle(conn, tenant, id, to, Some(by), now).await? {
-        let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-        return Ok(whisper(&told(&approval, by, now)));
+    let decision = Decision {
+        id: ApprovalId(verb.subject),
+        revision: verb.revision(),
+        by,
+        approve: false,
+        reason: reason.as_deref(),
+    };
+    press(core, conn, tenant, &decision, now).await
+}
+
+/// The guarded decision, its line in the audit and, of a yes, its effect. False where it was not this person's,
+/// for another revision, or somebody was earlier. The caller tells the run of a no, and shows the card.
+pub(super) async fn decided(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    decision: &Decision<'_>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    // What was loaded is what was seen, and the guarded update holds it to that.
+    if approval.revision != decision.revision || !sql::decide(conn, tenant, decision, now).await? {
+        return Ok(false);
     }
-    let action = if approve { "approval.approved" } else { "approval.denied" };
+    let action = if decision.approve { "approval.approved" } else { "approval.denied" };
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
-    audit::write(conn, tenant, Some(by), action, id.0, Some(&approval.digest), &detail, now).await?;
-    if approve {
-        effect::plan(core, conn, tenant, &approval, now).await?;
-    } else {
-        tell(conn, tenant, &approval, Verdict::Denied, now).await?;
+    let (by, digest) = (Some(decision.by), Some(approval.digest.as_str()));
+    audit::write(conn, tenant, by, action, approval.id.0, digest, &detail, now).await?;
+    if decision.approve {
+        effect::plan(core, conn, tenant, approval, now).await?;
     }
-    refresh(conn, tenant, id, now).await?;
-    Ok(Immediate::Nothing)
+    Ok(true)
 }
 
 /// Nobody answered in time: the run hears so, and the card says so.
@@ -68,7 +127,8 @@ pub(crate) async fn supersede(
     for old in
         sql::pending(conn, tenant, newer.decider, sql::Within::Conversation(newer.conversation)).await?
     {
-        let same = old.tool == newer.tool && same_people(&old.preview.recipients, &newer.preview.recipients);
+        let same = old.tool == newer.tool && same_people(&old.preview.recipients, &newer.preview.recipients)
+            || newer.preview.draft.is_some() && old.preview.draft == newer.preview.draft;
         // Calls of one run stand side by side: the person asked for both.
         if old.id == newer.id || old.run == newer.run || !same {
             continue;
@@ -80,7 +140,48 @@ pub(crate) async fn supersede(
     Ok(())
 }
 
-async fn end(
+/// The turn was stopped by the person whose it is: what of it still waits for a nod is not asked any more.
+pub(crate) async fn withdraw(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for id in sql::pending_of_run(conn, tenant, run).await? {
+        let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
+        // Whoever else may decide did not say no.
+        let (to, decider) =
+            if approval.decider == by { (Status::Denied, Some(by)) } else { (Status::Superseded, None) };
+        if sql::settle(conn, tenant, id, to, decider, now).await? {
+            let detail = json!({ "tool": approval.tool, "revision": approval.revision, "stopped": true });
+            let action = format!("approval.{}", to.as_str());
+            audit::write(conn, tenant, Some(by), &action, id.0, Some(&approval.digest), &detail, now).await?;
+            refresh(conn, tenant, id, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A draft was changed: what waits to be sent of it is not what it says any more.
+pub(crate) async fn supersede_draft(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    decider: PersonId,
+    draft: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for old in sql::pending(conn, tenant, decider, sql::Within::Everywhere).await? {
+        if old.preview.draft.as_deref() == Some(draft)
+            && sql::settle(conn, tenant, old.id, Status::Superseded, None, now).await?
+        {
+            end(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn end(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -92,12 +193,13 @@ async fn end(
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     audit::write(conn, tenant, None, action, id.0, Some(&approval.digest), &detail, now).await?;
     tell(conn, tenant, &approval, verdict, now).await?;
-    refresh(conn, tenant, id, now).await
+    redraw(conn, tenant, approval.delivery, now).await?;
+    remind::over(conn, tenant, approval.delivery, now).await
 }
 
 /// The run that waits hears the verdict. Called before the card is refreshed: lanes of conversations are
 /// locked before those of channels, everywhere.
-async fn tell(
+pub(super) async fn tell(
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
@@ -117,7 +219,22 @@ pub(crate) async fn refresh(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
-    delivery::show(conn, tenant, approval.delivery, &card(&approval), now).await
+    redraw(conn, tenant, approval.delivery, now).await
+}
+
+/// Shows a card as it should stand now, with everything that stands on it.
+pub(super) async fn redraw(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    at: DeliveryId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let all = sql::on_card(conn, tenant, at).await?;
+    delivery::show(conn, tenant, at, &card(&all), now).await?;
+    match all.first() {
+        Some(first) => home::touch(conn, tenant, first.decider, now).await,
+        None => Ok(()),
+    }
 }
 
 fn same_people(one: &[String], other: &[String]) -> bool {
@@ -129,25 +246,6 @@ fn same_people(one: &[String], other: &[String]) -> bool {
     sorted(one) == sorted(other)
 }
 
-/// What became of it, to somebody whose press changed nothing.
-fn told(approval: &Approval, by: PersonId, now: Timestamp) -> String {
-    let name = &approval.decider_name;
-    if approval.decider != by {
-        return format!("Only {name} can decide this. Nothing was done.");
-    }
-    let at =
-        approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
-    match approval.status {
-        Status::Approved => format!("{name} approved this already{at}. Nothing more was done."),
-        Status::Denied => format!("{name} denied this already{at}. Nothing was done."),
-        Status::Superseded => "A newer request took its place. Nothing was done.".to_owned(),
-        Status::Pending if approval.expires_at > now => "Nothing was done. Please press again.".to_owned(),
-        Status::Expired | Status::Pending => {
-            "This expired before anybody answered. Nothing was done; ask again.".to_owned()
-        }
-    }
-}
-
-fn whisper(words: &str) -> Immediate {
+pub(super) fn whisper(words: &str) -> Immediate {
     Immediate::Whisper(Card::say(words))
 }

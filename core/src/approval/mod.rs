@@ -1,21 +1,41 @@
 //! Approvals: the exact payload, its digest, who may decide and until when; the card that shows it; and the
 //! press that decides it once.
 
+mod again;
+mod batch;
 mod card;
 mod decide;
 mod digest;
+mod edit;
+mod form;
+mod remind;
 mod risks;
 pub(crate) mod sql;
+mod take_back;
+mod told;
+mod typed;
+mod undo;
+mod whole;
 
+pub(crate) use again::{again, look, went_out};
+pub(crate) use batch::{Many, fits, press as press_many, tick};
 pub(crate) use card::{card, waiting_line};
-pub(crate) use decide::{expire, press, refresh, supersede};
+pub(crate) use decide::{Decision, expire, press, refresh, refuse, supersede, supersede_draft, withdraw};
 pub use digest::digest;
+pub(crate) use edit::{Editor, save};
+pub(crate) use form::{open, show};
+pub(crate) use remind::{plan as plan_reminder, remind};
 pub(crate) use risks::risks;
+pub(crate) use take_back::take_back;
+pub(crate) use typed::{shown, yes};
+pub(crate) use undo::undo;
+pub(crate) use whole::{TooLong, askable};
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::ids::{ApprovalId, ConversationId, DeliveryId, PersonId, RunId};
+use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId};
 use crate::tool::{Preview, ToolResult};
 
 /// Where an approval stands.
@@ -32,6 +52,10 @@ pub enum Status {
     Expired,
     /// A newer one took its place.
     Superseded,
+    /// The message that asked for it was changed or deleted.
+    Withdrawn,
+    /// Approved, and taken back before anything happened.
+    Undone,
 }
 
 impl Status {
@@ -44,6 +68,8 @@ impl Status {
             Self::Denied => "denied",
             Self::Expired => "expired",
             Self::Superseded => "superseded",
+            Self::Withdrawn => "withdrawn",
+            Self::Undone => "undone",
         }
     }
 }
@@ -65,15 +91,42 @@ pub(crate) struct Approval {
     pub(crate) zone: String,
     pub(crate) status: Status,
     pub(crate) decided_at: Option<Timestamp>,
+    /// Why it was denied, in the person's own words.
+    pub(crate) reason: Option<String>,
     pub(crate) expires_at: Timestamp,
     pub(crate) delivery: DeliveryId,
+    /// How long a nod can be taken back.
+    pub(crate) undo: TimeDelta,
+    /// Text from outside was in view when it was made.
+    pub(crate) outside: bool,
+    /// The message that reminded of it.
+    pub(crate) reminder: Option<DeliveryId>,
+    /// Chosen for [Approve selected], where several stand on one card.
+    pub(crate) ticked: bool,
+    /// The request whose outcome nobody knows, and which this asks for once more.
+    pub(crate) again_of: Option<ApprovalId>,
+    /// It was asked for once more.
+    pub(crate) asked_again: bool,
     pub(crate) effect: Option<EffectEnd>,
+}
+
+impl Approval {
+    /// Whether this person may decide it now, having seen that revision.
+    pub(crate) fn waits_for(&self, by: PersonId, revision: i32, now: Timestamp) -> bool {
+        self.decider == by
+            && self.status == Status::Pending
+            && self.expires_at > now
+            && self.revision == revision
+    }
 }
 
 /// How far the effect of an approved request is.
 #[derive(Debug, Clone)]
 pub(crate) struct EffectEnd {
+    pub(crate) id: EffectId,
     pub(crate) at: Timestamp,
+    /// It may start, and cannot be taken back any more.
+    pub(crate) released: bool,
     /// `None` while it is under way.
     pub(crate) outcome: Option<ToolResult>,
 }

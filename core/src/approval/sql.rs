@@ -1,12 +1,14 @@
 //! Rows of approvals.
 
+use chrono::TimeDelta;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Approval, EffectEnd, Status};
+use super::{Approval, Decision, EffectEnd, Status};
 use crate::clock::Timestamp;
-use crate::ids::{ApprovalId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
+use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use crate::jobs::sql::{json, parsed};
+use crate::tool::Preview;
 
 pub(crate) async fn insert(
     conn: &mut PgConnection,
@@ -16,8 +18,8 @@ pub(crate) async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into approvals (tenant_id, id, conversation_id, run_id, call_id, tool, revision, preview, digest,
-             risks, decider_id, status, expires_at, delivery_id, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14)",
+             risks, decider_id, status, expires_at, delivery_id, created_at, undo_seconds, outside, again_of)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14, $15, $16, $17)",
         tenant.0,
         approval.id.0,
         approval.conversation.0,
@@ -31,11 +33,18 @@ pub(crate) async fn insert(
         approval.decider.0,
         approval.expires_at,
         approval.delivery.0,
-        now
+        now,
+        seconds(approval.undo),
+        approval.outside,
+        approval.again_of.map(|a| a.0)
     )
     .execute(conn)
     .await?;
     Ok(())
+}
+
+fn seconds(undo: TimeDelta) -> i32 {
+    i32::try_from(undo.num_seconds()).unwrap_or(i32::MAX)
 }
 
 struct Row {
@@ -53,10 +62,19 @@ struct Row {
     zone: Option<String>,
     status: String,
     decided_at: Option<Timestamp>,
+    reason: Option<String>,
     expires_at: Timestamp,
     delivery_id: Uuid,
+    undo_seconds: i32,
+    outside: bool,
+    reminder_id: Option<Uuid>,
+    ticked: bool,
+    again_of: Option<Uuid>,
+    asked_again: bool,
+    effect_id: Option<Uuid>,
     outcome: Option<serde_json::Value>,
     effect_at: Option<Timestamp>,
+    released: Option<bool>,
 }
 
 impl Row {
@@ -78,9 +96,21 @@ impl Row {
             zone: self.zone.unwrap_or_else(|| "UTC".to_owned()),
             status,
             decided_at: self.decided_at,
+            reason: self.reason,
             expires_at: self.expires_at,
             delivery: DeliveryId(self.delivery_id),
-            effect: self.effect_at.map(|at| EffectEnd { at, outcome }),
+            undo: TimeDelta::seconds(self.undo_seconds.into()),
+            outside: self.outside,
+            reminder: self.reminder_id.map(DeliveryId),
+            ticked: self.ticked,
+            again_of: self.again_of.map(ApprovalId),
+            asked_again: self.asked_again,
+            effect: self.effect_id.zip(self.effect_at).map(|(id, at)| EffectEnd {
+                id: EffectId(id),
+                at,
+                released: self.released.unwrap_or(true),
+                outcome,
+            }),
         })
     }
 }
@@ -94,7 +124,10 @@ pub(crate) async fn load(
         Row,
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
              a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!", p.zone, a.status,
-             a.decided_at, a.expires_at, a.delivery_id, e.outcome as "outcome?", e.updated_at as "effect_at?"
+             a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
+                 as "asked_again!",
+             e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.released as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
@@ -105,6 +138,33 @@ pub(crate) async fn load(
     .fetch_optional(conn)
     .await?;
     row.map(Row::into_approval).transpose()
+}
+
+/// Everything that stands on one card, in the order in which it was asked.
+pub(crate) async fn on_card(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+) -> sqlx::Result<Vec<Approval>> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
+             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!", p.zone, a.status,
+             a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
+                 as "asked_again!",
+             e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.released as "released?"
+         from approvals a
+         join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
+         left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
+         where a.tenant_id = $1 and a.delivery_id = $2
+         order by a.created_at, a.id"#,
+        tenant.0,
+        card.0
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Row::into_approval).collect()
 }
 
 /// Where to look for what waits.
@@ -134,8 +194,9 @@ pub(crate) async fn pending(
         Row,
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
              a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!", p.zone, a.status,
-             a.decided_at, a.expires_at, a.delivery_id, null::jsonb as "outcome?",
-             null::timestamptz as "effect_at?"
+             a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             false as "asked_again!", null::uuid as "effect_id?", null::jsonb as "outcome?",
+             null::timestamptz as "effect_at?", null::boolean as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
@@ -150,6 +211,38 @@ pub(crate) async fn pending(
     .fetch_all(conn)
     .await?;
     rows.into_iter().map(Row::into_approval).collect()
+}
+
+/// What of a run waits for a nod.
+pub(super) async fn pending_of_run(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from approvals where tenant_id = $1 and run_id = $2 and status = 'pending'",
+        tenant.0,
+        run.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(ApprovalId).collect())
+}
+
+/// What somebody said yes to in a run.
+pub(crate) async fn approved_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from approvals where tenant_id = $1 and run_id = $2 and status = 'approved'",
+        tenant.0,
+        run.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(ApprovalId).collect())
 }
 
 /// The one update from *pending*: true for whoever wins.
@@ -175,4 +268,172 @@ pub(crate) async fn settle(
     .execute(conn)
     .await?;
     Ok(settled.rows_affected() == 1)
+}
+
+/// The same by a person, for the revision that they saw.
+pub(crate) async fn decide(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    decision: &Decision<'_>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let to = if decision.approve { Status::Approved } else { Status::Denied };
+    let decided = sqlx::query!(
+        "update approvals set status = $3, decided_by = $4, decided_at = $5, reason = $7
+         where tenant_id = $1 and id = $2 and status = 'pending' and decider_id = $4 and expires_at > $5
+           and revision = $6",
+        tenant.0,
+        decision.id.0,
+        to.as_str(),
+        decision.by.0,
+        now,
+        decision.revision,
+        decision.reason
+    )
+    .execute(conn)
+    .await?;
+    Ok(decided.rows_affected() == 1)
+}
+
+/// What an approval becomes when its person changes it.
+pub(crate) struct Revision<'a> {
+    pub(crate) number: i32,
+    pub(crate) preview: &'a Preview,
+    pub(crate) digest: &'a str,
+    pub(crate) risks: &'a [String],
+    /// How long its nod can be taken back.
+    pub(crate) undo: TimeDelta,
+}
+
+/// From one revision to the next: true for whoever wins.
+pub(crate) async fn revise(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    next: &Revision<'_>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let revised = sqlx::query!(
+        "update approvals set revision = $3, preview = $4, digest = $5, risks = $6, undo_seconds = $9
+         where tenant_id = $1 and id = $2 and status = 'pending' and decider_id = $7 and expires_at > $8
+           and revision = $3 - 1",
+        tenant.0,
+        id.0,
+        next.number,
+        json(next.preview)?,
+        next.digest,
+        next.risks,
+        by.0,
+        now,
+        seconds(next.undo)
+    )
+    .execute(conn)
+    .await?;
+    Ok(revised.rows_affected() == 1)
+}
+
+/// approved → undone; its effect was cancelled in the same transaction.
+pub(super) async fn undone(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvals set status = 'undone', decided_at = $3
+         where tenant_id = $1 and id = $2 and status = 'approved'",
+        tenant.0,
+        id.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Notes the message that reminds of what waits on a card; false where nothing waits there any more.
+pub(super) async fn reminded(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+    reminder: DeliveryId,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update approvals set reminder_id = $3 where tenant_id = $1 and delivery_id = $2
+             and status = 'pending' and reminder_id is null",
+        tenant.0,
+        card.0,
+        reminder.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Chooses one of several, or not; false where it does not wait for this person.
+pub(super) async fn tick(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    ticked: bool,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update approvals set ticked = $4
+         where tenant_id = $1 and id = $2 and decider_id = $3 and status = 'pending'",
+        tenant.0,
+        id.0,
+        by.0,
+        ticked
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Holds a request, so that of several presses on [Send again] one comes first.
+pub(super) async fn hold(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "select 1 as held from approvals where tenant_id = $1 and id = $2 for update",
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(())
+}
+
+/// The request that asks for this one once more, as long as it waits.
+pub(super) async fn waiting_again(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+) -> sqlx::Result<Option<ApprovalId>> {
+    let again = sqlx::query_scalar!(
+        "select id from approvals where tenant_id = $1 and again_of = $2 and status = 'pending'",
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(again.map(ApprovalId))
+}
+
+/// A request gets a card of its own.
+pub(super) async fn moved(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    card: DeliveryId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvals set delivery_id = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        card.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }

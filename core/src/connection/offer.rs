@@ -16,6 +16,7 @@ use super::{Connections, Tokens, cards, links, other, sql};
 use crate::audit;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
+use crate::home;
 use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use crate::jobs::{Claim, Connecting, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
@@ -243,6 +244,7 @@ impl Offers {
         .await?;
         wake_runs(&mut tx, tenant, offer.person, provider, Connecting::Connected, now).await?;
         say(core, &mut tx, tenant, &offer, &cards::connected(provider, account), now).await?;
+        home::touch(&mut tx, tenant, offer.person, now).await?;
         tx.commit().await?;
         core.jobs.wake();
         Ok(Completion::Connected { account: account.to_owned() })

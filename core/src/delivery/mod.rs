@@ -3,12 +3,14 @@
 //!
 //! Jobs of one channel run in order, so that messages arrive as they were said.
 
+mod pages;
 mod post;
 pub(crate) mod sql;
 
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+pub(crate) use pages::pages;
 pub(crate) use post::{deliver, direct};
 pub(crate) use sql::{NewDelivery, Venue};
 
@@ -27,10 +29,7 @@ pub(crate) async fn send(
     new: &NewDelivery<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = Work::Deliver { delivery: new.id };
-    // The lane before the rows, as everywhere.
-    jobs::enqueue(conn, tenant, lane(venue, new.target), &work, now, now).await?;
-    sql::insert(conn, tenant, new, now).await
+    sql::insert(conn, tenant, lane(venue, new.target), new, now).await
 }
 
 /// Shows another card where a message stands or is to stand.
@@ -55,7 +54,8 @@ pub(crate) fn line_of(delivery: DeliveryId) -> DeliveryId {
     DeliveryId(lane_of(&["line", &delivery.to_string()]))
 }
 
-fn lane(venue: &Venue, target: Option<&Target>) -> Uuid {
+/// The lane in which the messages to a target are posted, or to the conversation's own place where there is none.
+pub(crate) fn lane(venue: &Venue, target: Option<&Target>) -> Uuid {
     match target {
         Some(Target::Direct { workspace, user } | Target::Whisper { workspace, user, .. }) => {
             lane_of(&["person", &venue.platform, workspace, user])

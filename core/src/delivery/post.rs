@@ -18,8 +18,7 @@ const MOST_TRIES: i32 = 20;
 /// Posts or replaces a message.
 pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    let delivery = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such delivery")?;
-    let venue = sql::venue(&mut conn, claim.tenant, delivery.conversation).await?;
+    let (delivery, venue) = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such delivery")?;
     let target = target(&mut conn, claim.tenant, &delivery, &venue).await?;
     drop(conn);
     if delivery.posted_version == Some(delivery.version) {
@@ -27,19 +26,27 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
     }
     let adapter = core.adapters.get(&delivery.platform).ok_or("no such platform here")?;
     let card = links::resolved(core, delivery.card.clone());
+    // What is to be taken away before it stood was never said.
+    if delivery.posted.is_none() && card.is_nothing() && claim.attempt == 1 && !delivery.streamed {
+        return finish(core, claim).await;
+    }
+    if delivery.posted.is_none()
+        && let Some(free) = not_yet(core, claim, &target, adapter.pause()).await?
+    {
+        return put_off(core, claim, free).await;
+    }
     let outcome = match &delivery.posted {
+        Some(at) if card.is_nothing() => adapter.remove(at).await.map(|()| at.clone()),
         Some(at) => adapter.replace(at, &card, id).await.map(|()| at.clone()),
-        None => post(adapter.as_ref(), &target, &card, &delivery, claim.attempt > 1).await,
+        None => {
+            post(adapter.as_ref(), &target, &card, &delivery, claim.attempt > 1 || delivery.streamed).await
+        }
     };
     match outcome {
         Ok(at) => posted(core, claim, &delivery, &at).await,
         Err(ChatError::Busy { after_seconds }) => {
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
-            let mut tx = core.pool.begin().await?;
-            jobs::hold(&mut tx, claim).await?;
-            // Nothing was done, so the next try need not look; but one before it may have been lost.
-            jobs::put_off(&mut tx, claim, core.now() + wait, None, claim.attempt > 1).await?;
-            Ok(tx.commit().await?)
+            put_off(core, claim, core.now() + wait).await
         }
         Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
         Err(ChatError::Lost(reason)) => {
@@ -54,6 +61,28 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
     }
 }
 
+/// When this place may next be posted to, where that is not now. Whispers are not counted among the posts.
+async fn not_yet(
+    core: &Core,
+    claim: &Claim,
+    target: &Target,
+    pause: TimeDelta,
+) -> Result<Option<Timestamp>, WorkError> {
+    if matches!(target, Target::Whisper { .. }) {
+        return Ok(None);
+    }
+    let mut conn = core.pool.acquire().await?;
+    Ok(sql::reserve(&mut conn, claim.tenant, claim.lane, pause, core.now()).await?)
+}
+
+/// Puts a job off that did nothing: the next try need not look, but one before it may have been lost.
+async fn put_off(core: &Core, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    jobs::put_off(&mut tx, claim, until, None, claim.attempt > 1).await?;
+    Ok(tx.commit().await?)
+}
+
 /// Posts, after looking for an earlier try's message where there was one.
 async fn post(
     adapter: &dyn ChatAdapter,
@@ -63,14 +92,25 @@ async fn post(
     tried: bool,
 ) -> Result<Posted, ChatError> {
     // Where a platform does not let us look, a message twice is better than none.
-    if tried && let Sighting::Yes(at) = adapter.find(target, delivery.id, delivery.created_at).await? {
+    if tried
+        && let Sighting::Yes(at) =
+            adapter.find(target, delivery.id, delivery.created_at, delivery.streamed).await?
+    {
         // It was posted as it then was, and may have changed since: people press before we know it stands.
-        if delivery.version > 1 {
+        if card.is_nothing() {
+            adapter.remove(&at).await?;
+        } else if delivery.version > 1 {
             adapter.replace(&at, card, delivery.id).await?;
         }
         return Ok(at);
     }
-    adapter.post(target, card, delivery.id).await
+    if card.is_nothing() {
+        return Ok(Posted { channel: String::new(), message: String::new() });
+    }
+    match &delivery.file {
+        Some(file) => adapter.file(target, file, card, delivery.id).await,
+        None => adapter.post(target, card, delivery.id).await,
+    }
 }
 
 /// Where it goes: its own target, else its conversation's place or the person it is alone with.
@@ -101,7 +141,12 @@ pub(crate) async fn direct(
 async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, at: &Posted) -> Result<(), WorkError> {
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
-    sql::posted(&mut tx, claim.tenant, delivery.id, at, delivery.version).await?;
+    if delivery.card.is_nothing() {
+        // Should something be said there again, it is a new message.
+        sql::removed(&mut tx, claim.tenant, delivery.id, delivery.version).await?;
+    } else {
+        sql::posted(&mut tx, claim.tenant, delivery.id, at, delivery.version).await?;
+    }
     if delivery.opens_thread {
         sql::opened(&mut tx, claim.tenant, delivery.conversation, &at.message).await?;
     }

@@ -1,12 +1,16 @@
 //! Rows of outgoing messages, and of the places they go to.
 
+use chrono::TimeDelta;
+use serde::Deserialize;
 use sqlx::PgConnection;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::card::Card;
-use crate::chat::{Place, Posted, Target};
+use crate::chat::{File, Place, Posted, Target};
 use crate::clock::Timestamp;
 use crate::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
+use crate::jobs::Work;
 use crate::jobs::sql::{json, parsed};
 
 /// An outgoing message.
@@ -18,16 +22,21 @@ pub(crate) struct Delivery {
     pub(crate) target: Option<Target>,
     pub(crate) opens_thread: bool,
     pub(crate) card: Card,
+    /// To be sent with it.
+    pub(crate) file: Option<File>,
     pub(crate) version: i32,
     pub(crate) posted_version: Option<i32>,
     pub(crate) posted: Option<Posted>,
     pub(crate) run: Option<RunId>,
     pub(crate) only_for: Option<PersonId>,
+    /// Its words were shown while they were coming, so it may stand somewhere under no key.
+    pub(crate) streamed: bool,
     pub(crate) created_at: Timestamp,
 }
 
 /// Where a conversation takes place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "VenueRow")]
 pub(crate) struct Venue {
     pub(crate) conversation: ConversationId,
     pub(crate) channel: ChannelId,
@@ -37,6 +46,37 @@ pub(crate) struct Venue {
     /// The thread is not open yet.
     pub(crate) unopened: bool,
     pub(crate) alone_with: Option<PersonId>,
+}
+
+/// A row of `venues`, as queries bring it along.
+#[derive(Deserialize)]
+struct VenueRow {
+    conversation: Uuid,
+    channel: Uuid,
+    platform: String,
+    workspace: String,
+    channel_ref: String,
+    direct: bool,
+    thread_ref: Option<String>,
+    alone_with: Option<Uuid>,
+}
+
+impl From<VenueRow> for Venue {
+    fn from(row: VenueRow) -> Self {
+        Self {
+            conversation: ConversationId(row.conversation),
+            channel: ChannelId(row.channel),
+            platform: row.platform,
+            workspace: row.workspace,
+            unopened: row.thread_ref.is_none(),
+            place: Place {
+                channel: row.channel_ref,
+                direct: row.direct,
+                thread: row.thread_ref.filter(|t| !t.is_empty()),
+            },
+            alone_with: row.alone_with.map(PersonId),
+        }
+    }
 }
 
 pub(crate) struct NewDelivery<'a> {
@@ -50,16 +90,18 @@ pub(crate) struct NewDelivery<'a> {
     pub(crate) only_for: Option<PersonId>,
 }
 
-pub(crate) async fn insert(
+/// Writes a message and the job that posts it, in this lane; the lane is locked first, as everywhere.
+pub(super) async fn insert(
     conn: &mut PgConnection,
     tenant: TenantId,
+    lane: Uuid,
     new: &NewDelivery<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into deliveries (tenant_id, id, conversation_id, run_id, platform, target, opens_thread, card,
              version, only_for, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $10)",
+         select $1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $10 from enqueue($1, $11, $12, $10, $10)",
         tenant.0,
         new.id.0,
         new.conversation.0,
@@ -69,44 +111,50 @@ pub(crate) async fn insert(
         new.opens_thread,
         json(new.card)?,
         new.only_for.map(|p| p.0),
-        now
+        now,
+        lane,
+        json(&Work::Deliver { delivery: new.id })?
     )
     .execute(conn)
     .await?;
     Ok(())
 }
 
+/// A message with the place of its conversation.
 pub(crate) async fn load(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-) -> sqlx::Result<Option<Delivery>> {
+) -> sqlx::Result<Option<(Delivery, Venue)>> {
     let row = sqlx::query!(
-        "select conversation_id, run_id, platform, target, opens_thread, card, version, posted_version, posted,
-             only_for, created_at
-         from deliveries where tenant_id = $1 and id = $2",
+        r#"select d.conversation_id, d.run_id, d.platform, d.target, d.opens_thread, d.card, d.file, d.version,
+             d.posted_version, d.posted, d.only_for, d.streamed, d.created_at, to_jsonb(v) as "venue!: Json<Venue>"
+         from deliveries d
+         join venues v on v.tenant_id = d.tenant_id and v.conversation = d.conversation_id
+         where d.tenant_id = $1 and d.id = $2"#,
         tenant.0,
         id.0
     )
     .fetch_optional(conn)
     .await?;
-    row.map(|row| {
-        Ok(Delivery {
-            id,
-            conversation: ConversationId(row.conversation_id),
-            platform: row.platform,
-            target: row.target.map(parsed).transpose()?,
-            opens_thread: row.opens_thread,
-            card: parsed(row.card)?,
-            version: row.version,
-            posted_version: row.posted_version,
-            posted: row.posted.map(parsed).transpose()?,
-            run: row.run_id.map(RunId),
-            only_for: row.only_for.map(PersonId),
-            created_at: row.created_at,
-        })
-    })
-    .transpose()
+    let Some(row) = row else { return Ok(None) };
+    let delivery = Delivery {
+        id,
+        conversation: ConversationId(row.conversation_id),
+        platform: row.platform,
+        target: row.target.map(parsed).transpose()?,
+        opens_thread: row.opens_thread,
+        card: parsed(row.card)?,
+        file: row.file.map(parsed).transpose()?,
+        version: row.version,
+        posted_version: row.posted_version,
+        posted: row.posted.map(parsed).transpose()?,
+        run: row.run_id.map(RunId),
+        only_for: row.only_for.map(PersonId),
+        streamed: row.streamed.is_some(),
+        created_at: row.created_at,
+    };
+    Ok(Some((delivery, row.venue.0)))
 }
 
 /// The conversation and target of a delivery, by which its lane is known.
@@ -143,6 +191,25 @@ pub(crate) async fn change(
     Ok(())
 }
 
+/// Sends a file with a message that is not posted yet.
+pub(crate) async fn attach(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    file: &File,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set file = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        json(file)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A message stands on the platform; a file that went with it is the person's now, and no copy is kept.
 pub(crate) async fn posted(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -151,10 +218,28 @@ pub(crate) async fn posted(
     version: i32,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update deliveries set posted = $3, posted_version = $4, error = null where tenant_id = $1 and id = $2",
+        "update deliveries set posted = $3, posted_version = $4, error = null, file = null where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
         json(at)?,
+        version
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// It stands nowhere any more.
+pub(super) async fn removed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    version: i32,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set posted = null, posted_version = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
         version
     )
     .execute(conn)
@@ -189,6 +274,33 @@ pub(crate) async fn retarget(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Takes the next moment at which a lane may post; `None` where one was taken, else when the lane is free.
+pub(crate) async fn reserve(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    pause: TimeDelta,
+    now: Timestamp,
+) -> sqlx::Result<Option<Timestamp>> {
+    let taken = sqlx::query_scalar!(
+        "insert into paces (tenant_id, lane_id, free_at) values ($1, $2, $3)
+         on conflict (tenant_id, lane_id) do update set free_at = excluded.free_at where paces.free_at <= $4
+         returning free_at",
+        tenant.0,
+        lane,
+        now + pause,
+        now
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    if taken.is_some() {
+        return Ok(None);
+    }
+    sqlx::query_scalar!("select free_at from paces where tenant_id = $1 and lane_id = $2", tenant.0, lane)
+        .fetch_optional(conn)
+        .await
 }
 
 /// The card as it should be now, to be shown to one person on demand.
@@ -238,27 +350,41 @@ pub(crate) async fn channel(
     Ok(ChannelId(id))
 }
 
-/// The conversation of a thread, if Nod follows it.
-pub(crate) async fn followed(
+/// The word of a channel that wants only those follow-ups heard that name Nod.
+pub(crate) const MENTION_ONLY: &str = "mention";
+
+/// How a channel is called on its platform, and whether only those follow-ups are heard that name Nod.
+pub(crate) async fn habits(
     conn: &mut PgConnection,
     tenant: TenantId,
-    platform: &str,
-    workspace: &str,
-    place: &Place,
-) -> sqlx::Result<Option<ConversationId>> {
-    let id = sqlx::query_scalar!(
-        "select c.id from conversations c join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
-         where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
-           and c.thread_ref = $5",
+    channel: ChannelId,
+) -> sqlx::Result<Option<(String, bool)>> {
+    let row = sqlx::query!(
+        "select channel_ref, follow from channels where tenant_id = $1 and id = $2",
         tenant.0,
-        platform,
-        workspace,
-        place.channel,
-        place.thread.as_deref().unwrap_or_default()
+        channel.0
     )
     .fetch_optional(conn)
     .await?;
-    Ok(id.map(ConversationId))
+    Ok(row.map(|row| (row.channel_ref, row.follow == MENTION_ONLY)))
+}
+
+pub(crate) async fn set_follow(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+    mention_only: bool,
+) -> sqlx::Result<()> {
+    let follow = if mention_only { MENTION_ONLY } else { "thread" };
+    sqlx::query!(
+        "update channels set follow = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        channel.0,
+        follow
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// The conversation of a thread, begun if new.
@@ -301,31 +427,14 @@ pub(crate) async fn venue(
     tenant: TenantId,
     conversation: ConversationId,
 ) -> sqlx::Result<Venue> {
-    let row = sqlx::query!(
-        "select coalesce(c.thread_ref, (
-                 select d.posted->>'message' from deliveries d
-                 where d.tenant_id = c.tenant_id and d.conversation_id = c.id and d.opens_thread limit 1))
-             as thread_ref, c.alone_with, ch.id, ch.platform, ch.workspace, ch.channel_ref, ch.direct
-         from conversations c join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
-         where c.tenant_id = $1 and c.id = $2",
+    let venue = sqlx::query_scalar!(
+        r#"select to_jsonb(v) as "venue!: Json<Venue>" from venues v where v.tenant_id = $1 and v.conversation = $2"#,
         tenant.0,
         conversation.0
     )
     .fetch_one(conn)
     .await?;
-    Ok(Venue {
-        conversation,
-        channel: ChannelId(row.id),
-        platform: row.platform,
-        workspace: row.workspace,
-        unopened: row.thread_ref.is_none(),
-        place: Place {
-            channel: row.channel_ref,
-            direct: row.direct,
-            thread: row.thread_ref.filter(|t| !t.is_empty()),
-        },
-        alone_with: row.alone_with.map(PersonId),
-    })
+    Ok(venue.0)
 }
 
 /// The thread of a conversation was opened by a message. Somebody may have written into the thread before we
@@ -345,6 +454,24 @@ pub(crate) async fn opened(
         tenant.0,
         conversation.0,
         thread
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A conversation that began in a channel and goes on with one person alone.
+pub(crate) async fn alone_with(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    person: PersonId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update conversations set alone_with = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        conversation.0,
+        person.0
     )
     .execute(conn)
     .await?;

@@ -1,6 +1,7 @@
 //! Effects: acts on the world, each done once.
 //!
-//! planned → started → done | failed | unknown. [`perform`] commits *started* and mints the [`Permit`] that
+//! planned → started → done | failed | unknown; or planned → cancelled, as long as it is not released: an
+//! approved effect can be taken back for a while. [`perform`] commits *started* and mints the [`Permit`] that
 //! [`ActTool::perform`](crate::tool::ActTool::perform) demands; no other code can make one. An effect found
 //! in *started* after a crash is looked for before it is done again, and where looking does not settle it,
 //! a person is asked.
@@ -11,13 +12,14 @@ pub(crate) mod sql;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
-pub(crate) use perform::perform;
+pub(crate) use perform::{look_again, perform};
 
-use crate::approval::Approval;
+use crate::approval::{self, Approval};
 use crate::clock::Timestamp;
-use crate::ids::{EffectId, TenantId};
+use crate::ids::{EffectId, RunId, TenantId};
 use crate::jobs::{Work, sql as jobs};
 use crate::nod::Core;
+use crate::tool::Fault;
 
 /// The idempotency key of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +63,23 @@ pub(crate) async fn plan(
         tool: &approval.tool,
         preview: &approval.preview,
         digest: &approval.digest,
+        undo: approval.undo,
     };
     insert(conn, tenant, &new, now).await
+}
+
+/// The turn was stopped: what has not begun does not begin any more.
+pub(crate) async fn call_off(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let reason = "it was stopped before it began".to_owned();
+    for approval in sql::call_off(conn, tenant, run, &Err(Fault::Forbidden { reason }), now).await? {
+        approval::refresh(conn, tenant, approval, now).await?;
+    }
+    Ok(())
 }
 
 /// Writes a planned effect and its job.
@@ -73,5 +90,6 @@ pub(crate) async fn insert(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sql::insert(conn, tenant, new, now).await?;
-    jobs::enqueue(conn, tenant, new.id.0, &Work::Perform { effect: new.id }, now, now).await
+    let work = Work::Perform { effect: new.id };
+    jobs::enqueue(conn, tenant, new.id.0, &work, now + new.undo, now).await
 }

@@ -10,6 +10,7 @@ use super::{EffectKey, Permit};
 use crate::approval;
 use crate::audit;
 use crate::clock::Timestamp;
+use crate::draft;
 use crate::graph::StepRecord;
 use crate::ids::EffectId;
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
@@ -33,18 +34,31 @@ const MOST_ATTEMPTS: i32 = 5;
 /// Longest wait for one movement of a tool.
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
-/// Carries an effect on.
-pub(crate) async fn perform(core: &Core, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+/// A person asks to look once more for an effect of which nobody knows whether it happened.
+pub(crate) async fn look_again(core: &Core, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+    let work = load(core, claim, id).await?;
+    match core.tools.get(&work.effect.tool) {
+        Some(Tool::Act(tool)) if work.effect.status == "unknown" => work.look_again(tool).await,
+        _ => work.finish().await,
+    }
+}
+
+async fn load<'a>(core: &'a Core, claim: &'a Claim, id: EffectId) -> Result<Performing<'a>, WorkError> {
     let mut conn = core.pool.acquire().await?;
     let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
     let person = people::sql::load(&mut conn, claim.tenant, effect.person).await?.ok_or("no such person")?;
-    drop(conn);
-    let work = Performing { core, claim, effect, principal: person.principal(), began: core.now() };
+    Ok(Performing { core, claim, effect, principal: person.principal(), began: core.now() })
+}
+
+/// Carries an effect on.
+pub(crate) async fn perform(core: &Core, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+    let work = load(core, claim, id).await?;
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
         let gone = format!("the tool {} is not installed any more", work.effect.tool);
         return work.settle(Err(Fault::broken(gone))).await;
     };
     match work.effect.status.as_str() {
+        "planned" if !work.effect.released => work.release(tool).await,
         "planned" => work.begin(tool).await,
         "started" => work.look(tool).await,
         _ => work.finish().await,
@@ -60,8 +74,32 @@ struct Performing<'a> {
 }
 
 impl Performing<'_> {
+    /// The time to take it back is over: from this commit on it cannot be.
+    async fn release(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        let (tenant, now) = (self.claim.tenant, self.core.now());
+        let mut tx = self.core.pool.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        if now < self.effect.starts_at {
+            jobs::put_off(&mut tx, self.claim, self.effect.starts_at, None, false).await?;
+            return Ok(tx.commit().await?);
+        }
+        let released = sql::released(&mut tx, tenant, self.effect.id, now).await?;
+        if let Some(approval) = self.effect.approval.filter(|_| released) {
+            approval::refresh(&mut tx, tenant, approval, now).await?;
+        }
+        tx.commit().await?;
+        self.core.jobs.wake();
+        if released { self.begin(tool).await } else { self.finish().await }
+    }
+
     /// Not started yet: makes the ground ready, then does it.
     async fn begin(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        // Nod may have been down since.
+        if self.too_late() && self.claim.attempt == 1 {
+            let said =
+                format!("Nod could not get to it within {} minutes of the nod", TOO_LATE.num_minutes());
+            return self.settle(Err(Fault::broken(said))).await;
+        }
         // The claim's attempt counts crashes too, so an orphan of an earlier one is looked for.
         let key = EffectKey { id: self.effect.id, attempt: self.claim.attempt.unsigned_abs() };
         let cx = self.scope();
@@ -138,8 +176,47 @@ impl Performing<'_> {
         self.wait(1 << self.effect.looks.clamp(0, 6), true).await
     }
 
+    /// One look, whose answer stands on the card; nothing is done again.
+    async fn look_again(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        let handle = self.effect.handle.clone().unwrap_or(Value::Null);
+        let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
+        let cx = self.scope();
+        let unknown = |reason| Err(Fault::Unknown { reason });
+        let (status, outcome) = match limited(&cx, tool.find(&cx, &self.effect.payload, &handle, key)).await {
+            Ok(Found::Done(output)) => ("done", Ok(output)),
+            Ok(Found::Absent) => ("failed", Err(Fault::broken("Nod looked again: it surely did not happen"))),
+            Ok(Found::Inconclusive(looked_at)) => ("unknown", unknown(looked_at)),
+            Err(fault) => ("unknown", unknown(format!("could not look: {fault}"))),
+        };
+        self.found_out(status, outcome).await
+    }
+
+    async fn found_out(&self, status: &str, outcome: ToolResult) -> Result<(), WorkError> {
+        let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
+        let mut tx = self.core.pool.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        if sql::found_out(&mut tx, tenant, effect.id, status, &outcome, now).await? {
+            let audience = Audience::Person(effect.person);
+            run::sql::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
+            let (detail, digest) =
+                (json!({ "tool": effect.tool, "found": status }), Some(effect.digest.as_str()));
+            let (by, id) = (Some(effect.person), effect.id.0);
+            audit::write(&mut tx, tenant, by, "effect.looked_again", id, digest, &detail, now).await?;
+            if let Some(approval) = effect.approval {
+                if status == "done" {
+                    approval::went_out(&mut tx, tenant, approval, now).await?;
+                }
+                approval::refresh(&mut tx, tenant, approval, now).await?;
+            }
+        }
+        jobs::finish(&mut tx, self.claim).await?;
+        tx.commit().await?;
+        self.core.jobs.wake();
+        Ok(())
+    }
+
     fn too_late(&self) -> bool {
-        self.core.now() - self.effect.created_at > TOO_LATE
+        self.core.now() - self.effect.starts_at > TOO_LATE
     }
 
     /// Puts the job off by some seconds, noting a look that did not settle it.
@@ -175,9 +252,11 @@ impl Performing<'_> {
             let audience = Audience::Person(effect.person);
             run::sql::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
-            let news = News::Outcome { ticket, result: outcome };
+            let news = News::Outcome { ticket, result: outcome.clone() };
             let work = Work::Advance { run: effect.run, news: Some(news) };
             jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
+            let worked_on = effect.payload["draft"]["id"].as_str();
+            draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
             if let Some(approval) = effect.approval {
                 approval::refresh(&mut tx, tenant, approval, now).await?;
             }

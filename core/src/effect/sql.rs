@@ -1,5 +1,6 @@
 //! Rows of effects.
 
+use chrono::TimeDelta;
 use serde_json::Value;
 use sqlx::PgConnection;
 
@@ -18,6 +19,8 @@ pub(crate) struct NewEffect<'a> {
     pub(crate) tool: &'a str,
     pub(crate) preview: &'a Preview,
     pub(crate) digest: &'a str,
+    /// How long it can be taken back before it starts.
+    pub(crate) undo: TimeDelta,
 }
 
 /// An effect as loaded.
@@ -35,7 +38,10 @@ pub(crate) struct Effect {
     pub(crate) attempt: i32,
     pub(crate) handle: Option<Value>,
     pub(crate) looks: i32,
-    pub(crate) created_at: Timestamp,
+    /// From when on it may start.
+    pub(crate) starts_at: Timestamp,
+    /// It may start, and cannot be taken back any more.
+    pub(crate) released: bool,
     /// When it was last started.
     pub(crate) updated_at: Timestamp,
 }
@@ -48,8 +54,8 @@ pub(crate) async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into effects (tenant_id, id, conversation_id, run_id, call_id, approval_id, person_id, tool,
-             payload, digest, recipients, status, attempt, looks, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'planned', 0, 0, $12, $12)",
+             payload, digest, recipients, status, attempt, looks, created_at, updated_at, starts_at, released)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'planned', 0, 0, $12, $12, $13, $14)",
         tenant.0,
         new.id.0,
         new.conversation.0,
@@ -61,7 +67,9 @@ pub(crate) async fn insert(
         new.preview.payload,
         new.digest,
         &new.preview.recipients,
-        now
+        now,
+        now + new.undo,
+        new.undo.is_zero()
     )
     .execute(conn)
     .await?;
@@ -75,7 +83,7 @@ pub(crate) async fn load(
 ) -> sqlx::Result<Option<Effect>> {
     let row = sqlx::query!(
         "select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.digest,
-             e.status, e.attempt, e.handle, e.looks, e.created_at, e.updated_at
+             e.status, e.attempt, e.handle, e.looks, e.starts_at, e.released, e.updated_at
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
          where e.tenant_id = $1 and e.id = $2",
         tenant.0,
@@ -97,9 +105,48 @@ pub(crate) async fn load(
         attempt: row.attempt,
         handle: row.handle,
         looks: row.looks,
-        created_at: row.created_at,
+        starts_at: row.starts_at,
+        released: row.released,
         updated_at: row.updated_at,
     }))
+}
+
+/// The time to take it back is over; false where it was taken.
+pub(super) async fn released(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: EffectId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update effects set released = true, updated_at = $3
+         where tenant_id = $1 and id = $2 and status = 'planned' and not released and starts_at <= $3",
+        tenant.0,
+        id.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// planned → cancelled, as long as it was not released; false afterwards.
+pub(crate) async fn cancelled(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update effects set status = 'cancelled', updated_at = $3
+         where tenant_id = $1 and approval_id = $2 and status = 'planned' and not released",
+        tenant.0,
+        approval.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// planned or started → started, with the handle; false where it has ended meanwhile.
@@ -112,7 +159,7 @@ pub(super) async fn started(
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update effects set status = 'started', attempt = attempt + 1, handle = $3, updated_at = $4
-         where tenant_id = $1 and id = $2 and status in ('planned', 'started')",
+         where tenant_id = $1 and id = $2 and status in ('planned', 'started') and released",
         tenant.0,
         id.0,
         handle,
@@ -154,6 +201,29 @@ pub(super) async fn ended(
     Ok(done.rows_affected() == 1)
 }
 
+/// unknown → what looking once more has found; false where it was settled meanwhile.
+pub(super) async fn found_out(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: EffectId,
+    status: &str,
+    outcome: &ToolResult,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update effects set status = $3, outcome = $4, updated_at = $5
+         where tenant_id = $1 and id = $2 and status = 'unknown'",
+        tenant.0,
+        id.0,
+        status,
+        json(outcome)?,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Which of these got something from Nod on this person's behalf before: what was approved and done, not a
 /// draft that nobody got. Addresses are stored as they were approved, so another spelling counts as new.
 pub(crate) async fn known_recipients(
@@ -174,4 +244,36 @@ pub(crate) async fn known_recipients(
     )
     .fetch_all(conn)
     .await
+}
+
+/// Ends a run's effects that have not begun; gives the approvals whose they are.
+pub(super) async fn call_off(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    outcome: &ToolResult,
+    now: Timestamp,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let ended = sqlx::query_scalar!(
+        "update effects set status = 'failed', outcome = $3, updated_at = $4
+         where tenant_id = $1 and run_id = $2 and status = 'planned' returning approval_id",
+        tenant.0,
+        run.0,
+        json(outcome)?,
+        now
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ended.into_iter().flatten().map(ApprovalId).collect())
+}
+
+/// How far what a run did in the world is, one state each.
+pub(crate) async fn begun(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!("select status from effects where tenant_id = $1 and run_id = $2", tenant.0, run.0)
+        .fetch_all(conn)
+        .await
 }

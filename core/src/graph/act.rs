@@ -4,10 +4,10 @@ use std::future::Future;
 
 use serde_json::json;
 
-use super::{Emit, Next, Node, NodeContext, Step, StepRecord, gate, prompt};
+use super::{Emit, Next, Node, NodeContext, Step, StepRecord, drafts, gate, prompt};
+use crate::history;
 use crate::privacy::Provenance;
 use crate::run::{AgentState, PendingCall};
-use crate::scope::Scope;
 use crate::tool::{Fault, Tool, ToolContext, ToolOutput};
 
 /// Longest result that the model reads, in characters.
@@ -19,13 +19,26 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     for pending in open {
         call(&mut state, &pending, cx, &mut emits).await;
     }
-    let next = if state.pending.is_empty() { Next::Go(Node::Think) } else { Next::Wait(Node::Gate) };
+    emits.extend(drafts::emits(&mut state));
+    let next = onward(&state);
     Step { state, emits, next }
+}
+
+/// Where it goes on once no call can run now: with what waits, with the answer as it stands, or to the model.
+pub(super) fn onward(state: &AgentState) -> Next {
+    if !state.pending.is_empty() {
+        Next::Wait(Node::Gate)
+    } else if state.results.are_the_answer() {
+        Next::Go(Node::Reply)
+    } else {
+        Next::Go(Node::Think)
+    }
 }
 
 async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_>, emits: &mut Vec<Emit>) {
     let Some(Tool::Read(tool)) = cx.tools.get(&pending.call.name) else { return };
-    let args = match gate::arguments(tool.spec(), &pending.call.arguments) {
+    let args = gate::arguments(tool.spec(), &pending.call.arguments);
+    let args = match args.and_then(|args| drafts::resolved(tool.spec(), args, &pending.picked, state)) {
         Ok(args) => args,
         Err(fault) => return state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
     };
@@ -37,7 +50,8 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
     match called {
         Ok(output) => {
             record.output = Some(output.content.clone());
-            take(state, pending, &output, &with.scope);
+            state.overheard |= history::reads_chat(&pending.call.name);
+            state.take(&pending.call.id, &output, &content(&output, &with.scope.invocation.short()));
         }
         Err(fault) => {
             record.error = Some(fault.to_string());
@@ -50,16 +64,13 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
     cx.records.push(record);
 }
 
-/// A result becomes a turn; who may read the run and whether outside text is in view follow from it.
-fn take(state: &mut AgentState, pending: &PendingCall, output: &ToolOutput, scope: &Scope) {
-    state.audience = state.audience.narrow(output.audience);
-    state.provenance = state.provenance.clone().with(output.provenance.clone());
+/// What the model reads of a result: bounded, and outside text between markers that it cannot forge.
+pub(crate) fn content(output: &ToolOutput, marker: &str) -> String {
     let content = bounded(&output.content.to_string());
-    let shown = match &output.provenance {
+    match &output.provenance {
         Provenance::Ours => content,
-        Provenance::Outside(sources) => prompt::fenced(&content, sources, &scope.invocation.short()),
-    };
-    state.answer(&pending.call.id, shown);
+        Provenance::Outside(sources) => prompt::fenced(&content, sources, marker),
+    }
 }
 
 fn bounded(content: &str) -> String {

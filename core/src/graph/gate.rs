@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act};
+use super::{Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act, drafts};
+use crate::approval::{TooLong, askable};
 use crate::gate::{Gate, decide};
-use crate::people::names;
+use crate::policy::{self, Ruling, Terms};
 use crate::run::{AgentState, Parked, PendingCall};
-use crate::tool::{ActTool, Fault, Preview, Tool, ToolSpec};
+use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Tool, ToolSpec};
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     let mut emits = Vec::new();
@@ -19,16 +20,12 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         match examine(&mut state, &pending, cx, &mut emits).await? {
             Examined::Reads => reads = true,
             Examined::Parked(parked) => park(&mut state, &pending.call.id, parked),
+            Examined::Taken => {}
             Examined::Answered(content) => state.answer(&pending.call.id, &content),
         }
     }
-    let next = if reads {
-        Next::Go(Node::Act)
-    } else if state.pending.is_empty() {
-        Next::Go(Node::Think)
-    } else {
-        Next::Wait(Node::Gate)
-    };
+    emits.extend(drafts::emits(&mut state));
+    let next = if reads { Next::Go(Node::Act) } else { act::onward(&state) };
     Ok(Step { state, emits, next })
 }
 
@@ -37,6 +34,8 @@ enum Examined {
     Reads,
     /// It waits.
     Parked(Parked),
+    /// It will not run; the state knows why.
+    Taken,
     /// It will not run, and this is what the model hears.
     Answered(Value),
 }
@@ -61,9 +60,11 @@ async fn examine(
         return Ok(Examined::Answered(json!({ "error": why })));
     }
     let Tool::Act(tool) = tool else { return Ok(Examined::Reads) };
-    let named = match recipients(tool.spec(), args, &pending.picked, state, cx).await? {
+    let named = recipients(tool.spec(), args, &pending.picked, state, cx).await?;
+    let named = named.and_then(|args| drafts::resolved(tool.spec(), args, &pending.picked, state));
+    let named = match named {
         Ok(args) => args,
-        Err(fault) => return Ok(faulted(fault, pending, cx, emits)),
+        Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
     };
     let with = cx.tool_context(state);
     let previewed = act::limited(&with, tool.preview(&with, &named)).await;
@@ -73,36 +74,50 @@ async fn examine(
     record.output = previewed.as_ref().ok().and_then(|preview| serde_json::to_value(preview).ok());
     record.input = Some(named);
     cx.records.push(record);
+    if let Ok(preview) = &previewed {
+        state.audience = state.audience.narrow(preview.audience);
+        state.provenance = state.provenance.clone().with(preview.provenance.clone());
+    }
     match previewed {
-        Ok(preview) if matches!(verdict, Gate::Ask(_)) && !shown_whole(&preview) => {
-            Ok(Examined::Answered(too_long(&preview)))
-        }
-        Ok(preview) => Ok(wanted(tool.as_ref(), &verdict, pending, preview, cx, emits)),
-        Err(fault) => Ok(faulted(fault, pending, cx, emits)),
+        Ok(preview) => match (ruled(tool.spec(), &preview, state, cx), askable(&preview)) {
+            (Ruling::Never(why), _) => Ok(Examined::Answered(never(&why))),
+            (_, Err(long)) if matches!(verdict, Gate::Ask(_)) => Ok(Examined::Answered(too_long(long))),
+            (Ruling::Ask(terms), _) => {
+                let terms = matches!(verdict, Gate::Ask(_)).then_some(terms);
+                Ok(wanted(tool.as_ref(), terms, pending, preview, cx, emits))
+            }
+        },
+        Err(fault) => Ok(faulted(fault, state, pending, cx, emits)),
     }
 }
 
-/// Nobody approves what they cannot see: a chat message holds about 12,000 characters of JSON, of which its
-/// frame, the risks and the buttons need some.
-fn shown_whole(preview: &Preview) -> bool {
-    const LONGEST: usize = 9_000;
-    // A field is a few runs of text, which cost about this much to write beside the words.
-    const FIELD: usize = 120;
-    let fields: usize =
-        preview.fields.iter().map(|(name, value)| FIELD + written(name) + written(value)).sum();
-    fields + preview.body.as_deref().map_or(0, written) <= LONGEST
+/// What the rules of this installation say of the call.
+fn ruled(spec: &ToolSpec, preview: &Preview, state: &AgentState, cx: &NodeContext<'_>) -> Ruling {
+    let call = policy::Call {
+        tool: spec.name,
+        account: &preview.account,
+        recipients: &preview.recipients,
+        outside_text: state.provenance.is_outside(),
+    };
+    policy::decide(cx.policy, &call)
 }
 
-fn written(text: &str) -> usize {
-    Value::from(text).to_string().chars().count()
+fn never(why: &str) -> Value {
+    let detail = format!(
+        "the rules here never allow this, whoever agrees: {why}; nothing was asked or done. Tell the person the \
+         reason; do not try another way."
+    );
+    json!({ "status": "never", "detail": detail })
 }
 
-fn too_long(preview: &Preview) -> Value {
-    let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
+/// Nobody approves what they cannot see.
+fn too_long(long: TooLong) -> Value {
+    let what = match long {
+        TooLong::Body(length) => format!("the body has {length} characters, more than {LONGEST_BODY}"),
+        TooLong::Fields(people) => format!("there are {people} recipients"),
+    };
     let said = format!(
-        "the body has {length} characters and there are {} recipients: more than can be shown whole for approval \
-         (about 8,000 characters in all); nothing was asked. Offer a shorter one, or several mails.",
-        preview.recipients.len()
+        "{what}: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."
     );
     json!({ "error": said })
 }
@@ -110,7 +125,7 @@ fn too_long(preview: &Preview) -> Value {
 /// An act that may run becomes an effect; one that must ask becomes an approval.
 fn wanted(
     tool: &dyn ActTool,
-    verdict: &Gate,
+    terms: Option<Terms>,
     pending: &PendingCall,
     preview: Preview,
     cx: &NodeContext<'_>,
@@ -118,9 +133,9 @@ fn wanted(
 ) -> Examined {
     let (call_id, tool) = (pending.call.id.clone(), tool.spec().name);
     let preview = Box::new(preview);
-    if matches!(verdict, Gate::Ask(_)) {
+    if let Some(terms) = terms {
         let approval = cx.ids.next().into();
-        emits.push(Emit::Ask { approval, call_id, tool, preview });
+        emits.push(Emit::Ask { approval, call_id, tool, preview, terms });
         Examined::Parked(Parked::Approval(approval))
     } else {
         let effect = cx.ids.next().into();
@@ -158,7 +173,17 @@ pub(super) fn wait_for_person(
     }
 }
 
-fn faulted(fault: Fault, pending: &PendingCall, cx: &NodeContext<'_>, emits: &mut Vec<Emit>) -> Examined {
+fn faulted(
+    fault: Fault,
+    state: &mut AgentState,
+    pending: &PendingCall,
+    cx: &NodeContext<'_>,
+    emits: &mut Vec<Emit>,
+) -> Examined {
+    if let Fault::Outdated { now } = &fault {
+        state.take(&pending.call.id, now, &act::content(now, &cx.scope().invocation.short()));
+        return Examined::Taken;
+    }
     match wait_for_person(&fault, &pending.call.id, cx, emits) {
         Some(parked) => Examined::Parked(parked),
         None => Examined::Answered(json!({ "error": fault.to_string() })),
@@ -229,14 +254,5 @@ async fn address(
     if let Some(address) = picked.get(name) {
         return Ok(Ok(address.clone()));
     }
-    if let Some(user) = names::mentioned(written) {
-        return Ok(names::of_mentioned(cx.directory.mentioned(user).await?.as_ref()));
-    }
-    let words: Vec<String> = name.to_lowercase().split_whitespace().map(str::to_owned).collect();
-    let people = if written.contains('@') && !written.starts_with('@') {
-        Vec::new()
-    } else {
-        cx.directory.named(&words).await?
-    };
-    Ok(names::resolve(written, &state.principal, &people))
+    Ok(cx.directory.address(written, &state.principal).await?)
 }

@@ -3,11 +3,14 @@
 
 mod act;
 mod converse;
+mod drafts;
 mod gate;
+mod hints;
 pub(crate) mod honesty;
 mod prompt;
 mod recall;
 mod record;
+mod remember;
 mod reply;
 mod route;
 mod think;
@@ -16,21 +19,26 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use std::sync::Arc;
 
-pub(crate) use prompt::local_time;
+pub(crate) use act::content;
+pub(crate) use prompt::{fenced, local_time};
 pub(crate) use recall::Memory;
 pub(crate) use record::Records;
 pub use record::StepRecord;
+pub(crate) use reply::{before_tools, so_far};
+pub(crate) use route::grouped;
 pub(crate) use think::done_so_far;
 
 use crate::card::Card;
 use crate::clock::Clock;
+use crate::draft::{Closing, OpenDraft};
 use crate::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
-use crate::model::{Model, ModelError};
-use crate::people::Person;
+use crate::model::{Model, ModelError, Words};
+use crate::people;
+use crate::policy::{Policy, Terms};
 use crate::privacy::Audience;
 use crate::run::AgentState;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
-use crate::tool::{Choice, Preview, Provider, ToolContext, Tools};
+use crate::tool::{Choice, Fault, Preview, Principal, Provider, ToolContext, Tools};
 
 /// A place in the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,11 +96,11 @@ impl Node {
     pub fn successors(self) -> &'static [Self] {
         match self {
             Self::Recall => &[Self::Route],
-            Self::Route => &[Self::Converse, Self::Think, Self::Reply],
+            Self::Route => &[Self::Converse, Self::Think, Self::Gate, Self::Reply],
             Self::Converse => &[Self::Reply, Self::Think],
             Self::Think => &[Self::Gate, Self::Reply],
-            Self::Gate => &[Self::Act, Self::Think, Self::Gate],
-            Self::Act => &[Self::Gate, Self::Think],
+            Self::Gate => &[Self::Act, Self::Think, Self::Gate, Self::Reply],
+            Self::Act => &[Self::Gate, Self::Think, Self::Reply],
             Self::Reply => &[Self::Remember],
             Self::Remember => &[],
         }
@@ -129,13 +137,19 @@ pub(crate) enum Emit {
     /// A message to whom it is for.
     Say { card: Card, audience: Audience },
     /// A request for a nod.
-    Ask { approval: ApprovalId, call_id: String, tool: &'static str, preview: Box<Preview> },
+    Ask { approval: ApprovalId, call_id: String, tool: &'static str, preview: Box<Preview>, terms: Terms },
     /// An effect that needs none.
     Act { effect: EffectId, call_id: String, tool: &'static str, preview: Box<Preview> },
     /// Which of several?
     Question { question: QuestionId, call_id: String, name: String, choices: Vec<Choice> },
+    /// A draft was made or changed, and is shown.
+    Draft(Box<OpenDraft>),
+    /// A draft (by the provider's id) is open no more.
+    DraftClosed { draft: String, how: Closing },
     /// An account is needed.
     Connect { provider: Provider, revoked: bool },
+    /// The conversation is worth another reading, once the answer is out.
+    Remember,
 }
 
 /// What a node is lent for one step.
@@ -152,10 +166,14 @@ pub(crate) struct NodeContext<'a> {
     pub(crate) memory: Option<Memory>,
     pub(crate) directory: Directory<'a>,
     pub(crate) tools: &'a Tools,
+    /// On which terms a nod is asked for.
+    pub(crate) policy: &'a Policy,
     pub(crate) model: &'a dyn Model,
     pub(crate) clock: &'a Arc<dyn Clock>,
     pub(crate) ids: &'a Arc<dyn Ids>,
     pub(crate) records: Records,
+    /// Hears what the model writes to the person while it is written.
+    pub(crate) words: Words,
 }
 
 /// Reads people by name, and nothing else.
@@ -167,16 +185,10 @@ pub(crate) struct Directory<'a> {
 }
 
 impl Directory<'_> {
-    /// Members one of whose names is among `words` (lower case).
-    pub(crate) async fn named(&self, words: &[String]) -> sqlx::Result<Vec<Person>> {
+    /// Whom a recipient means who was written by a model.
+    pub(crate) async fn address(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, Fault>> {
         let mut conn = self.pool.acquire().await?;
-        crate::people::sql::named(&mut conn, self.tenant, words).await
-    }
-
-    /// Whom a mention means.
-    pub(crate) async fn mentioned(&self, user: &str) -> sqlx::Result<Option<Person>> {
-        let mut conn = self.pool.acquire().await?;
-        crate::people::sql::by_user(&mut conn, self.tenant, self.platform, self.workspace, user).await
+        people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
     }
 }
 
@@ -226,7 +238,7 @@ pub(crate) async fn step(node: Node, state: AgentState, cx: &NodeContext<'_>) ->
         Node::Gate => gate::step(state, cx).await,
         Node::Act => Ok(act::step(state, cx).await),
         Node::Reply => Ok(reply::step(state)),
-        Node::Remember => Ok(Step { state, emits: Vec::new(), next: Next::Done }),
+        Node::Remember => Ok(remember::step(state)),
     }
 }
 

@@ -1,77 +1,96 @@
 //! Recall: what was said before, as far as this person may know it, and what already waits for their nod.
 
-use super::{Node, NodeContext, Step};
+use super::{Node, NodeContext, Step, prompt};
+use crate::draft::OpenDraft;
+use crate::file::File;
+use crate::memory::view::View;
 use crate::model::Turn;
 use crate::privacy::Provenance;
-use crate::run::AgentState;
+use crate::run::{AgentState, Earlier};
 
-/// Characters of earlier talk that are brought into view, about 2,000 tokens.
-const MOST_CHARACTERS: usize = 8_000;
-/// Characters of one earlier message.
-const LONGEST: usize = 2_000;
+/// Characters of files that are brought into view.
+const MOST_OF_FILES: usize = 24_000;
 
 /// What the runner loaded for this node.
 pub(crate) struct Memory {
-    /// Oldest first.
-    pub(crate) said: Vec<crate::run::sql::Said>,
+    /// What was said before and what is known, within its bound.
+    pub(crate) view: View,
     /// A line for each approval that waits.
     pub(crate) waiting: Vec<String>,
+    /// Files of this message and of earlier ones, oldest first.
+    pub(crate) files: Vec<File>,
+    /// The channel that the person looks at, in the assistant's pane.
+    pub(crate) viewing: Option<String>,
     /// Who is meant by each mention, by name.
     pub(crate) mentioned: Vec<(String, String)>,
+    /// What stood in the thread before Nod was mentioned there.
+    pub(crate) earlier: Option<String>,
+    /// Drafts that are open for the person here, the newest first.
+    pub(crate) drafts: Vec<OpenDraft>,
+    /// The thread of mail that was read last here.
+    pub(crate) thread: Option<String>,
 }
+
+/// Where that comes from, as a risk line names it.
+const EARLIER: &str = "earlier messages in this thread";
 
 pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     if let Some(memory) = &cx.memory {
-        let mut room = MOST_CHARACTERS;
-        let mut history = Vec::new();
-        for said in memory.said.iter().rev() {
-            let turn = clipped(spoken(&said.turn, said.speaker.as_deref()));
-            let length = text_of(&turn).chars().count();
-            if length > room {
-                break;
-            }
-            room -= length;
-            if !said.outside.is_empty() {
-                state.provenance = state.provenance.with(Provenance::Outside(said.outside.clone()));
-            }
-            // What was told to this person alone is in view again: so is whatever is said with it.
-            state.audience = state.audience.narrow(said.audience);
-            history.push(turn);
-        }
-        history.reverse();
-        state.history = history;
+        let view = &memory.view;
+        state.provenance = state.provenance.with(view.provenance());
+        // What was told to this person alone is in view again: so is whatever is said with it.
+        state.audience = view.audience.map_or(state.audience, |audience| state.audience.narrow(audience));
+        state.history.clone_from(&view.history);
+        state.earlier = view.summary.clone().map(|(text, outside)| Earlier { text, outside });
+        state.unfolded = view.unfolded;
         state.waiting.clone_from(&memory.waiting);
+        files(&mut state, &memory.files, &cx.ids.next().simple().to_string()[24..]);
+        state.working.current_goal.clone_from(&view.goal);
+        state.working.facts.clone_from(&view.facts);
+        if let Some(viewing) = &memory.viewing {
+            state.working.extracted_info.insert("Channel in view".to_owned(), format!("<#{viewing}>"));
+        }
+        state.drafts.open.clone_from(&memory.drafts);
+        state.thread.clone_from(&memory.thread);
         state.working.extracted_info.extend(memory.mentioned.iter().cloned());
+        if let Some(earlier) = &memory.earlier {
+            let marker = cx.scope().invocation.short();
+            state.context = Some(prompt::fenced(earlier, &[EARLIER.to_owned()], &marker));
+            state.provenance = state.provenance.with(Provenance::outside(EARLIER));
+            state.overheard = true;
+        }
     }
     Step::go(state, Node::Route)
 }
 
-/// Several people talk in a thread: each sentence says whose it is.
-fn spoken(turn: &Turn, speaker: Option<&str>) -> Turn {
-    match (turn, speaker) {
-        (Turn::Human { text }, Some(name)) => Turn::Human { text: format!("{name}: {text}") },
-        // An earlier answer's tool calls have no results here, so only its words are kept.
-        (Turn::Ai { text, .. }, _) => Turn::Ai { text: text.clone(), calls: Vec::new() },
-        (turn, _) => turn.clone(),
+/// Files are outside text, whoever dropped them. The latest come first where there is not room for all.
+fn files(state: &mut AgentState, files: &[File], marker: &str) {
+    let mut room = MOST_OF_FILES;
+    let mut turns = Vec::new();
+    for file in files.iter().rev() {
+        let name: String = file.name.chars().filter(|c| !c.is_control()).take(100).collect();
+        match &file.read {
+            Ok(words) => {
+                let shown: String = words.chars().take(room).collect();
+                let cut = if shown.len() < words.len() { "… (cut)" } else { "" };
+                room -= shown.chars().count();
+                if shown.is_empty() {
+                    continue;
+                }
+                let source = format!("the file {name}");
+                let text = prompt::fenced(&format!("{shown}{cut}"), std::slice::from_ref(&source), marker);
+                state.provenance = state.provenance.clone().with(Provenance::outside(source));
+                turns.push((file.now, Turn::System { text }));
+            }
+            Err(why) if file.now => {
+                let text = format!("The file “{name}” could not be read: {why}. The person is told so.");
+                turns.push((true, Turn::System { text }));
+                state.unread.push(format!("I could not read {name}: {why}."));
+            }
+            Err(_) => {}
+        }
     }
-}
-
-/// One long message does not push everything else out of view.
-fn clipped(turn: Turn) -> Turn {
-    let clip = |text: String| match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}… (cut)", &text[..end]),
-        None => text,
-    };
-    match turn {
-        Turn::Human { text } => Turn::Human { text: clip(text) },
-        Turn::Ai { text, calls } => Turn::Ai { text: clip(text), calls },
-        turn @ (Turn::System { .. } | Turn::Tool { .. }) => turn,
-    }
-}
-
-fn text_of(turn: &Turn) -> &str {
-    match turn {
-        Turn::System { text } | Turn::Human { text } | Turn::Ai { text, .. } => text,
-        Turn::Tool { content, .. } => content,
+    for (now, turn) in turns.into_iter().rev() {
+        if now { state.turns.push(turn) } else { state.history.push(turn) }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Emit, Next, Node, Step, honesty};
 use crate::card::{Block, Card};
+use crate::model::Turn;
 use crate::run::AgentState;
 
 /// Mentions that the model repeats become names: nobody is pinged by it, and nobody reads an id.
@@ -13,13 +14,96 @@ fn named(text: String, known: &BTreeMap<String, String>) -> String {
     mentions.fold(text, |text, (token, name)| text.replace(token.as_str(), name))
 }
 
+/// How much of an answer may be shown before the rest is known: whole words, with names for mentions, and only the
+/// sentences before one that claims a deed without a receipt; that is for the whole answer, which is checked.
+pub(crate) fn so_far(text: &str, state: &AgentState) -> Option<String> {
+    let whole = text.rfind(char::is_whitespace).map_or("", |end| &text[..end]);
+    let words = named(whole.trim().to_owned(), &state.working.extracted_info);
+    let proven = if unreceipted(state) { unclaimed(&words) } else { &words };
+    (!proven.is_empty()).then(|| proven.to_owned())
+}
+
+/// The sentences before the first one that claims a deed.
+fn unclaimed(words: &str) -> &str {
+    let mut shown = words;
+    while honesty::claims_a_deed(shown) {
+        let end = shown.trim_end_matches(ENDS).rfind(ENDS);
+        shown = end.map_or("", |at| &shown[..=at]);
+    }
+    shown
+}
+
+const ENDS: [char; 4] = ['.', '!', '?', '\n'];
+
+/// What the model said before it called tools, where that is the last thing that happened.
+pub(crate) fn before_tools(state: &AgentState) -> Option<Card> {
+    let Some(Turn::Ai { text, calls }) = state.turns.last() else { return None };
+    let words = named(text.trim().to_owned(), &state.working.extracted_info);
+    let unproven = unreceipted(state) && honesty::claims_a_deed(&words);
+    (!calls.is_empty() && !words.is_empty() && !unproven).then(|| Card::say(words))
+}
+
+fn unreceipted(state: &AgentState) -> bool {
+    state.receipts.is_empty() && state.unknown == 0
+}
+
 pub(super) fn step(state: AgentState) -> Step {
+    if state.results.are_the_answer() {
+        return verbatim(state);
+    }
     let text = named(state.reply.clone().unwrap_or_default(), &state.working.extracted_info);
     let mut card = Card::say(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
-    if state.receipts.is_empty() && state.unknown == 0 && honesty::claims_a_deed(&text) {
+    let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
+    if !ours && unreceipted(&state) && honesty::claims_a_deed(&text) {
         // The model's words are not ours: without a receipt of this run, Nod never says "sent".
         card = card.with(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
     }
+    // Said by us, so that it is said whatever the model makes of it.
+    card = state.unread.iter().fold(card, |card, line| card.with(Block::Note(line.clone())));
     let emits = vec![Emit::Say { card, audience: state.audience }];
     Step { state, emits, next: Next::Go(Node::Remember) }
+}
+
+/// What tools gave back is the answer: said as it stands, and not twice where a card shows it already.
+fn verbatim(mut state: AgentState) -> Step {
+    let results = std::mem::take(&mut state.results.verbatim);
+    let all: Vec<&str> =
+        results.iter().map(|one| one.words.as_str()).filter(|words| !words.is_empty()).collect();
+    let said: Vec<&str> = results.iter().filter(|one| !one.shown).map(|one| one.words.as_str()).collect();
+    if !all.is_empty() {
+        state.turns.push(Turn::Ai { text: all.join("\n\n"), calls: Vec::new() });
+    }
+    let audience = state.audience;
+    let emits = match said.is_empty() {
+        true => Vec::new(),
+        false => vec![Emit::Say { card: Card::say(said.join("\n\n")), audience }],
+    };
+    state.reply = Some(said.join("\n\n"));
+    Step { state, emits, next: Next::Go(Node::Remember) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::Principal;
+
+    #[test]
+    fn only_whole_and_true_words_are_shown_early() {
+        let principal = Principal {
+            person: uuid::Uuid::nil().into(),
+            name: "Ana".to_owned(),
+            address: None,
+            zone: "UTC".to_owned(),
+        };
+        let mut state = AgentState::begin(principal, true, "hello");
+        state.working.extracted_info.insert("<@U1>".to_owned(), "Bo Lind".to_owned());
+        let shown = |text: &str, state: &AgentState| so_far(text, state);
+        assert_eq!(shown("Hel", &state), None);
+        assert_eq!(shown("Hello <@U", &state).as_deref(), Some("Hello"));
+        assert_eq!(shown("Hello <@U1> and [the ba", &state).as_deref(), Some("Hello Bo Lind and [the"));
+        assert_eq!(shown("I have sent it to", &state), None);
+        assert_eq!(shown("All is well! I have sent it to", &state).as_deref(), Some("All is well!"));
+        state.receipts.push(serde_json::json!({}));
+        assert_eq!(shown("I have sent it to", &state).as_deref(), Some("I have sent it"));
+    }
 }

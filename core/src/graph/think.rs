@@ -2,8 +2,8 @@
 //! step budget with an honest message.
 
 use super::{Node, NodeContext, NodeError, Step, StepRecord, prompt};
-use crate::model::{Answer, Ask, ModelError, ToolCall, Turn};
-use crate::run::{AgentState, PendingCall};
+use crate::model::{Answer, Ask, ModelError, ToolCall, Turn, Words};
+use crate::run::{AgentState, PendingCall, Results};
 
 /// More calls than this in one turn are not made.
 const MOST_CALLS: usize = 16;
@@ -12,8 +12,9 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     if state.thoughts >= cx.step_budget {
         return Ok(cut_off(state, cx.step_budget));
     }
-    let answer = asked(&prompt::think(&state, cx), cx).await?;
+    let answer = spoken(&prompt::think(&state, cx), cx).await?;
     state.thoughts += 1;
+    state.results = Results::default();
     let mut calls = answer.calls;
     calls.truncate(MOST_CALLS);
     distinct(&mut calls);
@@ -28,7 +29,12 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     }
     state.pending = calls
         .into_iter()
-        .map(|call| PendingCall { call, picked: std::collections::BTreeMap::new(), parked: None })
+        .map(|call| PendingCall {
+            call,
+            picked: std::collections::BTreeMap::new(),
+            parked: None,
+            changed: serde_json::Map::new(),
+        })
         .collect();
     Ok(Step::go(state, Node::Gate))
 }
@@ -66,11 +72,21 @@ pub(crate) fn done_so_far(state: &AgentState) -> String {
     }
 }
 
-/// Asks the model and records the call.
+/// Asks the model for what nobody reads.
 pub(super) async fn asked(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
+    heard(ask, cx, &Words::unheard()).await
+}
+
+/// Asks the model for what is said to the person, who may read it while it is written.
+pub(super) async fn spoken(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
+    heard(ask, cx, &cx.words).await
+}
+
+/// Asks the model and records the call.
+async fn heard(ask: &Ask, cx: &NodeContext<'_>, words: &Words) -> Result<Answer, ModelError> {
     let started = cx.clock.now();
     let scope = cx.scope();
-    let answered = cx.model.answer(&scope, ask).await;
+    let answered = cx.model.answer(&scope, ask, words).await;
     let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
     record.input = serde_json::to_value(ask).ok();
     match &answered {

@@ -1,19 +1,20 @@
-//! Commands: `help`, `ask`, `connect`, `approvals`. A bare command shows help; a wrong word, the nearest
+//! Commands: `help`, `ask`, `connect`, `approvals`, `memory`, `runs`, `settings`. A bare command shows help; a wrong word, the nearest
 //! right one.
 
 use sqlx::PgConnection;
 
-use super::{Arrival, said};
+use super::{Arrival, runs, said, settings};
 use crate::approval;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Immediate, Place};
 use crate::connection::{self, NewOffer, cards};
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{DeliveryId, OfferId, PersonId};
+use crate::memory;
 use crate::people;
 use crate::tool::Provider;
 
-const COMMANDS: [&str; 4] = ["help", "ask", "connect", "approvals"];
+const COMMANDS: [&str; 7] = ["help", "ask", "connect", "approvals", "memory", "runs", "settings"];
 
 /// What Nod can do, in a few lines.
 pub(crate) fn help_text() -> &'static str {
@@ -23,7 +24,8 @@ pub(crate) fn help_text() -> &'static str {
      - Write to me directly and no mention is needed.\n\
      - Try: “tell Bo I'm late”, “what is new in my mail?”\n\n\
      `/nod ask …` asks me anything · `/nod connect google` connects your account · `/nod approvals` shows what \
-     waits for your nod · `/nod help` shows this."
+     waits for your nod · `/nod memory` shows what I remember · `/nod runs` shows what became of what you asked · \
+     `/nod settings` shows how I behave in this channel · `/nod help` shows this."
 }
 
 pub(super) async fn accept(
@@ -48,6 +50,9 @@ pub(super) async fn accept(
         "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
         "connect" => connect(arrival, &mut tx, place, person, text.trim()).await?,
         "approvals" => approvals(arrival, &mut tx, person).await?,
+        "memory" => memory::command(&arrival.asker(person, place), &mut tx, text.trim()).await?,
+        "runs" => runs::show(arrival, &mut tx, person).await?,
+        "settings" => settings::show(arrival, &mut tx, place).await?,
         other => unknown(other),
     };
     tx.commit().await?;
@@ -80,7 +85,16 @@ async fn ask(
 ) -> sqlx::Result<Immediate> {
     let thread = place.direct.then_some("");
     let conversation = said::conversation(arrival, conn, place, thread).await?;
-    let said = said::Said { person, conversation, text, message: None, shared: !place.direct };
+    let said = said::Said {
+        person,
+        conversation,
+        text,
+        message: None,
+        shared: !place.direct,
+        outside: None,
+        joins: false,
+        answer: None,
+    };
     let run = said::begin_run(arrival, conn, &said).await?;
     if place.direct {
         return Ok(Immediate::Nothing);

@@ -1,20 +1,30 @@
 //! The door. Everything that arrives takes it: stored in one transaction before it is acknowledged, once
 //! however often it is delivered. What is said to nobody is acknowledged and not stored.
 
+mod card;
+mod changed;
 mod command;
+mod draft;
+mod pane;
 mod press;
+mod runs;
 mod said;
+mod settings;
 mod sql;
+mod submit;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use command::help_text;
 
 use crate::card::Card;
-use crate::chat::{Author, Immediate, Inbound, Standing, What};
+use crate::chat::{Author, Immediate, Inbound, Place, Standing, What};
 use crate::clock::Timestamp;
 use crate::connection::links;
+use crate::home::{self, Home};
 use crate::ids::{PersonId, TenantId};
+use crate::memory::Asker;
 use crate::nod::Core;
 use crate::people;
 
@@ -37,7 +47,11 @@ struct Arrival<'a> {
     core: &'a Core,
     tenant: TenantId,
     inbound: &'a Inbound,
+    /// It was looked up, and too long after it was said.
+    late: bool,
     now: Timestamp,
+    /// It stopped a turn: whoever works on it is told after the commit.
+    stops: AtomicBool,
 }
 
 impl Inbox {
@@ -55,20 +69,18 @@ impl Inbox {
         if refused(core, &inbound.author) {
             tracing::info!(platform = inbound.platform, standing = ?inbound.author.standing, "a stranger was refused");
             return Ok(match inbound.what {
-                What::Said { .. } => Immediate::Nothing,
+                What::Said { .. }
+                | What::Edited { .. }
+                | What::Deleted { .. }
+                | What::HomeOpened
+                | What::PaneLooked { .. } => Immediate::Nothing,
                 _ => Immediate::Whisper(Card::say(people::NOT_FOR_STRANGERS)),
             });
         }
-        let arrival = Arrival { core, tenant: core.settings.tenant, inbound: &inbound, now: core.now() };
-        let immediate = match taken_in(&arrival).await {
-            // The other transaction has gone on, and platforms do not repeat a press: once more.
-            Err(error) if deadlocked(&error) => taken_in(&arrival).await?,
-            taken => taken?,
-        };
-        core.jobs.wake();
+        let immediate = take_in(core, &inbound, false).await?;
         Ok(match immediate {
             Immediate::Whisper(card) => Immediate::Whisper(links::resolved(core, card)),
-            Immediate::Nothing => Immediate::Nothing,
+            other => other,
         })
     }
 
@@ -93,14 +105,66 @@ impl Inbox {
     }
 }
 
+/// The same for what was looked up after an absence. What is `late` is not acted upon any more, and its author
+/// is told so.
+pub(crate) async fn take_in(core: &Core, inbound: &Inbound, late: bool) -> sqlx::Result<Immediate> {
+    if refused(core, &inbound.author) {
+        return Ok(Immediate::Nothing);
+    }
+    let arrival = Arrival {
+        core,
+        tenant: core.settings.tenant,
+        inbound,
+        late,
+        now: core.now(),
+        stops: AtomicBool::new(false),
+    };
+    let immediate = match taken_in(&arrival).await {
+        // The other transaction has gone on, and platforms do not repeat a press: once more.
+        Err(error) if deadlocked(&error) => taken_in(&arrival).await?,
+        taken => taken?,
+    };
+    core.jobs.wake();
+    if arrival.stops.load(Ordering::Relaxed) {
+        core.stops.notify_waiters();
+    }
+    Ok(immediate)
+}
+
 async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
     match &arrival.inbound.what {
-        What::Said { place, message, text, addressed } => {
-            said::accept(arrival, place, message, text, *addressed).await
+        What::Said { place, message, text, addressed, files } => {
+            said::accept(arrival, &said::Words { place, message, text, addressed: *addressed, files }).await
         }
+        What::Edited { place, message, text } => changed::accept(arrival, place, message, Some(text)).await,
+        What::Deleted { place, message } => changed::accept(arrival, place, message, None).await,
         What::Command { place, name, text } => command::accept(arrival, place, name, text).await,
-        What::Pressed { verb, .. } => press::accept(arrival, verb.as_ref()).await,
+        What::PaneLooked { place, viewing } => pane::looked(arrival, place, viewing.as_deref()).await,
+        What::Picked { place, wish, author, text } => {
+            let picked = pane::Picked { place, wish: *wish, author: author.as_deref(), text };
+            pane::picked(arrival, &picked).await
+        }
+        What::HomeOpened => home_opened(arrival).await,
+        What::Pressed { place, verb } => press::accept(arrival, place, verb.as_ref()).await,
+        What::Submitted { verb, values, .. } => submit::accept(arrival, verb.as_ref(), values).await,
     }
+}
+
+async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
+    let Inbound { platform, workspace, author, .. } = arrival.inbound;
+    let mut tx = arrival.core.door.begin().await?;
+    if arrival.first(&mut tx, "home").await? {
+        let person = arrival.person(&mut tx).await?;
+        let home = Home {
+            person,
+            platform: platform.clone(),
+            workspace: workspace.clone(),
+            user: author.user.clone(),
+        };
+        home::opened(&mut tx, arrival.tenant, &home, arrival.now).await?;
+    }
+    tx.commit().await?;
+    Ok(Immediate::Nothing)
 }
 
 /// Postgres ended one of two transactions that waited for each other.
@@ -125,11 +189,31 @@ impl Arrival<'_> {
         sql::first(conn, self.tenant, platform, key, kind, None, self.now).await
     }
 
+    /// A turn is stopped by this.
+    fn stopped(&self) {
+        self.stops.store(true, Ordering::Relaxed);
+    }
+
     /// The person behind the author.
     async fn person(&self, conn: &mut sqlx::PgConnection) -> sqlx::Result<PersonId> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
         let fresh = self.core.id();
         people::sql::meet(conn, self.tenant, platform, workspace, &author.user, fresh, self.now).await
+    }
+
+    /// Who asks about what is remembered, and where.
+    fn asker<'p>(&'p self, person: PersonId, place: &'p Place) -> Asker<'p> {
+        let Inbound { platform, workspace, author, .. } = self.inbound;
+        Asker {
+            core: self.core,
+            tenant: self.tenant,
+            platform,
+            workspace,
+            place,
+            person,
+            user: &author.user,
+            now: self.now,
+        }
     }
 
     /// Whether the platform has told that this person does not belong.

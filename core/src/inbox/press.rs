@@ -3,18 +3,24 @@
 
 use sqlx::PgConnection;
 
-use super::Arrival;
-use crate::approval;
+use super::{Arrival, draft, settings};
+use crate::approval::{self, Decision, Many};
 use crate::card::{Card, Verb};
-use crate::chat::Immediate;
+use crate::chat::{Immediate, Place, What};
 use crate::connection::other::{self, Presser};
 use crate::delivery;
-use crate::ids::{ApprovalId, DeliveryId, PersonId, QuestionId, RunId};
+use crate::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
 use crate::jobs::{News, Work, sql as jobs};
+use crate::memory;
 use crate::question;
 use crate::run;
+use crate::run::stop::{self, Stopped};
 
-pub(super) async fn accept(arrival: &Arrival<'_>, verb: Option<&Verb>) -> sqlx::Result<Immediate> {
+pub(super) async fn accept(
+    arrival: &Arrival<'_>,
+    place: &Place,
+    verb: Option<&Verb>,
+) -> sqlx::Result<Immediate> {
     let mut tx = arrival.core.door.begin().await?;
     if !arrival.first(&mut tx, "pressed").await? {
         tx.commit().await?;
@@ -22,7 +28,7 @@ pub(super) async fn accept(arrival: &Arrival<'_>, verb: Option<&Verb>) -> sqlx::
     }
     let person = arrival.person(&mut tx).await?;
     let immediate = match verb {
-        Some(verb) => pressed(arrival, &mut tx, verb, person).await?,
+        Some(verb) => pressed(arrival, &mut tx, place, verb, person).await?,
         None => unknown(),
     };
     tx.commit().await?;
@@ -36,17 +42,46 @@ fn unknown() -> Immediate {
 async fn pressed(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
+    place: &Place,
     verb: &Verb,
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let subject = verb.subject;
     match verb.verb.as_str() {
-        "approve" => approval::press(core, conn, tenant, ApprovalId(subject), true, person, now).await,
-        "deny" => approval::press(core, conn, tenant, ApprovalId(subject), false, person, now).await,
+        "approve" => {
+            let (id, revision) = (ApprovalId(subject), verb.revision());
+            let yes = Decision { id, revision, by: person, approve: true, reason: None };
+            approval::press(core, conn, tenant, &yes, now).await
+        }
+        "edit" | "deny" => approval::open(conn, tenant, verb, person, now).await,
+        "whole" => approval::show(conn, tenant, verb, person, place).await,
+        "tick" => approval::tick(conn, tenant, ApprovalId(subject), true, person, now).await,
+        "untick" => approval::tick(conn, tenant, ApprovalId(subject), false, person, now).await,
+        "approve_all" | "approve_selected" | "deny_all" => {
+            let which = match verb.verb.as_str() {
+                "approve_all" => Many::All,
+                "approve_selected" => Many::Selected,
+                _ => Many::None,
+            };
+            let press = approval::press_many;
+            press(core, conn, tenant, DeliveryId(subject), which, verb.choice, person, now).await
+        }
+        "look" => approval::look(conn, tenant, ApprovalId(subject), person, now).await,
+        "again" => approval::again(core, conn, tenant, ApprovalId(subject), person, now).await,
+        "undo" => approval::undo(conn, tenant, ApprovalId(subject), person, now).await,
         "choose" => question::press(conn, tenant, QuestionId(subject), verb.choice, person, now).await,
         "show" => show(arrival, conn, DeliveryId(subject), person).await,
+        "send_draft" => draft::send(arrival, conn, DraftId(subject), person).await,
+        "discard_draft" => draft::discard(arrival, conn, DraftId(subject), person).await,
         "retry" => retry(arrival, conn, RunId(subject), person).await,
+        "stop" => stop(arrival, conn, RunId(subject), person).await,
+        settings::HEAR_ALL => settings::change(arrival, conn, ChannelId(subject), false, person).await,
+        settings::HEAR_MENTIONS => settings::change(arrival, conn, ChannelId(subject), true, person).await,
+        "forget" | "forget_all" | "forget_yes" => match &arrival.inbound.what {
+            What::Pressed { place, .. } => memory::press(&arrival.asker(person, place), conn, verb).await,
+            _ => Ok(unknown()),
+        },
         "allow" | "refuse" => {
             let by = Presser { person, user: &arrival.inbound.author.user };
             other::press(core, conn, tenant, subject, verb.verb == "allow", &by, now).await
@@ -68,6 +103,25 @@ async fn show(
     ))
 }
 
+/// Ends a turn, for the person whose it is.
+async fn stop(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    run: RunId,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    let stopped = stop::one(arrival.core, conn, arrival.tenant, run, person, arrival.now).await?;
+    let whisper = |words: &str| Ok(Immediate::Whisper(Card::say(words)));
+    match stopped {
+        Stopped::Yes => {
+            arrival.stopped();
+            Ok(Immediate::Nothing)
+        }
+        Stopped::Over => whisper("That had ended already. Nothing more was done."),
+        Stopped::NotTheirs => whisper("Only whoever asked can stop this. Nothing was done."),
+    }
+}
+
 /// Another try of a failed run, for the person who began it.
 async fn retry(
     arrival: &Arrival<'_>,
@@ -76,7 +130,7 @@ async fn retry(
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
     let whisper = |words: &str| Ok(Immediate::Whisper(Card::say(words)));
-    match run::sql::load(conn, arrival.tenant, run).await? {
+    match run::sql::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
         Some(run) if run.person != person => whisper("Only whoever asked can try again. Nothing was done."),
         Some(run) if run.status == "failed" => {
             let work = Work::Advance { run: run.id, news: Some(News::Retry) };

@@ -2,45 +2,139 @@
 
 use sqlx::{Connection, PgConnection};
 
-use super::Arrival;
-use crate::chat::{Addressed, Immediate, Place};
-use crate::delivery;
+use super::{Arrival, sql};
+use crate::approval;
+use crate::chat::{Addressed, Attached, Immediate, Place};
+use crate::delivery::{self, NewDelivery};
+use crate::file;
 use crate::ids::{ConversationId, PersonId, RunId};
-use crate::jobs::{Work, sql as jobs};
 use crate::model::Turn;
+use crate::pane;
+use crate::people;
 use crate::privacy::{Audience, Provenance};
+use crate::run::stop;
 use crate::run::{self, AgentState, sql::NewMessage, sql::NewRun};
 use crate::tool::Principal;
 
-pub(super) async fn accept(
-    arrival: &Arrival<'_>,
-    place: &Place,
-    message: &str,
-    text: &str,
-    addressed: Addressed,
-) -> sqlx::Result<Immediate> {
+/// A message as it arrived.
+pub(super) struct Words<'a> {
+    pub(super) place: &'a Place,
+    pub(super) message: &'a str,
+    pub(super) text: &'a str,
+    pub(super) addressed: Addressed,
+    pub(super) files: &'a [Attached],
+}
+
+pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Result<Immediate> {
+    let Words { place, message, text, addressed, files } = *words;
     let mut conn = arrival.core.door.acquire().await?;
-    let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
-    let followed = delivery::sql::followed(&mut conn, arrival.tenant, platform, workspace, place).await?;
+    let known = sql::look(&mut conn, arrival.tenant, arrival.inbound, place).await?;
     // Not addressed: acknowledged, not stored, and its key is not used up, since a twin may be addressed.
-    if addressed == Addressed::Overheard && followed.is_none() {
+    let unheard = known.followed.is_none() || known.mention_only;
+    if known.seen || (addressed == Addressed::Overheard && unheard) {
         return Ok(Immediate::Nothing);
     }
     let mut tx = conn.begin().await?;
     if arrival.first(&mut tx, "said").await? {
-        let person = arrival.person(&mut tx).await?;
-        let conversation = match followed {
+        let person = match known.person {
+            Some(person) => person,
+            None => arrival.person(&mut tx).await?,
+        };
+        let conversation = match known.followed {
             Some(conversation) => conversation,
             None => {
                 let thread = place.thread.clone().unwrap_or_default();
                 conversation(arrival, &mut tx, place, Some(&thread)).await?
             }
         };
-        let said = Said { person, conversation, text, message: Some(message), shared: !place.direct };
-        begin_run(arrival, &mut tx, &said).await?;
+        // What stands in the thread already was not said to Nod, and yet is what the message is about.
+        let thread = place.thread.as_deref().filter(|_| !place.direct);
+        let joins = known.followed.is_none() && thread.is_some_and(|thread| thread != message);
+        if arrival.late {
+            away(arrival, &mut tx, conversation, person).await?;
+            tx.commit().await?;
+            return Ok(Immediate::Nothing);
+        }
+        if is_stop(text)
+            && stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now).await?
+        {
+            arrival.stopped();
+            tx.commit().await?;
+            return Ok(Immediate::Nothing);
+        }
+        // A file that comes without a word is the whole message.
+        let bare = text.trim().is_empty() && !files.is_empty();
+        let text = if bare { "Here is a file." } else { text };
+        let shared = !place.direct;
+        let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
+        let yes = approval::yes(core, &mut tx, tenant, person, conversation, shared, text, now).await?;
+        let said = Said {
+            person,
+            conversation,
+            text,
+            message: Some(message),
+            shared,
+            outside: None,
+            joins,
+            answer: yes.answer.as_deref(),
+        };
+        let run = begin_run(arrival, &mut tx, &said).await?;
+        approval::shown(&mut tx, tenant, &yes, now).await?;
+        file::keep(arrival.core, &mut tx, arrival.tenant, conversation, run, files, arrival.now).await?;
+        if place.direct && place.thread.is_some() && !text.trim().is_empty() {
+            name_pane(arrival, &mut tx, conversation, text).await?;
+        }
     }
     tx.commit().await?;
     Ok(Immediate::Nothing)
+}
+
+/// Says that Nod was away when this was written; once in a conversation and a day, however much was written.
+async fn away(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    conversation: ConversationId,
+    person: PersonId,
+) -> sqlx::Result<()> {
+    let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
+    let key = format!("away:{conversation}:{}", now.date_naive());
+    if !sql::first(conn, tenant, &arrival.inbound.platform, &key, "away", None, now).await? {
+        return Ok(());
+    }
+    let person = people::sql::load(conn, tenant, person).await?;
+    let zone = person.and_then(|p| p.zone).unwrap_or_else(|| "UTC".to_owned());
+    let card = super::card::away(arrival.inbound.at, &zone);
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let new = NewDelivery {
+        id: core.id(),
+        conversation,
+        run: None,
+        platform: &venue.platform,
+        target: None,
+        opens_thread: false,
+        card: &card,
+        only_for: None,
+    };
+    delivery::send(conn, tenant, &venue, &new, now).await
+}
+
+/// A pane is named after its first question.
+async fn name_pane(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    conversation: ConversationId,
+    text: &str,
+) -> sqlx::Result<()> {
+    if !pane::sql::titled(conn, arrival.tenant, conversation).await? {
+        return Ok(());
+    }
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    pane::dress(conn, arrival.tenant, conversation, Some(line), arrival.now).await
+}
+
+/// Somebody types what the button says.
+fn is_stop(text: &str) -> bool {
+    text.trim().trim_end_matches(['!', '.']).eq_ignore_ascii_case("stop")
 }
 
 /// The conversation of a place, begun if new.
@@ -65,6 +159,12 @@ pub(super) struct Said<'a> {
     pub(super) text: &'a str,
     pub(super) message: Option<&'a str>,
     pub(super) shared: bool,
+    /// Words of others that the person brought along.
+    pub(super) outside: Option<(Turn, Provenance)>,
+    /// In a thread that Nod did not follow before.
+    pub(super) joins: bool,
+    /// What Nod says to it, where a rule at the door has answered already.
+    pub(super) answer: Option<&'a str>,
 }
 
 /// Keeps what was said and begins the run that answers it.
@@ -73,12 +173,31 @@ pub(super) async fn begin_run(
     conn: &mut PgConnection,
     said: &Said<'_>,
 ) -> sqlx::Result<RunId> {
+    begin_with(arrival, conn, said, |_| {}).await
+}
+
+/// The same, with something in its state that the words alone do not say.
+pub(super) async fn begin_with(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    said: &Said<'_>,
+    known: impl FnOnce(&mut AgentState),
+) -> sqlx::Result<RunId> {
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let run: RunId = core.id();
     // Recall tells more of the person, once the platform has been asked.
     let principal =
         Principal { person: said.person, name: String::new(), address: None, zone: "UTC".to_owned() };
-    let state = AgentState::begin(principal, said.shared, said.text);
+    let mut state = AgentState::begin(principal, said.shared, said.text);
+    if let Some((turn, provenance)) = &said.outside {
+        state.turns.push(turn.clone());
+        state.provenance = provenance.clone();
+    }
+    state.joins = said.message.filter(|_| said.joins).map(str::to_owned);
+    if let Some(answer) = said.answer {
+        state.answered_by_rule(answer);
+    }
+    known(&mut state);
     let new = NewRun {
         id: run,
         conversation: said.conversation,
@@ -88,18 +207,12 @@ pub(super) async fn begin_run(
     };
     let message = NewMessage {
         id: core.id(),
-        conversation: said.conversation,
-        run,
         person: Some(said.person),
         message_ref: said.message,
         turn: &Turn::Human { text: said.text.to_owned() },
         audience: Audience::Channel,
         provenance: &Provenance::Ours,
     };
-    let work = Work::Advance { run, news: None };
-    // The lane first, as everywhere: whoever holds it is writing to this conversation.
-    jobs::enqueue(conn, tenant, said.conversation.0, &work, now, now).await?;
-    run::sql::insert(conn, tenant, &new, now).await?;
-    run::sql::keep(conn, tenant, &message, now).await?;
+    run::sql::begin(conn, tenant, &new, &message, now).await?;
     Ok(run)
 }

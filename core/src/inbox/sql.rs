@@ -3,8 +3,59 @@
 use serde_json::Value;
 use sqlx::PgConnection;
 
+use crate::chat::{Inbound, Place};
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use crate::delivery::sql::MENTION_ONLY;
+use crate::ids::{ConversationId, PersonId, TenantId};
+
+/// What is known of a message before it is taken in.
+pub(super) struct Known {
+    /// It came before.
+    pub(super) seen: bool,
+    /// The conversation of its thread, if Nod follows it.
+    pub(super) followed: Option<ConversationId>,
+    /// Who said it.
+    pub(super) person: Option<PersonId>,
+    /// The channel wants only those follow-ups heard that name Nod.
+    pub(super) mention_only: bool,
+}
+
+/// Looks without a lock: most of what arrives is addressed to nobody, or the twin of what came before.
+pub(super) async fn look(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    inbound: &Inbound,
+    place: &Place,
+) -> sqlx::Result<Known> {
+    let known = sqlx::query!(
+        r#"select exists (
+                 select 1 from inbound where tenant_id = $1 and platform = $2 and key = $7) as "seen!", (
+                 select c.id from conversations c
+                 join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+                 where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
+                   and c.thread_ref = $5) as followed, (
+                 select person_id from identities
+                 where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $6) as person, (
+                 select ch.follow from channels ch
+                 where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3
+                   and ch.channel_ref = $4) as follow"#,
+        tenant.0,
+        inbound.platform,
+        inbound.workspace,
+        place.channel,
+        place.thread.as_deref().unwrap_or_default(),
+        inbound.author.user,
+        inbound.key
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Known {
+        seen: known.seen,
+        followed: known.followed.map(ConversationId),
+        person: known.person.map(PersonId),
+        mention_only: known.follow.as_deref() == Some(MENTION_ONLY),
+    })
+}
 
 /// Notes an arrival; false where the same came before.
 pub(super) async fn first(

@@ -20,6 +20,8 @@ const POLL: Duration = Duration::from_secs(1);
 const BREATH: Duration = Duration::from_millis(50);
 /// How many jobs are done at once; most of their time is waiting for models and providers.
 const AT_ONCE: usize = 256;
+/// How many are claimed by one statement.
+const MOST_CLAIMED: usize = 16;
 /// After so many failures, half an hour of them, a job is given up: whatever stands behind it in its lane goes on.
 const MOST_TRIES: i32 = 32;
 
@@ -57,41 +59,44 @@ impl<W: Worker> Dispatcher<W> {
         let room = Arc::new(Semaphore::new(AT_ONCE));
         let mut under_way = JoinSet::new();
         loop {
-            tokio::select! {
+            let permit = tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                permit = room.clone().acquire_owned() => {
-                    let Ok(permit) = permit else { break };
-                    match this.claim().await {
-                        Some(claim) => {
-                            let this = this.clone();
-                            under_way.spawn(async move {
-                                this.perform(claim).await;
-                                drop(permit);
-                                this.jobs.wake();
-                            });
-                        }
-                        None => {
-                            drop(permit);
-                            this.rest(&stop).await;
-                        }
-                    }
-                }
+                permit = room.clone().acquire_owned() => permit,
+            };
+            let Ok(permit) = permit else { break };
+            // Only this loop takes permits, so there is room for whatever is claimed now.
+            let most = (room.available_permits() + 1).min(MOST_CLAIMED);
+            drop(permit);
+            let claims = this.claim(most).await;
+            let all = claims.len() < most;
+            for claim in claims {
+                let Ok(permit) = room.clone().acquire_owned().await else { break };
+                let this = this.clone();
+                under_way.spawn(async move {
+                    this.perform(claim).await;
+                    drop(permit);
+                    this.jobs.wake();
+                });
+            }
+            if all {
+                this.rest(&stop).await;
             }
             while under_way.try_join_next().is_some() {}
         }
         while under_way.join_next().await.is_some() {}
     }
 
-    async fn claim(&self) -> Option<Claim> {
+    async fn claim(&self, most: usize) -> Vec<Claim> {
         let lease = self.ids.next();
-        let claimed = async { sql::claim(&mut *self.pool.acquire().await?, lease, self.clock.now()).await };
+        let claimed =
+            async { sql::claim(&mut *self.pool.acquire().await?, most, lease, self.clock.now()).await };
         match claimed.await {
-            Ok(claim) => claim,
+            Ok(claims) => claims,
             Err(error) => {
                 tracing::error!(%error, "no job could be claimed");
                 tokio::time::sleep(POLL).await;
-                None
+                Vec::new()
             }
         }
     }

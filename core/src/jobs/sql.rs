@@ -42,8 +42,7 @@ pub(crate) fn parsed<T: serde::de::DeserializeOwned>(value: serde_json::Value) -
     serde_json::from_value(value).map_err(corrupt)
 }
 
-/// Writes a job at the end of a lane. The lane's row is locked first: whoever finishes the lane's last job
-/// at the same moment waits and then sees this one.
+/// Writes a job at the end of a lane (`enqueue` in the migrations: the lane's row is locked first).
 pub(crate) async fn enqueue(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -52,17 +51,45 @@ pub(crate) async fn enqueue(
     run_at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
+    sqlx::query!("select enqueue($1, $2, $3, $4, $5)", tenant.0, lane, json(work)?, run_at, now)
+        .fetch_one(conn)
+        .await?;
+    Ok(())
+}
+
+/// Locks a lane, where it has work, as the first thing of a transaction that changes what its jobs work on.
+pub(crate) async fn lock(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<()> {
+    sqlx::query!("select 1 as held from lanes where tenant_id = $1 and id = $2 for update", tenant.0, lane)
+        .fetch_optional(conn)
+        .await?;
+    Ok(())
+}
+
+/// Writes a job unless the lane has one that nobody has begun: that one will see what changed now. The lane is
+/// locked before looking, so that none begins in between.
+pub(crate) async fn enqueue_once(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    work: &Work,
+    now: Timestamp,
+) -> sqlx::Result<()> {
     sqlx::query!(
-        "with lane as (
-             insert into lanes (tenant_id, id, due_at) values ($1, $2, $4)
-             on conflict (tenant_id, id) do update set due_at = lanes.due_at
-             returning tenant_id, id)
-         insert into jobs (tenant_id, lane_id, work, run_at, created_at)
-         select lane.tenant_id, lane.id, $3, $4, $5 from lane",
+        "insert into lanes (tenant_id, id, due_at) values ($1, $2, $3)
+         on conflict (tenant_id, id) do update set due_at = lanes.due_at",
+        tenant.0,
+        lane,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "insert into jobs (tenant_id, lane_id, work, run_at, created_at)
+         select $1, $2, $3, $4, $4 where not exists (
+             select 1 from jobs j where j.tenant_id = $1 and j.lane_id = $2 and j.attempts = 0)",
         tenant.0,
         lane,
         json(work)?,
-        run_at,
         now
     )
     .execute(conn)
@@ -70,36 +97,39 @@ pub(crate) async fn enqueue(
     Ok(())
 }
 
-/// Leases the lane that has waited longest and returns its first job.
+/// Leases the lanes that have waited longest, at most so many, and returns the first job of each.
 pub(super) async fn claim(
     conn: &mut PgConnection,
+    most: usize,
     lease: Uuid,
     now: Timestamp,
-) -> sqlx::Result<Option<Claim>> {
-    let row = sqlx::query!(
+) -> sqlx::Result<Vec<Claim>> {
+    let rows = sqlx::query!(
         r#"with lane as (
              select tenant_id, id from lanes
              where due_at <= $1 and (leased_until is null or leased_until < clock_timestamp())
-             order by due_at limit 1 for update skip locked),
+             order by due_at limit $4 for update skip locked),
          leased as (
              update lanes l set lease = $2, leased_until = clock_timestamp() + make_interval(secs => $3)
              from lane where l.tenant_id = lane.tenant_id and l.id = lane.id
              returning l.tenant_id, l.id),
          head as (
-             select j.tenant_id, j.id from jobs j
-             join leased on j.tenant_id = leased.tenant_id and j.lane_id = leased.id
-             order by j.id limit 1)
+             select first.tenant_id, first.id from leased cross join lateral (
+                 select j.tenant_id, j.id from jobs j
+                 where j.tenant_id = leased.tenant_id and j.lane_id = leased.id order by j.id limit 1) first)
          update jobs j set attempts = j.attempts + 1 from head
          where j.tenant_id = head.tenant_id and j.id = head.id
          returning j.tenant_id, j.id, j.lane_id, j.work, j.attempts"#,
         now,
         lease,
-        seconds(LEASE)
+        seconds(LEASE),
+        i64::try_from(most).unwrap_or(i64::MAX)
     )
-    .fetch_optional(conn)
+    .fetch_all(conn)
     .await?;
-    row.map(|row| {
-        Ok(Claim {
+    Ok(rows
+        .into_iter()
+        .map(|row| Claim {
             tenant: TenantId(row.tenant_id),
             job: row.id,
             lane: row.lane_id,
@@ -107,8 +137,7 @@ pub(super) async fn claim(
             attempt: row.attempts,
             work: row.work,
         })
-    })
-    .transpose()
+        .collect())
 }
 
 /// Renews a lease; false where it was lost.
@@ -140,34 +169,30 @@ pub(crate) async fn hold(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result
     held.map(|_| ()).ok_or(sqlx::Error::RowNotFound)
 }
 
-/// Ends a job and frees its lane for the next. Call [`hold`] before, in the same transaction: the next job
-/// is looked up by a statement of its own, whose snapshot is taken after the lane was locked.
+/// Ends a job and frees its lane: due with its next job, gone without one. Call [`hold`] before, in the same
+/// transaction: the next job is looked up by a statement of its own, whose snapshot is taken after the lane
+/// was locked.
 pub(crate) async fn finish(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
-    sqlx::query!("delete from jobs where tenant_id = $1 and id = $2", claim.tenant.0, claim.job)
-        .execute(&mut *conn)
-        .await?;
-    free(conn, claim).await
-}
-
-/// Frees a lane: due with its first job, gone without one.
-async fn free(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     sqlx::query!(
-        "with head as (
-             select run_at from jobs where tenant_id = $1 and lane_id = $2 order by id limit 1),
+        "with done as (
+             delete from jobs where tenant_id = $1 and id = $3),
+         head as (
+             select run_at from jobs where tenant_id = $1 and lane_id = $2 and id <> $3 order by id limit 1),
          gone as (
              delete from lanes where tenant_id = $1 and id = $2 and not exists (select 1 from head))
          update lanes set lease = null, leased_until = null, due_at = head.run_at from head
          where tenant_id = $1 and id = $2",
         claim.tenant.0,
-        claim.lane
+        claim.lane,
+        claim.job
     )
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// Puts the job off and frees the lane until then. `count` false takes the attempt back: waiting because a
-/// provider asked to is no failure.
+/// Puts the job off and frees the lane until then: it is the lane's first job, and stays that. `count` false
+/// takes the attempt back: waiting because a provider asked to is no failure.
 pub(crate) async fn put_off(
     conn: &mut PgConnection,
     claim: &Claim,
@@ -176,17 +201,20 @@ pub(crate) async fn put_off(
     count: bool,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update jobs set run_at = $3, last_error = $4, attempts = attempts - $5
-         where tenant_id = $1 and id = $2",
+        "with job as (
+             update jobs set run_at = $4, last_error = $5, attempts = attempts - $6
+             where tenant_id = $1 and id = $3)
+         update lanes set lease = null, leased_until = null, due_at = $4 where tenant_id = $1 and id = $2",
         claim.tenant.0,
+        claim.lane,
         claim.job,
         until,
         error,
         i32::from(!count)
     )
-    .execute(&mut *conn)
+    .execute(conn)
     .await?;
-    free(conn, claim).await
+    Ok(())
 }
 
 /// Gives a job up: it is kept with its error, and its lane goes on.
@@ -231,6 +259,25 @@ pub(crate) async fn rewrite(conn: &mut PgConnection, claim: &Claim, work: &Work)
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Whether news of a change to what a run was asked stands behind this job in its lane.
+pub(crate) async fn changed_meanwhile(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    run: crate::ids::RunId,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from jobs where tenant_id = $1 and lane_id = $2 and id > $3 and work->>'run' = $4
+               and work->'news'->>'news' in ('edited', 'withdrawn')) as "changed!""#,
+        claim.tenant.0,
+        claim.lane,
+        claim.job,
+        run.to_string()
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// When the next lane becomes due, leased ones left out.

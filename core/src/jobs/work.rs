@@ -1,9 +1,11 @@
 //! The kinds of work, and the news that wakes a waiting run.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
-use crate::ids::{ApprovalId, DeliveryId, EffectId, OfferId, QuestionId, RunId};
+use crate::clock::Timestamp;
+use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, OfferId, PersonId, QuestionId, RunId};
 use crate::tool::{Provider, ToolResult};
 
 /// One piece of work. A closed enum: the compiler is the checklist of handlers.
@@ -17,14 +19,30 @@ pub enum Work {
     Deliver { delivery: DeliveryId },
     /// Carry an effect on; in a lane of its own.
     Perform { effect: EffectId },
+    /// Look once more for an effect of which nobody knows whether it happened; in its lane.
+    LookAgain { effect: EffectId },
     /// Nobody answered an approval.
     ExpireApproval { approval: ApprovalId },
+    /// Remind somebody of an approval that waits; in the approval's lane, before its expiry.
+    RemindApproval { approval: ApprovalId },
     /// Nobody answered a question.
     ExpireQuestion { question: QuestionId },
     /// Nobody connected.
     ExpireOffer { offer: OfferId },
+    /// Name a pane, or offer prompts in it; in a lane of its own.
+    DressPane { conversation: ConversationId, title: Option<String> },
+    /// Show a person's own page; in a lane of its own.
+    ShowHome { person: PersonId, platform: String, workspace: String },
+    /// Read what was said in the conversation of a run, for its summary and for facts; in a lane of its own, so that
+    /// no answer waits for it.
+    Remember { run: RunId },
     /// Read the people of a workspace.
     ReadDirectory { platform: String, workspace: String },
+    /// Look up what was said in a workspace since then, while nothing of it arrived. `left` are the channels
+    /// that are still to be read, once they are known.
+    CatchUp { platform: String, workspace: String, since: Timestamp, left: Option<Vec<String>> },
+    /// Take what a run read of others' talk out of its record.
+    Forget { run: RunId },
 }
 
 /// What a waiting run hears.
@@ -33,6 +51,8 @@ pub enum Work {
 pub enum News {
     /// An approval ended without an effect.
     Verdict { approval: ApprovalId, verdict: Verdict },
+    /// The person changed what waits for their nod; `changes` are the payload's new values, by name.
+    Revised { approval: ApprovalId, changes: Value },
     /// An effect ended; `ticket` is its approval's id, or its own where it needed none.
     Outcome { ticket: Uuid, result: ToolResult },
     /// A question was answered, or nobody did.
@@ -41,6 +61,10 @@ pub enum News {
     Connection { provider: Provider, ended: Connecting },
     /// The person asks for another try of a failed run.
     Retry,
+    /// The message that began the run has other words now.
+    Edited { text: String },
+    /// The message that began the run was deleted.
+    Withdrawn,
 }
 
 /// How the way to an account ended.
@@ -67,8 +91,12 @@ pub enum Connecting {
 pub enum Verdict {
     /// The person said no.
     Denied,
+    /// The person said no, and why, in their own words.
+    DeniedBecause(String),
     /// Nobody answered in time.
     Expired,
     /// A newer request of the same kind took its place.
     Superseded,
+    /// The person said yes, and took it back in time.
+    Undone,
 }

@@ -6,9 +6,11 @@ pub(crate) mod sql;
 
 use serde::{Deserialize, Serialize};
 
+use sqlx::PgConnection;
+
 use crate::chat::Standing;
-use crate::ids::PersonId;
-use crate::tool::Principal;
+use crate::ids::{PersonId, TenantId};
+use crate::tool::{Fault, Principal};
 
 /// To whoever is no member where only members may use Nod.
 pub(crate) const NOT_FOR_STRANGERS: &str =
@@ -76,4 +78,25 @@ impl Standing {
             .find(|s| s.as_str() == name)
             .unwrap_or(Self::Unknown)
     }
+}
+
+/// What a recipient comes to whom a model or a person wrote: an address, a mention, or a name that fits one
+/// person.
+pub(crate) async fn address(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    written: &str,
+    me: &Principal,
+) -> sqlx::Result<Result<String, Fault>> {
+    if let Some(user) = names::mentioned(written) {
+        let person = sql::by_user(conn, tenant, platform, workspace, user).await?;
+        return Ok(names::of_mentioned(person.as_ref()));
+    }
+    let people = match names::words(written) {
+        Some(words) => sql::named(conn, tenant, &words).await?,
+        None => Vec::new(),
+    };
+    Ok(names::resolve(written, me, &people))
 }

@@ -33,6 +33,38 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
     }
 }
 
+/// The words to look a name up by; `None` where it is an address.
+#[must_use]
+pub fn words(written: &str) -> Option<Vec<String>> {
+    if written.contains('@') && !written.starts_with('@') {
+        return None;
+    }
+    let name = written.trim().trim_start_matches('@').trim();
+    Some(name.to_lowercase().split_whitespace().map(str::to_owned).collect())
+}
+
+/// The recipients that a person wrote into one line, one after another: separated by commas, semicolons or
+/// line ends, unless these stand in quotes or between `<` and `>`.
+#[must_use]
+pub fn listed(line: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    let (mut quoted, mut angled) = (false, false);
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '<' if !quoted => angled = true,
+            '>' if !quoted => angled = false,
+            _ => {}
+        }
+        if matches!(c, ',' | ';' | '\n' | '\r') && !quoted && !angled {
+            all.push(String::new());
+        } else if let Some(last) = all.last_mut() {
+            last.push(c);
+        }
+    }
+    all.into_iter().map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect()
+}
+
 /// The platform's ids of the people whom a text mentions, as adapters write them: `<@U2>`. Each once.
 #[must_use]
 pub fn mentions(text: &str) -> Vec<&str> {
@@ -136,6 +168,18 @@ mod tests {
         assert_eq!(mentioned(" <@U2> "), Some("U2"));
         assert_eq!(mentioned("<@U2> and Bo"), None);
         assert_eq!(mentioned("Bo"), None);
+    }
+
+    #[test]
+    fn a_line_of_recipients_is_read_as_people_write_it() {
+        for (line, wanted) in [
+            ("Bo, cho@x.test;dana@x.test,", &["Bo", "cho@x.test", "dana@x.test"][..]),
+            ("\"Stone, Bo\" <bo@x.test>\nCho", &["\"Stone, Bo\" <bo@x.test>", "Cho"]),
+            ("\"open, quote", &["\"open, quote"]),
+            (" ,; \n", &[]),
+        ] {
+            assert_eq!(listed(line), wanted, "{line}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Rows of people, their identities and the directories they were read from.
 
+use serde::Deserialize;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -8,7 +9,9 @@ use crate::chat::{Profile, Standing};
 use crate::clock::Timestamp;
 use crate::ids::{PersonId, TenantId};
 
-struct Row {
+/// A row of `people`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Row {
     id: Uuid,
     name: String,
     full_name: String,

@@ -9,7 +9,7 @@ use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::delivery;
-use crate::ids::{PersonId, QuestionId, TenantId};
+use crate::ids::{PersonId, QuestionId, RunId, TenantId};
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::tool::Choice;
@@ -23,7 +23,12 @@ pub(crate) fn card(id: QuestionId, name: &str, choices: &[Choice]) -> Card {
     for (at, choice) in choices.iter().take(MOST_CHOICES).enumerate() {
         card = card.button(&choice.label, Style::Plain, choose(id, at));
     }
-    card.button("Someone else", Style::Plain, choose(id, choices.len().min(MOST_CHOICES)))
+    card.button(none_of(name), Style::Plain, choose(id, choices.len().min(MOST_CHOICES)))
+}
+
+/// The last button.
+fn none_of(name: &str) -> &'static str {
+    if name == "draft" { "None of these" } else { "Someone else" }
 }
 
 fn choose(id: QuestionId, at: usize) -> Press {
@@ -78,9 +83,30 @@ pub(crate) async fn press(
     let news = News::Answer { question: id, answer: Some(answer) };
     let work = Work::Advance { run: question.run, news: Some(news) };
     jobs::enqueue(conn, tenant, question.conversation.0, &work, now, now).await?;
-    let label = picked.map_or("Someone else", |c| c.label.as_str());
+    let label = picked.map_or(none_of(&question.about), |c| c.label.as_str());
     delivery::show(conn, tenant, question.delivery, &closed(&question.about, Some(label)), now).await?;
     Ok(Immediate::Nothing)
+}
+
+/// The turn was stopped: its questions are not asked any more.
+pub(crate) async fn withdraw(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for id in sql::pending_of_run(conn, tenant, run).await? {
+        if sql::settle(conn, tenant, id, "expired", None, now).await?
+            && let Some(question) = sql::load(conn, tenant, id).await?
+        {
+            let card = Card {
+                body: vec![Block::Note(format!("Which {}? → stopped", question.about))],
+                ..Card::default()
+            };
+            delivery::show(conn, tenant, question.delivery, &card, now).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Nobody answered in time.

@@ -76,6 +76,21 @@ pub(crate) async fn load(
     .transpose()
 }
 
+pub(super) async fn pending_of_run(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Vec<QuestionId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from questions where tenant_id = $1 and run_id = $2 and status = 'pending'",
+        tenant.0,
+        run.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(QuestionId).collect())
+}
+
 /// The one update from *pending*: true for whoever wins. An answer must come before the expiry.
 pub(crate) async fn settle(
     conn: &mut PgConnection,

@@ -1,23 +1,29 @@
 //! What news means to a waiting run: a plain function from state and news to the next state.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::state::{AgentState, Parked};
+use crate::draft::Change;
+use crate::graph;
+use crate::ids::EffectId;
 use crate::jobs::{Connecting, News, Verdict};
 use crate::question;
-use crate::tool::{Fault, ToolResult};
+use crate::tool::{Fault, Leaves, ToolResult};
 
 /// Takes news in. News that nobody waits for changes nothing: it may arrive twice.
 pub(super) fn absorb(state: &mut AgentState, news: &News) {
     match news {
         News::Verdict { approval, verdict } => {
             if let Some(call) = state.waiting_for(approval.0) {
-                state.answer(&call, verdict_content(verdict));
+                let content = with_changes(state, &call, verdict_content(verdict));
+                state.answer(&call, content);
             }
         }
+        News::Revised { approval, changes } => revised(state, approval.0, changes),
         News::Outcome { ticket, result } => {
             if let Some(call) = state.waiting_for(*ticket) {
-                outcome(state, &call, result);
+                outcome(state, &call, *ticket, result);
             }
         }
         News::Answer { question, answer } => {
@@ -42,7 +48,8 @@ pub(super) fn absorb(state: &mut AgentState, news: &News) {
                 }
             }
         }
-        News::Retry => {}
+        // What changes the question itself is no state's to take: see `changed`.
+        News::Retry | News::Edited { .. } | News::Withdrawn => {}
     }
 }
 
@@ -58,12 +65,42 @@ fn not_connected(ended: Connecting) -> Option<&'static str> {
     }
 }
 
+/// What the person changed stays with the call until it is answered; the last change of a thing counts.
+fn revised(state: &mut AgentState, approval: Uuid, changes: &Value) {
+    let Some(call) = state.waiting_for(approval) else { return };
+    let pending = state.pending.iter_mut().find(|p| p.call.id == call);
+    if let (Some(pending), Some(changes)) = (pending, changes.as_object()) {
+        pending.changed.extend(changes.clone());
+    }
+}
+
+/// The result of a call, and what the person made of it before: the model must not think that its own words
+/// went out.
+fn with_changes(state: &AgentState, call: &str, mut content: Value) -> Value {
+    let changed = state.pending.iter().find(|p| p.call.id == call).map(|p| &p.changed);
+    if let Some(changed) = changed.filter(|changed| !changed.is_empty())
+        && let Some(content) = content.as_object_mut()
+    {
+        let detail = "the person changed this before deciding; these values took the place of yours";
+        content.insert("changed_by_the_person".to_owned(), json!({ "detail": detail, "to": changed }));
+    }
+    content
+}
+
 /// Silence is never told as a refusal.
-fn verdict_content(verdict: &Verdict) -> serde_json::Value {
+fn verdict_content(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Denied => json!({ "status": "denied", "detail": "the person said no; nothing was done" }),
+        Verdict::DeniedBecause(why) => {
+            let detail = "the person said no, for the reason in their own words; nothing was done";
+            json!({ "status": "denied", "detail": detail, "reason": why })
+        }
         Verdict::Expired => {
             json!({ "status": "expired", "detail": "nobody answered in time; nothing was done" })
+        }
+        Verdict::Undone => {
+            json!({ "status": "undone",
+                "detail": "the person said yes and took it back before it happened; nothing was done" })
         }
         Verdict::Superseded => {
             json!({ "status": "superseded", "detail": "a newer request took its place; nothing was done" })
@@ -71,20 +108,32 @@ fn verdict_content(verdict: &Verdict) -> serde_json::Value {
     }
 }
 
-fn outcome(state: &mut AgentState, call: &str, result: &ToolResult) {
+fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult) {
+    // Random enough that no text from outside can know it.
+    let marker = EffectId(ticket).short();
     match result {
         Ok(output) => {
-            state.audience = state.audience.narrow(output.audience);
-            state.provenance = state.provenance.clone().with(output.provenance.clone());
             state.receipts.push(output.content.clone());
-            state.answer(call, &output.content);
+            if let Leaves::Draft(draft) = &output.leaves {
+                state.drafts.changes.push(Change::Written(draft.id.clone()));
+            }
+            let mut output = output.clone();
+            output.content = with_changes(state, call, output.content);
+            state.take(call, &output, &graph::content(&output, &marker));
         }
+        Err(Fault::Outdated { now }) => state.take(call, now, &graph::content(now, &marker)),
         Err(fault @ Fault::Unknown { .. }) => {
             state.unknown += 1;
             let detail = "nobody knows whether it happened; a person must look. Do not try again.";
-            state.answer(call, json!({ "status": "unknown", "detail": detail, "why": fault.to_string() }));
+            let content = json!({ "status": "unknown", "detail": detail, "why": fault.to_string() });
+            let content = with_changes(state, call, content);
+            state.answer(call, content);
         }
-        Err(fault) => state.answer(call, json!({ "status": "failed", "error": fault.to_string() })),
+        Err(fault) => {
+            let content = json!({ "status": "failed", "error": fault.to_string() });
+            let content = with_changes(state, call, content);
+            state.answer(call, content);
+        }
     }
 }
 
@@ -98,7 +147,7 @@ fn answered(state: &mut AgentState, call: &str, answer: Option<&str>) {
         }
         None => {
             let detail = match answer {
-                Some(_) => "the person picked nobody from the list; ask them whom they mean",
+                Some(_) => "the person picked none of these; ask them which they mean",
                 None => "nobody answered in time",
             };
             state.answer(call, json!({ "status": "not_done", "detail": detail }));

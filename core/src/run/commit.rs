@@ -2,27 +2,29 @@
 //! one transaction that begins and ends here.
 
 use chrono::TimeDelta;
-use serde_json::json;
 use sqlx::PgConnection;
 
+use super::progress;
 use super::runner::new_turns;
-use super::sql::{self, NewMessage, Run};
-use crate::approval::{self, Approval};
-use crate::audit;
+use super::spoken;
+use super::sql::{self, NewMessage, Run, Transition};
+use crate::approval;
 use crate::card::{Block, Card};
 use crate::chat::Target;
 use crate::clock::Timestamp;
 use crate::connection::{self, NewOffer, cards};
 use crate::delivery::{self, NewDelivery, Venue};
+use crate::draft;
 use crate::effect;
 use crate::graph::{Emit, StepRecord};
-use crate::ids::{ApprovalId, DeliveryId, OfferId, QuestionId};
+use crate::home;
+use crate::ids::{DeliveryId, OfferId, QuestionId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
+use crate::model::Turn;
 use crate::nod::Core;
-use crate::people;
+use crate::people::directory::lane_of;
 use crate::privacy::Audience;
 use crate::question;
-use crate::tool::Preview;
 
 /// What has happened to a run since its last commit.
 pub(super) struct Commit<'a> {
@@ -31,9 +33,11 @@ pub(super) struct Commit<'a> {
     /// Messages with a target of their own.
     pub(super) aimed: Vec<(Card, Target)>,
     pub(super) records: Vec<StepRecord>,
-    core: &'a Core,
-    claim: &'a Claim,
-    venue: &'a Venue,
+    /// A line says that it takes long.
+    pub(super) progress: bool,
+    pub(super) core: &'a Core,
+    pub(super) claim: &'a Claim,
+    pub(super) venue: &'a Venue,
     /// Turns that are rows already.
     kept: usize,
     /// The job still carries news that this run has absorbed.
@@ -49,6 +53,8 @@ impl<'a> Commit<'a> {
             emits: Vec::new(),
             aimed: Vec::new(),
             records: Vec::new(),
+            // A try before this one may have left it.
+            progress: claim.attempt > 1,
             core,
             claim,
             venue,
@@ -60,7 +66,6 @@ impl<'a> Commit<'a> {
     /// Commits and goes on.
     pub(super) async fn transition(&mut self, status: &str) -> Result<(), WorkError> {
         let mut tx = self.core.pool.begin().await?;
-        jobs::hold(&mut tx, self.claim).await?;
         self.write(&mut tx, status, None).await?;
         if self.news {
             let work = Work::Advance { run: self.run.id, news: None };
@@ -77,14 +82,25 @@ impl<'a> Commit<'a> {
     /// Commits and ends the job.
     pub(super) async fn end(mut self, status: &str, error: Option<&str>) -> Result<(), WorkError> {
         let mut tx = self.core.pool.begin().await?;
-        jobs::hold(&mut tx, self.claim).await?;
         self.write(&mut tx, status, error).await?;
+        if self.run.state.overheard && ["done", "failed"].contains(&status) {
+            let (run, now) = (self.run.id, self.core.now());
+            let then = now + self.core.settings.keeps_talk_for;
+            jobs::enqueue(&mut tx, self.claim.tenant, run.0, &Work::Forget { run }, then, now).await?;
+        }
+        if self.progress {
+            progress::end(self.core, &mut tx, self.claim, self.run.id).await?;
+        }
+        home::touch(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
         jobs::finish(&mut tx, self.claim).await?;
         Ok(tx.commit().await?)
     }
 
     fn written(&mut self) {
         self.run.version += 1;
+        if self.emits.iter().any(|emit| matches!(emit, Emit::Say { .. })) {
+            self.run.open = None;
+        }
         self.kept = self.run.state.turns.len();
         self.news = false;
         self.emits.clear();
@@ -98,30 +114,32 @@ impl<'a> Commit<'a> {
         status: &str,
         error: Option<&str>,
     ) -> Result<(), WorkError> {
-        let (tenant, now) = (self.claim.tenant, self.core.now());
+        let now = self.core.now();
+        if self.emits.iter().any(|emit| matches!(emit, Emit::Remember)) {
+            // Before every row and every other lane, as the job itself takes them.
+            let lane = lane_of(&["memory", &self.run.conversation.to_string()]);
+            let work = Work::Remember { run: self.run.id };
+            jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
+        }
         status.clone_into(&mut self.run.status);
         self.run.kept = self.run.state.turns.len();
-        sql::save(conn, tenant, &self.run, error, now).await?;
-        let audience = self.run.state.audience;
-        for turn in new_turns(&self.run, self.kept) {
-            let message = NewMessage {
-                id: self.core.id(),
-                conversation: self.run.conversation,
-                run: self.run.id,
-                person: None,
-                message_ref: None,
-                turn,
-                audience,
-                provenance: &self.run.state.provenance,
-            };
-            sql::keep(conn, tenant, &message, now).await?;
-        }
-        if !self.records.is_empty() {
-            sql::record(conn, tenant, self.run.id, &self.records, audience).await?;
-        }
-        for emit in &self.emits {
+        let (audience, record) = (self.run.state.audience, self.run.state.record_audience());
+        let message = |turn| NewMessage {
+            id: self.core.id(),
+            person: None,
+            message_ref: None,
+            turn,
+            audience: if matches!(turn, Turn::Tool { .. }) { record } else { audience },
+            provenance: &self.run.state.provenance,
+        };
+        let messages: Vec<NewMessage<'_>> = new_turns(&self.run, self.kept).iter().map(message).collect();
+        let transition = Transition { run: &self.run, error, messages: &messages, steps: &self.records };
+        sql::write(conn, self.claim, &transition, now).await?;
+        let spoken = spoken::settle(self, conn).await?;
+        for (_, emit) in self.emits.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
             self.emit(conn, emit, now).await?;
         }
+        self.ask(conn, now).await?;
         for (card, target) in &self.aimed {
             self.send(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
         }
@@ -130,10 +148,11 @@ impl<'a> Commit<'a> {
 
     async fn emit(&self, conn: &mut PgConnection, emit: &Emit, now: Timestamp) -> Result<(), WorkError> {
         match emit {
+            // Written before everything else.
+            Emit::Remember => Ok(()),
             Emit::Say { card, audience } => self.say(conn, card, *audience, now).await,
-            Emit::Ask { approval, call_id, tool, preview } => {
-                self.ask(conn, *approval, call_id, tool, preview, now).await
-            }
+            // Written together, after everything else.
+            Emit::Ask { .. } => Ok(()),
             Emit::Act { effect, call_id, tool, preview } => {
                 let digest = approval::digest(&preview.payload)?;
                 let new = effect::sql::NewEffect {
@@ -146,8 +165,13 @@ impl<'a> Commit<'a> {
                     tool,
                     preview,
                     digest: &digest,
+                    undo: TimeDelta::zero(),
                 };
                 Ok(effect::insert(conn, self.claim.tenant, &new, now).await?)
+            }
+            Emit::Draft(open) => self.draft(conn, open, now).await,
+            Emit::DraftClosed { draft, how } => {
+                Ok(draft::close(conn, self.claim.tenant, self.run.person, draft, *how, now).await?)
             }
             Emit::Question { question, call_id, name, choices } => {
                 self.question(conn, *question, call_id, name, choices, now).await
@@ -180,23 +204,45 @@ impl<'a> Commit<'a> {
         audience: Audience,
         now: Timestamp,
     ) -> Result<(), WorkError> {
-        let id = self.core.id();
-        match audience {
-            Audience::Channel => self.send(conn, id, card, None, audience, now).await,
-            Audience::Person(_) => {
-                let line = format!("Answered {} privately.", self.name());
-                self.privately(conn, id, card, &line, now).await
+        let adapter = self.core.adapters.get(&self.venue.platform);
+        let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits(card));
+        for (at, page) in delivery::pages(card, fits).iter().enumerate() {
+            let id = self.core.id();
+            match audience {
+                Audience::Channel => self.send(conn, id, page, None, audience, now).await?,
+                Audience::Person(_) if at == 0 => {
+                    let line = format!("Answered {} privately.", self.name());
+                    self.privately(conn, id, page, &line, now).await?;
+                }
+                Audience::Person(_) => self.alone(conn, id, page, now).await?,
             }
         }
+        Ok(())
     }
 
     /// To the person alone; where others read too, with a neutral line in the thread.
-    async fn privately(
+    pub(super) async fn privately(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,
         card: &Card,
         line: &str,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        self.alone(conn, id, card, now).await?;
+        if !self.run.state.shared {
+            return Ok(());
+        }
+        let line = Card { body: vec![Block::Note(line.to_owned())], ..Card::default() };
+        self.send(conn, delivery::line_of(id), &line, None, Audience::Channel, now).await
+    }
+
+    /// To the person alone, and nothing anywhere else.
+    async fn alone(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let audience = Audience::Person(self.run.person);
@@ -205,12 +251,10 @@ impl<'a> Commit<'a> {
         }
         let target = delivery::direct(conn, self.claim.tenant, self.venue, self.run.person).await?;
         let target = target.ok_or("nobody to write to")?;
-        self.send(conn, id, card, Some(&target), audience, now).await?;
-        let line = Card { body: vec![Block::Note(line.to_owned())], ..Card::default() };
-        self.send(conn, delivery::line_of(id), &line, None, Audience::Channel, now).await
+        self.send(conn, id, card, Some(&target), audience, now).await
     }
 
-    async fn send(
+    pub(super) async fn send(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,
@@ -233,48 +277,6 @@ impl<'a> Commit<'a> {
             },
         };
         Ok(delivery::send(conn, self.claim.tenant, self.venue, &new, now).await?)
-    }
-
-    async fn ask(
-        &self,
-        conn: &mut PgConnection,
-        id: ApprovalId,
-        call_id: &str,
-        tool: &str,
-        preview: &Preview,
-        now: Timestamp,
-    ) -> Result<(), WorkError> {
-        let (tenant, run) = (self.claim.tenant, &self.run);
-        let known = effect::sql::known_recipients(conn, tenant, run.person, &preview.recipients).await?;
-        let person = people::sql::load(conn, tenant, run.person).await?.ok_or("no such person")?;
-        let approval = Approval {
-            id,
-            conversation: run.conversation,
-            run: run.id,
-            call_id: call_id.to_owned(),
-            tool: tool.to_owned(),
-            revision: 1,
-            preview: preview.clone(),
-            digest: approval::digest(&preview.payload)?,
-            risks: approval::risks(&preview.account, &preview.recipients, &known, &run.state.provenance),
-            decider: run.person,
-            decider_name: person.display_name().to_owned(),
-            zone: run.state.principal.zone.clone(),
-            status: approval::Status::Pending,
-            decided_at: None,
-            expires_at: now + self.core.settings.approval_expires_after,
-            delivery: self.core.id(),
-            effect: None,
-        };
-        approval::supersede(conn, tenant, &approval, now).await?;
-        self.ask_there(conn, approval.delivery, &approval::card(&approval), now).await?;
-        approval::sql::insert(conn, tenant, &approval, now).await?;
-        let work = Work::ExpireApproval { approval: id };
-        jobs::enqueue(conn, tenant, id.0, &work, approval.expires_at, now).await?;
-        let detail = json!({ "tool": tool, "revision": approval.revision });
-        let by = Some(run.person);
-        Ok(audit::write(conn, tenant, by, "approval.asked", id.0, Some(&approval.digest), &detail, now)
-            .await?)
     }
 
     async fn question(
@@ -307,7 +309,7 @@ impl<'a> Commit<'a> {
 
     /// A card that shows only what was said in the channel stands in the thread; one that shows anything of
     /// the person's mailbox goes to them alone.
-    async fn ask_there(
+    pub(super) async fn ask_there(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,
@@ -323,7 +325,7 @@ impl<'a> Commit<'a> {
         }
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.run.state.principal.name
     }
 }

@@ -2,10 +2,17 @@
 //! guarded by its version.
 
 mod absorb;
+mod ask;
+mod changed;
 pub(crate) mod commit;
+mod drafts;
+mod progress;
 mod runner;
+mod spoken;
 pub(crate) mod sql;
 mod state;
+pub(crate) mod stop;
 
 pub(crate) use runner::advance;
-pub use state::{AgentState, Intent, Parked, PendingCall, WorkingMemory};
+pub(crate) use sql::Run;
+pub use state::{AgentState, Earlier, Intent, Parked, PendingCall, Results, Verbatim, WorkingMemory};

@@ -1,23 +1,36 @@
 //! The advance job: loads a run, takes news in, runs node after node, and commits at every transition.
 
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
 use super::absorb::absorb;
+use super::changed;
 use super::commit::{self, Commit};
-use super::sql::{self, Run};
+use super::progress;
+use super::sql::{self, Loaded, Run};
 use crate::approval::{self, sql::Within};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Standing, Target};
-use crate::delivery::{self, Venue};
-use crate::graph::{self, Directory, Emit, Memory, Next, Node, NodeContext, NodeError, StepRecord};
+use crate::delivery::Venue;
+use crate::draft;
+use crate::file;
+use crate::graph::{self, Directory, Emit, Memory, Next, Node, NodeContext, NodeError, Step, StepRecord};
+use crate::history;
 use crate::ids::RunId;
-use crate::jobs::{Claim, News, WorkError};
-use crate::model::{ModelError, Turn};
+use crate::jobs::{self, Claim, News, WorkError};
+use crate::memory::{self, view::View};
+use crate::model::{ModelError, Turn, Words};
 use crate::nod::Core;
+use crate::pane;
 use crate::people::{self, Person, names};
+use crate::voice::{self, Open};
 
 /// After so many failures that time did not mend, the run gives up and says so.
 const MOST_TRIES: i32 = 8;
 /// Earlier messages that are brought into view.
 const MOST_RECALLED: i64 = 20;
+/// How often the platform is asked for what stood in a thread before.
+const MOST_LOOKS: i32 = 3;
 /// Mentions of people in one message whose names are looked up.
 const MOST_MENTIONS: usize = 20;
 
@@ -29,11 +42,15 @@ pub(crate) async fn advance(
     news: Option<&News>,
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    let mut run = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
-    let venue = delivery::sql::venue(&mut conn, claim.tenant, run.conversation).await?;
-    let person = people::sql::load(&mut conn, claim.tenant, run.person).await?.ok_or("no such person")?;
+    let loaded = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
+    let Loaded { mut run, venue, person } = loaded;
+    if claim.attempt > 1 {
+        // A try before this one may have begun to speak.
+        run.open = voice::sql::open_of(&mut conn, claim.tenant, id).await?;
+    }
     drop(conn);
-    if run.status == "done" {
+    if matches!(run.status.as_str(), "done" | "stopped") {
+        voice::hush(core, claim, &venue, id).await?;
         return commit::drop_job(core, claim).await;
     }
     if let Some(news) = news {
@@ -46,6 +63,7 @@ pub(crate) async fn advance(
     if claim.attempt > MOST_TRIES {
         return give_up(core, claim, run, &venue, "it failed again and again for a reason of mine").await;
     }
+    let Some(mut run) = changed::take(core, claim, run, &venue, news).await? else { return Ok(()) };
     let person =
         people::directory::known(core, claim.tenant, person, &venue.platform, &venue.workspace).await?;
     if !core.settings.welcomes(person.standing) {
@@ -54,18 +72,68 @@ pub(crate) async fn advance(
     if run.node == Node::Recall {
         run.state.principal = person.principal();
     }
-    go(core, claim, run, &venue, news.is_some()).await
+    match Box::pin(go(core, claim, run, &venue, news.is_some())).await {
+        // It was stopped in the middle of a step, and so nothing of that was committed.
+        Err(_) if is_stopped(core, claim, id).await? => {
+            voice::hush(core, claim, &venue, id).await?;
+            commit::drop_job(core, claim).await
+        }
+        ended => ended,
+    }
+}
+
+async fn is_stopped(core: &Core, claim: &Claim, run: RunId) -> sqlx::Result<bool> {
+    let mut conn = core.pool.acquire().await?;
+    sql::is_stopped(&mut conn, claim.tenant, run).await
+}
+
+/// Resolves once the run is stopped; what is under way is then left alone.
+async fn stopped(core: &Core, claim: &Claim, run: RunId) -> WorkError {
+    loop {
+        core.stops.notified().await;
+        match is_stopped(core, claim, run).await {
+            Ok(true) => return "stopped".into(),
+            Ok(false) => {}
+            // The commit will find out.
+            Err(error) => tracing::debug!(%run, %error, "whether it was stopped is not known"),
+        }
+    }
 }
 
 /// Runs node after node until the run waits or is over.
 async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, news);
     let mut asked = false;
+    let mut status = progress::Status::default();
+    let long = tokio::time::Instant::now() + progress::LONG;
     loop {
         let node = work.run.node;
-        let cx = context(core, claim, venue, &work.run).await?;
+        // What would be said now answers words that are there no more: the news behind this job takes over.
+        if node == Node::Reply && changed_meanwhile(core, claim, &work.run).await? {
+            return work.end("waiting", None).await;
+        }
+        let (words, ear) = Words::heard();
+        let cx = context(core, claim, venue, &work.run, words).await?;
         let started = core.now();
-        let stepped = graph::step(node, work.run.state.clone(), &cx).await;
+        status.say(core, venue, &work.run);
+        let mut open = work.run.open.take();
+        let stepped = {
+            let mut step = std::pin::pin!(aloud(core, claim, venue, &work.run, &mut open, &cx, ear));
+            loop {
+                tokio::select! {
+                    biased;
+                    stepped = &mut step => break stepped,
+                    error = stopped(core, claim, work.run.id) => return Err(error),
+                    () = tokio::time::sleep_until(long), if !work.progress => {
+                        if let Err(error) = progress::show(core, claim, venue, &work.run).await {
+                            tracing::debug!(run = %work.run.id, %error, "that it takes long was not said");
+                        }
+                        work.progress = true;
+                    }
+                }
+            }
+        };
+        work.run.open = open;
         work.records.extend(cx.records.take());
         let ended = core.now();
         let mut record = StepRecord::new("node", node.as_str(), core.id(), started, ended);
@@ -104,6 +172,33 @@ async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> 
     }
 }
 
+async fn changed_meanwhile(core: &Core, claim: &Claim, run: &Run) -> sqlx::Result<bool> {
+    jobs::sql::changed_meanwhile(&mut *core.pool.acquire().await?, claim, run.id).await
+}
+
+/// Takes a step, and says what the model writes in it while it writes.
+async fn aloud(
+    core: &Core,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+    open: &mut Option<Open>,
+    cx: &NodeContext<'_>,
+    ear: watch::Receiver<String>,
+) -> Result<Step, NodeError> {
+    let (node, state) = (run.node, run.state.clone());
+    if !voice::may_speak(node, run, venue) {
+        return graph::step(node, state, cx).await;
+    }
+    let over = CancellationToken::new();
+    let thinking = async {
+        let stepped = graph::step(node, state, cx).await;
+        over.cancel();
+        stepped
+    };
+    tokio::join!(thinking, voice::speak(core, claim, venue, run, open, ear, &over)).0
+}
+
 /// Whether a node asks somebody outside.
 fn matters(node: Node) -> bool {
     match node {
@@ -117,6 +212,7 @@ async fn context<'a>(
     claim: &Claim,
     venue: &'a Venue,
     run: &Run,
+    words: Words,
 ) -> Result<NodeContext<'a>, WorkError> {
     let memory = match run.node {
         Node::Recall => Some(remembered(core, claim, venue, run).await?),
@@ -138,29 +234,60 @@ async fn context<'a>(
             workspace: &venue.workspace,
         },
         tools: &core.tools,
+        policy: &core.settings.policy,
         model: core.model.as_ref(),
         clock: &core.clock,
         ids: &core.ids,
         records: graph::Records::default(),
+        words,
     })
 }
 
-async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> sqlx::Result<Memory> {
+async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Result<Memory, WorkError> {
+    // Asked before a connection is taken: no network is waited for with one in hand.
+    let earlier = match &run.state.joins {
+        // A platform that does not answer costs the context, and not the answer.
+        Some(message) if claim.attempt <= MOST_LOOKS => {
+            history::before(core, claim.tenant, venue, message, &run.state.principal.zone).await?
+        }
+        _ => None,
+    };
+    file::read(core, claim.tenant, &venue.platform, run.id).await?;
     let mut conn = core.pool.acquire().await?;
+    let alone = memory::is_alone(venue);
+    let owner = if alone { run.person.0 } else { venue.channel.0 };
+    let (summary, facts) =
+        memory::recalled(&mut conn, claim.tenant, venue.conversation, owner, run.person).await?;
+    let after = summary.covered;
     let said =
-        sql::recent(&mut conn, claim.tenant, venue.conversation, run.id, run.person, MOST_RECALLED).await?;
+        sql::recent(&mut conn, claim.tenant, venue.conversation, run.id, after, run.person, MOST_RECALLED)
+            .await?;
+    let view = View::of(Some(&summary), &facts, &said, alone);
     let within = match run.state.shared {
         true => Within::OpenlyIn(venue.conversation),
         false => Within::Conversation(venue.conversation),
     };
     let waiting = approval::sql::pending(&mut conn, claim.tenant, run.person, within).await?;
+    let files = file::sql::of(&mut conn, claim.tenant, venue.conversation, run.id).await?;
+    let viewing = match venue.place.direct && venue.place.thread.is_some() {
+        true => pane::sql::viewing(&mut conn, claim.tenant, venue.conversation).await?,
+        false => None,
+    };
     let mut mentioned = Vec::new();
     for user in names::mentions(run.state.said()).into_iter().take(MOST_MENTIONS) {
         let person =
             people::sql::by_user(&mut conn, claim.tenant, &venue.platform, &venue.workspace, user).await?;
         mentioned.extend(person.map(|p| (format!("<@{user}>"), p.display_name().to_owned())));
     }
-    Ok(Memory { said, waiting: waiting.iter().map(approval::waiting_line).collect(), mentioned })
+    let waiting = waiting.iter().map(approval::waiting_line).collect();
+    let here = draft::sql::Here {
+        conversation: venue.conversation,
+        person: run.person,
+        run: run.id,
+        shared: run.state.shared,
+    };
+    let (drafts, thread) = draft::sql::left_here(&mut conn, claim.tenant, &here).await?;
+    Ok(Memory { view, waiting, viewing, files, mentioned, earlier, drafts, thread })
 }
 
 async fn turn_away(
@@ -185,17 +312,7 @@ async fn turn_away(
 
 /// The model is down: says what happened, what was and was not done, and offers another try.
 async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), WorkError> {
-    let happened = match error {
-        ModelError::Silent { tries, waited, .. } => {
-            let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
-            let seconds = waited.as_secs_f64().round().max(1.0);
-            format!("The model did not answer ({tries}, {seconds} s).")
-        }
-        ModelError::Refused { status, .. } => {
-            format!("The model's endpoint refused the request (status {status}); whoever runs Nod must look.")
-        }
-        ModelError::Empty { tries } => format!("The model gave an empty answer, {tries} times."),
-    };
+    let happened = happened("The model", error);
     let done = graph::done_so_far(&work.run.state);
     let card = Card::say(format!("{happened} {done}"))
         .with(Block::Note(format!("run {}", work.run.id.short())))
@@ -203,6 +320,27 @@ async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), Wo
     let audience = work.run.state.audience;
     work.emits.push(Emit::Say { card, audience });
     work.end("failed", Some(&error.to_string())).await
+}
+
+/// What went wrong with a model, for the person who waited.
+fn happened(who: &str, error: &ModelError) -> String {
+    match error {
+        ModelError::Silent { tries, waited, .. } => {
+            let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
+            let seconds = waited.as_secs_f64().round().max(1.0);
+            format!("{who} did not answer ({tries}, {seconds} s).")
+        }
+        ModelError::Refused { status, .. } => {
+            format!("{who}'s endpoint refused the request (status {status}); whoever runs Nod must look.")
+        }
+        ModelError::NoTools { model } => format!(
+            "{who} ({model}) cannot call tools, and I need one that can; whoever runs Nod must choose another."
+        ),
+        ModelError::Both { first, second } => {
+            format!("{} {}", happened(who, first), happened("Its stand-in", second))
+        }
+        ModelError::Empty { tries } => format!("{who} gave an empty answer, {tries} times."),
+    }
 }
 
 async fn give_up(core: &Core, claim: &Claim, run: Run, venue: &Venue, why: &str) -> Result<(), WorkError> {

@@ -1,14 +1,21 @@
 //! Rows of runs, messages and steps.
 
+use serde::Serialize;
 use sqlx::PgConnection;
+use sqlx::types::Json;
+use uuid::Uuid;
 
 use super::state::AgentState;
 use crate::clock::Timestamp;
+use crate::delivery::Venue;
 use crate::graph::{Node, StepRecord};
 use crate::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
 use crate::jobs::sql::{json, parsed};
+use crate::jobs::{Claim, Work};
 use crate::model::Turn;
+use crate::people::{Person, sql::Row as PersonRow};
 use crate::privacy::{Audience, Provenance};
+use crate::voice::Open;
 
 /// A run as loaded.
 pub(crate) struct Run {
@@ -22,6 +29,8 @@ pub(crate) struct Run {
     pub(crate) version: i32,
     /// Turns of the state that are rows in `messages`.
     pub(crate) kept: usize,
+    /// The message whose words are still coming, where there is one.
+    pub(crate) open: Option<Open>,
 }
 
 pub(crate) struct NewRun<'a> {
@@ -32,16 +41,26 @@ pub(crate) struct NewRun<'a> {
     pub(crate) state: &'a AgentState,
 }
 
-pub(crate) async fn insert(
+/// Begins a run: the job that advances it, its row, and the message that it answers. The lane of the
+/// conversation is locked first, as everywhere: whoever holds it is writing to this conversation.
+pub(crate) async fn begin(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: &NewRun<'_>,
+    message: &NewMessage<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
+    let message = message.row();
     sqlx::query!(
-        "insert into runs (tenant_id, id, conversation_id, person_id, trace_id, workflow, status, node, state,
-             version, kept, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, 0, 1, $8, $8)",
+        "with run as (
+             insert into runs (tenant_id, id, conversation_id, person_id, trace_id, workflow, status, node, state,
+                 version, kept, created_at, updated_at)
+             select $1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, 0, 1, $8, $8
+             from enqueue($1, $3, $9, $8, $8)
+             returning tenant_id, conversation_id, id)
+         insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn, only_for,
+             outside, at)
+         select run.tenant_id, $10, run.conversation_id, run.id, $11, $12, $13, $14, $15, $16, $8 from run",
         tenant.0,
         run.id.0,
         run.conversation.0,
@@ -49,53 +68,105 @@ pub(crate) async fn insert(
         run.trace.0,
         Node::Recall.as_str(),
         json(run.state)?,
-        now
+        now,
+        json(&Work::Advance { run: run.id, news: None })?,
+        message.id,
+        message.role,
+        message.person_id,
+        message.message_ref,
+        json(message.turn)?,
+        message.only_for,
+        message.outside
     )
     .execute(conn)
     .await?;
     Ok(())
 }
 
-pub(crate) async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<Run>> {
+/// A run with where it takes place and for whom.
+pub(crate) struct Loaded {
+    pub(crate) run: Run,
+    pub(crate) venue: Venue,
+    pub(crate) person: Person,
+}
+
+pub(crate) async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+) -> sqlx::Result<Option<Loaded>> {
     let row = sqlx::query!(
-        "select conversation_id, person_id, trace_id, status, node, state, version, kept
-         from runs where tenant_id = $1 and id = $2",
+        r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.kept,
+             to_jsonb(v) as "venue!: Json<Venue>", to_jsonb(p) as "person!: Json<PersonRow>"
+         from runs r
+         join venues v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
+         join people p on p.tenant_id = r.tenant_id and p.id = r.person_id
+         where r.tenant_id = $1 and r.id = $2"#,
         tenant.0,
         id.0
     )
     .fetch_optional(conn)
     .await?;
-    row.map(|row| {
-        Ok(Run {
-            id,
-            conversation: ConversationId(row.conversation_id),
-            person: PersonId(row.person_id),
-            trace: TraceId(row.trace_id),
-            status: row.status,
-            node: parsed(serde_json::Value::String(row.node))?,
-            state: parsed(row.state)?,
-            version: row.version,
-            kept: usize::try_from(row.kept).unwrap_or_default(),
-        })
-    })
-    .transpose()
+    let Some(row) = row else { return Ok(None) };
+    let run = Run {
+        id,
+        conversation: ConversationId(row.conversation_id),
+        person: PersonId(row.person_id),
+        trace: TraceId(row.trace_id),
+        status: row.status,
+        node: parsed(serde_json::Value::String(row.node))?,
+        state: parsed(row.state)?,
+        version: row.version,
+        kept: usize::try_from(row.kept).unwrap_or_default(),
+        open: None,
+    };
+    Ok(Some(Loaded { run, venue: row.venue.0, person: row.person.0.into() }))
 }
 
-/// Writes the state, guarded by its version; an outdated writer gets `RowNotFound` and rolls back.
-pub(crate) async fn save(
+/// What a transition writes besides what its nodes emitted.
+pub(crate) struct Transition<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) error: Option<&'a str>,
+    pub(crate) messages: &'a [NewMessage<'a>],
+    pub(crate) steps: &'a [StepRecord],
+}
+
+/// The first statement of a run's commit: proves that the lease still holds, as [`hold`](jobs::sql::hold) does,
+/// and writes state, messages and records. The state is guarded by its version. Whoever lost the lease, or
+/// writes to an outdated state, gets `RowNotFound` and rolls back.
+pub(crate) async fn write(
     conn: &mut PgConnection,
-    tenant: TenantId,
-    run: &Run,
-    error: Option<&str>,
+    claim: &Claim,
+    transition: &Transition<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
+    let run = transition.run;
     let ended = matches!(run.status.as_str(), "done" | "failed");
+    // However many messages and records there are: they come as one JSON array each.
+    let messages: Vec<MessageRow<'_>> = transition.messages.iter().map(NewMessage::row).collect();
     let written = sqlx::query!(
-        "update runs set status = $4, node = $5, state = $6, version = version + 1, intent = $7,
+        "with held as (
+             select tenant_id from lanes where tenant_id = $1 and id = $14 and lease = $15 for update),
+         said as (
+             insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn,
+                 only_for, outside, at)
+             select held.tenant_id, m.id, $16, $2, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
+                 m.outside, $10
+             from held, jsonb_to_recordset($17) as m(id uuid, role text, person_id uuid, message_ref text,
+                 turn jsonb, only_for uuid, outside text[])),
+         noted as (
+             insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
+                 prompt_tokens, completion_tokens, input, output, error, only_for)
+             select held.tenant_id, $2, s.invocation, s.kind, s.name, s.started_at, s.duration_us,
+                 s.prompt_tokens, s.completion_tokens, s.input, s.output, s.error, $13
+             from held, jsonb_to_recordset($18) as s(invocation uuid, kind text, name text,
+                 started_at timestamptz, duration_us bigint, prompt_tokens integer, completion_tokens integer,
+                 input jsonb, output jsonb, error text))
+         update runs r set status = $4, node = $5, state = $6, version = version + 1, intent = $7,
              routed_via = $8, error = case when $4 = 'failed' then coalesce($9, error) end, updated_at = $10,
              finished_at = case when $11 then $10::timestamptz end, kept = $12
-         where tenant_id = $1 and id = $2 and version = $3",
-        tenant.0,
+         from held where r.tenant_id = held.tenant_id and r.id = $2 and r.version = $3",
+        claim.tenant.0,
         run.id.0,
         run.version,
         run.status,
@@ -103,14 +174,76 @@ pub(crate) async fn save(
         json(&run.state)?,
         run.state.intent.map(super::state::Intent::as_str),
         run.state.routed_via,
-        error,
+        transition.error,
         now,
         ended,
-        i32::try_from(run.kept).unwrap_or(i32::MAX)
+        i32::try_from(run.kept).unwrap_or(i32::MAX),
+        only_for(run.state.record_audience()),
+        claim.lane,
+        claim.lease,
+        run.conversation.0,
+        json(&messages)?,
+        json(&transition.steps)?
     )
     .execute(conn)
     .await?;
     if written.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+}
+
+fn only_for(audience: Audience) -> Option<Uuid> {
+    match audience {
+        Audience::Person(person) => Some(person.0),
+        Audience::Channel => None,
+    }
+}
+
+/// Ends a run that is open; false where it is not. Its version moves on, so that whoever works on it commits
+/// nothing more.
+pub(super) async fn stop(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update runs set status = 'stopped', version = version + 1, updated_at = $3, finished_at = $3
+         where tenant_id = $1 and id = $2 and status in ('queued', 'running', 'waiting')",
+        tenant.0,
+        run.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+pub(super) async fn is_stopped(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select 1 from runs where tenant_id = $1 and id = $2 and status = 'stopped') as "stopped!""#,
+        tenant.0,
+        run.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// The open runs of a person in a conversation.
+pub(super) async fn open_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    person: PersonId,
+) -> sqlx::Result<Vec<RunId>> {
+    let runs = sqlx::query_scalar!(
+        "select id from runs where tenant_id = $1 and conversation_id = $2 and person_id = $3
+             and status in ('queued', 'running', 'waiting') order by created_at",
+        tenant.0,
+        conversation.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(runs.into_iter().map(RunId).collect())
 }
 
 pub(crate) async fn person_of(
@@ -128,8 +261,6 @@ pub(crate) async fn person_of(
 /// A message to keep: who said it, and who may read it.
 pub(crate) struct NewMessage<'a> {
     pub(crate) id: MessageId,
-    pub(crate) conversation: ConversationId,
-    pub(crate) run: RunId,
     pub(crate) person: Option<PersonId>,
     pub(crate) message_ref: Option<&'a str>,
     pub(crate) turn: &'a Turn,
@@ -137,45 +268,38 @@ pub(crate) struct NewMessage<'a> {
     pub(crate) provenance: &'a Provenance,
 }
 
-pub(crate) async fn keep(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    message: &NewMessage<'_>,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    let role = match message.turn {
-        Turn::System { .. } => "system",
-        Turn::Human { .. } => "human",
-        Turn::Ai { .. } => "ai",
-        Turn::Tool { .. } => "tool",
-    };
-    let only_for = match message.audience {
-        Audience::Person(person) => Some(person.0),
-        Audience::Channel => None,
-    };
-    let outside: &[String] = match message.provenance {
-        Provenance::Ours => &[],
-        Provenance::Outside(sources) => sources,
-    };
-    sqlx::query!(
-        "insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn,
-             only_for, outside, at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-        tenant.0,
-        message.id.0,
-        message.conversation.0,
-        message.run.0,
-        role,
-        message.person.map(|p| p.0),
-        message.message_ref,
-        json(message.turn)?,
-        only_for,
-        outside,
-        now
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
+/// A message as its row has it.
+#[derive(Serialize)]
+struct MessageRow<'a> {
+    id: Uuid,
+    role: &'static str,
+    person_id: Option<Uuid>,
+    message_ref: Option<&'a str>,
+    turn: &'a Turn,
+    only_for: Option<Uuid>,
+    outside: &'a [String],
+}
+
+impl NewMessage<'_> {
+    fn row(&self) -> MessageRow<'_> {
+        MessageRow {
+            id: self.id.0,
+            role: match self.turn {
+                Turn::System { .. } => "system",
+                Turn::Human { .. } => "human",
+                Turn::Ai { .. } => "ai",
+                Turn::Tool { .. } => "tool",
+            },
+            person_id: self.person.map(|p| p.0),
+            message_ref: self.message_ref,
+            turn: self.turn,
+            only_for: only_for(self.audience),
+            outside: match self.provenance {
+                Provenance::Ours => &[],
+                Provenance::Outside(sources) => sources,
+            },
+        }
+    }
 }
 
 /// What was said, with who said it.
@@ -186,13 +310,14 @@ pub(crate) struct Said {
     pub(crate) audience: Audience,
 }
 
-/// The last `most` words of people and of Nod in a conversation before this run, as far as `reader` may
-/// know them, oldest first. Tool traffic stays in the record.
+/// The last `most` words of people and of Nod in a conversation before this run and after the message `after`, as
+/// far as `reader` may know them, oldest first. Tool traffic stays in the record.
 pub(crate) async fn recent(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
     before: RunId,
+    after: i64,
     reader: PersonId,
     most: i64,
 ) -> sqlx::Result<Vec<Said>> {
@@ -201,13 +326,14 @@ pub(crate) async fn recent(
          from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
          where m.tenant_id = $1 and m.conversation_id = $2 and m.run_id <> $3 and m.role in ('human', 'ai')
            and (m.only_for is null or m.only_for = $4)
-           and (m.role = 'human' or m.turn->>'text' <> '')
+           and (m.role = 'human' or m.turn->>'text' <> '') and m.seq > $6
          order by m.seq desc limit $5"#,
         tenant.0,
         conversation.0,
         before.0,
         reader.0,
-        most
+        most,
+        after
     )
     .fetch_all(conn)
     .await?;
@@ -229,10 +355,6 @@ pub(crate) async fn record(
     steps: &[StepRecord],
     audience: Audience,
 ) -> sqlx::Result<()> {
-    let only_for = match audience {
-        Audience::Person(person) => Some(person.0),
-        Audience::Channel => None,
-    };
     // One statement however many steps: they come as one JSON array.
     sqlx::query!(
         "insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
@@ -245,11 +367,89 @@ pub(crate) async fn record(
         tenant.0,
         run.0,
         json(&steps)?,
-        only_for
+        only_for(audience)
     )
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// The run under way that a message began.
+pub(crate) async fn begun_by(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    channel: &str,
+    message: &str,
+) -> sqlx::Result<Option<(RunId, ConversationId)>> {
+    let row = sqlx::query!(
+        "select r.id, r.conversation_id from messages m
+         join runs r on r.tenant_id = m.tenant_id and r.id = m.run_id
+         join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id
+         join channels ch on ch.tenant_id = m.tenant_id and ch.id = c.channel_id
+         where m.tenant_id = $1 and m.message_ref = $2 and m.role = 'human'
+           and ch.platform = $3 and ch.workspace = $4 and ch.channel_ref = $5
+           and r.status in ('queued', 'running', 'waiting')",
+        tenant.0,
+        message,
+        platform,
+        workspace,
+        channel
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|r| (RunId(r.id), ConversationId(r.conversation_id))))
+}
+
+/// Other words in the message that began a run: what its author no longer says is no longer kept.
+pub(crate) async fn reword(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    turn: &Turn,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update messages set turn = $3
+         where tenant_id = $1 and run_id = $2 and role = 'human' and message_ref is not null",
+        tenant.0,
+        run.0,
+        json(turn)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A run as its asker sees it in a list.
+pub(crate) struct Listed {
+    pub(crate) id: RunId,
+    pub(crate) at: Timestamp,
+    pub(crate) status: String,
+    pub(crate) said: String,
+}
+
+/// The newest runs of a person.
+pub(crate) async fn newest_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    most: i64,
+) -> sqlx::Result<Vec<Listed>> {
+    let rows = sqlx::query!(
+        r#"select id, created_at, status, coalesce(state->'turns'->0->>'text', '') as "said!"
+         from runs where tenant_id = $1 and person_id = $2 order by created_at desc, id desc limit $3"#,
+        tenant.0,
+        person.0,
+        most
+    )
+    .fetch_all(conn)
+    .await?;
+    let listed = |r| {
+        let (id, at, status, said) = r;
+        Listed { id: RunId(id), at, status, said }
+    };
+    Ok(rows.into_iter().map(|r| listed((r.id, r.created_at, r.status, r.said))).collect())
 }
 
 /// Runs of a person that wait for an account, or are on the way to: a run in the middle of a step may park

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::draft::{self, Drafts};
 use crate::ids::{ApprovalId, EffectId, QuestionId};
 use crate::model::{ToolCall, Turn};
 use crate::privacy::{Audience, Provenance};
-use crate::tool::{Principal, Provider};
+use crate::tool::{Leaves, Principal, Provider, ToolOutput};
 
 /// What the person wants, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,12 @@ pub struct AgentState {
     pub shared: bool,
     /// What was said before, as far as this person may know it, oldest first; bounded.
     pub history: Vec<Turn>,
+    /// What was said before that, in short.
+    #[serde(default)]
+    pub earlier: Option<Earlier>,
+    /// Messages before this run that are in no summary yet.
+    #[serde(default)]
+    pub unfolded: usize,
     /// What was said, thought and looked up in this run, oldest first.
     pub turns: Vec<Turn>,
     /// Goal and facts.
@@ -72,8 +79,64 @@ pub struct AgentState {
     /// How many acts of this run may or may not have happened.
     #[serde(default)]
     pub unknown: u32,
+    /// Why files of this message were not read, a sentence each.
+    #[serde(default)]
+    pub unread: Vec<String>,
     /// The answer, once there is one.
     pub reply: Option<String>,
+    /// The message that began the run, where it stands in a thread that Nod did not follow before.
+    #[serde(default)]
+    pub joins: Option<String>,
+    /// What was said in that thread before, fenced. It stands in no other row.
+    #[serde(default)]
+    pub context: Option<String>,
+    /// Others' talk is in view: the record is for the asker alone, and not for ever.
+    #[serde(default)]
+    pub overheard: bool,
+    /// Drafts that are open for this person here.
+    #[serde(default)]
+    pub drafts: Drafts,
+    /// The thread of mail that was read last here, by the provider's id.
+    #[serde(default)]
+    pub thread: Option<String>,
+    /// Results since the model last thought.
+    #[serde(default)]
+    pub results: Results,
+}
+
+/// Results since the model last thought: where all of them are answers as they stand, it is not asked again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Results {
+    /// Answers as they stand.
+    pub verbatim: Vec<Verbatim>,
+    /// How many others the model must make something of.
+    pub others: u32,
+}
+
+/// An answer as it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verbatim {
+    /// Markdown.
+    pub words: String,
+    /// A card shows it already.
+    pub shown: bool,
+}
+
+impl Results {
+    /// Whether they are the whole answer.
+    #[must_use]
+    pub fn are_the_answer(&self) -> bool {
+        self.others == 0 && !self.verbatim.is_empty()
+    }
+}
+
+/// A summary of what was said before the history begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// In short.
+    pub text: String,
+    /// Named sources of outside text in it.
+    pub outside: Vec<String>,
 }
 
 /// What is kept in mind.
@@ -81,8 +144,11 @@ pub struct AgentState {
 pub struct WorkingMemory {
     /// What the person is after.
     pub current_goal: Option<String>,
-    /// Facts by name.
+    /// What the platform tells: who is meant by a mention, where the person is.
     pub extracted_info: BTreeMap<String, String>,
+    /// What people said that is kept in mind, by name.
+    #[serde(default)]
+    pub facts: BTreeMap<String, String>,
 }
 
 /// A tool call on its way.
@@ -94,6 +160,9 @@ pub struct PendingCall {
     pub picked: BTreeMap<String, String>,
     /// What it waits for.
     pub parked: Option<Parked>,
+    /// What the person changed of it before they decided: the payload's new values, by name.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub changed: serde_json::Map<String, Value>,
 }
 
 /// What a tool call waits for.
@@ -118,6 +187,8 @@ impl AgentState {
             principal,
             shared,
             history: Vec::new(),
+            earlier: None,
+            unfolded: 0,
             turns: vec![Turn::Human { text: said.to_owned() }],
             working: WorkingMemory::default(),
             waiting: Vec::new(),
@@ -130,8 +201,23 @@ impl AgentState {
             provenance: Provenance::Ours,
             receipts: Vec::new(),
             unknown: 0,
+            unread: Vec::new(),
             reply: None,
+            joins: None,
+            context: None,
+            overheard: false,
+            drafts: Drafts::default(),
+            thread: None,
+            results: Results::default(),
         }
+    }
+
+    /// A rule has answered before any model was asked.
+    pub fn answered_by_rule(&mut self, words: &str) {
+        self.intent = Some(Intent::Conversational);
+        self.routed_via = Some("rule:yes".to_owned());
+        self.turns.push(Turn::Ai { text: words.to_owned(), calls: Vec::new() });
+        self.reply = Some(words.to_owned());
     }
 
     /// What the person said that began the run.
@@ -146,11 +232,61 @@ impl AgentState {
             .unwrap_or_default()
     }
 
+    /// Who may open the record of what the run did.
+    #[must_use]
+    pub fn record_audience(&self) -> Audience {
+        if self.overheard { Audience::Person(self.principal.person) } else { self.audience }
+    }
+
     /// Answers a pending call: its result becomes a turn, the call is done.
     pub fn answer(&mut self, call_id: &str, content: impl std::fmt::Display) {
-        let Some(at) = self.pending.iter().position(|p| p.call.id == call_id) else { return };
+        let content = content.to_string();
+        if self.close(call_id, &content) {
+            // No model began it, so none tells how it ended; but a reason is for the model to work with.
+            match draft::card::told(&content).filter(|_| self.by_rule() && self.thoughts == 0) {
+                Some(words) => self.results.verbatim.push(Verbatim { shown: words.is_empty(), words }),
+                None => self.results.others += 1,
+            }
+        }
+    }
+
+    /// Answers a pending call with what a tool gave back, as the model would read it. Who may read the run,
+    /// whether outside text is in view and what stays open follow from it.
+    pub fn take(&mut self, call_id: &str, output: &ToolOutput, content: &str) {
+        self.audience = self.audience.narrow(output.audience);
+        self.provenance = self.provenance.clone().with(output.provenance.clone());
+        match &output.leaves {
+            Leaves::Nothing => {}
+            Leaves::Draft(draft) => {
+                let was_open = self.drafts.named(&draft.id).map(|open| open.provenance.clone());
+                let provenance = was_open.unwrap_or(Provenance::Ours).with(self.provenance.clone());
+                self.drafts.put(draft.as_ref().clone(), self.audience, provenance);
+            }
+            Leaves::Closed { draft, how } => self.drafts.close(draft, *how),
+            Leaves::Thread(thread) => self.thread = Some(thread.clone()),
+        }
+        match &output.verbatim {
+            Some(words) => {
+                if self.close(call_id, content) {
+                    let shown = matches!(output.leaves, Leaves::Draft(_));
+                    self.results.verbatim.push(Verbatim { words: words.clone(), shown });
+                }
+            }
+            None => self.answer(call_id, content),
+        }
+    }
+
+    fn close(&mut self, call_id: &str, content: &str) -> bool {
+        let Some(at) = self.pending.iter().position(|p| p.call.id == call_id) else { return false };
         let call = self.pending.remove(at).call;
-        self.turns.push(Turn::Tool { call_id: call.id, name: call.name, content: content.to_string() });
+        self.turns.push(Turn::Tool { call_id: call.id, name: call.name, content: content.to_owned() });
+        true
+    }
+
+    /// Whether a rule, and no model, chose what to do.
+    #[must_use]
+    pub fn by_rule(&self) -> bool {
+        self.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"))
     }
 
     /// The id of the pending call that waits for `ticket`.

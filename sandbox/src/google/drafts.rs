@@ -10,7 +10,7 @@ use super::answer::{Outcome, Refusal};
 use super::compose;
 use super::gmail::Ask;
 use super::mailbox::Mailboxes;
-use super::messages::{content, found, own, page, thread_named};
+use super::messages::{content, found, joins, own, page, thread_named};
 use super::mime::Mime;
 use super::payload::{self, Format};
 
@@ -30,6 +30,7 @@ pub(super) fn create(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) ->
     }
     let thread = thread_named(mail, ask, &ask.body.json["message"])?;
     let mime = written(mail, ask, now)?;
+    joins(mail, ask, thread.as_deref(), &mime)?;
     let (id, stored) =
         mail.put_draft(&ask.account.email, None, mime, thread, now).ok_or_else(Refusal::not_found)?;
     resource(&id, payload::labelled(&stored))
@@ -42,8 +43,12 @@ pub(super) fn update(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) ->
     own(mail, ask)?.draft(ask.id()).ok_or_else(Refusal::not_found)?;
     let thread = thread_named(mail, ask, &ask.body.json["message"])?;
     let mime = written(mail, ask, now)?;
-    let old = own(mail, ask)?.take_draft(ask.id()).ok_or_else(Refusal::not_found)?;
-    let thread = thread.or(Some(old.thread));
+    joins(mail, ask, thread.as_deref(), &mime)?;
+    let mailbox = own(mail, ask)?;
+    let old = mailbox.take_draft(ask.id()).ok_or_else(Refusal::not_found)?;
+    // A thread of others' mail is kept only by naming it again, or by the headers.
+    let alone = mailbox.thread(&old.thread).is_empty();
+    let thread = thread.or_else(|| alone.then_some(old.thread));
     let put = mail.put_draft(&ask.account.email, Some(ask.id().to_owned()), mime, thread, now);
     let (id, stored) = put.ok_or_else(Refusal::not_found)?;
     resource(&id, payload::labelled(&stored))
@@ -73,8 +78,10 @@ pub(super) fn send(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> O
     let (_, draft) = own(mail, ask)?.draft(id).ok_or_else(Refusal::not_found)?;
     let (raw, thread) = (draft.mime.raw(), draft.thread.clone());
     let raw = content(ask, &body["message"])?.unwrap_or(raw);
-    let thread = thread_named(mail, ask, &body["message"])?.unwrap_or(thread);
+    let named = thread_named(mail, ask, &body["message"])?;
     let mime = compose::as_draft(mail, &ask.account, &raw, now)?;
+    joins(mail, ask, named.as_deref(), &mime)?;
+    let thread = named.unwrap_or(thread);
     let recipients = compose::envelope(&mime)?;
     own(mail, ask)?.take_draft(id);
     let sent = mail.send(&ask.account.email, mime, &recipients, Some(thread), now);

@@ -10,6 +10,7 @@ use super::answer::{Outcome, Refusal};
 use super::compose;
 use super::gmail::Ask;
 use super::mailbox::{AccountBox, Mailboxes, SYSTEM_LABELS, Stored};
+use super::mime::Mime;
 use super::payload::{self, Format};
 use super::search::Query;
 
@@ -45,6 +46,44 @@ pub(super) fn thread_named(
         return Err(Refusal::not_found());
     }
     Ok(Some(thread.to_owned()))
+}
+
+/// Gmail puts a mail into a thread only where it names the thread, answers a mail in it by its headers, and
+/// has its subject. What a real mailbox would quietly file elsewhere is refused here.
+pub(super) fn joins(
+    mail: &mut Mailboxes,
+    ask: &Ask<'_>,
+    thread: Option<&str>,
+    mime: &Mime,
+) -> Result<(), Refusal> {
+    let Some(thread) = thread else { return Ok(()) };
+    let mailbox = own(mail, ask)?;
+    let there: Vec<&Stored> = mailbox.thread(thread).into_iter().filter(|one| !one.has("DRAFT")).collect();
+    if there.is_empty() {
+        return Ok(());
+    }
+    let answers = mime.answers();
+    let answered = |one: &&&Stored| {
+        one.mime.header("Message-ID").is_some_and(|id| answers.iter().any(|answer| answer == id))
+    };
+    if !there.iter().any(|one| answered(&one)) {
+        return Err(Refusal::bad_request(
+            "threadId is given, but no In-Reply-To or References leads into that thread",
+        ));
+    }
+    let subject = |mime: &Mime| bare_subject(&mime.text("Subject").unwrap_or_default());
+    if !there.iter().any(|one| subject(&one.mime) == subject(mime)) {
+        return Err(Refusal::bad_request("threadId is given, but the Subject is not the thread's"));
+    }
+    Ok(())
+}
+
+fn bare_subject(text: &str) -> String {
+    let mut text = text.trim().to_lowercase();
+    while let Some(rest) = ["re:", "fwd:", "fw:"].iter().find_map(|prefix| text.strip_prefix(prefix)) {
+        text = rest.trim().to_owned();
+    }
+    text
 }
 
 pub(super) fn profile(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
@@ -150,6 +189,7 @@ pub(super) fn send(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> O
     })?;
     let thread = thread_named(mail, ask, &ask.body.json)?;
     let mime = compose::as_draft(mail, &ask.account, &raw, now)?;
+    joins(mail, ask, thread.as_deref(), &mime)?;
     let recipients = compose::envelope(&mime)?;
     let sent =
         mail.send(&ask.account.email, mime, &recipients, thread, now).ok_or_else(Refusal::not_found)?;

@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
-use super::script::{Answer, Kind};
+use super::script::{Answer, Kind, Lane};
 use super::stream::Completion;
 use super::{RULES_MODEL, Shared, rules};
 use crate::serve;
@@ -90,8 +90,10 @@ fn choose(shared: &Shared, request: &Value) -> Option<(Answer, String, u64)> {
             let model = request["model"].as_str().unwrap_or_default().to_owned();
             return Some((script.answer, model, state.answers));
         }
-        if by_rules {
-            return Some((rules::answer(request), RULES_MODEL.to_owned(), state.answers));
+        // Remembering goes on beside every conversation; stories that are not about it need not script it.
+        if by_rules || Lane::of(request) == Lane::Summariser {
+            let answer = Answer { delay: state.thinks, ..rules::answer(request) };
+            return Some((answer, RULES_MODEL.to_owned(), state.answers));
         }
         state.unexpected.push(request.clone());
         None

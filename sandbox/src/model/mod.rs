@@ -48,6 +48,8 @@ pub struct Model {
 
 #[derive(Debug, Default)]
 struct State {
+    /// How long an answer by rules takes.
+    thinks: Duration,
     scripts: VecDeque<ModelScript>,
     requests: Vec<Value>,
     unexpected: Vec<Value>,
@@ -61,9 +63,21 @@ struct Shared {
     strictness: Strictness,
     state: Mutex<State>,
     version: watch::Sender<u64>,
+    /// How many streams rest, or may go on.
+    resting: watch::Sender<usize>,
+    released: tokio::sync::Semaphore,
 }
 
 impl Shared {
+    /// Rests until somebody releases it.
+    async fn held(&self) {
+        self.resting.send_modify(|resting| *resting += 1);
+        if let Ok(permit) = self.released.acquire().await {
+            permit.forget();
+        }
+        self.resting.send_modify(|resting| *resting = resting.saturating_sub(1));
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -83,7 +97,14 @@ impl Model {
     pub async fn start(config: ModelConfig) -> std::io::Result<Self> {
         let strictness = Strictness::read(config.specs_dir.as_deref())?;
         let state = Mutex::new(State::default());
-        let shared = Arc::new(Shared { config, strictness, state, version: watch::channel(0).0 });
+        let shared = Arc::new(Shared {
+            config,
+            strictness,
+            state,
+            version: watch::channel(0).0,
+            resting: watch::channel(0).0,
+            released: tokio::sync::Semaphore::new(0),
+        });
         let server = Arc::new(Server::start(endpoint::routes().with_state(shared.clone())).await?);
         Ok(Self { shared, server })
     }
@@ -106,6 +127,17 @@ impl Model {
         self.server.spent()
     }
 
+    /// From now on an answer by rules takes this long, as real models do.
+    pub fn thinks(&self, long: Duration) {
+        self.shared.change(|state| state.thinks = long);
+    }
+
+    /// What the reasoner was asked, oldest first.
+    #[must_use]
+    pub fn reasoned(&self) -> Vec<Value> {
+        self.requests().into_iter().filter(|request| Lane::of(request) == Lane::Reasoner).collect()
+    }
+
     /// The next request of the answer's own lane gets this: [`Answer::json`] answers the router, every
     /// other answer the reasoner.
     pub fn will(&self, answer: Answer) {
@@ -115,6 +147,11 @@ impl Model {
     /// The router's next request gets this, whatever it is.
     pub fn router_will(&self, answer: Answer) {
         self.script(ModelScript { lane: Lane::Router, ..ModelScript::from(answer) });
+    }
+
+    /// The summariser's next request gets this, whatever it is.
+    pub fn summariser_will(&self, answer: Answer) {
+        self.script(ModelScript { lane: Lane::Summariser, ..ModelScript::from(answer) });
     }
 
     /// One more line of the script. Lines are used in order, lane by lane; a line whose condition does
@@ -145,6 +182,18 @@ impl Model {
     #[must_use]
     pub fn unused(&self) -> Vec<String> {
         self.shared.state().scripts.iter().map(ToString::to_string).collect()
+    }
+
+    /// Lets one stream that rests (or will) go on.
+    pub fn release(&self) {
+        self.shared.released.add_permits(1);
+    }
+
+    /// Resolves once a stream rests.
+    pub async fn rests(&self) {
+        let mut resting = self.shared.resting.subscribe();
+        // The sender lives in `self`, so waiting cannot fail while we are borrowed.
+        let _ = resting.wait_for(|resting| *resting > 0).await;
     }
 
     /// Forgets the rest of the script.

@@ -2,6 +2,7 @@
 //!
 //! Deterministic. It calls only what is offered, and reports what a tool said, never more.
 
+mod memory;
 mod people;
 mod request;
 mod results;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::script::{Answer, Lane};
 use request::Asked;
-use sentence::Wish;
+use sentence::{Change, Matter, Wish};
 
 /// The rules' answer to a request that passed the endpoint's strictness.
 pub(super) fn answer(request: &Value) -> Answer {
@@ -20,6 +21,7 @@ pub(super) fn answer(request: &Value) -> Answer {
     match Lane::of(request) {
         Lane::Router => Answer::text(route(&asked, request).to_string()),
         Lane::Reasoner => reason(&asked),
+        Lane::Summariser => Answer::text(memory::kept(request).to_string()),
     }
 }
 
@@ -30,6 +32,11 @@ fn route(asked: &Asked<'_>, request: &Value) -> Value {
         Wish::List => ("tool", Some("gmail_list_recent")),
         Wish::Search(_) => ("tool", Some("gmail_search_messages")),
         Wish::Read(_) => ("tool", Some("gmail_read_thread")),
+        Wish::Open(Change::Send) => ("tool", Some("gmail_send_draft")),
+        Wish::Open(Change::Discard) => ("tool", Some("gmail_discard_draft")),
+        Wish::Open(_) => ("tool", Some("gmail_update_draft")),
+        Wish::Reply { draft: true, .. } => ("tool", Some("gmail_draft_reply")),
+        Wish::Reply { draft: false, .. } => ("tool", Some("gmail_reply")),
         Wish::Talk => ("conversational", None),
     };
     let schema = &request["response_format"]["json_schema"]["schema"];
@@ -38,6 +45,12 @@ fn route(asked: &Asked<'_>, request: &Value) -> Value {
 
 fn reason(asked: &Asked<'_>) -> Answer {
     let wish = Wish::read(&asked.text);
+    if let (Wish::Open(change), Some(draft)) = (&wish, asked.draft()) {
+        return changed(asked, change, &draft);
+    }
+    if let (Wish::Reply { matter, draft, .. }, Some(thread)) = (&wish, asked.thread_to_answer(&wish)) {
+        return answered(asked, matter, *draft, &thread);
+    }
     if !asked.results.is_empty() {
         return match (&wish, asked.thread_to_read()) {
             (Wish::Read(_), Some(thread)) => {
@@ -58,8 +71,44 @@ fn reason(asked: &Asked<'_>) -> Answer {
         Wish::List => asked.call("gmail_list_recent", &json!({})),
         Wish::Search(query) => asked.call("gmail_search_messages", &json!({"query": query})),
         Wish::Read(query) => read(asked, query),
+        Wish::Open(Change::Send) => asked.call("gmail_send_draft", &json!({})),
+        Wish::Open(Change::Discard) => asked.call("gmail_discard_draft", &json!({})),
+        Wish::Open(_) => asked.call("gmail_read_draft", &json!({})),
+        Wish::Reply { to: Some(name), .. } => {
+            asked.call("gmail_search_messages", &json!({"query": format!("from:{}", name.to_lowercase())}))
+        }
+        Wish::Reply { to: None, .. } => {
+            return Answer::text("Which mail shall I answer? Say “read the mail from …” first.");
+        }
         Wish::Talk => return Answer::text(words::small_talk(&asked.text, asked.signer.as_deref())),
     };
+    call.unwrap_or_else(|| match wish {
+        Wish::Open(_) => Answer::text("There is no open draft here. Say “draft a mail to …” first."),
+        _ => Answer::text("I would need a tool for that which I do not have here."),
+    })
+}
+
+/// An open draft, changed as was asked.
+fn changed(asked: &Asked<'_>, change: &Change, draft: &Value) -> Answer {
+    let arguments = match change {
+        Change::Shorter => json!({"body": words::shorter(draft["body"].as_str().unwrap_or_default())}),
+        Change::Copy(names) => {
+            let mut all: Vec<Value> = draft["cc"].as_array().cloned().unwrap_or_default();
+            all.extend(names.iter().map(|name| json!(name)));
+            json!({"cc": all})
+        }
+        Change::Subject(subject) => json!({"subject": subject}),
+        Change::Send | Change::Discard => return told(asked),
+    };
+    asked.call("gmail_update_draft", &arguments).unwrap_or_else(|| told(asked))
+}
+
+fn answered(asked: &Asked<'_>, matter: &Matter, draft: bool, thread: &str) -> Answer {
+    let Some(body) = words::answer(matter, asked.signer.as_deref()) else {
+        return Answer::text("What shall I answer?");
+    };
+    let tool = if draft { "gmail_draft_reply" } else { "gmail_reply" };
+    let call = asked.call(tool, &json!({"thread_id": thread, "body": body}));
     call.unwrap_or_else(|| Answer::text("I would need a tool for that which I do not have here."))
 }
 

@@ -6,17 +6,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Which of Nod's two uses of a model a request is: a `response_format` with a schema makes it a router's.
+/// Which of Nod's uses of a model a request is: a `response_format` with a schema makes it a router's, one with a
+/// schema called `memory` the summariser's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     Router,
     Reasoner,
+    Summariser,
 }
 
 impl Lane {
     pub(super) fn of(request: &Value) -> Self {
-        match request["response_format"]["type"].as_str() {
-            Some("json_schema") => Self::Router,
+        let format = &request["response_format"];
+        match (format["type"].as_str(), format["json_schema"]["name"].as_str()) {
+            (Some("json_schema"), Some("memory")) => Self::Summariser,
+            (Some("json_schema"), _) => Self::Router,
             _ => Self::Reasoner,
         }
     }
@@ -44,12 +48,20 @@ pub struct Answer {
     pub(super) lane: Lane,
     pub(super) delay: Duration,
     pub(super) cut_after: Option<usize>,
+    pub(super) hold_after: Option<usize>,
     pub(super) finish_reason: Option<String>,
 }
 
 impl Answer {
     fn new(kind: Kind) -> Self {
-        Self { kind, lane: Lane::Reasoner, delay: Duration::ZERO, cut_after: None, finish_reason: None }
+        Self {
+            kind,
+            lane: Lane::Reasoner,
+            delay: Duration::ZERO,
+            cut_after: None,
+            hold_after: None,
+            finish_reason: None,
+        }
     }
 
     /// Words.
@@ -131,6 +143,21 @@ impl Answer {
     #[must_use]
     pub fn cut_after(self, chunks: usize) -> Self {
         Self { cut_after: Some(chunks), ..self }
+    }
+
+    /// The same words, and then a tool call.
+    #[must_use]
+    pub fn then_tool(mut self, name: &str, arguments: &Value) -> Self {
+        if let Kind::Says { calls, .. } = &mut self.kind {
+            calls.push(ToolCall { name: name.to_owned(), arguments: arguments.to_string() });
+        }
+        self
+    }
+
+    /// The stream rests after this many chunks until [`super::Model::release`].
+    #[must_use]
+    pub fn held_after(self, chunks: usize) -> Self {
+        Self { hold_after: Some(chunks), ..self }
     }
 
     /// Says that it ended for this reason: `length`, or one that OpenAI does not know.

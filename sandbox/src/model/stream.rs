@@ -1,5 +1,6 @@
 //! An answer on the wire: one JSON object, or server-sent events in many small pieces.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -22,6 +23,7 @@ pub(super) struct Completion {
     /// The script bent it, so the vendor's description no longer binds.
     bent: bool,
     cut_after: Option<usize>,
+    hold_after: Option<usize>,
     streamed: bool,
     with_usage: bool,
     id: String,
@@ -53,6 +55,7 @@ impl Completion {
             finish_reason: answer.finish_reason.clone().unwrap_or_else(|| natural.to_owned()),
             bent: answer.finish_reason.is_some(),
             cut_after: answer.cut_after,
+            hold_after: answer.hold_after,
             streamed: request["stream"] == true,
             with_usage: request["stream_options"]["include_usage"] == true,
             id: format!("chatcmpl-sandbox-{number}"),
@@ -65,7 +68,7 @@ impl Completion {
         }
     }
 
-    pub fn respond(self, shared: &Shared) -> Response {
+    pub fn respond(self, shared: &Arc<Shared>) -> Response {
         match (self.streamed, self.cut_after) {
             (true, _) => self.stream(shared),
             (false, Some(_)) => serve::dropped(),
@@ -101,7 +104,7 @@ impl Completion {
         })
     }
 
-    fn stream(self, shared: &Shared) -> Response {
+    fn stream(self, shared: &Arc<Shared>) -> Response {
         let chunks = self.chunks();
         if !self.bent {
             chunks.iter().for_each(|chunk| shared.judge_own(shared.strictness.chunk(chunk)));
@@ -113,10 +116,17 @@ impl Completion {
             events.truncate(cut.min(events.len().saturating_sub(2 + usize::from(self.with_usage))));
         }
         let pace = shared.config.pace.unwrap_or(Duration::ZERO);
-        let body = stream::unfold(events.into_iter(), move |mut events| async move {
-            let event = events.next()?;
-            tokio::time::sleep(pace).await;
-            Some((Ok::<_, std::io::Error>(Bytes::from(event)), events))
+        let (shared, hold) = (shared.clone(), self.hold_after);
+        let body = stream::unfold(events.into_iter().enumerate(), move |mut events| {
+            let shared = shared.clone();
+            async move {
+                let (at, event) = events.next()?;
+                tokio::time::sleep(pace).await;
+                if hold == Some(at) {
+                    shared.held().await;
+                }
+                Some((Ok::<_, std::io::Error>(Bytes::from(event)), events))
+            }
         });
         let headers =
             [(header::CONTENT_TYPE, "text/event-stream; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];

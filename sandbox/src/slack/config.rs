@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::entities::{Channel, User};
 
@@ -13,13 +13,15 @@ use super::entities::{Channel, User};
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
 /// The scopes of [`SlackConfig::new`]: all that the fake knows.
-pub const ALL_SCOPES: [&str; 18] = [
+pub const ALL_SCOPES: [&str; 20] = [
     "app_mentions:read",
     "assistant:write",
     "channels:history",
     "channels:read",
     "chat:write",
     "commands",
+    "files:read",
+    "files:write",
     "groups:history",
     "groups:read",
     "im:history",
@@ -61,6 +63,8 @@ pub struct App {
     pub bot_token: String,
     /// `xapp-…`, for `apps.connections.open` alone.
     pub app_token: String,
+    /// With which every request to the app is signed.
+    pub signing_secret: String,
     pub scopes: BTreeSet<String>,
     /// With their slash.
     pub commands: Vec<String>,
@@ -86,8 +90,14 @@ pub struct SlackConfig {
     pub mention_order: MentionOrder,
     /// Holds `chat.postMessage` to one a second and channel, by the clock above.
     pub post_limit: bool,
+    /// Whether it takes streams (`chat.startStream`).
+    pub streams: bool,
+    /// How long the trigger of a press, a command or a form opens a form.
+    pub trigger_lives: TimeDelta,
     /// Whether people may be written to directly (the "Messages" tab of the app).
     pub messages_tab: bool,
+    /// Whether the app has a Home tab.
+    pub home_tab: bool,
 }
 
 impl SlackConfig {
@@ -104,6 +114,7 @@ impl SlackConfig {
                 name: name.to_owned(),
                 bot_token: format!("xoxb-{name}-1"),
                 app_token: format!("xapp-1-{name}-1"),
+                signing_secret: format!("signing-secret-of-{name}"),
                 scopes: ALL_SCOPES.iter().map(|s| (*s).to_owned()).collect(),
                 commands: vec![format!("/{name}")],
             },
@@ -116,7 +127,10 @@ impl SlackConfig {
             disconnect_grace: Duration::from_millis(500),
             mention_order: MentionOrder::MentionFirst,
             post_limit: false,
+            streams: true,
+            trigger_lives: TimeDelta::seconds(3),
             messages_tab: true,
+            home_tab: true,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A viewer sees only the channels of which he is a member, and only what was whispered to him.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/press", post(press))
         .route("/slash", post(slash))
         .route("/submit", post(submit))
+        .route("/close", post(close))
 }
 
 /// Errors are JSON sentences.
@@ -132,12 +134,18 @@ async fn slash(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> R
 struct Form {
     user: String,
     view: String,
-    values: Value,
+    /// By block id or label.
+    #[serde(default)]
+    typed: BTreeMap<String, String>,
 }
 
 async fn submit(Extract(state): Extract<Arc<State>>, Json(form): Json<Form>) -> Response {
-    let sent = state.change(|w| w.submit(&form.user, &form.view, &form.values));
+    let sent = state.change(|w| w.send_form(&form.user, &form.view, &form.typed));
     answered(sent.map(|envelope| json!({"envelope": envelope})))
+}
+
+async fn close(Extract(state): Extract<Arc<State>>, Json(form): Json<Form>) -> Response {
+    answered(state.change(|w| w.close_form(&form.user, &form.view)).map(|_| json!({})))
 }
 
 impl World {
@@ -185,6 +193,12 @@ impl World {
     fn seen(&self, message: &Message) -> Value {
         let mut seen = serde_json::to_value(message).unwrap_or_default();
         seen["shown"] = json!(self.shown(&message.text, &message.blocks));
+        for file in seen["files"].as_array_mut().into_iter().flatten() {
+            let upload = file["id"].as_str().and_then(|id| self.uploads.get(id));
+            if let Some(content) = upload.and_then(|upload| upload.content.as_ref()) {
+                file["preview"] = json!(String::from_utf8_lossy(content));
+            }
+        }
         seen
     }
 }

@@ -1,5 +1,7 @@
 //! The things of a workspace: people, channels, messages, whispers, forms. Plain values.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -179,9 +181,22 @@ pub struct OpenView {
     pub user: String,
     pub hash: String,
     pub view: Value,
+    /// What stands in its inputs in the place of their initial values, by block id.
+    pub typed: BTreeMap<String, String>,
     /// What the last submission's acknowledgement carried (`response_action` …).
     pub answer: Option<Value>,
     pub open: bool,
+}
+
+/// A thread of the assistant's pane.
+#[derive(Debug, Clone, Serialize)]
+pub struct Pane {
+    pub user: String,
+    /// The channel that the person looks at.
+    pub viewing: Option<String>,
+    pub title: Option<String>,
+    /// What is offered: words and message.
+    pub prompts: Vec<(String, String)>,
 }
 
 fn id_part(name: &str) -> String {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::http::Endpoint;
 use super::socket::{Connection, Out};
 use super::world::{World, secret};
 
@@ -61,7 +62,7 @@ pub struct Envelope {
     #[serde(skip)]
     pub(super) accepts_payload: bool,
     #[serde(skip)]
-    reason: &'static str,
+    pub(super) reason: &'static str,
     #[serde(skip)]
     pub(super) connection: Option<u64>,
     #[serde(skip)]
@@ -93,6 +94,8 @@ pub(super) struct Sockets {
     pub(super) by_id: HashMap<String, (usize, bool)>,
     pub(super) held: Vec<Value>,
     pub(super) lose_while_away: bool,
+    /// Where everything is posted instead.
+    pub(super) endpoint: Option<Endpoint>,
 }
 
 impl Sockets {
@@ -110,6 +113,12 @@ impl Sockets {
 }
 
 impl World {
+    /// Every delivery to the app, oldest first.
+    #[must_use]
+    pub fn envelopes(&self) -> &[Envelope] {
+        self.sockets.envelopes()
+    }
+
     /// Sends a payload to one of the connections; gives the envelope's number.
     pub(super) fn send(&mut self, kind: EnvelopeKind, payload: Value, context: Context) -> u64 {
         let view = matches!(context, Context::View { .. });
@@ -132,8 +141,11 @@ impl World {
         number as u64
     }
 
-    /// Sends an envelope now if there is a connection.
+    /// Sends an envelope now if there is a connection, or an address to post it to.
     fn attempt(&mut self, number: usize) {
+        if self.sockets.endpoint.is_some() {
+            return self.post_out(number);
+        }
         let Some(connection) = self.next_connection() else {
             let lost = self.sockets.lose_while_away;
             let Some(envelope) = self.sockets.envelopes.get_mut(number) else { return };

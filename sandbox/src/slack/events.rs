@@ -113,6 +113,13 @@ impl World {
         }
     }
 
+    /// Sends an event that is no message.
+    pub(super) fn event(&mut self, channel: &str, body: Value) {
+        let Some(channel) = self.channels.get(channel).cloned() else { return };
+        let payload = self.callback(&channel, body);
+        self.send(EnvelopeKind::EventsApi, payload, Context::None);
+    }
+
     fn hears(&self, channel: &Channel, body: &Value) -> bool {
         let app = &self.config.app;
         let scope = match body["type"].as_str() {

@@ -1,11 +1,13 @@
 //! The handle with which tests act as people and cause trouble.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::entities::{Channel, User};
 use super::envelopes::{Context, Delivery, Envelope, EnvelopeKind};
+use super::forms::ForgedForm;
 use super::people::Say;
 use super::presses::Forged;
 use super::world::World;
@@ -128,6 +130,15 @@ impl Slack {
         allowed(self.change(|w| w.edit(user, channel, ts, text)));
     }
 
+    /// Slack shows what a message's links lead to.
+    ///
+    /// # Panics
+    /// When there is no such message.
+    #[track_caller]
+    pub fn unfurl(&self, channel: &str, ts: &str) {
+        allowed(self.change(|w| w.unfurl(channel, ts)));
+    }
+
     /// # Panics
     /// When it is not that person's message.
     #[track_caller]
@@ -164,7 +175,36 @@ impl Slack {
         self.change(|w| w.press_forged(forged)).map(|n| self.pending(n))
     }
 
-    /// Submits an open form; `values` is `{block_id: {action_id: {type, value}}}`.
+    /// Types into the fields of an open form, named by their labels or block ids, and sends it.
+    ///
+    /// # Errors
+    /// A sentence where Slack's own client would not let that person.
+    pub fn send_form(
+        &self,
+        user: &str,
+        view: &str,
+        typed: &BTreeMap<String, String>,
+    ) -> Result<Pending, String> {
+        self.change(|w| w.send_form(user, view, typed)).map(|n| self.pending(n))
+    }
+
+    /// Closes a form without sending it; gives the `view_closed` where the app asked to hear of it.
+    ///
+    /// # Errors
+    /// A sentence when that person has no such form open.
+    pub fn close_form(&self, user: &str, view: &str) -> Result<Option<Pending>, String> {
+        self.change(|w| w.close_form(user, view)).map(|n| n.map(|n| self.pending(n)))
+    }
+
+    /// Sends a form that no real client would.
+    ///
+    /// # Errors
+    /// A sentence where no such form was ever opened.
+    pub fn submit_raw(&self, forged: ForgedForm) -> Result<Pending, String> {
+        self.change(|w| w.submit_forged(forged)).map(|n| self.pending(n))
+    }
+
+    /// Submits an open form; `values` is `{block_id: {action_id: {type, value}}}`, which no client checked.
     ///
     /// # Errors
     /// A sentence when that person has no such form open.
@@ -180,6 +220,56 @@ impl Slack {
     #[must_use]
     pub fn dm(&self, user: &str) -> String {
         allowed(self.change(|w| w.user_id(user).map(|id| w.open_dm(&id))))
+    }
+
+    /// Opens the app's Home tab.
+    ///
+    /// # Panics
+    /// When there is no such person.
+    #[track_caller]
+    pub fn open_home(&self, user: &str) {
+        allowed(self.change(|w| w.open_home(user)));
+    }
+
+    /// Presses a button of the Home tab by its words.
+    ///
+    /// # Errors
+    /// A sentence when that person sees no such button there.
+    pub fn press_home(&self, user: &str, button: &str) -> Result<Pending, String> {
+        self.change(|w| w.press_home(user, button)).map(|n| self.pending(n))
+    }
+
+    /// Opens the assistant's pane, perhaps while looking at a channel; gives its thread.
+    ///
+    /// # Panics
+    /// When there is no such person or channel.
+    #[track_caller]
+    #[must_use]
+    pub fn open_pane(&self, user: &str, viewing: Option<&str>) -> String {
+        allowed(self.change(|w| w.open_pane(user, viewing)))
+    }
+
+    /// Looks at another channel while the pane is open.
+    ///
+    /// # Panics
+    /// When there is no such pane or channel.
+    #[track_caller]
+    pub fn look_at(&self, user: &str, thread: &str, viewing: &str) {
+        allowed(self.change(|w| w.look_at(user, thread, viewing)));
+    }
+
+    /// Picks one of the app's entries, by its callback id, in the menu of a message.
+    ///
+    /// # Errors
+    /// A sentence when that person does not see the message.
+    pub fn pick(&self, user: &str, channel: &str, ts: &str, shortcut: &str) -> Result<Pending, String> {
+        self.change(|w| w.pick(user, channel, ts, shortcut)).map(|n| self.pending(n))
+    }
+
+    /// Keeps a file; gives what goes into [`Say`]'s files.
+    #[must_use]
+    pub fn upload(&self, name: &str, kind: &str, bytes: impl Into<Vec<u8>>) -> Value {
+        self.change(|w| w.upload(name, kind, bytes.into()))
     }
 
     fn pending(&self, number: u64) -> Pending {

@@ -1,4 +1,4 @@
-//! A stateful loopback Slack: Web API, Socket Mode and response URLs over the real protocol.
+//! A stateful loopback Slack: Web API, Socket Mode, HTTP delivery and response URLs over the real protocol.
 //!
 //! It owns one workspace with one installed app. Tests act as its people and read what they see; the app
 //! under test talks to it through the network alone.
@@ -8,8 +8,12 @@ mod control;
 mod entities;
 mod envelopes;
 mod events;
+mod forms;
 mod handle;
+mod http;
 mod judge;
+mod keep;
+mod pane;
 mod people;
 mod presses;
 mod reading;
@@ -30,10 +34,12 @@ use axum::routing::{any, get, post};
 use tokio::sync::watch;
 
 pub use config::{ALL_SCOPES, App, Clock, MentionOrder, SlackConfig, Team};
-pub use entities::{Channel, ChannelKind, Edited, Ephemeral, Message, OpenView, User};
+pub use entities::{Channel, ChannelKind, Edited, Ephemeral, Message, OpenView, Pane, User};
 pub use envelopes::{Delivery, Envelope, EnvelopeKind};
 pub use events::Deliver;
+pub use forms::ForgedForm;
 pub use handle::{Answer, Pending};
+pub use http::sign;
 pub use people::Say;
 pub use presses::Forged;
 pub use world::{Call, World};
@@ -97,6 +103,8 @@ impl Slack {
         let router = Router::new()
             .route("/api/{method}", any(web::api))
             .route("/link/", get(socket::link))
+            .route("/files-pri/{file}/{name}", get(keep::file))
+            .route("/upload/v1/{key}", post(web::upload))
             .route("/response/{team}/{key}", post(responses::response_url))
             .nest("/_sandbox", control::router())
             .with_state(state.clone());

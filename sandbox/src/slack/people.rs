@@ -167,6 +167,22 @@ impl World {
         Ok(())
     }
 
+    /// Slack looks at the links of a message and shows a picture of what is there: the words are the same.
+    pub(super) fn unfurl(&mut self, channel: &str, ts: &str) -> Result<(), String> {
+        let channel = self.channel_id(channel)?;
+        let message = self.message_mut(&channel, ts).ok_or("There is no such message.")?;
+        let before = message.clone();
+        message.attachments.push(json!({"id": 1, "title": "A page", "from_url": "https://acme.test/"}));
+        let after = message.clone();
+        self.tell_changed(&before, &after);
+        Ok(())
+    }
+
+    /// Everything that was said in a channel is gone, and nobody is told (as when it is cleared in bulk).
+    pub fn forget_messages(&mut self, channel: &str) {
+        self.messages.remove(channel);
+    }
+
     /// Takes a message away and tells the app; a parent with replies stays as a tombstone.
     pub(super) fn remove(&mut self, channel: &str, ts: &str) {
         let Some(message) = self.message(channel, ts).cloned() else { return };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::entities::{ChannelKind as Kind, OpenView};
+use super::entities::ChannelKind as Kind;
 use super::envelopes::{Context, EnvelopeKind};
 use super::render::merge;
 use super::world::World;
@@ -50,7 +50,7 @@ impl World {
         Ok(self.send(EnvelopeKind::SlashCommands, payload, Context::Command { user, channel }))
     }
 
-    fn place_name(&self, channel: &str) -> String {
+    pub(super) fn place_name(&self, channel: &str) -> String {
         match self.channels.get(channel) {
             Some(channel) if channel.kind == Kind::Public => channel.name.clone(),
             Some(channel) if channel.kind == Kind::Im => "directmessage".into(),
@@ -120,43 +120,14 @@ impl World {
         payload
     }
 
-    fn person_json(&self, user: &str) -> Value {
+    pub(super) fn person_json(&self, user: &str) -> Value {
         let name = self.users.get(user).map_or("unknown", |u| &u.name);
         json!({"id": user, "username": name, "name": name, "team_id": self.team_of(user)})
-    }
-
-    /// Submits an open modal with `values`: `{block_id: {action_id: {type, value}}}`.
-    pub(super) fn submit(&mut self, who: &str, view: &str, values: &Value) -> Result<u64, String> {
-        let user = self.actor(who)?;
-        let open = self.views.iter().find(|v| v.id == view && v.user == user && v.open);
-        let open: OpenView = open.ok_or("That person has no such form open.")?.clone();
-        let mut shown = open.view.clone();
-        merge(
-            &mut shown,
-            json!({
-                "id": open.id, "team_id": self.config.team.id, "hash": open.hash,
-                "app_id": self.config.app.id, "bot_id": self.config.app.bot_id,
-                "root_view_id": open.id, "previous_view_id": null, "state": {"values": values},
-            }),
-        );
-        let payload = json!({
-            "type": "view_submission",
-            "team": {"id": self.config.team.id, "domain": self.config.team.domain},
-            "user": self.person_json(&user),
-            "api_app_id": self.config.app.id,
-            "token": "verification-token-unused",
-            "trigger_id": self.trigger(&user),
-            "view": shown,
-            "response_urls": [],
-            "is_enterprise_install": false,
-            "enterprise": null,
-        });
-        Ok(self.send(EnvelopeKind::Interactive, payload, Context::View { id: open.id }))
     }
 }
 
 /// The pressed button as it goes into `actions`.
-fn find_button(blocks: &[Value], wanted: &str) -> Option<Value> {
+pub(super) fn find_button(blocks: &[Value], wanted: &str) -> Option<Value> {
     let buttons: Vec<(Value, Value)> = blocks
         .iter()
         .flat_map(|block| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Slack;
-use super::entities::{Ephemeral, Message, OpenView};
+use super::entities::{Ephemeral, Message, OpenView, Pane};
 use super::envelopes::{Delivery, Envelope};
 use super::world::{Call, World};
 
@@ -42,6 +42,35 @@ impl Slack {
     #[must_use]
     pub fn spoken(&self, channel: &str) -> String {
         self.read(|w| w.channel_id(channel).map(|c| w.spoken(&c)).unwrap_or_default())
+    }
+
+    /// A person's Home tab, as they read it.
+    #[must_use]
+    pub fn home(&self, user: &str) -> String {
+        self.read(|w| {
+            let view = w.user_id(user).ok().and_then(|id| w.homes.get(&id).cloned());
+            view.map(|view| w.shown("", view["blocks"].as_array().map_or(&[], Vec::as_slice)))
+                .unwrap_or_default()
+        })
+    }
+
+    /// A thread of the assistant's pane.
+    #[must_use]
+    pub fn pane(&self, user: &str, thread: &str) -> Option<Pane> {
+        self.read(|w| {
+            let channel = w.channel_id(&format!("dm:{user}")).ok()?;
+            w.panes.get(&(channel, thread.to_owned())).cloned()
+        })
+    }
+
+    /// What stands in the newest file of the bot's whose name holds this.
+    #[must_use]
+    pub fn file(&self, name: &str) -> Option<String> {
+        self.read(|w| {
+            let upload =
+                w.uploads.values().rev().find(|upload| upload.shared && upload.name.contains(name))?;
+            upload.content.as_ref().map(|content| String::from_utf8_lossy(content).into_owned())
+        })
     }
 
     /// Forms that were opened.

@@ -53,27 +53,6 @@ impl World {
         }
     }
 
-    pub(super) fn view_answered(&mut self, id: &str, answer: Value) {
-        let action = answer["response_action"].as_str().unwrap_or_default().to_owned();
-        let known = match action.as_str() {
-            "" => answer.as_object().is_some_and(Map::is_empty),
-            "errors" => answer["errors"].as_object().is_some_and(|e| !e.is_empty()),
-            "update" | "push" => answer["view"].is_object(),
-            "clear" => true,
-            _ => false,
-        };
-        if !known {
-            self.violation(format!("acknowledgement of a form: {answer}"));
-        }
-        if let Some(view) = self.views.iter_mut().find(|v| v.id == id) {
-            view.open = matches!(action.as_str(), "errors" | "update" | "push");
-            if action == "update" {
-                view.view = answer["view"].clone();
-            }
-            view.answer = Some(answer);
-        }
-    }
-
     fn respond(
         &mut self,
         url: &ResponseUrl,

@@ -132,12 +132,34 @@ fn metadata_ok(metadata: &Value) -> Result<(), Broken> {
 
 /// Every rule that these blocks break, as sentences.
 pub(super) fn blocks_broken(blocks: &[Value]) -> Vec<String> {
+    judged(blocks, 50)
+}
+
+/// The same for a modal, which holds more and needs at least one.
+pub(super) fn modal_blocks_broken(blocks: &[Value]) -> Vec<String> {
+    let mut broken = judged(blocks, 100);
+    if blocks.is_empty() {
+        broken.push("[ERROR] a view has 1 to 100 blocks".to_owned());
+    }
+    broken
+}
+
+fn judged(blocks: &[Value], most: usize) -> Vec<String> {
     let mut judge = Judge::default();
-    if blocks.len() > 50 {
-        judge.say("", "no more than 50 items allowed");
+    if blocks.len() > most {
+        judge.say("", &format!("no more than {most} items allowed"));
     }
     for (at, block) in blocks.iter().enumerate() {
         judge.block(&format!("/blocks/{at}"), block);
+    }
+    judge.broken
+}
+
+/// What is wrong with the blocks of a view, apart from how many there are.
+pub(super) fn view_broken(blocks: &[Value]) -> Vec<String> {
+    let mut judge = Judge::default();
+    for (at, block) in blocks.iter().enumerate() {
+        judge.block(&format!("/view/blocks/{at}"), block);
     }
     judge.broken
 }
@@ -178,6 +200,7 @@ impl Judge {
             "input" => {
                 self.plain(at, &block["label"], 2000);
                 self.element(&format!("{at}/element"), &block["element"]);
+                self.typing(&format!("{at}/element"), &block["element"]);
             }
             _ => {}
         }
@@ -238,6 +261,22 @@ impl Judge {
         for option in element["options"].as_array().into_iter().flatten() {
             self.length(at, &option["text"]["text"], 1, 75);
             self.length(at, &option["value"], 1, 150);
+        }
+    }
+
+    /// What may be typed, and stands there at first.
+    fn typing(&mut self, at: &str, element: &Value) {
+        let most = element["max_length"].as_u64().unwrap_or(3_000);
+        let least = element["min_length"].as_u64().unwrap_or_default();
+        if !(1..=3_000).contains(&most) || least > most {
+            self.say(at, "max_length is 1 to 3000 and not below min_length");
+        }
+        let first = element["initial_value"].as_str();
+        if first.is_some_and(|text| text.is_empty() || text.chars().count() as u64 > most) {
+            self.say(at, "initial_value has 1 to max_length characters");
+        }
+        if first.is_some_and(|text| text.contains('\n')) && element["multiline"] != true {
+            self.say(at, "initial_value has one line where multiline is not set");
         }
     }
 

@@ -171,7 +171,7 @@ impl World {
         }
     }
 
-    fn acknowledged(&mut self, number: usize, answer: Option<Value>) {
+    pub(super) fn acknowledged(&mut self, number: usize, answer: Option<Value>) {
         let Some(envelope) = self.sockets.envelopes.get_mut(number) else { return };
         if envelope.state != Delivery::Acknowledged {
             envelope.took = envelope.sent_at.map(|at| at.elapsed());
@@ -179,14 +179,17 @@ impl World {
         envelope.state = Delivery::Acknowledged;
         envelope.answer.clone_from(&answer);
         let (context, accepts, kind) = (envelope.context.clone(), envelope.accepts_payload, envelope.kind);
-        let Some(answer) = answer.filter(|a| !a.is_null()) else { return };
+        let answer = answer.filter(|a| !a.is_null());
+        if let Context::View { id } = context {
+            return self.view_answered(&id, answer);
+        }
+        let Some(answer) = answer else { return };
         if !accepts {
             return self.violation(format!("acknowledgement of {} carries a payload", kind.word()));
         }
         match context {
-            Context::None => {}
+            Context::None | Context::View { .. } => {}
             Context::Command { user, channel } => self.command_answered(&user, &channel, &answer),
-            Context::View { id } => self.view_answered(&id, answer),
         }
     }
 }

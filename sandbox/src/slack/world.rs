@@ -1,6 +1,6 @@
 //! What the workspace holds: people, channels, messages, and who may see what. It never talks to a network.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Weak;
 
 use chrono::{DateTime, Utc};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::State;
 use super::config::SlackConfig;
-use super::entities::{Channel, ChannelKind, Ephemeral, Message, OpenView, User};
+use super::entities::{Channel, ChannelKind, Ephemeral, Message, OpenView, Pane, User};
 use super::envelopes::Sockets;
 
 /// One request of the Web API.
@@ -35,6 +35,18 @@ pub(super) struct ResponseUrl {
     pub since: DateTime<Utc>,
 }
 
+/// A file of the bot's, from its announcement on.
+#[derive(Debug, Clone)]
+pub(super) struct Upload {
+    /// The unguessable part of the address where it is put.
+    pub key: String,
+    pub name: String,
+    /// As announced, in bytes.
+    pub length: usize,
+    pub content: Option<Vec<u8>>,
+    pub shared: bool,
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Trigger {
     pub user: String,
@@ -52,11 +64,19 @@ pub struct World {
     pub views: Vec<OpenView>,
     /// The assistant status by channel and thread.
     pub statuses: BTreeMap<(String, String), String>,
+    /// The Home tab of each person, as it was published last.
+    pub homes: BTreeMap<String, Value>,
+    /// Threads of the assistant's pane, by channel and thread.
+    pub panes: BTreeMap<(String, String), Pane>,
+    pub(super) files: HashMap<String, Vec<u8>>,
     pub calls: Vec<Call>,
     pub violations: Vec<String>,
+    pub(super) uploads: BTreeMap<String, Upload>,
     pub(super) response_urls: HashMap<String, ResponseUrl>,
     pub(super) triggers: HashMap<String, Trigger>,
     pub(super) sockets: Sockets,
+    /// The messages that are growing, by channel and ts.
+    pub(super) streams: HashSet<(String, String)>,
     pub(super) base_url: String,
     pub(super) this: Weak<State>,
     pub(super) last_post: HashMap<String, DateTime<Utc>>,
@@ -73,11 +93,16 @@ impl World {
             ephemerals: Vec::new(),
             views: Vec::new(),
             statuses: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            panes: BTreeMap::new(),
+            files: HashMap::new(),
             calls: Vec::new(),
             violations: Vec::new(),
+            uploads: BTreeMap::new(),
             response_urls: HashMap::new(),
             triggers: HashMap::new(),
             sockets: Sockets::default(),
+            streams: HashSet::new(),
             base_url: String::new(),
             this,
             last_post: HashMap::new(),

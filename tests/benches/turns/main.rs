@@ -21,6 +21,10 @@ const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 /// In the company, and talking at once.
 const PEOPLE: usize = 200;
 const AT_ONCE: usize = 20;
+/// As long as a quick model of today; a turn asks two, the router and the reasoner.
+const MODEL_THINKS: Duration = Duration::from_millis(400);
+/// People do not begin in the same instant.
+const APART: Duration = Duration::from_millis(40);
 
 #[tokio::main]
 async fn main() {
@@ -60,7 +64,16 @@ async fn turns(world: &World) {
     all.print();
     println!("  first ten {}, last ten {}", part(&all.walls[..10], 0.5), part(&all.walls[50..], 0.5));
 
-    println!("\n{AT_ONCE} conversations at once, 10 turns each");
+    println!(
+        "\n{AT_ONCE} conversations at once, 20 turns each, a model that takes {MODEL_THINKS:?} for an answer"
+    );
+    world.model.thinks(MODEL_THINKS);
+    talk.staggered(AT_ONCE, 20, APART).await.print();
+    world.model.thinks(Duration::ZERO);
+
+    println!(
+        "\n{AT_ONCE} conversations at once, 10 turns each, a model that takes no time: both cores are full"
+    );
     talk.at_once(AT_ONCE, 10).await.print();
 
     println!("\n8 conversations at once, 25 turns each");

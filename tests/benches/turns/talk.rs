@@ -11,6 +11,7 @@ use nod_tests::World;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::PEOPLE;
 use crate::figures::{Shown, part};
 
 type Waiting = Arc<Mutex<HashMap<String, oneshot::Sender<DateTime<Utc>>>>>;
@@ -76,11 +77,19 @@ impl Talk {
 
     /// So many people talk at once, each waiting for the answer before going on.
     pub async fn at_once(&self, people: usize, turns: usize) -> Turns {
+        self.staggered(people, turns, Duration::ZERO).await
+    }
+
+    /// The same, each beginning so much later than the one before.
+    pub async fn staggered(&self, people: usize, turns: usize, apart: Duration) -> Turns {
         let before = self.slack.spent() + self.model.spent();
         let mut talking = JoinSet::new();
         for number in 0..people {
             let (slack, waiting) = (self.slack.clone(), self.waiting.clone());
-            talking.spawn(async move { talk(&slack, &waiting, number, turns).await });
+            talking.spawn(async move {
+                tokio::time::sleep(apart * u32::try_from(number).unwrap()).await;
+                talk(&slack, &waiting, (number, people), turns).await
+            });
         }
         let walls: Vec<Duration> = talking.join_all().await.into_iter().flatten().collect();
         let spent = self.slack.spent() + self.model.spent() - before;
@@ -89,11 +98,17 @@ impl Talk {
     }
 }
 
-async fn talk(slack: &Slack, waiting: &Waiting, number: usize, turns: usize) -> Vec<Duration> {
-    let name = person(number);
-    let line = slack.dm(&name);
+/// One conversation after another, so that no place takes two messages within a second: Slack would not have it.
+async fn talk(
+    slack: &Slack,
+    waiting: &Waiting,
+    (first, step): (usize, usize),
+    turns: usize,
+) -> Vec<Duration> {
     let mut walls = Vec::with_capacity(turns);
-    for _ in 0..turns {
+    for turn in 0..turns {
+        let name = person((first + turn * step) % PEOPLE);
+        let line = slack.dm(&name);
         let (answer, answered) = oneshot::channel();
         waiting.lock().unwrap().insert(line.clone(), answer);
         let said = Utc::now();

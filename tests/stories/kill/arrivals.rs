@@ -11,7 +11,7 @@ use super::{At, NOD, SEND, happens, plan, presses};
 
 /// How far the arrival came when Nod died.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Came {
+pub(super) enum Came {
     /// To the door.
     Unstored,
     /// Into the database, and Slack does not know it.
@@ -72,7 +72,7 @@ async fn press(came: Came) {
 }
 
 /// Kills Nod while it stores what `act` sends it, and starts it again.
-async fn dies_at_the_door(world: &World, nod: Program, came: Came, act: impl FnOnce()) -> Program {
+pub(super) async fn dies_at_the_door(world: &World, nod: Program, came: Came, act: impl FnOnce()) -> Program {
     const WAITS: &str = "select count(distinct wait_event_type) from pg_stat_activity
          where datname = current_database() and pid <> pg_backend_pid() and wait_event_type";
     let mut lock = world.pool.begin().await.unwrap();

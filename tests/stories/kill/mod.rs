@@ -1,8 +1,12 @@
 //! Nod dies (SIGKILL) anywhere on the way of a mail, and is started again: one mail, and a true receipt.
 
 mod arrivals;
+mod drafts;
+mod edits;
 mod holds;
+mod orders;
 mod replicas;
+mod streams;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -245,6 +249,7 @@ fn plan(world: &World, at: &At) {
         At::Slack(method, fault) => world.slack.faults().next(method, fault.clone()),
         At::Model(Lane::Router) => world.model.router_will(Answer::hang()),
         At::Model(Lane::Reasoner) => world.model.will(Answer::hang()),
+        At::Model(Lane::Summariser) => world.model.summariser_will(Answer::hang()),
         At::Acknowledged | At::Somewhere(_) => {}
     }
 }

@@ -32,3 +32,5 @@ export const mailboxNews = (account, since, signal) => look("google/mailbox", { 
 export const say = (user, channel, thread, text) => act("slack/say", { user, channel, thread, text });
 export const slash = (user, channel, command, text) => act("slack/slash", { user, channel, command, text });
 export const press = (user, channel, ts, action_id) => act("slack/press", { user, channel, ts, action_id });
+export const submit = (user, view, typed) => act("slack/submit", { user, view, typed });
+export const closeForm = (user, view) => act("slack/close", { user, view });

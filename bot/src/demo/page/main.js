@@ -5,6 +5,7 @@ import { pointAt, renderChat } from "./chat.js";
 import { renderComposer } from "./composer.js";
 import { renderGuide } from "./guide.js";
 import { lookInto, openedMail, renderMail } from "./mail.js";
+import { renderModal } from "./modal.js";
 import { listen, readMail, readWorkspace } from "./news.js";
 import { renderSidebar } from "./sidebar.js";
 import { bot, changed, isDirect, isNew, onChange, people, store } from "./store.js";
@@ -23,6 +24,7 @@ function render() {
   renderComposer();
   renderMail();
   renderGuide();
+  renderModal();
   tell();
 }
 

@@ -32,7 +32,7 @@ export function messageNode(message) {
         isBot ? el("span", { class: "app-tag" }, "APP") : null,
         el("time", { datetime: date.toISOString(), title: fullTime(date, me()?.tz) }, time(date, me()?.tz)),
       ),
-      el("div", { class: "content" }, content(message), edited),
+      el("div", { class: "content" }, content(message), edited, ...(message.files ?? []).map(file)),
     ),
   );
 }
@@ -40,6 +40,10 @@ export function messageNode(message) {
 function content(message) {
   if (message.blocks?.length) return blocks(message.blocks, (element, isLink, node) => press(message, element, isLink, node));
   return el("div", { class: "rich" }, mrkdwn(message.text ?? ""));
+}
+
+function file({ name, preview }) {
+  return el("details", { class: "file" }, el("summary", {}, `📄 ${name}`), el("pre", {}, preview ?? ""));
 }
 
 async function press(message, element, isLink, node) {

@@ -1,22 +1,23 @@
-//! `gmail_create_draft`: a draft in the person's own mailbox. It reaches nobody.
+//! `gmail_create_draft`: a draft in the person's own mailbox. It reaches nobody, and stays open for changes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use google_gmail1::api::Draft;
+use nod_core::card::FieldError;
 use nod_core::effect::{EffectKey, Permit};
-use nod_core::privacy::{Audience, Provenance};
 use nod_core::tool::{
-    ActTool, Fault, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec, Words,
 };
 use serde_json::{Value, json};
 
 use super::letter::{Asked, Letter};
 use super::mailbox::Mailbox;
-use super::{arguments, drafts, mime};
+use super::trouble::Trouble;
+use super::{arguments, drafts, mime, open_draft};
 use crate::google::account::Accounts;
 
-const NAME: &str = "gmail_create_draft";
+pub(super) const NAME: &str = "gmail_create_draft";
 
 /// The tool.
 pub(super) struct CreateDraft {
@@ -42,7 +43,13 @@ impl ActTool for CreateDraft {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let asked: Asked = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        Letter::new(&asked, NAME, mailbox.address())?.preview("Save this draft?", words())
+        Letter::new(&asked, NAME, mailbox.address())?.preview("Save this draft?", words(), false)
+    }
+
+    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, false)?;
+        letter.preview("Save this draft?", words(), false).map_err(broken)
     }
 
     async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
@@ -64,7 +71,7 @@ impl ActTool for CreateDraft {
     }
 }
 
-fn words() -> Words {
+pub(super) fn words() -> Words {
     Words {
         approve: "Save draft".into(),
         doing: "Saving…".into(),
@@ -80,29 +87,28 @@ pub(super) async fn create(
     payload: &Value,
     key: EffectKey,
 ) -> ToolResult {
-    let letter = Letter::approved(payload, NAME)?;
+    create_letter(cx, mailbox, &Letter::approved(payload, NAME)?, key).await
+}
+
+pub(super) async fn create_letter(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    letter: &Letter,
+    key: EffectKey,
+) -> ToolResult {
     letter.of_this_account(mailbox)?;
-    let raw = mime::bytes(&letter, cx.now, key.id)?;
-    let draft = mailbox.create_draft(raw).await.map_err(|trouble| trouble.acting())?;
-    Ok(receipt(mailbox, &letter, &draft))
+    let raw = mime::bytes(letter, cx.now, key.id)?;
+    let draft = mailbox.create_draft(raw, letter.thread()).await.map_err(Trouble::acting)?;
+    open_draft::saved(mailbox, letter, &draft)
+}
+
+pub(super) async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<Found, Fault> {
+    find_letter(mailbox, &Letter::approved(payload, NAME)?, key).await
 }
 
 /// A second draft in one's own mailbox does no harm, so one that is not among the newest counts as absent.
-pub(super) async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<Found, Fault> {
-    let letter = Letter::approved(payload, NAME)?;
+pub(super) async fn find_letter(mailbox: &Mailbox, letter: &Letter, key: EffectKey) -> Result<Found, Fault> {
     letter.of_this_account(mailbox)?;
     let found = drafts::left_by(mailbox, key).await.map_err(|trouble| trouble.looking("the drafts"))?;
-    Ok(found.map_or(Found::Absent, |draft| Found::Done(receipt(mailbox, &letter, &draft))))
-}
-
-fn receipt(mailbox: &Mailbox, letter: &Letter, draft: &Draft) -> ToolOutput {
-    let message = draft.message.as_ref().and_then(|message| message.id.as_deref());
-    let place = message.map_or_else(|| "drafts".to_owned(), |id| format!("drafts/{id}"));
-    let content = json!({
-        "status": "draft saved",
-        "id": draft.id,
-        "link": drafts::link(mailbox.address(), &place),
-        "to": letter.to,
-    });
-    ToolOutput { content, provenance: Provenance::Ours, audience: Audience::Channel, verbatim: false }
+    found.map_or(Ok(Found::Absent), |draft| open_draft::saved(mailbox, letter, &draft).map(Found::Done))
 }

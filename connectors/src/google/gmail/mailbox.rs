@@ -206,11 +206,41 @@ impl Mailbox {
         .await
     }
 
-    /// Makes a draft of these bytes.
-    pub(super) async fn create_draft(&self, raw: Vec<u8>) -> Result<Draft, Trouble> {
+    /// A draft as the bytes that it is.
+    pub(super) async fn draft_whole(&self, id: &str) -> Result<Draft, Trouble> {
+        self.look(|| async {
+            let mut watch = self.watch();
+            let call = self.hub.users().drafts_get(ME, id).clear_scopes().add_scope(COMPOSE).format("raw");
+            let done = call.delegate(&mut watch).doit().await;
+            watch.outcome(done)
+        })
+        .await
+    }
+
+    /// Makes a draft of these bytes, in a thread where there is one.
+    pub(super) async fn create_draft(&self, raw: Vec<u8>, thread: Option<&str>) -> Result<Draft, Trouble> {
         self.act(async {
             let mut watch = self.watch();
-            let call = self.hub.users().drafts_create(Draft::default(), ME).clear_scopes().add_scope(COMPOSE);
+            let draft = Draft { id: None, message: in_thread(thread) };
+            let call = self.hub.users().drafts_create(draft, ME).clear_scopes().add_scope(COMPOSE);
+            let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
+            let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
+            watch.outcome(done)
+        })
+        .await
+    }
+
+    /// Puts these bytes in the place of a draft's own. A thread that is not named is lost.
+    pub(super) async fn update_draft(
+        &self,
+        id: &str,
+        raw: Vec<u8>,
+        thread: Option<&str>,
+    ) -> Result<Draft, Trouble> {
+        self.act(async {
+            let mut watch = self.watch();
+            let draft = Draft { id: Some(id.to_owned()), message: in_thread(thread) };
+            let call = self.hub.users().drafts_update(draft, ME, id).clear_scopes().add_scope(COMPOSE);
             let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
             let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
             watch.outcome(done)
@@ -219,14 +249,30 @@ impl Mailbox {
     }
 
     /// Sends a draft with these bytes in place of its own.
-    pub(super) async fn send_draft(&self, id: &str, raw: Vec<u8>) -> Result<Message, Trouble> {
+    pub(super) async fn send_draft(
+        &self,
+        id: &str,
+        raw: Vec<u8>,
+        thread: Option<&str>,
+    ) -> Result<Message, Trouble> {
         self.act(async {
             let mut watch = self.watch();
-            let draft = Draft { id: Some(id.to_owned()), message: None };
+            let draft = Draft { id: Some(id.to_owned()), message: in_thread(thread) };
             let call = self.hub.users().drafts_send(draft, ME).clear_scopes().add_scope(COMPOSE);
             let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
             let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
             watch.outcome(done)
+        })
+        .await
+    }
+
+    /// Throws a draft away, for good: Gmail keeps none in its trash.
+    pub(super) async fn delete_draft(&self, id: &str) -> Result<(), Trouble> {
+        self.act(async {
+            let mut watch = self.watch();
+            let call = self.hub.users().drafts_delete(ME, id).clear_scopes().add_scope(COMPOSE);
+            let done = call.delegate(&mut watch).doit().await;
+            watch.outcome(done.map(|response| (response, ())))
         })
         .await
     }
@@ -269,4 +315,8 @@ impl Mailbox {
             Err(_) => Err(Trouble::Lost(format!("nothing came for {} s", limit.as_secs()))),
         }
     }
+}
+
+fn in_thread(thread: Option<&str>) -> Option<Message> {
+    thread.map(|thread| Message { thread_id: Some(thread.to_owned()), ..Message::default() })
 }

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mail_builder::MessageBuilder;
 use mail_builder::headers::date::Date;
+use mail_builder::headers::message_id::MessageId;
 use mail_builder::headers::raw::Raw;
 use nod_core::clock::Timestamp;
 use nod_core::ids::EffectId;
@@ -36,6 +37,14 @@ pub(super) fn bytes(letter: &Letter, date: Timestamp, effect: EffectId) -> Resul
     for (header, list) in [("To", &letter.to), ("Cc", &letter.cc), ("Bcc", &letter.bcc)] {
         if !list.is_empty() {
             message = message.header(header, Raw::new(recipients(list)?));
+        }
+    }
+    if let Some(reply) = &letter.reply {
+        if let Some(id) = &reply.in_reply_to {
+            message = message.header("In-Reply-To", MessageId::new(id.as_str()));
+        }
+        if !reply.references.is_empty() {
+            message = message.header("References", MessageId::from(&reply.references[..]));
         }
     }
     message.write_to_vec().map_err(|error| Fault::broken(format!("the mail cannot be written: {error}")))

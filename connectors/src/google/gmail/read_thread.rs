@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use google_gmail1::api::Message;
-use nod_core::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_core::tool::{Leaves, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str) -> ToolR
     if earlier > 0 {
         content["cut"] = json!(format!("{earlier} earlier messages are not shown"));
     }
-    Ok(from_outside(cx, content, messages))
+    Ok(from_outside(cx, content, messages).leaving(Leaves::Thread(id.to_owned())))
 }
 
 fn letter(message: &Message) -> Value {

@@ -4,16 +4,17 @@
 //! effect. So there is something to look for afterwards: the draft, still there, says "not sent"; a copy with
 //! our header among the sent says "sent"; neither says nothing, because people delete drafts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use google_gmail1::api::{Draft, Message};
+use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::effect::{EffectKey, Permit};
-use nod_core::privacy::{Audience, Provenance};
 use nod_core::tool::{
-    ActTool, Fault, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ use super::trouble::Trouble;
 use super::{arguments, drafts};
 use crate::google::account::Accounts;
 
-const NAME: &str = "gmail_send_email";
+pub(super) const NAME: &str = "gmail_send_email";
 const MESSAGE_ID: &str = "Message-ID";
 /// For what the receipt says beyond "sent".
 const RECEIPT_WITHIN: Duration = Duration::from_secs(3);
@@ -66,6 +67,12 @@ impl ActTool for SendEmail {
         preview(&arguments(args)?, self.accounts.mailbox(cx).await?.address())
     }
 
+    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
+        shown(&letter).map_err(broken)
+    }
+
     async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
         prepare(cx, &self.accounts.mailbox(cx).await?, payload, key).await
     }
@@ -86,10 +93,18 @@ impl ActTool for SendEmail {
 }
 
 pub(super) fn preview(asked: &Asked, from: &str) -> Result<Preview, Fault> {
-    let letter = Letter::new(asked, NAME, from)?;
+    ask(&Letter::new(asked, NAME, from)?)
+}
+
+/// What the person sees before a letter leaves.
+pub(super) fn ask(letter: &Letter) -> Result<Preview, Fault> {
     if letter.everybody().next().is_none() {
         return Err(Fault::invalid("a mail needs somebody to go to"));
     }
+    shown(letter)
+}
+
+fn shown(letter: &Letter) -> Result<Preview, Fault> {
     let words = Words {
         approve: "Approve & send".into(),
         doing: "Sending…".into(),
@@ -97,7 +112,7 @@ pub(super) fn preview(asked: &Asked, from: &str) -> Result<Preview, Fault> {
         not_done: "Not sent".into(),
         thing: "email".into(),
     };
-    letter.preview("Send this email?", words)
+    letter.preview("Send this email?", words, true)
 }
 
 pub(super) async fn prepare(
@@ -106,7 +121,16 @@ pub(super) async fn prepare(
     payload: &Value,
     key: EffectKey,
 ) -> Result<Value, Fault> {
-    let letter = Letter::approved(payload, NAME)?;
+    prepare_letter(cx, mailbox, &Letter::approved(payload, NAME)?, key).await
+}
+
+/// Makes the draft that is sent then.
+pub(super) async fn prepare_letter(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    letter: &Letter,
+    key: EffectKey,
+) -> Result<Value, Fault> {
     letter.of_this_account(mailbox)?;
     let left = match key.attempt {
         0 | 1 => None,
@@ -115,26 +139,40 @@ pub(super) async fn prepare(
     let draft = match left {
         Some(draft) => draft,
         None => {
-            let raw = mime::bytes(&letter, cx.now, key.id)?;
-            mailbox.create_draft(raw).await.map_err(Trouble::preparing)?
+            let raw = mime::bytes(letter, cx.now, key.id)?;
+            mailbox.create_draft(raw, letter.thread()).await.map_err(Trouble::preparing)?
         }
     };
-    let handle = Handle::of(draft, cx.now)?;
+    handle(draft, cx.now)
+}
+
+/// What names the draft that is to be sent.
+pub(super) fn handle(draft: Draft, date: Timestamp) -> Result<Value, Fault> {
+    let handle = Handle::of(draft, date)?;
     serde_json::to_value(handle).map_err(|error| Fault::broken(error.to_string()))
 }
 
 /// Sends the draft with the approved bytes, so that an edit made in Gmail meanwhile cannot slip through.
 pub(super) async fn send(mailbox: &Mailbox, payload: &Value, handle: &Value, key: EffectKey) -> ToolResult {
-    let letter = Letter::approved(payload, NAME)?;
+    send_letter(mailbox, &Letter::approved(payload, NAME)?, handle, key).await
+}
+
+pub(super) async fn send_letter(
+    mailbox: &Mailbox,
+    letter: &Letter,
+    handle: &Value,
+    key: EffectKey,
+) -> ToolResult {
     letter.of_this_account(mailbox)?;
     let handle = Handle::read(handle)?;
-    let raw = mime::bytes(&letter, handle.date, key.id)?;
-    let sent = mailbox.send_draft(&handle.draft_id, raw).await.map_err(Trouble::acting)?;
+    let raw = mime::bytes(letter, handle.date, key.id)?;
+    let sent = mailbox.send_draft(&handle.draft_id, raw, letter.thread()).await;
+    let sent = sent.map_err(Trouble::acting)?;
     // Only for the receipt: it is sent, whatever becomes of this look.
     let id = sent.id.as_deref().unwrap_or_default();
     let known = timeout(RECEIPT_WITHIN, mailbox.headers(id, &[MESSAGE_ID])).await;
     let known = known.ok().and_then(Result::ok).unwrap_or_default();
-    Ok(receipt(mailbox, &letter, &sent, raw_header(&known, MESSAGE_ID)))
+    Ok(receipt(mailbox, letter, &sent, raw_header(&known, MESSAGE_ID)))
 }
 
 pub(super) async fn find(
@@ -143,7 +181,15 @@ pub(super) async fn find(
     handle: &Value,
     key: EffectKey,
 ) -> Result<Found, Fault> {
-    let letter = Letter::approved(payload, NAME)?;
+    find_letter(mailbox, &Letter::approved(payload, NAME)?, handle, key).await
+}
+
+pub(super) async fn find_letter(
+    mailbox: &Mailbox,
+    letter: &Letter,
+    handle: &Value,
+    key: EffectKey,
+) -> Result<Found, Fault> {
     if letter.of_this_account(mailbox).is_err() {
         let (from, now) = (&letter.from, mailbox.address());
         return Ok(Found::Inconclusive(format!(
@@ -152,7 +198,7 @@ pub(super) async fn find(
     }
     let handle = Handle::read(handle)?;
     let looking = |trouble: Trouble| trouble.looking("the mail");
-    let done = |sent: Message| Found::Done(receipt(mailbox, &letter, &sent, raw_header(&sent, MESSAGE_ID)));
+    let done = |sent: Message| Found::Done(receipt(mailbox, letter, &sent, raw_header(&sent, MESSAGE_ID)));
     match mailbox.draft(&handle.draft_id).await {
         Ok(_) => {
             let copy = in_thread(mailbox, &handle, key).await.map_err(looking)?;
@@ -203,7 +249,7 @@ fn receipt(mailbox: &Mailbox, letter: &Letter, sent: &Message, message_id: Optio
     if let Some(message_id) = message_id {
         content["message_id"] = json!(message_id);
     }
-    ToolOutput { content, provenance: Provenance::Ours, audience: Audience::Channel, verbatim: false }
+    ToolOutput::ours(content)
 }
 
 impl Handle {

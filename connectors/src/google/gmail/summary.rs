@@ -1,7 +1,7 @@
 //! Lists of messages as the model reads them.
 
 use google_gmail1::api::Message;
-use nod_core::privacy::{Audience, Provenance};
+use nod_core::privacy::Provenance;
 use nod_core::tool::{Fault, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 
@@ -41,5 +41,5 @@ pub(super) fn from_outside(cx: &ToolContext, content: Value, messages: &[Message
         }
     }
     let provenance = if sources.is_empty() { Provenance::Ours } else { Provenance::Outside(sources) };
-    ToolOutput { content, provenance, audience: Audience::Person(cx.principal.person), verbatim: false }
+    ToolOutput::ours(content).written_by(provenance).private(cx.principal.person)
 }

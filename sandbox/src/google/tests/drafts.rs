@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{ANA, BO, encoded, letter, world};
 use crate::Fault;
-use crate::google::DraftEdit;
+use crate::google::{DraftEdit, Incoming};
 
 #[tokio::test]
 async fn a_draft_is_sent_once_and_arrives_once() {
@@ -155,4 +155,32 @@ async fn a_lost_answer_is_a_mail_that_was_sent() {
     let calls = world.google.calls();
     assert_eq!(calls[1].operation, "gmail.users.drafts.send");
     assert_eq!((calls[1].account.as_deref(), &calls[1].body["id"]), (Some(ANA), &json!(id)));
+}
+
+#[tokio::test]
+async fn an_answer_joins_its_thread_only_with_the_right_headers() {
+    let world = world().await;
+    let asked = Incoming {
+        to: ANA.to_owned(),
+        from: "kim@x.test".to_owned(),
+        subject: "Lunch?".to_owned(),
+        body: "At one?".to_owned(),
+        ..Incoming::default()
+    };
+    world.google.deliver_mail(&asked).unwrap();
+    let mail = world.google.inbox(ANA)[0].clone();
+    let answer = |subject: &str, headers: &str| {
+        let raw = format!("To: kim@x.test\r\nSubject: {subject}\r\n{headers}\r\nYes.");
+        json!({"message": {"raw": encoded(&raw), "threadId": mail.thread_id}})
+    };
+    let reply = format!("In-Reply-To: {0}\r\nReferences: {0}\r\n", mail.message_id);
+    for (subject, headers) in [("Re: Lunch?", ""), ("Dinner?", reply.as_str())] {
+        assert_eq!(world.post("drafts", answer(subject, headers)).await.0, 400, "{subject} {headers}");
+    }
+    let (status, draft) = world.post("drafts", answer("Re: Lunch?", &reply)).await;
+    assert_eq!((status.as_u16(), &draft["message"]["threadId"]), (200, &json!(mail.thread_id)));
+    let id = draft["id"].as_str().unwrap();
+    let bare = json!({"message": {"raw": encoded("To: kim@x.test\r\nSubject: Re: Lunch?\r\n\r\nNo.")}});
+    let (_, moved) = world.call(Method::PUT, &format!("drafts/{id}"), Some(bare)).await;
+    assert_ne!(moved["message"]["threadId"], json!(mail.thread_id), "a thread that is not named is lost");
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::results;
+use super::sentence::Wish;
 use crate::model::script::Answer;
 
 /// A request as the rules see it.
@@ -12,6 +13,8 @@ pub(super) struct Asked<'a> {
     pub text: String,
     /// The first name of the person, from the line `- Name: …` of the system prompt.
     pub signer: Option<String>,
+    /// The thread of mail that the hints beside the words name.
+    pub thread: Option<String>,
     /// What tools answered since: tool name and content.
     pub results: Vec<(String, String)>,
     messages: &'a [Value],
@@ -26,7 +29,8 @@ impl<'a> Asked<'a> {
         let after = last.map_or(messages, |at| messages.get(at + 1..).unwrap_or_default());
         let systems = messages.iter().filter(|m| m["role"] == "system" || m["role"] == "developer");
         Self {
-            text: without_mention(&said.unwrap_or_default()),
+            thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
+            text: without_mention(without_hints(&said.unwrap_or_default())),
             signer: systems.map(|message| text(&message["content"])).find_map(|prompt| signer(&prompt)),
             results: results_of(after),
             messages,
@@ -41,11 +45,28 @@ impl<'a> Asked<'a> {
         Some(Answer::tool(name, fitted(parameters, arguments)))
     }
 
+    /// What the draft tool said last in this turn.
+    pub fn draft(&self) -> Option<Value> {
+        let (tool, content) = self.results.last()?;
+        (tool == "gmail_read_draft").then(|| results::json_in(content)).flatten()
+    }
+
     /// The thread that a search of this turn found, as long as it has not been read yet.
     pub fn thread_to_read(&self) -> Option<String> {
         let was_read = self.results.iter().any(|(tool, _)| tool == "gmail_read_thread");
         let found = self.results.iter().rev().find_map(|(_, content)| results::first_thread(content));
         found.filter(|_| !was_read)
+    }
+
+    /// The thread to answer, as long as nothing was answered in this turn.
+    pub fn thread_to_answer(&self, wish: &Wish) -> Option<String> {
+        let hinted = match wish {
+            Wish::Reply { to: None, .. } => self.thread.clone(),
+            _ => None,
+        };
+        let done = self.results.iter().any(|(tool, _)| tool.ends_with("reply"));
+        let found = self.results.iter().rev().find_map(|(_, content)| results::first_thread(content));
+        found.or(hinted).filter(|_| !done)
     }
 
     /// The thread that was last spoken of before this turn.
@@ -64,6 +85,17 @@ fn text(content: &Value) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Nod writes hints below what the person said.
+fn without_hints(said: &str) -> &str {
+    said.split("\n\nRouting hints").next().unwrap_or_default()
+}
+
+fn hinted(said: &str, name: &str) -> Option<String> {
+    let hints = said.split("\n\nRouting hints").nth(1)?;
+    let line = hints.lines().find_map(|line| line.strip_prefix("- ")?.strip_prefix(name)?.strip_prefix(": "));
+    line.map(|value| value.split(',').next().unwrap_or_default().to_owned())
 }
 
 fn without_mention(text: &str) -> String {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The JSON in a tool's answer, even where something is written around it.
-fn json_in(content: &str) -> Option<Value> {
+pub(super) fn json_in(content: &str) -> Option<Value> {
     let content = content.trim();
     if let Ok(value) = serde_json::from_str::<Value>(content) {
         return Some(value);
@@ -42,9 +42,13 @@ pub(super) fn tell(tool: &str, content: &str) -> String {
         return sentence.to_owned();
     }
     match tool {
-        "gmail_send_email" if status == "sent" || status == "done" || result["sent"] == true => sent(&result),
+        "gmail_send_email" | "gmail_reply" | "gmail_send_draft"
+            if status == "sent" || status == "done" || result["sent"] == true =>
+        {
+            sent(&result)
+        }
         "gmail_send_email" => format!("I do not know that it was sent. The answer was: {}", short(content)),
-        "gmail_create_draft" => drafted(&result),
+        "gmail_create_draft" | "gmail_draft_reply" => drafted(&result),
         "gmail_read_thread" => summary(&result),
         _ => listed(&result).unwrap_or_else(|| format!("The answer was: {}", short(content))),
     }

@@ -12,7 +12,25 @@ pub(super) enum Wish {
     Search(String),
     /// Search words for the thread to read; empty when it is the one spoken of.
     Read(String),
+    /// Something about the draft that is open.
+    Open(Change),
+    /// An answer to a mail: whose it is, where that is said, and what to answer.
+    Reply {
+        to: Option<String>,
+        matter: Matter,
+        draft: bool,
+    },
     Talk,
+}
+
+/// What is to become of an open draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    Shorter,
+    Copy(Vec<String>),
+    Subject(String),
+    Send,
+    Discard,
 }
 
 /// A letter as it was asked for.
@@ -77,6 +95,9 @@ impl Wish {
     pub fn read(text: &str) -> Self {
         let text = polite_off(text.trim());
         let lower = text.to_lowercase();
+        if let Some(wish) = Change::read(text).map(Self::Open).or_else(|| reply(text)) {
+            return wish;
+        }
         if let Some(rest) = after_verb(text, &["draft", "write a draft", "prepare a draft", "prepare"]) {
             return Self::Draft(Letter::read(rest, false));
         }
@@ -106,6 +127,46 @@ impl Wish {
             _ => Self::Talk,
         }
     }
+}
+
+impl Change {
+    fn read(text: &str) -> Option<Self> {
+        let bare = text.trim_end_matches(['.', '!']).to_lowercase();
+        match bare.as_str() {
+            "send" | "send it" | "send this" | "send the draft" => return Some(Self::Send),
+            "discard it" | "discard" | "discard the draft" | "throw it away" => return Some(Self::Discard),
+            "make it shorter" | "shorter" | "shorten it" | "make the draft shorter" => {
+                return Some(Self::Shorter);
+            }
+            _ => {}
+        }
+        let subject = ["change the subject to", "set the subject to", "make the subject"];
+        if let Some(rest) = after_verb(text, &subject) {
+            return Some(Self::Subject(rest.trim_matches(['"', '“', '”']).to_owned()));
+        }
+        let (names, rest) = recipients(after_verb(text, &["add", "put", "cc", "copy"])?);
+        let rest = rest.trim().trim_end_matches('.').to_lowercase();
+        let copied =
+            ["", "in copy", "in cc", "as cc", "to cc", "to the copy", "too"].contains(&rest.as_str());
+        (copied && !names.is_empty()).then_some(Self::Copy(names))
+    }
+}
+
+/// "reply that Wednesday works", "draft a reply to Kim saying yes"
+fn reply(text: &str) -> Option<Wish> {
+    const DRAFTS: [&str; 4] = ["draft a reply", "draft an answer", "write a draft reply", "prepare a reply"];
+    let (rest, draft) = match after_verb(text, &DRAFTS) {
+        Some(rest) => (rest, true),
+        None => (after_verb(text, &["reply", "write back", "answer"])?, false),
+    };
+    let (to, rest) = match after_verb(rest, &["to"]) {
+        Some(named) => match recipients(named) {
+            (names, after) if !names.is_empty() => (names.into_iter().next(), after),
+            _ => (None, after_verb(named, &["it", "that", "this", "them"]).unwrap_or(named)),
+        },
+        None => (None, rest),
+    };
+    Some(Wish::Reply { to, matter: matter(rest, false), draft })
 }
 
 fn starts(lower: &str, verbs: &[&str]) -> bool {

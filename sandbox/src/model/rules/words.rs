@@ -26,6 +26,37 @@ pub(super) fn letter(letter: &Letter, signer: Option<&str>) -> Option<Value> {
     Some(arguments)
 }
 
+/// The text of an answer; none when it is not said what to answer.
+pub(super) fn answer(matter: &Matter, signer: Option<&str>) -> Option<String> {
+    if *matter == Matter::Nothing {
+        return None;
+    }
+    let (_, sentence) = written(matter);
+    Some(match signer {
+        Some(name) => format!("Hi,\n\n{sentence}\n\n{name}"),
+        None => format!("Hi,\n\n{sentence}"),
+    })
+}
+
+/// What is left of a letter when it is made shorter: greeting, first sentence and name; where there is no more
+/// than that, the sentence and the name.
+pub(super) fn shorter(body: &str) -> String {
+    let parts: Vec<&str> = body.split("\n\n").filter(|part| !part.trim().is_empty()).collect();
+    let [greeting, middle @ .., name] = &parts[..] else { return first_sentence(body) };
+    let Some(text) = middle.first() else { return body.to_owned() };
+    let first = first_sentence(text);
+    match middle.len() > 1 || first.len() < text.trim().len() {
+        true => [greeting, first.as_str(), name].join("\n\n"),
+        false => [first.as_str(), name].join("\n\n"),
+    }
+}
+
+fn first_sentence(text: &str) -> String {
+    let text = text.trim();
+    let end = text.find(['.', '!', '?']).map_or(text.len(), |at| at + 1);
+    text[..end].to_owned()
+}
+
 fn written(matter: &Matter) -> (String, String) {
     match matter {
         Matter::Nothing => ("Hello".to_owned(), "I wanted to say hello. How are you?".to_owned()),

@@ -12,6 +12,12 @@ fn request(messages: Vec<Value>) -> Value {
     let tools = json!([
         tool("gmail_send_email", &letter),
         tool("gmail_create_draft", &letter),
+        tool("gmail_read_draft", &json!({})),
+        tool("gmail_update_draft", &letter),
+        tool("gmail_send_draft", &json!({})),
+        tool("gmail_discard_draft", &json!({})),
+        tool("gmail_reply", &json!({"thread_id": {"type": "string"}, "body": {"type": "string"}})),
+        tool("gmail_draft_reply", &json!({"thread_id": {"type": "string"}, "body": {"type": "string"}})),
         tool("gmail_list_recent", &json!({})),
         tool("gmail_search_messages", &json!({"query": {"type": "string"}})),
         tool("gmail_read_thread", &json!({"thread_id": {"type": "string"}})),
@@ -195,4 +201,40 @@ async fn the_router_is_answered_in_its_schema() {
     }
     let streamed = with(request(vec![user("hello")]), &json!({"stream": true}));
     assert!(world.stream(&streamed).await.len() > 5);
+}
+
+#[tokio::test]
+async fn an_open_draft_is_read_and_then_changed() {
+    let world = world(true).await;
+    let draft = json!({"id": "r-1", "to": ["bo@acme.test"], "cc": [], "subject": "Plan",
+        "body": "Hi Bo,\n\nHere is the plan. It is long.\n\nAna"});
+    for (said, tool, wanted) in [
+        ("make it shorter", "gmail_update_draft", json!({"body": "Hi Bo,\n\nHere is the plan.\n\nAna"})),
+        ("add Cho in copy", "gmail_update_draft", json!({"cc": ["Cho"]})),
+        ("change the subject to “The plan”", "gmail_update_draft", json!({"subject": "The plan"})),
+    ] {
+        let said =
+            format!("{said}\n\nRouting hints (from the assistant, not the person):\n- open draft: r-1");
+        assert_eq!(call(&world, &said).await.0, "gmail_read_draft");
+        let message = after(&world, &said, "gmail_read_draft", &[&draft.to_string()]).await;
+        let function = &message["tool_calls"][0]["function"];
+        assert_eq!(function["name"], tool, "{message}");
+        let arguments: Value = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
+        assert_eq!(arguments, wanted);
+    }
+    assert_eq!(call(&world, "send it").await.0, "gmail_send_draft");
+    assert_eq!(call(&world, "discard it").await.0, "gmail_discard_draft");
+}
+
+#[tokio::test]
+async fn an_answer_is_written_to_the_thread_in_view() {
+    let world = world(true).await;
+    let hints = "Routing hints (from the assistant, not the person):\n- mail thread in view: 19a4";
+    let (name, arguments) = call(&world, &format!("reply that Wednesday works\n\n{hints}")).await;
+    assert_eq!(name, "gmail_reply");
+    assert_eq!(arguments, json!({"thread_id": "19a4", "body": "Hi,\n\nWednesday works.\n\nAna"}));
+    let (name, _) = call(&world, &format!("draft a reply saying yes\n\n{hints}")).await;
+    assert_eq!(name, "gmail_draft_reply");
+    let (name, arguments) = call(&world, "reply to Kim that Wednesday works").await;
+    assert_eq!((name.as_str(), arguments), ("gmail_search_messages", json!({"query": "from:kim"})));
 }

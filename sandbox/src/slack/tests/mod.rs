@@ -4,6 +4,7 @@
 mod morphism;
 mod people;
 mod socket;
+mod streams;
 mod web;
 
 use std::time::Duration;

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 use super::methods::{Body, Method};
 use super::{Refusal, Request};
 
-const JSON_ARGS: [&str; 6] = ["attachments", "blocks", "chunks", "loading_messages", "metadata", "view"];
-const NUMBERS: [&str; 1] = ["limit"];
+const JSON_ARGS: [&str; 8] =
+    ["attachments", "blocks", "chunks", "files", "loading_messages", "metadata", "prompts", "view"];
+const NUMBERS: [&str; 2] = ["length", "limit"];
 const FLAGS: [&str; 14] = [
     "as_user",
     "exclude_archived",

@@ -50,7 +50,7 @@ pub(super) fn post_message(w: &mut World, args: &Args) -> Answer {
 }
 
 /// The conversation to write to; a person's id means the conversation with that person.
-fn target(w: &mut World, channel: &str) -> Result<String, Refusal> {
+pub(super) fn target(w: &mut World, channel: &str) -> Result<String, Refusal> {
     if w.users.contains_key(channel) {
         super::conversations::may_open(w, channel)?;
         return Ok(w.open_dm(channel));
@@ -65,7 +65,7 @@ fn target(w: &mut World, channel: &str) -> Result<String, Refusal> {
     }
 }
 
-fn thread(w: &World, channel: &str, args: &Args) -> Result<Option<String>, Refusal> {
+pub(super) fn thread(w: &World, channel: &str, args: &Args) -> Result<Option<String>, Refusal> {
     let Some(ts) = args.str("thread_ts") else {
         return match args.flag("reply_broadcast") {
             Some(true) => Err(Refusal::argument("reply_broadcast needs thread_ts".into())),
@@ -81,7 +81,7 @@ fn thread(w: &World, channel: &str, args: &Args) -> Result<Option<String>, Refus
     }
 }
 
-fn rate(w: &mut World, channel: &str) -> Result<(), Refusal> {
+pub(super) fn rate(w: &mut World, channel: &str) -> Result<(), Refusal> {
     let now = w.now();
     if !w.config.post_limit {
         return Ok(());
@@ -98,6 +98,9 @@ pub(super) fn update(w: &mut World, args: &Args) -> Answer {
     match w.message(&channel, &ts) {
         None => return Err(Refusal::of("message_not_found")),
         Some(m) if !m.by_bot || m.subtype.is_some() => return Err(Refusal::of("cant_update_message")),
+        Some(_) if w.streams.contains(&(channel.clone(), ts.clone())) => {
+            return Err(Refusal::of("streaming_state_conflict"));
+        }
         Some(_) => {}
     }
     w.rewrite(&channel, &ts, rules::content(args.fields())?)?;
@@ -113,7 +116,7 @@ pub(super) fn update(w: &mut World, args: &Args) -> Answer {
     Ok(answer)
 }
 
-fn own_channel(w: &World, args: &Args) -> Result<String, Refusal> {
+pub(super) fn own_channel(w: &World, args: &Args) -> Result<String, Refusal> {
     let channel = args.text("channel");
     if !w.is_member(channel, &w.config.app.bot_user) {
         return Err(Refusal::of("channel_not_found"));

@@ -97,7 +97,17 @@ pub(super) fn members(w: &mut World, args: &Args) -> Answer {
     Ok(json!({"members": members, "response_metadata": next_cursor("user:", next.as_deref())}))
 }
 
+/// `conversations.list`: every channel that the bot may know of.
 pub(super) fn list(w: &mut World, args: &Args) -> Answer {
+    listed(w, args, |c, bot| c.kind == ChannelKind::Public || c.members.contains(bot))
+}
+
+/// `users.conversations` of the bot: those it is in.
+pub(super) fn mine(w: &mut World, args: &Args) -> Answer {
+    listed(w, args, |c, bot| c.members.contains(bot))
+}
+
+fn listed(w: &World, args: &Args, shows: impl Fn(&Channel, &String) -> bool) -> Answer {
     let mut kinds = Vec::new();
     for word in args.str("types").unwrap_or("public_channel").split(',') {
         kinds.push(match word.trim() {
@@ -117,7 +127,7 @@ pub(super) fn list(w: &mut World, args: &Args) -> Answer {
         .channels
         .values()
         .filter(|c| kinds.contains(&c.kind) && !(no_archived && c.archived))
-        .filter(|c| c.kind == ChannelKind::Public || c.members.contains(bot))
+        .filter(|c| shows(c, bot))
         .collect();
     let from = cursor(args, "channel:")?;
     let (page, next) = cut(shown, |c| &c.id, from.as_deref(), args.limit(100, 999)?);

@@ -1,6 +1,6 @@
 //! The table of methods: which token, which scope, which body, which arguments.
 
-use super::{Answer, Args, Refusal, chat, conversations, people, read, views};
+use super::{Answer, Args, Refusal, assistant, chat, conversations, people, read, streams, uploads, views};
 use crate::slack::world::World;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,7 @@ pub(super) fn find(name: &str) -> Option<&'static Method> {
 
 const WRITE: Scope = Scope::AnyOf(&["chat:write"]);
 const PEOPLE: Scope = Scope::AnyOf(&["users:read"]);
+const FILES: Scope = Scope::AnyOf(&["files:write"]);
 const PAGE: [&str; 2] = ["cursor", "limit"];
 const PERIOD: &[&str] = &["cursor", "limit", "oldest", "latest", "inclusive", "include_all_metadata"];
 const POST: &[&str] = &[
@@ -122,7 +123,7 @@ const fn by_app(mut method: Method) -> Method {
     method
 }
 
-static METHODS: [Method; 20] = [
+static METHODS: [Method; 30] = [
     method("auth.test", Scope::None, Body::Any, &[], &[], people::auth_test),
     by_app(method("apps.connections.open", Scope::None, Body::Any, &[], &[], people::connections_open)),
     checked(
@@ -133,6 +134,48 @@ static METHODS: [Method; 20] = [
     checked(
         method("chat.postEphemeral", WRITE, Body::Any, &["channel", "user"], EPHEMERAL, chat::post_ephemeral),
         chat::judge,
+    ),
+    checked(
+        method(
+            "chat.startStream",
+            WRITE,
+            Body::Any,
+            &["channel", "thread_ts"],
+            &[
+                "chunks",
+                "icon_emoji",
+                "icon_url",
+                "markdown_text",
+                "recipient_team_id",
+                "recipient_user_id",
+                "task_display_mode",
+                "username",
+            ],
+            streams::start,
+        ),
+        streams::judge,
+    ),
+    checked(
+        method(
+            "chat.appendStream",
+            WRITE,
+            Body::Any,
+            &["channel", "ts"],
+            &["chunks", "markdown_text"],
+            streams::append,
+        ),
+        streams::judge,
+    ),
+    checked(
+        method(
+            "chat.stopStream",
+            WRITE,
+            Body::Any,
+            &["channel", "ts"],
+            &["blocks", "chunks", "markdown_text", "metadata", "session_status"],
+            streams::stop,
+        ),
+        streams::judge,
     ),
     method("chat.delete", WRITE, Body::Any, &["channel", "ts"], &["as_user"], chat::delete),
     method("chat.getPermalink", Scope::None, Body::Form, &["channel", "message_ts"], &[], chat::permalink),
@@ -177,6 +220,14 @@ static METHODS: [Method; 20] = [
         &["cursor", "limit", "exclude_archived", "types", "team_id"],
         conversations::list,
     ),
+    method(
+        "users.conversations",
+        Scope::ByConversation,
+        Body::Form,
+        &[],
+        &["cursor", "limit", "exclude_archived", "types", "team_id"],
+        conversations::mine,
+    ),
     method("users.info", PEOPLE, Body::Form, &["user"], &["include_locale"], people::user_info),
     method(
         "users.list",
@@ -202,7 +253,24 @@ static METHODS: [Method; 20] = [
         &["team", "domain"],
         people::team_info,
     ),
+    method(
+        "files.getUploadURLExternal",
+        FILES,
+        Body::Form,
+        &["filename", "length"],
+        &["alt_txt", "snippet_type"],
+        uploads::address,
+    ),
+    method(
+        "files.completeUploadExternal",
+        FILES,
+        Body::Any,
+        &["files"],
+        &["channel_id", "initial_comment", "thread_ts"],
+        uploads::complete,
+    ),
     method("bots.info", PEOPLE, Body::Form, &[], &["bot", "team_id"], people::bot_info),
+    method("views.update", Scope::None, Body::Any, &["view_id", "view"], &["hash"], views::update),
     method("views.open", Scope::None, Body::Any, &["trigger_id", "view"], &[], views::open),
     method(
         "assistant.threads.setStatus",
@@ -210,6 +278,30 @@ static METHODS: [Method; 20] = [
         Body::Any,
         &["channel_id", "thread_ts", "status"],
         &["loading_messages", "icon_emoji", "icon_url", "username"],
-        views::set_status,
+        assistant::set_status,
+    ),
+    method(
+        "assistant.threads.setTitle",
+        Scope::AnyOf(&["assistant:write"]),
+        Body::Any,
+        &["channel_id", "thread_ts", "title"],
+        &[],
+        assistant::set_title,
+    ),
+    method(
+        "assistant.threads.setSuggestedPrompts",
+        Scope::AnyOf(&["assistant:write"]),
+        Body::Any,
+        &["channel_id", "prompts"],
+        &["thread_ts", "title"],
+        assistant::set_prompts,
+    ),
+    method(
+        "views.publish",
+        Scope::None,
+        Body::Any,
+        &["user_id", "view"],
+        &["hash", "interactivity_pointer"],
+        views::publish,
     ),
 ];

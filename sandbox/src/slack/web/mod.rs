@@ -3,11 +3,14 @@
 //! What no real client should ever send is answered with Slack's error and noted in `violations`.
 
 mod args;
+mod assistant;
 mod chat;
 mod conversations;
 mod methods;
 mod people;
 mod read;
+mod streams;
+mod uploads;
 mod views;
 
 use std::sync::Arc;
@@ -21,6 +24,7 @@ use serde_json::{Map, Value, json};
 
 pub(super) use args::Args;
 pub(super) use chat::Post;
+pub(super) use uploads::put as upload;
 
 use super::State;
 use super::rules::Broken;

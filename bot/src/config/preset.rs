@@ -1,0 +1,71 @@
+//! What is known of each provider: where it is, and how it wants to be spoken to. The files stand in
+//! `config/presets`, and the program carries them.
+
+use figment::Figment;
+use figment::providers::{Format, Toml};
+use figment::value::Value;
+use nod_connectors::llm::Dialect;
+use serde::Deserialize;
+use url::Url;
+
+use super::value::Kind;
+
+const FILES: [(&str, &str); 7] = [
+    ("openai", include_str!("../../../config/presets/openai.toml")),
+    ("anthropic", include_str!("../../../config/presets/anthropic.toml")),
+    ("openrouter", include_str!("../../../config/presets/openrouter.toml")),
+    ("google", include_str!("../../../config/presets/google.toml")),
+    ("groq", include_str!("../../../config/presets/groq.toml")),
+    ("ollama", include_str!("../../../config/presets/ollama.toml")),
+    ("vllm", include_str!("../../../config/presets/vllm.toml")),
+];
+
+/// A provider of models.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// `openai`, `groq`, …
+    #[serde(skip)]
+    pub name: String,
+    /// Ends in a slash.
+    pub base_url: Url,
+    /// Whether it answers nobody without a key.
+    pub needs_key: bool,
+    /// How it wants to be spoken to.
+    pub dialect: Dialect,
+}
+
+impl Preset {
+    fn named(name: &str) -> Option<Self> {
+        let (name, text) = FILES.iter().find(|(known, _)| *known == name)?;
+        let preset: Self = Figment::from(Toml::string(text)).extract().ok()?;
+        Some(Self { name: (*name).to_owned(), ..preset })
+    }
+}
+
+impl Kind for Preset {
+    const WANTED: &'static str = "one of openai, anthropic, openrouter, google, groq, ollama, vllm";
+    fn read(given: &Value) -> Option<Self> {
+        Self::named(given.as_str()?.trim())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn every_preset_can_be_read() {
+        for (name, text) in FILES {
+            let read: Result<Preset, _> = Figment::from(Toml::string(text)).extract();
+            let preset = read.unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(preset.base_url.path().ends_with('/'), "{name}");
+            assert!(Preset::WANTED.contains(name), "{name}");
+            let loopback = preset.base_url.host_str() == Some("127.0.0.1");
+            assert_ne!(loopback, preset.needs_key, "{name}");
+        }
+        assert_eq!(Preset::named("opnai"), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! Files that people drop: read from where Slack keeps them, with the bot's token, and from nowhere else.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use nod_core::chat::FetchError;
+use reqwest::header::LOCATION;
+use reqwest::redirect::Policy;
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+/// How long one file may take, however it trickles.
+const LIMIT: Duration = Duration::from_secs(30);
+/// How often Slack may send us on, within its own hosts.
+const MOST_HOPS: usize = 3;
+
+/// Reads files; the token goes to Slack's own hosts alone.
+pub(super) struct Files {
+    http: reqwest::Client,
+    token: SecretString,
+    home: Url,
+}
+
+impl Files {
+    pub(super) fn new(api_url: &Url, token: SecretString) -> Result<Self, reqwest::Error> {
+        let http = reqwest::Client::builder().redirect(Policy::none()).timeout(LIMIT).build()?;
+        Ok(Self { http, token, home: api_url.clone() })
+    }
+
+    /// The bytes behind an address, at most `most`.
+    pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+        tokio::time::timeout(LIMIT, self.read(address, most))
+            .await
+            .unwrap_or_else(|_| Err(FetchError::Lost(format!("nothing for {} s", LIMIT.as_secs()))))
+    }
+
+    async fn read(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+        let mut url = Url::parse(address).map_err(|_| FetchError::Refused("no address".to_owned()))?;
+        for _ in 0..=MOST_HOPS {
+            if !self.ours(&url) {
+                return Err(FetchError::Refused("it lies outside Slack".to_owned()));
+            }
+            let request = self.http.get(url.clone()).bearer_auth(self.token.expose_secret());
+            let answer = request.send().await.map_err(|_| FetchError::Lost("no connection".to_owned()))?;
+            let status = answer.status();
+            if status.is_redirection() {
+                let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+                url = to
+                    .and_then(|to| url.join(to).ok())
+                    .ok_or_else(|| FetchError::Refused("sent on to nowhere".to_owned()))?;
+                continue;
+            }
+            return match status.as_u16() {
+                200 => body(answer, most).await,
+                408 | 429 | 500.. => Err(FetchError::Lost(format!("HTTP {status}"))),
+                _ => Err(FetchError::Refused(format!("HTTP {status}"))),
+            };
+        }
+        Err(FetchError::Refused("sent on too often".to_owned()))
+    }
+
+    /// The host that we are configured for, or one below it (`files.slack.com`).
+    fn ours(&self, url: &Url) -> bool {
+        let (Some(host), Some(home)) = (url.host_str(), self.home.host_str()) else { return false };
+        let below = url.domain().is_some() && host.ends_with(&format!(".{home}"));
+        url.scheme() == self.home.scheme()
+            && url.port_or_known_default() == self.home.port_or_known_default()
+            && (host == home || below)
+    }
+}
+
+async fn body(answer: reqwest::Response, most: usize) -> Result<Vec<u8>, FetchError> {
+    if answer.content_length().is_some_and(|length| length > most as u64) {
+        return Err(FetchError::TooLarge);
+    }
+    let mut bytes = Vec::new();
+    let mut stream = answer.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|_| FetchError::Lost("it broke off".to_owned()))?;
+        if bytes.len() + chunk.len() > most {
+            return Err(FetchError::TooLarge);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_goes_to_slack_alone() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let files = |home: &str| {
+            let home = Url::parse(home).ok()?;
+            Files::new(&home, SecretString::from("xoxb")).ok()
+        };
+        for (home, address, ours) in [
+            ("https://slack.com/api/", "https://files.slack.com/files-pri/T1-F1/a.pdf", true),
+            ("https://slack.com/api/", "https://slack.com/files/a.pdf", true),
+            ("https://slack.com/api/", "http://files.slack.com/a.pdf", false),
+            ("https://slack.com/api/", "https://files.slack.com:8443/a.pdf", false),
+            ("https://slack.com/api/", "https://notslack.com/a.pdf", false),
+            ("https://slack.com/api/", "https://slack.com.evil.test/a.pdf", false),
+            ("https://slack.com/api/", "https://slack.com@evil.test/a.pdf", false),
+            ("http://127.0.0.1:80/api", "http://127.0.0.1/a.pdf", true),
+            ("http://127.0.0.1:80/api", "http://127.0.0.1:81/a.pdf", false),
+        ] {
+            let judged = files(home).zip(Url::parse(address).ok()).map(|(files, url)| files.ours(&url));
+            assert_eq!(judged, Some(ours), "{address}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The past, as Slack keeps it: what was said in a place, who is in a channel, and what was missed. Bounded
+//! everywhere, since a page costs a call and calls are counted.
+
+use std::collections::BTreeSet;
+
+use nod_core::chat::{Bound, ChatError, Inbound, Place, Utterance};
+use nod_core::clock::Timestamp;
+use serde_json::{Value, json};
+
+use super::adapter::{SlackAdapter, strange};
+use super::inbound::{Heard, Kind, heard, instant};
+use super::incoming_text;
+use super::scopes::{HISTORY_OF, MEMBERS, MINE, Method, REPLIES};
+
+/// The most messages of one page.
+const PAGE: usize = 200;
+/// The most pages that are turned for one question.
+const PAGES: usize = 10;
+/// A thread that began so long ago may have an answer that was missed, in seconds.
+const LOOKED_BACK: i64 = 3 * 24 * 60 * 60;
+/// Threads that are looked into for what was missed, in one channel.
+const MOST_THREADS: usize = 50;
+
+impl SlackAdapter {
+    /// The newest of what was said, oldest first.
+    pub(super) async fn said(&self, place: &Place, bound: &Bound) -> Result<Vec<Utterance>, ChatError> {
+        let oldest = bound.since.map(ts_of).unwrap_or_default();
+        let mut query = vec![("channel", place.channel.as_str())];
+        if !oldest.is_empty() {
+            query.push(("oldest", &oldest));
+        }
+        if let Some(before) = &bound.before {
+            query.push(("latest", before));
+        }
+        let mut messages = match &place.thread {
+            Some(thread) => {
+                query.push(("ts", thread));
+                // A thread comes from its beginning, each page with its first message.
+                self.pages(&REPLIES, &query, usize::MAX).await?
+            }
+            None => {
+                let mut newest_first = self.pages(&HISTORY_OF, &query, bound.most).await?;
+                newest_first.reverse();
+                newest_first
+            }
+        };
+        let before = bound.before.as_deref().unwrap_or("~");
+        messages.retain(|message| message["ts"].as_str().is_some_and(|ts| ts < before));
+        let mut said: Vec<Utterance> = messages.iter().filter_map(|m| self.utterance(m)).collect();
+        said.drain(..said.len().saturating_sub(bound.most));
+        Ok(said)
+    }
+
+    /// What people said; not who joined, and not what was deleted.
+    fn utterance(&self, message: &Value) -> Option<Utterance> {
+        let text = |field: &str| message[field].as_str().filter(|t| !t.is_empty()).map(str::to_owned);
+        let spoken =
+            [None, Some("file_share"), Some("thread_broadcast"), Some("me_message"), Some("bot_message")];
+        if !spoken.contains(&message["subtype"].as_str()) {
+            return None;
+        }
+        let identity = self.identity();
+        let words = incoming_text::of_message(message, &identity.bot_user).text;
+        Some(Utterance {
+            by_nod: message["user"] == identity.bot_user.as_str(),
+            user: text("user"),
+            name: text("username").or_else(|| message["bot_profile"]["name"].as_str().map(str::to_owned)),
+            at: instant(message["ts"].as_str()?)?,
+            text: words,
+        })
+        .filter(|said| !said.text.is_empty())
+    }
+
+    /// Whether somebody is in a channel.
+    pub(super) async fn has_member(&self, channel: &str, user: &str) -> Result<bool, ChatError> {
+        let mut cursor = String::new();
+        for _ in 0..PAGES {
+            let mut query = vec![("channel", channel), ("limit", "1000")];
+            if !cursor.is_empty() {
+                query.push(("cursor", &cursor));
+            }
+            let page = self.web().read(&MEMBERS, &query).await?;
+            let members = page["members"].as_array().ok_or_else(strange)?;
+            if members.iter().any(|member| member == user) {
+                return Ok(true);
+            }
+            cursor = next(&page);
+            if cursor.is_empty() {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    /// The channels and direct lines that Nod is in, by id and name.
+    pub(super) async fn mine(&self) -> Result<Vec<(String, String)>, ChatError> {
+        let mut all = Vec::new();
+        let mut cursor = String::new();
+        for _ in 0..PAGES {
+            let kinds = "public_channel,private_channel,mpim,im";
+            let mut query = vec![("types", kinds), ("exclude_archived", "true"), ("limit", "200")];
+            if !cursor.is_empty() {
+                query.push(("cursor", &cursor));
+            }
+            let page = self.web().read(&MINE, &query).await?;
+            let channels = page["channels"].as_array().ok_or_else(strange)?;
+            let name = |channel: &Value| channel["name"].as_str().unwrap_or_default().to_owned();
+            all.extend(channels.iter().filter_map(|c| Some((c["id"].as_str()?.to_owned(), name(c)))));
+            cursor = next(&page);
+            if cursor.is_empty() {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// What was said since then in a channel, in the threads that are named and in those that show an answer
+    /// since then; each as its event would have brought it, oldest first.
+    pub(super) async fn unheard(
+        &self,
+        channel: &str,
+        threads: &[String],
+        since: Timestamp,
+    ) -> Result<Vec<Inbound>, ChatError> {
+        let since = ts_of(since);
+        let begun = ts_of(instant(&since).ok_or_else(strange)? - chrono::TimeDelta::seconds(LOOKED_BACK));
+        let query = [("channel", channel), ("oldest", begun.as_str())];
+        let recent = self.pages(&HISTORY_OF, &query, PAGE * PAGES).await?;
+        let later = |value: &Value| value.as_str().is_some_and(|ts| ts >= since.as_str());
+        let answered = recent.iter().filter(|message| later(&message["latest_reply"]));
+        let mut open: BTreeSet<&str> = answered.filter_map(|message| message["ts"].as_str()).collect();
+        open.extend(threads.iter().map(String::as_str));
+        let mut missed: Vec<Value> = recent.iter().filter(|message| later(&message["ts"])).cloned().collect();
+        // The newest threads first, should there be more than are looked into.
+        for thread in open.into_iter().rev().take(MOST_THREADS) {
+            let query = [("channel", channel), ("ts", thread), ("oldest", since.as_str())];
+            match self.pages(&REPLIES, &query, usize::MAX).await {
+                Ok(replies) => missed.extend(replies.into_iter().filter(|message| later(&message["ts"]))),
+                // One that was deleted meanwhile.
+                Err(ChatError::Closed { code }) if code == "thread_not_found" => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.as_events(channel, missed))
+    }
+
+    fn as_events(&self, channel: &str, mut messages: Vec<Value>) -> Vec<Inbound> {
+        let ts = |message: &Value| message["ts"].as_str().unwrap_or_default().to_owned();
+        messages.sort_by_key(ts);
+        messages.dedup_by_key(|message| ts(message));
+        let direct = channel.starts_with('D');
+        let event = |mut message: Value| {
+            let at = instant(message["ts"].as_str()?)?;
+            message["channel"] = channel.into();
+            message["channel_type"] = if direct { "im" } else { "channel" }.into();
+            match heard(Kind::Event, &json!({"event": message}), self.identity(), at) {
+                Heard::Inbound(inbound) => Some(*inbound),
+                Heard::Ignored(_) | Heard::Unreadable(_) => None,
+            }
+        };
+        messages.into_iter().filter_map(event).collect()
+    }
+
+    async fn pages(
+        &self,
+        method: &Method,
+        query: &[(&str, &str)],
+        most: usize,
+    ) -> Result<Vec<Value>, ChatError> {
+        let limit = most.clamp(1, PAGE).to_string();
+        let mut all: Vec<Value> = Vec::new();
+        let mut cursor = String::new();
+        for _ in 0..PAGES {
+            let mut query = query.to_vec();
+            query.push(("limit", &limit));
+            if !cursor.is_empty() {
+                query.push(("cursor", &cursor));
+            }
+            let page = self.web().read(method, &query).await?;
+            let messages = page["messages"].as_array().ok_or_else(strange)?;
+            // The first message of a thread comes again with every page.
+            let known = |message: &&Value| all.first().is_none_or(|first| first["ts"] != message["ts"]);
+            let fresh: Vec<Value> = messages.iter().filter(known).cloned().collect();
+            all.extend(fresh);
+            cursor = next(&page);
+            if cursor.is_empty() || all.len() >= most {
+                break;
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn next(page: &Value) -> String {
+    page["response_metadata"]["next_cursor"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Slack's `seconds.micros`.
+fn ts_of(at: Timestamp) -> String {
+    format!("{}.{:06}", at.timestamp(), at.timestamp_subsec_micros())
+}

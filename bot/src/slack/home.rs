@@ -1,0 +1,72 @@
+//! The page that is a person's alone: cards one below the other, as a view. Pure.
+
+use nod_core::card::Card;
+use serde_json::{Value, json};
+
+use super::{limits, render};
+
+/// The view. What no longer fits is counted at its end.
+#[must_use]
+pub(super) fn view(page: &[Card]) -> Value {
+    let mut blocks: Vec<Value> = Vec::new();
+    let mut shown = 0;
+    for card in page {
+        let more = render::blocks(card);
+        // Room for the dividers, and for the line about what is missing.
+        if blocks.len() + more.len() + 2 > limits::VIEW_BLOCKS {
+            break;
+        }
+        if shown > 0 {
+            blocks.push(json!({"type": "divider"}));
+        }
+        blocks.extend(more);
+        shown += 1;
+    }
+    if shown < page.len() {
+        let left = format!("… ({} more)", page.len() - shown);
+        blocks.push(json!({"type": "section", "text": {"type": "plain_text", "text": left}}));
+    }
+    distinct(&mut blocks);
+    json!({"type": "home", "blocks": blocks})
+}
+
+/// The buttons of several cards stand in one view, where each needs a name of its own.
+fn distinct(blocks: &mut [Value]) {
+    let elements = blocks.iter_mut().filter(|block| block["type"] == "actions");
+    let buttons = elements.flat_map(|block| block["elements"].as_array_mut().into_iter().flatten());
+    for (at, button) in buttons.enumerate() {
+        if let Some(id) = button["action_id"].as_str().map(|id| format!("{id}:{at}")) {
+            button["action_id"] = id.into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nod_core::card::{Press, Style};
+
+    use super::*;
+
+    #[test]
+    fn a_page_of_many_cards_stays_a_view() {
+        let card = Card::say("text").titled("Title").button(
+            "Open",
+            Style::Plain,
+            Press::Link("https://a.test".into()),
+        );
+        let view = view(&vec![card; 80]);
+        let blocks = view["blocks"].as_array().map(Vec::as_slice).unwrap_or_default();
+        assert!(blocks.len() <= limits::VIEW_BLOCKS, "{}", blocks.len());
+        let last = blocks.last().map(|block| block["text"]["text"].to_string());
+        assert!(last.is_some_and(|text| text.contains("more)")));
+        let mut ids: Vec<String> = blocks
+            .iter()
+            .flat_map(|block| block["elements"].as_array().into_iter().flatten())
+            .filter_map(|button| button["action_id"].as_str().map(str::to_owned))
+            .collect();
+        let all = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), all);
+    }
+}

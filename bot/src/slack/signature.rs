@@ -1,0 +1,69 @@
+//! Whether a request comes from Slack and was made just now: version 0 of its signatures, over the time and the
+//! body as it came. <https://api.slack.com/authentication/verifying-requests-from-slack>
+
+use hmac::{Hmac, Mac};
+use nod_core::clock::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::Sha256;
+
+/// When it was signed, in seconds since 1970.
+pub(super) const TIMESTAMP: &str = "x-slack-request-timestamp";
+/// `v0=` and 64 hexadecimal digits.
+pub(super) const SIGNATURE: &str = "x-slack-signature";
+/// An older request may be somebody's recording, in seconds.
+const OLDEST: u64 = 5 * 60;
+
+/// Whether `signature` is Slack's, of this body, and not from long ago; takes the same time whatever the
+/// signature.
+pub(super) fn holds(secret: &SecretString, at: &str, body: &[u8], signature: &str, now: Timestamp) -> bool {
+    let Ok(signed_at) = at.parse::<i64>() else { return false };
+    if now.timestamp().abs_diff(signed_at) > OLDEST {
+        return false;
+    }
+    let Some(Ok(code)) = signature.strip_prefix("v0=").map(hex::decode) else { return false };
+    // Any length of key will do.
+    let Ok(mac) = <Hmac<Sha256> as Mac>::new_from_slice(secret.expose_secret().as_bytes()) else {
+        return false;
+    };
+    mac.chain_update(format!("v0:{at}:")).chain_update(body).verify_slice(&code).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use nod_core::clock::Timestamp;
+
+    use super::*;
+
+    /// The example of Slack's own documentation.
+    const BODY: &str = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V\
+                        &channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=\
+                        &response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN\
+                        &trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
+    const CODE: &str = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503";
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_timestamp(seconds, 0).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_slack_signed_just_now_holds_and_nothing_else() {
+        let secret = SecretString::from("8f742231b10e8888abcd99yyyzzz85a5");
+        let then = "1531420618";
+        let valid =
+            |at: &str, body: &str, code: &str, now: Timestamp| holds(&secret, at, body.as_bytes(), code, now);
+        let now = at(1_531_420_618);
+        assert!(valid(then, BODY, CODE, now));
+        assert!(valid(then, BODY, CODE, at(1_531_420_618 + 300)));
+        assert!(!valid(then, BODY, CODE, at(1_531_420_618 + 301)));
+        assert!(!valid(then, BODY, CODE, at(1_531_420_618 - 301)));
+        assert!(!valid(then, &format!("{BODY} "), CODE, now));
+        assert!(!valid("1531420619", BODY, CODE, now));
+        assert!(!valid(then, BODY, &CODE.replace('a', "b"), now));
+        assert!(!valid(then, BODY, &CODE[..40], now));
+        assert!(!valid(then, BODY, &CODE[3..], now));
+        assert!(!valid(then, BODY, "v0=", now));
+        assert!(!valid(then, BODY, "", now));
+        assert!(!valid("", BODY, CODE, now));
+        assert!(!valid("-9223372036854775808", BODY, CODE, now));
+    }
+}

@@ -1,0 +1,241 @@
+//! Messages that grow: Slack's own streams where it takes them, else a message that is edited now and then.
+//!
+//! A stream only ever grows, renders Markdown by itself, and knows no key by which it could be found; it refuses
+//! edits until it is stopped. So it is a picture of what is coming and never the answer itself: whoever is
+//! finished stops it and replaces it (<https://docs.slack.dev/reference/methods/chat.startStream>).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use nod_core::card::{Block, Card};
+use nod_core::chat::{ChatError, Place, Posted};
+use nod_core::ids::DeliveryId;
+use serde_json::{Value, json};
+
+use super::adapter::{SlackAdapter, metadata, posted};
+use super::limits;
+use super::scopes::{APPEND_STREAM, START_STREAM, STOP_STREAM, UPDATE};
+use super::text::{letters, unpinged, visible};
+
+/// Between two additions to a stream: Slack takes about a hundred a minute.
+const ADD: Duration = Duration::from_millis(600);
+/// Between two edits of a message: Slack takes about fifty a minute.
+const EDIT: Duration = Duration::from_millis(1_200);
+/// Streams that are remembered. One whose end another replica told stays here until it is pushed out.
+const MOST: usize = 1_000;
+
+/// How a message grows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Way {
+    /// As a stream of Slack's, which shows this so far.
+    Stream(String),
+    /// By edits.
+    Edits,
+}
+
+/// The messages that are growing, by channel and timestamp.
+#[derive(Debug, Default)]
+pub(super) struct Streams(Mutex<HashMap<(String, String), Way>>);
+
+impl Streams {
+    fn way(&self, at: &Posted) -> Option<Way> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&name(at)).cloned()
+    }
+
+    fn set(&self, at: &Posted, way: Way) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST {
+            // Whatever was forgotten is met again as a message of unknown state, which is stopped first.
+            all.clear();
+        }
+        all.insert(name(at), way);
+    }
+
+    fn forget(&self, at: &Posted) -> Option<Way> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&name(at))
+    }
+}
+
+fn name(at: &Posted) -> (String, String) {
+    (at.channel.clone(), at.message.clone())
+}
+
+impl SlackAdapter {
+    /// Opens a stream; where Slack takes none, posts a message to be edited.
+    pub(super) async fn begin(
+        &self,
+        place: &Place,
+        reader: &str,
+        key: DeliveryId,
+    ) -> Result<Posted, ChatError> {
+        if let Some(thread) = &place.thread {
+            let body = json!({
+                "channel": place.channel, "thread_ts": thread,
+                "recipient_user_id": reader, "recipient_team_id": self.identity.team,
+            });
+            match self.web.call(&START_STREAM, &body).await {
+                Ok(answer) => {
+                    let at = posted(answer["channel"].as_str().or(Some(&place.channel)), &answer["ts"])?;
+                    self.streams.set(&at, Way::Stream(String::new()));
+                    return Ok(at);
+                }
+                Err(ChatError::Refused { code }) => {
+                    tracing::info!(code, "Slack takes no stream here; the message is edited instead");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let coming = Card { body: vec![Block::Note("…".to_owned())], ..Card::default() };
+        let at = self.say(&place.channel, place.thread.as_deref(), &coming, key).await?;
+        self.streams.set(&at, Way::Edits);
+        Ok(at)
+    }
+
+    /// Shows the words so far.
+    pub(super) async fn show_more(
+        &self,
+        at: &Posted,
+        words: &str,
+        key: DeliveryId,
+    ) -> Result<Duration, ChatError> {
+        match self.streams.way(at) {
+            Some(Way::Stream(shown)) => {
+                let all = flowing(words);
+                let Some(more) = all.strip_prefix(shown.as_str()) else {
+                    return self.edit_instead(at, words, key).await;
+                };
+                if more.is_empty() || letters(&all) > limits::STREAM {
+                    return Ok(ADD);
+                }
+                match self.add(at, more).await {
+                    Ok(()) => {
+                        self.streams.set(at, Way::Stream(all.clone()));
+                        Ok(ADD)
+                    }
+                    Err(ChatError::Busy { after_seconds }) => Ok(Duration::from_secs(after_seconds)),
+                    // The person ended it in Slack.
+                    Err(ChatError::Refused { code }) if code == "stopped_by_user" => {
+                        Err(ChatError::Refused { code })
+                    }
+                    // It died, or shows we do not know what.
+                    Err(ChatError::Refused { .. } | ChatError::Lost(_)) => {
+                        self.edit_instead(at, words, key).await
+                    }
+                    Err(closed) => Err(closed),
+                }
+            }
+            Some(Way::Edits) => self.edit(at, words, key).await,
+            None => self.edit_instead(at, words, key).await,
+        }
+    }
+
+    async fn add(&self, at: &Posted, more: &str) -> Result<(), ChatError> {
+        let body = json!({"channel": at.channel, "ts": at.message, "markdown_text": more});
+        self.web.call(&APPEND_STREAM, &body).await.map(|_| ())
+    }
+
+    async fn edit_instead(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
+        self.end_stream(at, key).await?;
+        self.streams.set(at, Way::Edits);
+        self.edit(at, words, key).await
+    }
+
+    async fn edit(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
+        let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
+        match self.send(&UPDATE, body, &Card::say(words)).await {
+            Ok(_) => Ok(EDIT),
+            Err(ChatError::Busy { after_seconds }) => Ok(Duration::from_secs(after_seconds)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts the card into the place of a message that may still be growing.
+    pub(super) async fn finish(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError> {
+        if let Some(Way::Stream(_)) = self.streams.forget(at) {
+            self.end_stream(at, key).await?;
+        }
+        let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
+        match self.send(&UPDATE, body.clone(), card).await {
+            // Another replica opened it, or this one before it died.
+            Err(ChatError::Refused { code }) if code == "streaming_state_conflict" => {
+                self.end_stream(at, key).await?;
+                self.send(&UPDATE, body, card).await.map(|_| ())
+            }
+            answer => answer.map(|_| ()),
+        }
+    }
+
+    /// Stops a stream, if it still is one. From here on it can be found by its key.
+    async fn end_stream(&self, at: &Posted, key: DeliveryId) -> Result<(), ChatError> {
+        let mut body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
+        let mut answer = self.web.call(&STOP_STREAM, &body).await;
+        if matches!(&answer, Err(ChatError::Refused { code }) if code == "no_text") {
+            // Nothing was shown yet, and Slack ends nothing empty.
+            body["markdown_text"] = "…".into();
+            answer = self.web.call(&STOP_STREAM, &body).await;
+        }
+        match answer {
+            // What it is now, the edit that follows will find out.
+            Ok(_) | Err(ChatError::Refused { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a message of ours may be a stream that nobody ended: those alone have no metadata.
+pub(super) fn unnamed(message: &Value) -> bool {
+    let subtype = message["subtype"].as_str().unwrap_or("bot_message");
+    message["metadata"]["event_type"].is_null() && subtype == "bot_message"
+}
+
+/// Markdown as a stream may show it: nothing pings, and no words stand before the address that they hide. It is
+/// made so that more words only ever add to it.
+fn flowing(words: &str) -> String {
+    const BREAK: char = '\u{200B}';
+    let text = unpinged(&visible(words));
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        out.push(c);
+        let breaks = match (c, rest.peek()) {
+            (']', Some('(' | '[' | ':')) => true,
+            // `<https://…|words>`, and HTML.
+            ('<', Some(next)) => next.is_alphanumeric() || *next == '/',
+            _ => false,
+        };
+        if breaks {
+            out.push(BREAK);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "Hi @here <!channel> <@U1>, see [your bank](https://evil.test) or ![x](https://t.test/p.png)\n\n\
+                        or [this][1] <https://evil.test|acme.test> a < b &amp; `x[0](y)`\n\n[1]: https://evil.test\n";
+
+    #[test]
+    fn nothing_pings_or_hides_where_it_leads() {
+        let shown = flowing(TEXT).replace('\u{200B}', "·");
+        assert_eq!(
+            shown,
+            "Hi @·here <·!channel> <·@U1>, see [your bank]·(https://evil.test) or ![x]·(https://t.test/p.png)\n\n\
+             or [this]·[1] <·https://evil.test|acme.test> a < b &amp; `x[0]·(y)`\n\n[1]·: https://evil.test\n"
+        );
+    }
+
+    #[test]
+    fn more_words_only_add() {
+        let ends = TEXT.char_indices().filter(|(_, c)| c.is_whitespace()).map(|(at, _)| at);
+        let mut before = String::new();
+        for end in ends {
+            let now = flowing(TEXT[..end].trim_end());
+            assert!(now.starts_with(&before), "{now:?} after {before:?}");
+            before = now;
+        }
+    }
+}

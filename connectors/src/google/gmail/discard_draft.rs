@@ -1,0 +1,94 @@
+//! `gmail_discard_draft`: throws an open draft away, unless something was written in it unseen.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::card::FieldError;
+use nod_core::draft::{Closing, Draft as Open};
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::tool::{
+    ActTool, Fault, Filled, Found, Leaves, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+    Words,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::letter::Seen;
+use super::open_draft::{self, Now};
+use super::trouble::Trouble;
+use crate::google::account::Accounts;
+
+pub(super) const NAME: &str = "gmail_discard_draft";
+
+/// The tool.
+pub(super) struct DiscardDraft {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+impl DiscardDraft {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object", "properties": {"draft": open_draft::argument()}, "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/gmail_discard_draft.md");
+        let spec = super::spec(NAME, description, "Throwing the draft away", Reach::OwnAccount, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ActTool for DiscardDraft {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, _: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let open = Open::deserialize(&args["draft"]).map_err(|error| Fault::broken(error.to_string()))?;
+        let words = Words {
+            approve: "Discard".into(),
+            doing: "Throwing it away…".into(),
+            done: "Discarded".into(),
+            not_done: "Not discarded".into(),
+            thing: "draft".into(),
+        };
+        let payload = json!({"draft": open});
+        Ok(Preview { draft: Some(open.id), ..Preview::new(payload, "Throw this draft away?", words) })
+    }
+
+    fn revise(&self, _: &Value, _: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+        Err(vec![FieldError::new("body", "There is nothing to change about throwing a draft away.")])
+    }
+
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+        Ok(json!({}))
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
+        let (letter, seen) = open_draft::handed(payload)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        match open_draft::now(&mailbox, &letter, &seen).await? {
+            Now::Gone => return Ok(thrown_away(&seen)),
+            Now::Changed(letter, seen) => return Err(open_draft::outdated(cx, &mailbox, &letter, &seen)?),
+            Now::Same(..) => {}
+        }
+        mailbox.delete_draft(&seen.id).await.map_err(Trouble::acting)?;
+        Ok(thrown_away(&seen))
+    }
+
+    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+        let (_, seen) = open_draft::handed(payload)?;
+        match self.accounts.mailbox(cx).await?.draft(&seen.id).await {
+            Ok(_) => Ok(Found::Absent),
+            Err(trouble) if trouble.is_gone() => Ok(Found::Done(thrown_away(&seen))),
+            Err(trouble) => Err(trouble.looking("the draft")),
+        }
+    }
+}
+
+fn thrown_away(seen: &Seen) -> ToolOutput {
+    ToolOutput::ours(json!({"status": "discarded", "id": seen.id}))
+        .verbatim("The draft is thrown away. Nobody got it.")
+        .leaving(Leaves::Closed { draft: seen.id.clone(), how: Closing::Discarded })
+}

@@ -1,0 +1,141 @@
+//! What a person may change of a letter before they nod, and what becomes of it then.
+
+use std::collections::BTreeMap;
+
+use nod_core::card::{Field, FieldError};
+use nod_core::tool::{Filled, LONGEST_BODY};
+
+use super::letter::{self, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
+
+/// A hundred addresses of the usual length, with names.
+const PEOPLE_CHARS: usize = 10_000;
+
+impl Letter {
+    /// The letter as fields to fill in.
+    pub(super) fn form(&self, needs_to: bool) -> Vec<Field> {
+        let people = |id: &str, label: &str, list: &[String], optional| Field {
+            people: true,
+            ..field(id, label, &list.join(", "), PEOPLE_CHARS, optional)
+        };
+        vec![
+            people("to", "To", &self.to, !needs_to),
+            people("cc", "Cc", &self.cc, true),
+            people("bcc", "Bcc", &self.bcc, true),
+            // Gmail sends a mail without a subject too.
+            field("subject", "Subject", &self.subject, SUBJECT_CHARS, true),
+            Field { lines: true, ..field("body", "Body", &self.body, LONGEST_BODY, false) },
+        ]
+    }
+
+    /// The same letter with what was filled in; everything else stays as it was.
+    ///
+    /// # Errors
+    /// A sentence for each field that cannot be so.
+    pub(super) fn revised(
+        &self,
+        filled: &BTreeMap<String, Filled>,
+        needs_to: bool,
+    ) -> Result<Self, Vec<FieldError>> {
+        let mut errors = Vec::new();
+        let mut letter = self.clone();
+        for (id, list) in [("to", &mut letter.to), ("cc", &mut letter.cc), ("bcc", &mut letter.bcc)] {
+            let Some(Filled::People(people)) = filled.get(id) else { continue };
+            keep(letter::recipients(people), list, id, &mut errors);
+        }
+        if let Some(Filled::Text(text)) = filled.get("subject") {
+            keep(letter::subject(text), &mut letter.subject, "subject", &mut errors);
+        }
+        if let Some(Filled::Text(text)) = filled.get("body") {
+            keep(letter::body(text), &mut letter.body, "body", &mut errors);
+        }
+        if needs_to && letter.to.is_empty() {
+            errors.push(FieldError::new("to", "A mail needs somebody to go to."));
+        }
+        let many = letter.everybody().count();
+        if many > MOST_RECIPIENTS {
+            let why = format!("{many} recipients; {MOST_RECIPIENTS} are allowed at most.");
+            errors.push(FieldError::new("to", why));
+        }
+        if letter.body.trim().is_empty() {
+            errors.push(FieldError::new("body", "A mail needs some text."));
+        }
+        if errors.is_empty() { Ok(letter) } else { Err(errors) }
+    }
+}
+
+fn field(id: &str, label: &str, value: &str, limit: usize, optional: bool) -> Field {
+    Field {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        value: value.to_owned(),
+        lines: false,
+        limit,
+        optional,
+        people: false,
+    }
+}
+
+fn keep<T>(read: Result<T, String>, place: &mut T, id: &str, errors: &mut Vec<FieldError>) {
+    match read {
+        Ok(value) => *place = value,
+        Err(why) => errors.push(FieldError::new(id, sentence(&why))),
+    }
+}
+
+/// What is said to a model, as it is said to a person.
+fn sentence(why: &str) -> String {
+    let mut letters = why.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::letter::Asked;
+    use super::*;
+
+    fn letter() -> Letter {
+        let asked = Asked {
+            to: vec!["bo@example.com".into()],
+            cc: vec!["cho@example.com".into()],
+            bcc: vec![],
+            subject: "Late".into(),
+            body: "Hi Bo".into(),
+        };
+        Letter::new(&asked, "t", "ana@acme.test").unwrap()
+    }
+
+    fn text(id: &str, text: &str) -> (String, Filled) {
+        (id.to_owned(), Filled::Text(text.to_owned()))
+    }
+
+    fn people(id: &str, all: &[&str]) -> (String, Filled) {
+        (id.to_owned(), Filled::People(all.iter().map(|one| (*one).to_owned()).collect()))
+    }
+
+    fn wrong(filled: (String, Filled)) -> Vec<(String, String)> {
+        let errors = letter().revised(&BTreeMap::from([filled]), true).unwrap_err();
+        errors.into_iter().map(|error| (error.field, error.why)).collect()
+    }
+
+    #[test]
+    fn what_is_not_changed_stays() {
+        let filled = BTreeMap::from([people("cc", &[]), text("body", "Hi Bo,\r\n  later ")]);
+        let revised = letter().revised(&filled, true).unwrap();
+        assert_eq!(revised, Letter { cc: vec![], body: "Hi Bo,\n  later ".into(), ..letter() });
+    }
+
+    #[test]
+    fn each_fault_stands_at_its_field() {
+        let at = |field: &str, why: &str| vec![(field.to_owned(), why.to_owned())];
+        assert_eq!(wrong(people("to", &[])), at("to", "A mail needs somebody to go to."));
+        assert_eq!(wrong(text("body", " \n")), at("body", "A mail needs some text."));
+        assert_eq!(wrong(text("body", "\u{0}")), at("body", "The body has control characters."));
+        assert_eq!(wrong(text("subject", "a\nb")), at("subject", "A subject is one line."));
+        assert_eq!(wrong(people("cc", &["bo@localhost"]))[0].0, "cc");
+        let many = ["bo@example.com"; 101];
+        assert_eq!(wrong(people("to", &many)), at("to", "102 recipients; 100 are allowed at most."));
+    }
+}

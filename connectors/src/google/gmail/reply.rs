@@ -1,0 +1,334 @@
+//! `gmail_reply` and `gmail_draft_reply`: an answer in the thread of the mail that it answers.
+//!
+//! Whom it goes to, its subject and the headers that tie it to the thread are read from that mail and never
+//! written by a model, which gives the text and names the thread.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use google_gmail1::api::Message;
+use mail_parser::{Address, MessageParser};
+use nod_core::card::FieldError;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::privacy::{Audience, Provenance};
+use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::address::Recipient;
+use super::letter::{Asked, BODY_CHARS, Letter, Reply, SUBJECT_CHARS};
+use super::mailbox::Mailbox;
+use super::message::{has_label, header, raw_header, sender};
+use super::{arguments, create_draft, send_email};
+use crate::google::account::Accounts;
+
+/// Sends.
+pub(super) const SEND: &str = "gmail_reply";
+/// Saves a draft.
+pub(super) const DRAFT: &str = "gmail_draft_reply";
+const HEADERS: [&str; 8] =
+    ["From", "To", "Cc", "Reply-To", "Subject", "Message-ID", "References", "In-Reply-To"];
+/// Message-IDs kept in `References`: the first and the newest, as RFC 5537 advises.
+const MOST_REFERENCES: usize = 20;
+const LONGEST_ID: usize = 250;
+
+/// The tool, in one of its two forms.
+pub(super) struct ReplyTool {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    thread_id: String,
+    body: String,
+    #[serde(default)]
+    all: bool,
+    #[serde(default)]
+    cc: Vec<String>,
+}
+
+impl ReplyTool {
+    /// Answers by mail, after a nod.
+    pub(super) fn sending(accounts: Arc<Accounts>) -> Self {
+        let description = include_str!("../../../prompts/gmail_reply.md");
+        let spec = super::spec(SEND, description, "Writing an answer", Reach::Others, parameters());
+        Self { spec, accounts }
+    }
+
+    /// Leaves the answer as a draft.
+    pub(super) fn drafting(accounts: Arc<Accounts>) -> Self {
+        let description = include_str!("../../../prompts/gmail_draft_reply.md");
+        let spec = super::spec(DRAFT, description, "Writing a draft", Reach::OwnAccount, parameters());
+        Self { spec, accounts }
+    }
+
+    fn shown(&self, letter: &Letter) -> Result<Preview, Fault> {
+        match self.spec.name {
+            DRAFT => letter.preview("Save this draft?", create_draft::words(), false),
+            _ => send_email::ask(letter),
+        }
+    }
+
+    fn approved(&self, payload: &Value) -> Result<Letter, Fault> {
+        Letter::approved(payload, self.spec.name)
+    }
+}
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "thread_id": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$",
+                "description": "The thread to answer: from a hint, or from a tool that lists or reads mail."},
+            "body": {"type": "string", "minLength": 1, "maxLength": BODY_CHARS, "description": "Plain text, whole."},
+            "all": {"type": "boolean", "description": "Whether everybody in that mail gets it; false if left out."},
+            "cc": {"type": "array", "maxItems": 50,
+                "description": "Further people that the person named: addresses, or names.",
+                "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}},
+        },
+        "required": ["thread_id", "body"],
+        "additionalProperties": false,
+    })
+}
+
+#[async_trait]
+impl ActTool for ReplyTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let wanted: Wanted = arguments(args)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        let answer = answer(&mailbox, wanted, self.spec.name).await?;
+        let preview = self.shown(&answer.letter)?;
+        Ok(Preview {
+            audience: Audience::Person(cx.principal.person),
+            provenance: Provenance::outside(answer.source),
+            ..preview
+        })
+    }
+
+    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let draft = self.spec.name == DRAFT;
+        let letter = self.approved(payload).map_err(broken)?.revised(filled, !draft)?;
+        self.shown(&letter).map_err(broken)
+    }
+
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
+        if self.spec.name == DRAFT {
+            return Ok(json!({}));
+        }
+        let mailbox = self.accounts.mailbox(cx).await?;
+        send_email::prepare_letter(cx, &mailbox, &self.approved(payload)?, key).await
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
+        let (letter, mailbox) = (self.approved(payload)?, self.accounts.mailbox(cx).await?);
+        match self.spec.name {
+            DRAFT => create_draft::create_letter(cx, &mailbox, &letter, permit.key()).await,
+            _ => send_email::send_letter(&mailbox, &letter, handle, permit.key()).await,
+        }
+    }
+
+    async fn find(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        handle: &Value,
+        key: EffectKey,
+    ) -> Result<Found, Fault> {
+        let (letter, mailbox) = (self.approved(payload)?, self.accounts.mailbox(cx).await?);
+        match self.spec.name {
+            DRAFT => create_draft::find_letter(&mailbox, &letter, key).await,
+            _ => send_email::find_letter(&mailbox, &letter, handle, key).await,
+        }
+    }
+}
+
+struct Answer {
+    letter: Letter,
+    source: String,
+}
+
+async fn answer(mailbox: &Mailbox, wanted: Wanted, tool: &str) -> Result<Answer, Fault> {
+    let thread = mailbox.thread(&wanted.thread_id, Some(&HEADERS)).await;
+    let thread = thread.map_err(|trouble| trouble.looking("that thread"))?;
+    let messages = thread.messages.unwrap_or_default();
+    let newest = messages.iter().rev().find(|message| !has_label(message, "DRAFT"));
+    let newest = newest.ok_or_else(|| Fault::NotFound { what: "a mail to answer in that thread".into() })?;
+    let (to, mut cc) = recipients(newest, mailbox.address(), wanted.all);
+    cc.extend(wanted.cc);
+    let subject = subject(&header(newest, "Subject"));
+    let asked = Asked { to, cc, bcc: Vec::new(), subject, body: wanted.body };
+    let from = sender(newest).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let letter = Letter {
+        reply: Some(Reply {
+            thread_id: wanted.thread_id,
+            in_reply_to: ids(newest, "Message-ID").pop(),
+            references: references(newest),
+            answers: format!("“{}” from {from}", shown(&header(newest, "Subject"))),
+            reply_to: elsewhere(newest, &from),
+        }),
+        ..Letter::new(&asked, tool, mailbox.address())?
+    };
+    Ok(Answer { source: format!("mail from {from}"), letter })
+}
+
+/// To whom the mail asks answers to go, or to its sender; to one's own mail, to those who got it. With `all`,
+/// also everybody else of it.
+fn recipients(mail: &Message, me: &str, all: bool) -> (Vec<String>, Vec<String>) {
+    let mine = sender(mail).is_some_and(|from| from.eq_ignore_ascii_case(me));
+    let asked = people(mail, "Reply-To");
+    let to = match (mine, asked.is_empty()) {
+        (true, _) => people(mail, "To"),
+        (false, false) => asked,
+        (false, true) => people(mail, "From"),
+    };
+    let mut cc: Vec<Recipient> = Vec::new();
+    if all {
+        let others = people(mail, "To").into_iter().chain(people(mail, "Cc"));
+        let known = |one: &Recipient, list: &[Recipient]| {
+            list.iter().any(|r| r.address.eq_ignore_ascii_case(&one.address))
+        };
+        for one in others {
+            if !one.address.eq_ignore_ascii_case(me) && !known(&one, &to) && !known(&one, &cc) {
+                cc.push(one);
+            }
+        }
+    }
+    let written = |list: Vec<Recipient>| list.iter().map(ToString::to_string).collect();
+    (written(to), written(cc))
+}
+
+/// Addresses of a header that mail can be sent to. A name that could deceive is left out.
+fn people(mail: &Message, name: &str) -> Vec<Recipient> {
+    let Some(value) = raw_header(mail, name) else { return Vec::new() };
+    let line = format!("To: {}\r\n\r\n", value.replace(['\r', '\n'], " "));
+    let parsed = MessageParser::new().parse_headers(line.as_bytes());
+    let Some(list) = parsed.as_ref().and_then(|mail| mail.to()) else { return Vec::new() };
+    of_list(list)
+}
+
+fn of_list(list: &Address<'_>) -> Vec<Recipient> {
+    let person = |one: &mail_parser::Addr<'_>| {
+        let address = one.address()?;
+        let named = one.name().and_then(|name| Recipient::parse(&format!("{name} <{address}>")).ok());
+        named.or_else(|| Recipient::parse(address).ok())
+    };
+    list.iter().filter_map(person).collect()
+}
+
+/// Whoever writes may have answers sent to somebody else; the person should know.
+fn elsewhere(mail: &Message, from: &str) -> Option<String> {
+    let asked = people(mail, "Reply-To");
+    let other = asked.iter().find(|one| !one.address.eq_ignore_ascii_case(from));
+    other.map(|one| one.address.clone())
+}
+
+fn subject(of: &str) -> String {
+    let of = shown(of);
+    let answered = of.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"));
+    if answered { of } else { format!("Re: {of}") }
+}
+
+/// On one line, and no longer than a header may be.
+fn shown(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut text = plain.trim().to_owned();
+    text.truncate(text.floor_char_boundary(SUBJECT_CHARS - 8));
+    text
+}
+
+fn references(mail: &Message) -> Vec<String> {
+    let mut all = ids(mail, "References");
+    if all.is_empty() {
+        all = ids(mail, "In-Reply-To");
+    }
+    all.extend(ids(mail, "Message-ID"));
+    all.dedup();
+    let surplus = all.len().saturating_sub(MOST_REFERENCES);
+    all.drain(1.min(all.len())..(1 + surplus).min(all.len()));
+    all
+}
+
+/// Message-IDs of a header, without their brackets. They come from outside and become headers of ours, so
+/// what is not plainly one is left out.
+fn ids(mail: &Message, name: &str) -> Vec<String> {
+    let value = raw_header(mail, name).unwrap_or_default();
+    let id = |word: &str| {
+        let id = word.strip_prefix('<')?.strip_suffix('>')?;
+        let plain = id.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '<' | '>'));
+        (plain && !id.is_empty() && id.len() <= LONGEST_ID).then(|| id.to_owned())
+    };
+    value.split_whitespace().filter_map(id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use google_gmail1::api::{MessagePart, MessagePartHeader};
+
+    use super::*;
+
+    fn mail(headers: &[(&str, &str)]) -> Message {
+        let header = |(name, value): &(&str, &str)| MessagePartHeader {
+            name: Some((*name).to_owned()),
+            value: Some((*value).to_owned()),
+        };
+        let headers = Some(headers.iter().map(header).collect());
+        Message { payload: Some(MessagePart { headers, ..Default::default() }), ..Default::default() }
+    }
+
+    const ME: &str = "ana@acme.test";
+
+    #[test]
+    fn an_answer_goes_where_the_mail_says() {
+        let from = ("From", "Kim Vale <kim@x.test>");
+        let to = ("To", "ana@acme.test, Bo <bo@acme.test>");
+        let cc = ("Cc", "cho@acme.test, KIM@x.test");
+        let elsewhere = ("Reply-To", "desk@y.test");
+        let owned = |all: &[&str]| all.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+        for (headers, all, wanted_to, wanted_cc) in [
+            (&[from, to, cc][..], false, &["Kim Vale <kim@x.test>"][..], &[][..]),
+            (&[from, to, cc], true, &["Kim Vale <kim@x.test>"], &["Bo <bo@acme.test>", "cho@acme.test"]),
+            (&[from, to, elsewhere], false, &["desk@y.test"], &[]),
+            (&[("From", ME), ("To", "bo@acme.test")], false, &["bo@acme.test"], &[]),
+            (&[("From", "\"ceo@acme.test\" <eve@x.test>")], false, &["eve@x.test"], &[]),
+            (&[("From", "nobody")], false, &[], &[]),
+        ] {
+            assert_eq!(
+                recipients(&mail(headers), ME, all),
+                (owned(wanted_to), owned(wanted_cc)),
+                "{headers:?}"
+            );
+        }
+        let asked = super::elsewhere(&mail(&[from, elsewhere]), "kim@x.test");
+        assert_eq!(asked.as_deref(), Some("desk@y.test"));
+        assert_eq!(super::elsewhere(&mail(&[from]), "kim@x.test"), None);
+    }
+
+    #[test]
+    fn the_headers_tie_it_to_the_thread_and_carry_nothing_else() {
+        let long = format!("<{}@x.test>", "a".repeat(300));
+        let references = format!("<1@x.test> <b\u{e9}@x> {long} Bcc: <2@x.test>");
+        let mail = mail(&[("References", &references), ("Message-ID", "<3@x.test>")]);
+        assert_eq!(super::references(&mail), ["1@x.test", "2@x.test", "3@x.test"]);
+        let many: Vec<String> = (0..40).map(|n| format!("<{n}@x.test>")).collect();
+        let mail = self::mail(&[("References", &many.join(" ")), ("Message-ID", "<40@x.test>")]);
+        let kept = super::references(&mail);
+        assert_eq!((kept.len(), kept[0].as_str(), kept[19].as_str()), (20, "0@x.test", "40@x.test"));
+    }
+
+    #[test]
+    fn a_subject_says_re_once() {
+        assert_eq!(subject("Lunch?"), "Re: Lunch?");
+        assert_eq!(subject("RE: Lunch?"), "RE: Lunch?");
+        assert_eq!(subject("a\r\nBcc: x"), "Re: a  Bcc: x");
+        assert_eq!(subject(&"é".repeat(900)).len(), 994);
+    }
+}

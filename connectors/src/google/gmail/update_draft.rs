@@ -1,0 +1,145 @@
+//! `gmail_update_draft`: changes an open draft in its place. Gmail has no guarded update, so the draft is
+//! looked at right before: what is not as it was seen is not overwritten.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::card::FieldError;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, SUBJECT_CHARS, Seen};
+use super::mailbox::Mailbox;
+use super::open_draft::{self, Now};
+use super::trouble::Trouble;
+use super::{arguments, create_draft, mime};
+use crate::google::account::Accounts;
+
+pub(super) const NAME: &str = "gmail_update_draft";
+
+/// The tool.
+pub(super) struct UpdateDraft {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+/// What is left out stays as it is.
+#[derive(Deserialize)]
+struct Change {
+    to: Option<Vec<String>>,
+    cc: Option<Vec<String>>,
+    bcc: Option<Vec<String>>,
+    subject: Option<String>,
+    body: Option<String>,
+}
+
+impl UpdateDraft {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let description = include_str!("../../../prompts/gmail_update_draft.md");
+        let spec = super::spec(NAME, description, "Changing the draft", Reach::OwnAccount, parameters());
+        Self { spec, accounts }
+    }
+}
+
+fn parameters() -> Value {
+    let recipients = json!({"type": "array", "maxItems": MOST_RECIPIENTS,
+        "description": "The whole new list: addresses, or names of people.",
+        "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}});
+    json!({
+        "type": "object",
+        "properties": {
+            "draft": open_draft::argument(),
+            "to": recipients,
+            "cc": recipients,
+            "bcc": recipients,
+            "subject": {"type": "string", "maxLength": SUBJECT_CHARS},
+            "body": {"type": "string", "minLength": 1, "maxLength": BODY_CHARS,
+                "description": "The whole new text."},
+        },
+        "additionalProperties": false,
+    })
+}
+
+#[async_trait]
+impl ActTool for UpdateDraft {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let (known, seen) = open_draft::handed(args)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        changed(known, seen, arguments(args)?, mailbox.address())?.preview(
+            "Save this draft?",
+            create_draft::words(),
+            false,
+        )
+    }
+
+    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, false)?;
+        letter.preview("Save this draft?", create_draft::words(), false).map_err(broken)
+    }
+
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+        Ok(json!({}))
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, permit: Permit) -> ToolResult {
+        update(cx, &self.accounts.mailbox(cx).await?, payload, permit.key()).await
+    }
+
+    async fn find(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        _: &Value,
+        key: EffectKey,
+    ) -> Result<Found, Fault> {
+        find(&self.accounts.mailbox(cx).await?, payload, key).await
+    }
+}
+
+fn changed(known: Letter, seen: Seen, change: Change, from: &str) -> Result<Letter, Fault> {
+    let asked = Asked {
+        to: change.to.unwrap_or(known.to),
+        cc: change.cc.unwrap_or(known.cc),
+        bcc: change.bcc.unwrap_or(known.bcc),
+        subject: change.subject.unwrap_or(known.subject),
+        body: change.body.unwrap_or(known.body),
+    };
+    Ok(Letter { reply: known.reply, draft: Some(seen), ..Letter::new(&asked, NAME, from)? })
+}
+
+async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: EffectKey) -> ToolResult {
+    let letter = Letter::approved(payload, NAME)?;
+    let seen = letter.draft.clone().ok_or_else(|| Fault::broken("the change names no draft"))?;
+    let base = Letter { draft: None, ..letter.clone() };
+    match open_draft::now(mailbox, &base, &seen).await? {
+        Now::Gone => return Ok(open_draft::gone(&seen)),
+        // Another version with the very text that is to be written needs no writing, but has it all the same.
+        Now::Changed(there, seen) => return Err(open_draft::outdated(cx, mailbox, &there, &seen)?),
+        Now::Same(..) => {}
+    }
+    let raw = mime::bytes(&letter, cx.now, key.id)?;
+    let draft = mailbox.update_draft(&seen.id, raw, letter.thread()).await.map_err(Trouble::acting)?;
+    open_draft::saved(mailbox, &letter, &draft)
+}
+
+/// A draft that carries another header was not written by this effect, or was changed since: the next try
+/// sees which.
+async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<Found, Fault> {
+    let letter = Letter::approved(payload, NAME)?;
+    letter.of_this_account(mailbox)?;
+    let Some(seen) = &letter.draft else { return Err(Fault::broken("the change names no draft")) };
+    match open_draft::carries(mailbox, &seen.id, key).await {
+        Ok(Some(draft)) => open_draft::saved(mailbox, &letter, &draft).map(Found::Done),
+        Ok(None) => Ok(Found::Absent),
+        Err(trouble) if trouble.is_gone() => Ok(Found::Done(open_draft::gone(seen))),
+        Err(trouble) => Err(trouble.looking("the draft")),
+    }
+}

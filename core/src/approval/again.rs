@@ -1,0 +1,134 @@
+//! Where nobody knows whether it happened: looking once more, and asking once more.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::batch::beside;
+use super::card::clock;
+use super::decide::{end, redraw, whisper};
+use super::told::told;
+use super::{Approval, EffectEnd, Status, remind, sql};
+use crate::audit;
+use crate::chat::Immediate;
+use crate::clock::Timestamp;
+use crate::ids::{ApprovalId, EffectId, PersonId, TenantId};
+use crate::jobs::{Verdict, Work, sql as jobs};
+use crate::nod::Core;
+use crate::policy::{self, Ruling};
+use crate::tool::Fault;
+
+/// The effect of which nobody knows whether it happened, and when that was settled.
+fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
+    match &approval.effect {
+        Some(EffectEnd { id, at, outcome: Some(Err(Fault::Unknown { .. })), .. }) => Some((*id, *at)),
+        _ => None,
+    }
+}
+
+/// A press on [Check again]: looks once more, and the card says what was found.
+pub(crate) async fn look(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else {
+        return Ok(whisper("I know of no such request. Nothing was done."));
+    };
+    let Some((effect, _)) = unknown(&approval).filter(|_| approval.decider == by) else {
+        return Ok(whisper(&told(&approval, by, approval.revision, now)));
+    };
+    if !jobs::idle(conn, tenant, effect.0).await? {
+        return Ok(whisper("I am looking already; the card will say what I find."));
+    }
+    jobs::enqueue(conn, tenant, effect.0, &Work::LookAgain { effect }, now, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// A press on [Send again]: the same person is asked once more, and told that it may go twice. Nothing is done
+/// before they approve that; and it is asked once however often it is pressed.
+pub(crate) async fn again(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    sql::hold(conn, tenant, id).await?;
+    let Some(old) = sql::load(conn, tenant, id).await? else {
+        return Ok(whisper("I know of no such request. Nothing was done."));
+    };
+    let Some((_, at)) = unknown(&old).filter(|_| old.decider == by) else {
+        return Ok(whisper(&told(&old, by, old.revision, now)));
+    };
+    if old.asked_again {
+        return Ok(whisper("I asked you again already: look for the newer card. Nothing more was done."));
+    }
+    let call = policy::Call {
+        tool: &old.tool,
+        account: &old.preview.account,
+        recipients: &old.preview.recipients,
+        outside_text: old.outside,
+    };
+    let terms = match policy::decide(&core.settings.policy, &call) {
+        Ruling::Ask(terms) => terms,
+        Ruling::Never(why) => {
+            return Ok(whisper(&format!("The rules here never allow this: {why}. Nothing was done.")));
+        }
+    };
+    let mut risks =
+        vec![format!("this may go twice: nobody knows whether it did at {}", clock(at, &old.zone))];
+    risks.extend(old.risks.iter().cloned());
+    let new = Approval {
+        id: core.id(),
+        revision: 1,
+        status: Status::Pending,
+        decided_at: None,
+        reason: None,
+        expires_at: now + terms.expire_after,
+        delivery: core.id(),
+        undo: terms.undo,
+        reminder: None,
+        ticked: true,
+        again_of: Some(id),
+        effect: None,
+        risks,
+        ..old.clone()
+    };
+    ask(conn, tenant, &old, &new, now).await?;
+    remind::plan(conn, tenant, new.id, terms, now).await?;
+    let work = Work::ExpireApproval { approval: new.id };
+    jobs::enqueue(conn, tenant, new.id.0, &work, new.expires_at, now).await?;
+    let detail = json!({ "tool": new.tool, "revision": new.revision, "again_of": id });
+    audit::write(conn, tenant, Some(by), "approval.asked", new.id.0, Some(&new.digest), &detail, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// The new card where the old one stands; the old one offers it no more.
+async fn ask(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    old: &Approval,
+    new: &Approval,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    beside(conn, tenant, old, new, now).await?;
+    sql::insert(conn, tenant, new, now).await?;
+    redraw(conn, tenant, old.delivery, now).await
+}
+
+/// It turned out to have happened: what asks for it once more does not wait any longer.
+pub(crate) async fn went_out(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(again) = sql::waiting_again(conn, tenant, id).await? else { return Ok(()) };
+    if sql::settle(conn, tenant, again, Status::Superseded, None, now).await? {
+        end(conn, tenant, again, "approval.superseded", Verdict::Superseded, now).await?;
+    }
+    Ok(())
+}

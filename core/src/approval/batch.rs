@@ -1,0 +1,230 @@
+//! Several requests of one turn on one card: each whole, to be chosen one by one, with a receipt each. Each
+//! stays a request of its own, with its digest, its effect and its end.
+
+use sqlx::PgConnection;
+
+use super::card::{by_whom, escape, mark, receipt, shown};
+use super::decide::{decided, redraw, tell, whisper};
+use super::told::told;
+use super::{Approval, Decision, Status, remind, sql, whole};
+use crate::card::{Block, Button, Card, Press, Style, Verb};
+use crate::chat::Immediate;
+use crate::clock::Timestamp;
+use crate::delivery::{self, NewDelivery};
+use crate::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
+use crate::jobs::Verdict;
+use crate::nod::Core;
+
+/// What a press says of everything that waits on a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Many {
+    /// Yes to all.
+    All,
+    /// Yes to what is ticked, no to the rest.
+    Selected,
+    /// No to all.
+    None,
+}
+
+/// The card of several.
+pub(super) fn card(all: &[Approval]) -> Card {
+    let waiting: Vec<&Approval> = all.iter().filter(|a| a.status == Status::Pending).collect();
+    let choose = if waiting.is_empty() { "" } else { ": approve all, or untick some" };
+    let mut card = Card::default().titled(format!("{}{choose}", counted(all)));
+    for (at, approval) in all.iter().enumerate() {
+        card = item(card, approval, at + 1);
+    }
+    let Some(first) = waiting.first() else { return card };
+    let note = format!("{} [Approve selected] denies what is not ticked.", by_whom(first));
+    choices(card.with(Block::Note(note)), all, &waiting)
+}
+
+/// "3 emails", or "3 requests" where they are of several kinds.
+fn counted(all: &[Approval]) -> String {
+    let thing = all.first().map_or("request", |first| &first.preview.words.thing);
+    let same = all.iter().all(|approval| approval.preview.words.thing == thing);
+    format!("{} {}s", all.len(), if same { thing } else { "request" })
+}
+
+fn item(card: Card, approval: &Approval, number: usize) -> Card {
+    let tick = match approval.status {
+        Status::Pending => tick_of(approval),
+        _ => "",
+    };
+    let question = escape(&approval.preview.question);
+    let heading = format!("**{tick}{number}. {question}** · {}", mark(approval));
+    let before = card.buttons.len();
+    let mut card = shown(card.with(Block::Markdown(heading)), approval);
+    if approval.status != Status::Pending {
+        card = receipt(card, approval);
+    }
+    for Button { label, .. } in &mut card.buttons[before..] {
+        *label = format!("{label} ({number})");
+    }
+    card
+}
+
+fn tick_of(approval: &Approval) -> &'static str {
+    if approval.ticked { "☑ " } else { "☐ " }
+}
+
+/// A tick for each that waits, then the decisions. Those that say yes carry what they were shown for.
+fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
+    for (at, approval) in all.iter().enumerate().filter(|(_, a)| a.status == Status::Pending) {
+        let verb = if approval.ticked { "untick" } else { "tick" };
+        let label = format!("{}{}", tick_of(approval), at + 1);
+        card = card.button(label, Style::Plain, Press::Verb(Verb::new(verb, approval.id)));
+    }
+    for (at, approval) in all.iter().enumerate() {
+        if approval.status == Status::Pending && !approval.preview.form.is_empty() {
+            let edit = Verb::on_revision("edit", approval.id, approval.revision);
+            card = card.button(format!("Edit {}", at + 1), Style::Plain, Press::Verb(edit));
+        }
+    }
+    let (subject, seen) = (waiting[0].delivery, stamp(all));
+    let yes = |verb| Press::Verb(Verb { choice: Some(seen), ..Verb::new(verb, subject) });
+    card = card.button("Approve all", Style::Primary, yes("approve_all"));
+    let ticked = waiting.iter().filter(|approval| approval.ticked).count();
+    if ticked > 0 && ticked < waiting.len() {
+        card = card.button(format!("Approve selected ({ticked})"), Style::Plain, yes("approve_selected"));
+    }
+    card.button("Deny all", Style::Danger, Press::Verb(Verb::new("deny_all", subject)))
+}
+
+/// Grows whenever something on the card is revised: a press that carries another one was shown something else.
+fn stamp(all: &[Approval]) -> u16 {
+    all.iter().fold(0, |sum, approval| sum.wrapping_add(u16::try_from(approval.revision).unwrap_or(u16::MAX)))
+}
+
+/// Whether one card shows all of it whole, in one message, also once each has its receipt.
+pub(crate) fn fits(all: &[Approval]) -> bool {
+    // A chat message takes about 12,000 characters of JSON; see the renderer's limits.
+    const ROOM: usize = 11_000;
+    const RECEIPT: usize = 350;
+    let whole = all.iter().all(|approval| whole::beginning(&approval.preview).is_none());
+    whole && weight(&card(all)) + RECEIPT * all.len() <= ROOM
+}
+
+/// About how many characters of JSON a card takes.
+fn weight(card: &Card) -> usize {
+    const PART: usize = 120;
+    let field = |(name, value): &(String, String)| name.chars().count() + value.chars().count();
+    const BUTTON: usize = 230;
+    let written = |text: &str| PART + serde_json::Value::from(text).to_string().chars().count();
+    let block = |block: &Block| match block {
+        Block::Fields(fields) => fields.iter().map(|one| PART + field(one)).sum(),
+        Block::Risks(risks) => risks.iter().map(|risk| written(risk)).sum(),
+        Block::Markdown(text) | Block::Literal(text) | Block::Note(text) => written(text),
+    };
+    card.body.iter().map(block).sum::<usize>() + BUTTON * card.buttons.len() + PART
+}
+
+/// A press on [Approve all], [Approve selected] or [Deny all]: each that still waits is decided as by a press of
+/// its own. A yes counts only for what was shown: `seen` is what the pressed card carried.
+#[expect(clippy::too_many_arguments, reason = "who says what of which card, and when")]
+pub(crate) async fn press(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+    which: Many,
+    seen: Option<u16>,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let all = sql::on_card(conn, tenant, card).await?;
+    let Some(first) = all.first() else {
+        return Ok(whisper("I know of no such request. Nothing was done."));
+    };
+    if first.decider != by {
+        return Ok(whisper(&told(first, by, first.revision, now)));
+    }
+    if which != Many::None && seen != Some(stamp(&all)) {
+        return Ok(whisper(
+            "This card has changed since it was shown to you. Nothing was done; look at it again.",
+        ));
+    }
+    let mut denied = Vec::new();
+    let mut any = false;
+    for approval in all.iter().filter(|approval| approval.status == Status::Pending) {
+        let yes = which == Many::All || (which == Many::Selected && approval.ticked);
+        let decision =
+            Decision { id: approval.id, revision: approval.revision, by, approve: yes, reason: None };
+        if decided(core, conn, tenant, approval, &decision, now).await? {
+            any = true;
+            denied.extend((!yes).then_some(approval));
+        }
+    }
+    if !any {
+        return Ok(whisper(
+            "Nothing waits on this card any more; it says what became of each. Nothing was done.",
+        ));
+    }
+    for approval in denied {
+        tell(conn, tenant, approval, Verdict::Denied, now).await?;
+    }
+    redraw(conn, tenant, card, now).await?;
+    remind::over(conn, tenant, card, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// A request was revised. Where it does not fit beside the others any more, it gets a card of its own.
+pub(super) async fn apart(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
+    let all = sql::on_card(conn, tenant, approval.delivery).await?;
+    if all.len() == 1 || fits(&all) {
+        return redraw(conn, tenant, approval.delivery, now).await;
+    }
+    let own = Approval { delivery: core.id(), ..approval.clone() };
+    beside(conn, tenant, &approval, &own, now).await?;
+    sql::moved(conn, tenant, id, own.delivery).await?;
+    redraw(conn, tenant, approval.delivery, now).await
+}
+
+/// Sends the card of `new` to where the card of `old` stands.
+pub(super) async fn beside(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    old: &Approval,
+    new: &Approval,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let stands = delivery::sql::load(conn, tenant, old.delivery).await?;
+    let (stands, venue) = stands.ok_or(sqlx::Error::RowNotFound)?;
+    let message = NewDelivery {
+        id: new.delivery,
+        conversation: new.conversation,
+        run: Some(new.run),
+        platform: &venue.platform,
+        target: stands.target.as_ref(),
+        opens_thread: false,
+        card: &super::card(std::slice::from_ref(new)),
+        only_for: stands.only_for,
+    };
+    delivery::send(conn, tenant, &venue, &message, now).await
+}
+
+/// A press on a tick. It says what shall be, so that a second one changes nothing.
+pub(crate) async fn tick(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    ticked: bool,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else {
+        return Ok(whisper("I know of no such request. Nothing was done."));
+    };
+    if !sql::tick(conn, tenant, id, by, ticked).await? {
+        return Ok(whisper(&told(&approval, by, approval.revision, now)));
+    }
+    redraw(conn, tenant, approval.delivery, now).await?;
+    Ok(Immediate::Nothing)
+}

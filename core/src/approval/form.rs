@@ -1,0 +1,154 @@
+//! The forms behind a card's buttons: change it, say no to it, read all of it. Opening one changes nothing.
+
+use sqlx::PgConnection;
+
+use super::decide::whisper;
+use super::told::told;
+use super::{Approval, sql, waiting_line};
+use crate::card::{Block, Field, Form, Unopened, Verb};
+use crate::chat::{Immediate, Place};
+use crate::clock::Timestamp;
+use crate::delivery;
+use crate::ids::{ApprovalId, PersonId, TenantId};
+
+/// The field of a reason.
+const REASON: &str = "reason";
+/// Longest reason, in characters; it stands on the card.
+const LONGEST_REASON: usize = 300;
+
+/// A press on [Edit] or [Deny]: the form, for whoever may decide and saw what now stands there.
+pub(crate) async fn open(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
+        return Ok(unknown());
+    };
+    if !approval.waits_for(by, verb.revision(), now) {
+        return Ok(whisper(&told(&approval, by, verb.revision(), now)));
+    }
+    if verb.verb == "edit" && approval.preview.form.is_empty() {
+        return Ok(whisper("This cannot be changed. Deny it and ask for another."));
+    }
+    Ok(Immediate::Form(Box::new(if verb.verb == "edit" { change(&approval) } else { refusal(&approval) })))
+}
+
+/// A press on [Show all]: the exact text, to whoever pressed alone. The card shows it to them, or they decide.
+pub(crate) async fn show(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    by: PersonId,
+    place: &Place,
+) -> sqlx::Result<Immediate> {
+    let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
+        return Ok(unknown());
+    };
+    if approval.decider != by && !stands_openly(conn, tenant, &approval, by, place).await? {
+        return Ok(whisper("That is for somebody else, or gone. Nothing was done."));
+    }
+    if approval.revision != verb.revision() {
+        return Ok(whisper(&changed(&approval)));
+    }
+    Ok(Immediate::Form(Box::new(whole(&approval))))
+}
+
+/// Whether everybody in that place reads the card.
+async fn stands_openly(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    by: PersonId,
+    place: &Place,
+) -> sqlx::Result<bool> {
+    let card = delivery::sql::load(conn, tenant, approval.delivery).await?;
+    Ok(card.is_some_and(|(card, _)| match card.only_for {
+        Some(reader) => reader == by,
+        None => card.posted.is_some_and(|at| at.channel == place.channel),
+    }))
+}
+
+fn change(approval: &Approval) -> Form {
+    Form {
+        title: format!("Change this {}", approval.preview.words.thing),
+        verb: Verb::on_revision("edit", approval.id, approval.revision),
+        body: Vec::new(),
+        fields: approval.preview.form.clone(),
+        submit: "Save".to_owned(),
+        unopened: Unopened::Say(
+            "The form did not open. Nothing was changed; please press Edit again.".to_owned(),
+        ),
+    }
+}
+
+fn refusal(approval: &Approval) -> Form {
+    let reason = Field {
+        id: REASON.to_owned(),
+        label: "Reason".to_owned(),
+        value: String::new(),
+        lines: false,
+        limit: LONGEST_REASON,
+        optional: true,
+        people: false,
+    };
+    let about = format!("{}.", waiting_line(approval));
+    Form {
+        title: format!("Deny this {}", approval.preview.words.thing),
+        verb: Verb::on_revision("deny", approval.id, approval.revision),
+        body: vec![
+            Block::Note(about),
+            Block::Note("Nod reads your reason, and the card shows it.".to_owned()),
+        ],
+        fields: vec![reason],
+        submit: "Deny".to_owned(),
+        // Whoever pressed [Deny] wants it not to happen.
+        unopened: Unopened::Submit,
+    }
+}
+
+fn whole(approval: &Approval) -> Form {
+    let preview = &approval.preview;
+    let mut body = vec![Block::Fields(preview.fields.clone())];
+    body.extend(preview.body.clone().map(Block::Literal));
+    Form {
+        title: format!("The whole {}", preview.words.thing),
+        verb: Verb::on_revision("whole", approval.id, approval.revision),
+        body,
+        fields: Vec::new(),
+        submit: String::new(),
+        unopened: Unopened::Say("The text did not open. Please press Show all again.".to_owned()),
+    }
+}
+
+/// The reason in a form that came back; an error where it is too long for the card.
+pub(super) fn reason(values: &std::collections::BTreeMap<String, String>) -> Result<Option<String>, String> {
+    let words = values.get(REASON).map(String::as_str).unwrap_or_default();
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let length = words.chars().count();
+    if length > LONGEST_REASON {
+        return Err(too_long(length, LONGEST_REASON));
+    }
+    Ok(Some(words).filter(|words| !words.is_empty()))
+}
+
+/// Where a reason's errors stand.
+pub(super) const REASON_FIELD: &str = REASON;
+
+pub(super) fn too_long(length: usize, most: usize) -> String {
+    let (length, most) = (crate::graph::grouped(length), crate::graph::grouped(most));
+    format!("This has {length} characters; {most} is the most. Nothing was changed.")
+}
+
+pub(super) fn changed(approval: &Approval) -> String {
+    format!(
+        "This was changed meanwhile: revision {} is what counts now. Nothing was done; look at the card again.",
+        approval.revision
+    )
+}
+
+pub(super) fn unknown() -> Immediate {
+    whisper("I know of no such request. Nothing was done.")
+}

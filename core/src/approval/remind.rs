@@ -1,0 +1,89 @@
+//! One reminder before a request expires, where its card stands; and what becomes of the reminder afterwards.
+
+use sqlx::PgConnection;
+
+use super::card::{reminder, reminder_over};
+use super::{Approval, Status, sql};
+use crate::clock::Timestamp;
+use crate::delivery::{self, NewDelivery};
+use crate::ids::{ApprovalId, DeliveryId, TenantId};
+use crate::jobs::{Claim, Work, WorkError, sql as jobs};
+use crate::nod::Core;
+use crate::policy::Terms;
+
+/// Plans the reminder: in the approval's own lane, and so before its expiry.
+pub(crate) async fn plan(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    terms: Terms,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(after) = terms.remind_after() else { return Ok(()) };
+    let work = Work::RemindApproval { approval: id };
+    jobs::enqueue(conn, tenant, id.0, &work, now + after, now).await
+}
+
+/// Reminds, unless it was decided meanwhile or is about to expire in this very moment. The message and the end
+/// of the job are one commit, so that there is one reminder however often the job is begun.
+pub(crate) async fn remind(core: &Core, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    let waiting = waiting_beside(&mut tx, tenant, id, now).await?;
+    if let Some(approval) = waiting.first() {
+        let stands = delivery::sql::load(&mut tx, tenant, approval.delivery).await?;
+        let (card, venue) = stands.ok_or("no such card")?;
+        let id = core.id();
+        let new = NewDelivery {
+            id,
+            conversation: approval.conversation,
+            run: Some(approval.run),
+            platform: &venue.platform,
+            target: card.target.as_ref(),
+            opens_thread: false,
+            card: &reminder(&waiting),
+            only_for: card.only_for,
+        };
+        // The row before the channel's lane, as in a press: and a press may have come in between.
+        if sql::reminded(&mut tx, tenant, approval.delivery, id).await? {
+            delivery::send(&mut tx, tenant, &venue, &new, now).await?;
+        }
+    }
+    jobs::finish(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// What was reminded of has been decided: the reminder does not go on saying that it waits.
+pub(super) async fn over(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let all = sql::on_card(conn, tenant, card).await?;
+    let reminded = all.iter().find_map(|approval| Some((approval.reminder?, approval)));
+    match reminded {
+        Some((reminder, of)) if all.iter().all(|approval| approval.status != Status::Pending) => {
+            delivery::show(conn, tenant, reminder, &reminder_over(of), now).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What waits on the same card and was not reminded of.
+async fn waiting_beside(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<Vec<Approval>> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(Vec::new()) };
+    let mut all = sql::on_card(conn, tenant, approval.delivery).await?;
+    all.retain(|approval| {
+        approval.status == Status::Pending && approval.expires_at > now && approval.reminder.is_none()
+    });
+    Ok(all)
+}

@@ -1,0 +1,34 @@
+//! Taking back what a run asked for, when its question was changed or deleted.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::decide::refresh;
+use super::{Status, sql};
+use crate::audit;
+use crate::clock::Timestamp;
+use crate::ids::{ApprovalId, RunId, TenantId};
+
+/// Withdraws what still waits in a run; the cards say so. The run is not told: it is the one that asks.
+pub(crate) async fn take_back(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let mut withdrawn = Vec::new();
+    for id in sql::pending_of_run(conn, tenant, run).await? {
+        // Whoever presses at this moment may be first.
+        if !sql::settle(conn, tenant, id, Status::Withdrawn, None, now).await? {
+            continue;
+        }
+        if let Some(approval) = sql::load(conn, tenant, id).await? {
+            let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+            let digest = Some(approval.digest.as_str());
+            audit::write(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
+        }
+        refresh(conn, tenant, id, now).await?;
+        withdrawn.push(id);
+    }
+    Ok(withdrawn)
+}

@@ -1,0 +1,191 @@
+//! What became of a request, said to somebody whose press changed nothing.
+
+use super::card::clock;
+use super::form::changed;
+use super::{Approval, EffectEnd, Status};
+use crate::clock::Timestamp;
+use crate::graph::local_time;
+use crate::ids::PersonId;
+use crate::tool::Fault;
+
+/// After a press that was to decide.
+pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timestamp) -> String {
+    let name = &approval.decider_name;
+    if approval.decider != by {
+        return format!("Only {name} can decide this. Nothing was done.");
+    }
+    let not_done = &approval.preview.words.not_done;
+    let at =
+        approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
+    match approval.status {
+        Status::Approved => {
+            format!("{name} approved this already{at}: {}. Nothing more was done.", became(approval))
+        }
+        Status::Denied => format!("{name} denied this already{at}. Nothing was done."),
+        Status::Undone => format!("{name} took this back{at}: {}. Nothing more was done.", lower(not_done)),
+        Status::Superseded => "A newer request took its place. Nothing was done.".to_owned(),
+        Status::Withdrawn => {
+            "The message that asked for this was changed or deleted. Nothing was done.".to_owned()
+        }
+        Status::Pending if approval.expires_at > now && approval.revision != revision => changed(approval),
+        Status::Pending if approval.expires_at > now => "Nothing was done. Please press again.".to_owned(),
+        Status::Expired | Status::Pending => {
+            "This expired before anybody answered. Nothing was done; ask again.".to_owned()
+        }
+    }
+}
+
+/// After a press on [Undo] that took nothing back.
+pub(super) fn too_late(approval: &Approval, by: PersonId) -> String {
+    if approval.decider != by {
+        return format!("Only {} can take this back. Nothing was done.", approval.decider_name);
+    }
+    match approval.status {
+        Status::Approved => format!("Too late to take it back: {}.", became(approval)),
+        Status::Undone => "You took this back already. Nothing more was done.".to_owned(),
+        Status::Pending | Status::Denied | Status::Expired | Status::Superseded | Status::Withdrawn => {
+            "There is nothing to take back: this was not approved.".to_owned()
+        }
+    }
+}
+
+/// How far an approved request is, in the middle of a sentence: "sent 09:31 WET".
+fn became(approval: &Approval) -> String {
+    let words = &approval.preview.words;
+    let at = |at: &Timestamp| clock(*at, &approval.zone);
+    match &approval.effect {
+        Some(EffectEnd { at: ended, outcome: Some(outcome), .. }) => match outcome {
+            Ok(_) => format!("{} {}", lower(&words.done), at(ended)),
+            Err(Fault::Unknown { .. }) => "nobody can tell yet whether it happened".to_owned(),
+            Err(_) => format!("{} {}", lower(&words.not_done), at(ended)),
+        },
+        Some(EffectEnd { released: false, .. }) => "it has not begun, and [Undo] takes it back".to_owned(),
+        Some(_) | None => format!("it is on its way ({})", lower(words.doing.trim_end_matches('…'))),
+    }
+}
+
+fn lower(words: &str) -> String {
+    words.to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::privacy::{Audience, Provenance};
+    use crate::tool::{Leaves, Preview, ToolOutput, Words};
+
+    fn at(minute: i64) -> Timestamp {
+        "2026-03-06T09:30:00Z".parse::<Timestamp>().unwrap() + TimeDelta::minutes(minute)
+    }
+
+    fn approval(status: Status, effect: Option<EffectEnd>) -> Approval {
+        let words = Words {
+            approve: "Approve & send".into(),
+            doing: "Sending…".into(),
+            done: "Sent".into(),
+            not_done: "Not sent".into(),
+            thing: "email".into(),
+        };
+        let preview = Preview::new(Value::Null, "", words);
+        let id = Uuid::from_u128(1);
+        Approval {
+            id: id.into(),
+            conversation: id.into(),
+            run: id.into(),
+            call_id: String::new(),
+            tool: String::new(),
+            revision: 1,
+            preview,
+            digest: "a91f3c".into(),
+            risks: vec![],
+            decider: id.into(),
+            decider_name: "Ana".into(),
+            zone: "UTC".into(),
+            status,
+            decided_at: Some(at(0)),
+            reason: None,
+            expires_at: at(60),
+            delivery: id.into(),
+            undo: TimeDelta::seconds(10),
+            outside: false,
+            reminder: None,
+            ticked: true,
+            again_of: None,
+            asked_again: false,
+            effect,
+        }
+    }
+
+    #[test]
+    fn a_press_that_changes_nothing_hears_what_became_of_it() {
+        let end = |released, outcome| {
+            Some(EffectEnd { id: Uuid::from_u128(3).into(), at: at(1), released, outcome })
+        };
+        let output = ToolOutput {
+            content: json!({}),
+            provenance: Provenance::Ours,
+            audience: Audience::Channel,
+            verbatim: None,
+            leaves: Leaves::default(),
+        };
+        let unknown = Fault::Unknown { reason: String::new() };
+        let yes = "Ana approved this already (Fri 6 Mar 2026, 09:30 UTC): ";
+        let table = [
+            (
+                Status::Approved,
+                end(false, None),
+                format!("{yes}it has not begun, and [Undo] takes it back. Nothing more was done."),
+            ),
+            (
+                Status::Approved,
+                end(true, None),
+                format!("{yes}it is on its way (sending). Nothing more was done."),
+            ),
+            (
+                Status::Approved,
+                end(true, Some(Ok(output))),
+                format!("{yes}sent 09:31 UTC. Nothing more was done."),
+            ),
+            (
+                Status::Approved,
+                end(true, Some(Err(Fault::broken("x")))),
+                format!("{yes}not sent 09:31 UTC. Nothing more was done."),
+            ),
+            (
+                Status::Approved,
+                end(true, Some(Err(unknown))),
+                format!("{yes}nobody can tell yet whether it happened. Nothing more was done."),
+            ),
+            (
+                Status::Denied,
+                None,
+                "Ana denied this already (Fri 6 Mar 2026, 09:30 UTC). Nothing was done.".into(),
+            ),
+            (
+                Status::Undone,
+                end(false, None),
+                "Ana took this back (Fri 6 Mar 2026, 09:30 UTC): not sent. Nothing more was done.".into(),
+            ),
+            (Status::Superseded, None, "A newer request took its place. Nothing was done.".into()),
+            (
+                Status::Expired,
+                None,
+                "This expired before anybody answered. Nothing was done; ask again.".into(),
+            ),
+            (Status::Pending, None, "Nothing was done. Please press again.".into()),
+        ];
+        let by = Uuid::from_u128(1).into();
+        for (status, effect, wanted) in table {
+            assert_eq!(told(&approval(status, effect), by, 1, at(2)), wanted);
+        }
+        let stranger = Uuid::from_u128(2).into();
+        let said = told(&approval(Status::Pending, None), stranger, 1, at(2));
+        assert_eq!(said, "Only Ana can decide this. Nothing was done.");
+        let said = too_late(&approval(Status::Approved, None), stranger);
+        assert_eq!(said, "Only Ana can take this back. Nothing was done.");
+    }
+}

@@ -1,0 +1,136 @@
+//! "yes" typed where a request waits. It counts as the press where it can mean one thing only, by rule and
+//! without a model; and never where text from outside was in view, which may have been written to get it.
+
+use sqlx::PgConnection;
+
+use super::card::{escape, line};
+use super::decide::{decided, redraw};
+use super::sql::{Within, pending};
+use super::{Approval, Decision, remind};
+use crate::clock::Timestamp;
+use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
+use crate::nod::Core;
+
+/// What counts as a yes: these words and nothing beside them.
+const YES: [&str; 14] = [
+    "yes",
+    "yes please",
+    "yes, please",
+    "yep",
+    "approve",
+    "approved",
+    "approve it",
+    "go ahead",
+    "ja",
+    "ja bitte",
+    "ja, bitte",
+    "oui",
+    "sí",
+    "sim",
+];
+
+/// What a typed yes did.
+#[derive(Debug, Default)]
+pub(crate) struct Yes {
+    /// What Nod says to it; `None` where it is an ordinary message.
+    pub(crate) answer: Option<String>,
+    /// The card of what was approved by it.
+    card: Option<DeliveryId>,
+}
+
+fn is_yes(text: &str) -> bool {
+    let said = text.trim().trim_end_matches(['!', '.']).trim_end().to_lowercase();
+    YES.contains(&said.as_str())
+}
+
+/// Takes what somebody typed as a yes, where it is one. The caller shows the card afterwards, by [`shown`]: the
+/// conversation's lane is locked before the channel's.
+#[expect(clippy::too_many_arguments, reason = "who said what, where and when")]
+pub(crate) async fn yes(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    by: PersonId,
+    conversation: ConversationId,
+    shared: bool,
+    text: &str,
+    now: Timestamp,
+) -> sqlx::Result<Yes> {
+    if !is_yes(text) {
+        return Ok(Yes::default());
+    }
+    let mut waiting = pending(conn, tenant, by, Within::Conversation(conversation)).await?;
+    waiting.retain(|approval| approval.expires_at > now);
+    let openly = match shared {
+        true => pending(conn, tenant, by, Within::OpenlyIn(conversation)).await?,
+        false => waiting.clone(),
+    };
+    let here = |approval: &Approval| openly.iter().any(|open| open.id == approval.id);
+    let said = |answer: String| Ok(Yes { answer: Some(answer), card: None });
+    match &waiting[..] {
+        [] => Ok(Yes::default()),
+        [one] if !here(one) => said(ELSEWHERE.to_owned()),
+        [one] if one.outside => said(OUTSIDE.to_owned()),
+        [one] => {
+            // Somebody may have been earlier by this much: then it is an ordinary message.
+            let decision = Decision { id: one.id, revision: one.revision, by, approve: true, reason: None };
+            if !decided(core, conn, tenant, one, &decision, now).await? {
+                return Ok(Yes::default());
+            }
+            Ok(Yes { answer: Some(took(one)), card: Some(one.delivery) })
+        }
+        several => said(which(several.iter().filter(|a| here(a)), several.len())),
+    }
+}
+
+/// Shows the card of what was approved by a typed yes.
+pub(crate) async fn shown(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    yes: &Yes,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(card) = yes.card else { return Ok(()) };
+    redraw(conn, tenant, card, now).await?;
+    remind::over(conn, tenant, card, now).await
+}
+
+const OUTSIDE: &str = "A typed yes does not count for this one, since text from outside was in view when it was \
+     prepared. Nothing was done: please press the button on its card.";
+const ELSEWHERE: &str = "I asked you privately, so a yes here does not count. Nothing was done: please press the button on the card there.";
+
+fn took(approval: &Approval) -> String {
+    let undo = match approval.undo.num_seconds() {
+        0 => String::new(),
+        seconds => format!(" [Undo] on its card takes it back for {seconds} s."),
+    };
+    format!("I took your yes for this: {}.{undo}", escape(&line(approval)))
+}
+
+fn which<'a>(here: impl Iterator<Item = &'a Approval>, count: usize) -> String {
+    let lines: Vec<String> = here.map(|approval| format!("- {}", escape(&line(approval)))).collect();
+    let private = match count - lines.len() {
+        0 => String::new(),
+        more => format!("\n- {more} more that I asked you about privately"),
+    };
+    format!(
+        "{count} requests wait for you here, and a yes could mean any of them. Nothing was done: please press the \
+         button that you mean.\n\n{}{private}",
+        lines.join("\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_bare_yes_is_one() {
+        for yes in ["yes", " Yes! ", "YES.", "yes please", "Ja", "approve", "Go ahead!"] {
+            assert!(is_yes(yes), "{yes}");
+        }
+        for no in ["", "yes?", "yes, but to Cho", "no", "yesterday", "send it", "yes yes yes", "ok"] {
+            assert!(!is_yes(no), "{no}");
+        }
+    }
+}

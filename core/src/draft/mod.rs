@@ -1,0 +1,129 @@
+//! Drafts that stay open: a row per draft, which says whose it is, in which conversation it can be changed or
+//! sent, and how it was seen last. The text is the provider's: what somebody writes there by hand counts.
+
+pub(crate) mod card;
+mod settle;
+pub(crate) mod sql;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub(crate) use settle::{close, discard, settled};
+
+use crate::privacy::{Audience, Provenance};
+
+/// A draft as it stands at its provider. Tools tell it, the core keeps it and hands it back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Draft {
+    /// The provider's id of it, the same through all edits.
+    pub id: String,
+    /// Another one after every edit, whoever made it.
+    pub version: String,
+    /// The tool's own exact form of what is written. The core does not look into it.
+    pub letter: Value,
+    /// Every field that is not the body, in reading order; an empty value shows as "—".
+    pub fields: Vec<(String, String)>,
+    /// The body, whole.
+    pub body: String,
+    /// In the middle of a sentence: "“Running late” to bo@acme.test".
+    pub label: String,
+    /// Where the person finds it.
+    pub link: String,
+    /// What they call that place: "Gmail".
+    pub place: String,
+    /// The tools that work on it.
+    pub tools: DraftTools,
+}
+
+/// Names of the tools that work on a draft. Each takes it in an argument of format `draft`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftTools {
+    /// Reads it as it stands.
+    pub read: String,
+    /// Changes it.
+    pub update: String,
+    /// Sends it.
+    pub send: String,
+    /// Throws it away.
+    pub discard: String,
+}
+
+/// How a draft came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Closing {
+    /// It was sent.
+    Sent,
+    /// The person threw it away.
+    Discarded,
+    /// It is not there any more: sent or thrown away by hand.
+    Gone,
+}
+
+impl Closing {
+    /// The name in rows.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Discarded => "discarded",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// A draft that is open for a run's person where the run takes place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpenDraft {
+    /// As it was seen last.
+    pub draft: Draft,
+    /// Who may read it.
+    pub audience: Audience,
+    /// Whether outside text is in it.
+    pub provenance: Provenance,
+    /// Whether the model has its text in view.
+    pub seen: bool,
+    /// Whether the last exchange here was about it.
+    pub latest: bool,
+}
+
+/// The drafts of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Drafts {
+    /// Those that are open, the newest first.
+    pub open: Vec<OpenDraft>,
+    /// The one whose button was pressed.
+    pub chosen: Option<String>,
+    /// What became of some of them since the last commit: to be written down.
+    pub changes: Vec<Change>,
+}
+
+/// What became of a draft.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It was made or changed.
+    Written(String),
+    /// It is open no more.
+    Closed(String, Closing),
+}
+
+impl Drafts {
+    /// The open draft of that id.
+    #[must_use]
+    pub fn named(&self, id: &str) -> Option<&OpenDraft> {
+        self.open.iter().find(|open| open.draft.id == id)
+    }
+
+    /// As it is now, in view of the model; it becomes the newest.
+    pub fn put(&mut self, draft: Draft, audience: Audience, provenance: Provenance) {
+        self.open.retain(|open| open.draft.id != draft.id);
+        self.open.insert(0, OpenDraft { draft, audience, provenance, seen: true, latest: true });
+    }
+
+    /// It is open no more.
+    pub fn close(&mut self, id: &str, how: Closing) {
+        self.open.retain(|open| open.draft.id != id);
+        self.changes.push(Change::Closed(id.to_owned(), how));
+    }
+}

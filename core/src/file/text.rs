@@ -1,0 +1,68 @@
+//! The words in a file, judged by its bytes: what a name or a media type claims is not believed. Pure.
+
+/// The words, or why there are none, as the end of a sentence.
+pub(super) fn of(bytes: &[u8]) -> Result<String, String> {
+    if bytes.starts_with(b"%PDF") {
+        return Err("I do not read PDF yet, only text such as Markdown or CSV".to_owned());
+    }
+    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0x1F, 0x8B]) {
+        return Err("it is packed, and I read plain text only, such as Markdown or CSV".to_owned());
+    }
+    let text = decoded(bytes).ok_or_else(|| "it is no text".to_owned())?;
+    if text.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    if is_page(&text) {
+        return Err("the chat gave me a web page in its place".to_owned());
+    }
+    let odd = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{C}')).count();
+    if text.contains('\0') || odd * 100 > text.chars().count() {
+        return Err("it is no text".to_owned());
+    }
+    Ok(text)
+}
+
+fn decoded(bytes: &[u8]) -> Option<String> {
+    let wide = |pair: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|two| pair([two[0], two[1]])).collect();
+        String::from_utf16(&units).ok()
+    };
+    match bytes {
+        [0xFF, 0xFE, ..] => wide(u16::from_le_bytes),
+        [0xFE, 0xFF, ..] => wide(u16::from_be_bytes),
+        _ => {
+            let bytes = bytes.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(bytes);
+            std::str::from_utf8(bytes).ok().map(str::to_owned)
+        }
+    }
+}
+
+/// A platform that does not let us in answers with its sign-in page.
+fn is_page(text: &str) -> bool {
+    let head: String = text.trim_start().chars().take(15).collect::<String>().to_lowercase();
+    head.starts_with("<!doctype html") || head.starts_with("<html")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_judged_by_their_bytes() {
+        for (bytes, words) in [
+            (&b"# Plan\n- one"[..], Some("# Plan\n- one")),
+            (b"\xEF\xBB\xBFname,n\nBo,2", Some("name,n\nBo,2")),
+            (b"\xFF\xFEh\0i\0", Some("hi")),
+            (b"%PDF-1.7 rest", None),
+            (b"PK\x03\x04rest", None),
+            (b"\x1F\x8Brest", None),
+            (b"\x89PNG\r\n\x1A\n", None),
+            (b"a\0b", None),
+            (b"  \n", None),
+            (b"<!DOCTYPE html><html>Sign in</html>", None),
+            (b"\x01\x02\x03\x04", None),
+        ] {
+            assert_eq!(of(bytes).ok().as_deref(), words, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Catching up: what was said in a workspace while nothing of it reached Nod is read from the platform's
+//! history and takes the same door, once each, whatever arrives twice.
+//!
+//! The job carries what is left to be read, so that a killed one goes on where it was.
+
+use chrono::TimeDelta;
+
+use super::sql;
+use crate::chat::{ChatAdapter, ChatError};
+use crate::clock::Timestamp;
+use crate::inbox;
+use crate::jobs::{Claim, Work, WorkError, sql as jobs};
+use crate::nod::Core;
+use crate::people::directory::lane_of;
+
+/// How much earlier than known is looked: clocks differ, and a message takes its time.
+const MARGIN: TimeDelta = TimeDelta::minutes(2);
+/// What was said longer ago is not looked for.
+const LONGEST: TimeDelta = TimeDelta::days(3);
+/// A thread in which nobody spoke to Nod for so long is not followed that far.
+const FOLLOWED: TimeDelta = TimeDelta::days(30);
+/// Followed threads that are looked into, in each channel.
+const MOST_THREADS: i64 = 30;
+
+/// From now on what is said there reaches Nod. What was said since it last did is to be looked up.
+pub(crate) async fn hears(core: &Core, platform: &str, workspace: &str, anew: bool) -> sqlx::Result<()> {
+    let (tenant, now) = (core.settings.tenant, core.now());
+    let mut tx = core.pool.begin().await?;
+    if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, workspace).await? {
+        let since = (until - MARGIN).max(now - LONGEST);
+        let (platform, workspace) = (platform.to_owned(), workspace.to_owned());
+        let lane = lane_of(&["catch up", &platform, &workspace]);
+        let work = Work::CatchUp { platform, workspace, since, left: None };
+        jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
+    }
+    sql::hear(&mut tx, tenant, platform, workspace, now).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// Reads channel after channel and commits after each.
+pub(crate) async fn catch_up(
+    core: &Core,
+    claim: &Claim,
+    platform: &str,
+    workspace: &str,
+    since: Timestamp,
+    left: Option<&[String]>,
+) -> Result<(), WorkError> {
+    let adapter = core.adapters.get(platform).ok_or("no such platform here")?.as_ref();
+    let mut left = match left {
+        Some(left) => left.to_vec(),
+        None => match adapter.channels(workspace).await {
+            Ok(all) => all.into_iter().map(|(id, _)| id).collect(),
+            // A scope that an older installation lacks: whoever runs Nod learns of it from the doctor.
+            Err(ChatError::Refused { code } | ChatError::Closed { code }) => {
+                tracing::warn!(code, "nothing can be caught up with");
+                Vec::new()
+            }
+            Err(error) => return later(core, claim, error).await,
+        },
+    };
+    while let Some(channel) = left.last() {
+        let found = channel_since(core, claim, adapter, workspace, channel, since).await;
+        match found {
+            Ok(()) => {}
+            // Gone, or closed to us meanwhile: nothing of it was for us.
+            Err(Failed::Chat(ChatError::Closed { code } | ChatError::Refused { code })) => {
+                tracing::info!(channel, code, "a channel could not be caught up with");
+            }
+            Err(Failed::Chat(error)) => return later(core, claim, error).await,
+            Err(Failed::Database(error)) => return Err(error.into()),
+        }
+        left.pop();
+        let work = Work::CatchUp {
+            platform: platform.to_owned(),
+            workspace: workspace.to_owned(),
+            since,
+            left: Some(left.clone()),
+        };
+        let mut tx = core.pool.begin().await?;
+        jobs::hold(&mut tx, claim).await?;
+        jobs::rewrite(&mut tx, claim, &work).await?;
+        tx.commit().await?;
+    }
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+enum Failed {
+    Chat(ChatError),
+    Database(sqlx::Error),
+}
+
+async fn channel_since(
+    core: &Core,
+    claim: &Claim,
+    adapter: &dyn ChatAdapter,
+    workspace: &str,
+    channel: &str,
+    since: Timestamp,
+) -> Result<(), Failed> {
+    let (tenant, platform) = (claim.tenant, adapter.platform());
+    let mut conn = core.pool.acquire().await.map_err(Failed::Database)?;
+    let spoken = core.now() - FOLLOWED;
+    let threads = sql::threads(&mut conn, tenant, platform, workspace, channel, spoken, MOST_THREADS).await;
+    drop(conn);
+    let threads = threads.map_err(Failed::Database)?;
+    let missed = adapter.missed(workspace, channel, &threads, since).await.map_err(Failed::Chat)?;
+    let acted_on = core.now() - core.settings.answers_within;
+    for inbound in missed {
+        let late = inbound.at < acted_on;
+        inbox::take_in(core, &inbound, late).await.map_err(Failed::Database)?;
+    }
+    Ok(())
+}
+
+/// Goes on when the platform lets us, from what was committed last.
+async fn later(core: &Core, claim: &Claim, error: ChatError) -> Result<(), WorkError> {
+    let ChatError::Busy { after_seconds } = error else { return Err(error.into()) };
+    let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    jobs::put_off(&mut tx, claim, until, None, false).await?;
+    Ok(tx.commit().await?)
+}

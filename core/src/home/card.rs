@@ -1,0 +1,73 @@
+//! What a person reads on their own page.
+
+use super::{Asked, Seen};
+use crate::approval::{self, Approval, Status};
+use crate::card::{Block, Card};
+use crate::graph::local_time;
+use crate::tool::Provider;
+
+/// Longest part of a question that is shown, in characters.
+const LONGEST: usize = 100;
+
+/// The page, part by part.
+pub(super) fn page(seen: &Seen, zone: &str) -> Vec<Card> {
+    let (waiting, decided): (Vec<_>, Vec<_>) =
+        seen.approvals.iter().partition(|approval| approval.status == Status::Pending);
+    let mut page = vec![Card::default().titled("Waits for your nod")];
+    if waiting.is_empty() {
+        page[0].body.push(Block::Note("Nothing waits for your nod.".to_owned()));
+    }
+    // Each on its own here, also where several share a card in the chat.
+    let card = |one: &Approval| approval::card(std::slice::from_ref(one));
+    page.extend(waiting.into_iter().map(card));
+    if !decided.is_empty() {
+        page.push(Card::default().titled("Decided lately"));
+        page.extend(decided.into_iter().map(card));
+    }
+    page.push(accounts(&seen.accounts));
+    page.push(asked(&seen.runs, zone));
+    page
+}
+
+fn accounts(all: &[(String, String, bool)]) -> Card {
+    let card = Card::default().titled("Connected accounts");
+    if all.is_empty() {
+        return card.with(Block::Note("None yet. /nod connect google connects yours.".to_owned()));
+    }
+    let line = |(provider, account, works): &(String, String, bool)| {
+        let title =
+            Provider::named(provider).map_or_else(|| provider.clone(), |known| known.title().to_owned());
+        let state =
+            if *works { String::new() } else { format!(": needs you again, /nod connect {provider}") };
+        (title, format!("{account}{state}"))
+    };
+    card.with(Block::Fields(all.iter().map(line).collect()))
+}
+
+fn asked(runs: &[Asked], zone: &str) -> Card {
+    let card = Card::default().titled("What you asked lately");
+    if runs.is_empty() {
+        return card
+            .with(Block::Note("Nothing yet. Mention me in a channel, or write to me here.".to_owned()));
+    }
+    let line =
+        |run: &Asked| (local_time(run.at, zone), format!("{}: {}", state(&run.status), short(&run.said)));
+    card.with(Block::Fields(runs.iter().map(line).collect()))
+}
+
+fn state(status: &str) -> &str {
+    match status {
+        "queued" | "running" => "under way",
+        "waiting" => "waits for you",
+        "failed" => "could not be finished",
+        status => status,
+    }
+}
+
+fn short(said: &str) -> String {
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,110 @@
+//! Rows of people's own pages, and what stands on them.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{Asked, Home};
+use crate::clock::Timestamp;
+use crate::ids::{PersonId, TenantId};
+
+pub(super) async fn opened(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    home: &Home,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into homes (tenant_id, person_id, platform, workspace, user_ref, opened_at)
+         values ($1, $2, $3, $4, $5, $6)
+         on conflict (tenant_id, person_id, platform, workspace)
+             do update set opened_at = excluded.opened_at, user_ref = excluded.user_ref",
+        tenant.0,
+        home.person.0,
+        home.platform,
+        home.workspace,
+        home.user,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The person's pages that were opened since then.
+pub(super) async fn looked_at(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    since: Timestamp,
+) -> sqlx::Result<Vec<Home>> {
+    let rows = sqlx::query!(
+        "select platform, workspace, user_ref from homes
+         where tenant_id = $1 and person_id = $2 and opened_at >= $3",
+        tenant.0,
+        person.0,
+        since
+    )
+    .fetch_all(conn)
+    .await?;
+    let home = |platform, workspace, user| Home { person, platform, workspace, user };
+    Ok(rows.into_iter().map(|row| home(row.platform, row.workspace, row.user_ref)).collect())
+}
+
+/// What waits for the person's nod, at most ten, and the last three that were decided since then.
+pub(super) async fn approvals(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    since: Timestamp,
+) -> sqlx::Result<Vec<Uuid>> {
+    sqlx::query_scalar!(
+        r#"(select id as "id!" from approvals
+             where tenant_id = $1 and decider_id = $2 and status = 'pending' order by created_at limit 10)
+         union all
+         (select id from approvals
+             where tenant_id = $1 and decider_id = $2 and status <> 'pending' and decided_at >= $3
+             order by decided_at desc limit 3)"#,
+        tenant.0,
+        person.0,
+        since
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub(super) async fn accounts(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<(String, String, bool)>> {
+    let rows = sqlx::query!(
+        "select provider, account, status from connections where tenant_id = $1 and person_id = $2
+         order by provider",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.provider, row.account, row.status == "active")).collect())
+}
+
+/// The last five runs of a person, newest first.
+pub(super) async fn asked(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<Asked>> {
+    let rows = sqlx::query!(
+        r#"select r.created_at, r.status, (
+                 select m.turn->>'text' from messages m
+                 where m.tenant_id = r.tenant_id and m.run_id = r.id and m.role = 'human'
+                 order by m.seq limit 1) as "said?"
+         from runs r where r.tenant_id = $1 and r.person_id = $2 order by r.created_at desc, r.id desc limit 5"#,
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    let asked = |at, status, said: Option<String>| Asked { at, status, said: said.unwrap_or_default() };
+    Ok(rows.into_iter().map(|row| asked(row.created_at, row.status, row.said)).collect())
+}

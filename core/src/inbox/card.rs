@@ -1,0 +1,13 @@
+//! What the door itself has to say.
+
+use crate::card::Card;
+use crate::clock::Timestamp;
+use crate::graph::local_time;
+
+/// Nod was not there when something was said, and it is too late to act on it.
+pub(super) fn away(said_at: Timestamp, zone: &str) -> Card {
+    Card::say(format!(
+        "I was away when you wrote this ({}), and did not act on it. Write again if it still matters.",
+        local_time(said_at, zone)
+    ))
+}

@@ -1,0 +1,33 @@
+//! An edited or a deleted message is news to the run that it began, as long as that is under way. To everybody
+//! else it is nothing: an answered question is not asked again by mending its spelling.
+
+use sqlx::Connection;
+
+use super::Arrival;
+use crate::chat::{Immediate, Place};
+use crate::jobs::{News, Work, sql as jobs};
+use crate::run;
+
+pub(super) async fn accept(
+    arrival: &Arrival<'_>,
+    place: &Place,
+    message: &str,
+    text: Option<&str>,
+) -> sqlx::Result<Immediate> {
+    let (tenant, now) = (arrival.tenant, arrival.now);
+    let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
+    let mut conn = arrival.core.door.acquire().await?;
+    let begun = run::sql::begun_by(&mut conn, tenant, platform, workspace, &place.channel, message).await?;
+    let Some((run, conversation)) = begun else { return Ok(Immediate::Nothing) };
+    let mut tx = conn.begin().await?;
+    if arrival.first(&mut tx, "changed").await? {
+        let news = match text {
+            Some(text) => News::Edited { text: text.to_owned() },
+            None => News::Withdrawn,
+        };
+        let work = Work::Advance { run, news: Some(news) };
+        jobs::enqueue(&mut tx, tenant, conversation.0, &work, now, now).await?;
+    }
+    tx.commit().await?;
+    Ok(Immediate::Nothing)
+}

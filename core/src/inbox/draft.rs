@@ -1,0 +1,70 @@
+//! Presses on the card of a draft. They count only from the person whose draft it is.
+
+use sqlx::PgConnection;
+
+use super::{Arrival, said};
+use crate::card::Card;
+use crate::chat::Immediate;
+use crate::delivery;
+use crate::draft::{self, card, sql::Row};
+use crate::ids::{DraftId, PersonId};
+
+/// [Send…] is the same as saying so: a run begins, and asks for a nod.
+pub(super) async fn send(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    id: DraftId,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    let row = match open(arrival, conn, id, person).await? {
+        Ok(row) => row,
+        Err(why) => return Ok(why),
+    };
+    let venue = delivery::sql::venue(conn, arrival.tenant, row.conversation).await?;
+    let words = said::Said {
+        person,
+        conversation: row.conversation,
+        text: "send it",
+        message: None,
+        shared: !venue.place.direct,
+        outside: None,
+        joins: false,
+        answer: None,
+    };
+    said::begin_with(arrival, conn, &words, |state| state.drafts.chosen = Some(row.draft.id)).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// [Discard] throws it away at its provider too.
+pub(super) async fn discard(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    id: DraftId,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    match open(arrival, conn, id, person).await? {
+        Ok(row) if draft::discard(arrival.core, conn, arrival.tenant, &row, arrival.now).await? => {
+            Ok(Immediate::Nothing)
+        }
+        Ok(_) => Ok(whisper(card::NOT_OPEN)),
+        Err(why) => Ok(why),
+    }
+}
+
+async fn open(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    id: DraftId,
+    person: PersonId,
+) -> sqlx::Result<Result<Row, Immediate>> {
+    Ok(match draft::sql::load(conn, arrival.tenant, id).await? {
+        None => Err(whisper(card::NO_SUCH)),
+        Some(row) if row.person != person => Err(whisper(card::NOT_YOURS)),
+        Some(row) if row.status != "open" => Err(whisper(card::NOT_OPEN)),
+        Some(row) => Ok(row),
+    })
+}
+
+fn whisper(words: &str) -> Immediate {
+    Immediate::Whisper(Card::say(words))
+}

@@ -1,0 +1,127 @@
+//! The assistant's pane, and what is picked in the menu of a message.
+
+use sqlx::PgConnection;
+
+use super::{Arrival, said};
+use crate::card::Card;
+use crate::chat::{Immediate, Place, Wish};
+use crate::delivery::{self, NewDelivery};
+use crate::graph::fenced;
+use crate::ids::InvocationId;
+use crate::model::Turn;
+use crate::pane;
+use crate::people;
+use crate::privacy::Provenance;
+
+/// Longest message that is taken along, in characters.
+const LONGEST: usize = 8_000;
+
+/// The pane was opened, or the person looks at another channel.
+pub(super) async fn looked(
+    arrival: &Arrival<'_>,
+    place: &Place,
+    viewing: Option<&str>,
+) -> sqlx::Result<Immediate> {
+    let mut tx = arrival.core.door.begin().await?;
+    if arrival.first(&mut tx, "pane").await? {
+        let person = arrival.person(&mut tx).await?;
+        let conversation = said::conversation(arrival, &mut tx, place, place.thread.as_deref()).await?;
+        let fresh =
+            pane::sql::looks(&mut tx, arrival.tenant, conversation, person, viewing, arrival.now).await?;
+        if fresh && !arrival.is_stranger(&mut tx, person).await? {
+            let venue = delivery::sql::venue(&mut tx, arrival.tenant, conversation).await?;
+            let new = NewDelivery {
+                id: arrival.core.id(),
+                conversation,
+                run: None,
+                platform: &venue.platform,
+                target: None,
+                opens_thread: false,
+                card: &pane::greeting(),
+                only_for: None,
+            };
+            delivery::send(&mut tx, arrival.tenant, &venue, &new, arrival.now).await?;
+        }
+        pane::dress(&mut tx, arrival.tenant, conversation, None, arrival.now).await?;
+    }
+    tx.commit().await?;
+    Ok(Immediate::Nothing)
+}
+
+/// A message that somebody picked.
+pub(super) struct Picked<'a> {
+    pub(super) place: &'a Place,
+    pub(super) wish: Wish,
+    pub(super) author: Option<&'a str>,
+    pub(super) text: &'a str,
+}
+
+/// Begins a run about a picked message. Nobody but the person hears of it: the channel never asked.
+pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::Result<Immediate> {
+    let mut tx = arrival.core.door.begin().await?;
+    if !arrival.first(&mut tx, "picked").await? {
+        tx.commit().await?;
+        return Ok(Immediate::Nothing);
+    }
+    let person = arrival.person(&mut tx).await?;
+    if arrival.is_stranger(&mut tx, person).await? {
+        tx.commit().await?;
+        return Ok(whisper(people::NOT_FOR_STRANGERS));
+    }
+    if picked.text.trim().is_empty() {
+        tx.commit().await?;
+        return Ok(whisper("There are no words in that message that I could read. Nothing was done."));
+    }
+    let conversation = said::conversation(arrival, &mut tx, picked.place, None).await?;
+    delivery::sql::alone_with(&mut tx, arrival.tenant, conversation, person).await?;
+    let shown = context(arrival, &mut tx, picked).await?;
+    let said = said::Said {
+        joins: false,
+        person,
+        conversation,
+        text: wish(picked.wish),
+        message: None,
+        shared: false,
+        outside: Some(shown),
+        answer: None,
+    };
+    said::begin_run(arrival, &mut tx, &said).await?;
+    tx.commit().await?;
+    Ok(whisper("I am on it; the answer comes to you alone, in our direct messages."))
+}
+
+fn whisper(words: &str) -> Immediate {
+    Immediate::Whisper(Card::say(words))
+}
+
+fn wish(wish: Wish) -> &'static str {
+    match wish {
+        Wish::Ask => {
+            "I picked a message in the chat and ask you about it: what is it about, and what, if anything, \
+             does it want of me?"
+        }
+        Wish::Draft => {
+            "I picked a message in the chat. Write a reply to it that I can send under my own name. Give me \
+             the text of the reply only; send nothing."
+        }
+    }
+}
+
+/// The message as outside text, with whose it is.
+async fn context(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    picked: &Picked<'_>,
+) -> sqlx::Result<(Turn, Provenance)> {
+    let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
+    let author = match picked.author {
+        Some(user) => people::sql::by_user(conn, arrival.tenant, platform, workspace, user).await?,
+        None => None,
+    };
+    let name = author.as_ref().map_or("somebody", |person| person.display_name());
+    let source = format!("a chat message of {name}");
+    let text: String = picked.text.chars().take(LONGEST).collect();
+    let marker: InvocationId = arrival.core.id();
+    let text = fenced(&text, std::slice::from_ref(&source), &marker.short());
+    Ok((Turn::System { text }, Provenance::outside(source)))
+}

@@ -1,0 +1,60 @@
+//! `/nod runs`: what somebody asked lately and what became of it. Nobody else's.
+
+use sqlx::PgConnection;
+
+use super::Arrival;
+use crate::card::{Block, Card, Press, Style, Verb};
+use crate::chat::Immediate;
+use crate::graph::local_time;
+use crate::ids::PersonId;
+use crate::people;
+use crate::run::sql::{self, Listed};
+
+/// Runs that are listed, and characters of what was asked.
+const MOST: i64 = 10;
+const LONGEST: usize = 80;
+
+pub(super) async fn show(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    let runs = sql::newest_of(conn, arrival.tenant, person, MOST).await?;
+    if runs.is_empty() {
+        return Ok(Immediate::Whisper(Card::say("You have not asked me anything yet.")));
+    }
+    let person = people::sql::load(conn, arrival.tenant, person).await?;
+    let zone = person.and_then(|p| p.zone).unwrap_or_else(|| "UTC".to_owned());
+    Ok(Immediate::Whisper(card(&runs, &zone)))
+}
+
+fn card(runs: &[Listed], zone: &str) -> Card {
+    let line = |(at, run): (usize, &Listed)| {
+        let when = format!("{}. {}", at + 1, local_time(run.at, zone));
+        (when, format!("{} → {}", clipped(&run.said), became(&run.status)))
+    };
+    let card = Card::default().titled("Your latest runs");
+    let card = card.with(Block::Fields(runs.iter().enumerate().map(line).collect()));
+    let failed = runs.iter().enumerate().filter(|(_, run)| run.status == "failed");
+    failed.fold(card, |card, (at, run)| {
+        let again = Press::Verb(Verb::new("retry", run.id));
+        card.button(format!("Try again {}", at + 1), Style::Plain, again)
+    })
+}
+
+fn became(status: &str) -> &'static str {
+    match status {
+        "done" => "done",
+        "failed" => "failed",
+        "waiting" => "waits for an answer",
+        _ => "under way",
+    }
+}
+
+fn clipped(said: &str) -> String {
+    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

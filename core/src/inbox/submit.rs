@@ -1,0 +1,35 @@
+//! A form that comes back, filled in. It carries what a press carries, and what was typed.
+
+use std::collections::BTreeMap;
+
+use super::Arrival;
+use crate::approval::{self, Editor};
+use crate::card::{Card, Verb};
+use crate::chat::{Immediate, Inbound};
+
+pub(super) async fn accept(
+    arrival: &Arrival<'_>,
+    verb: Option<&Verb>,
+    values: &BTreeMap<String, String>,
+) -> sqlx::Result<Immediate> {
+    let mut tx = arrival.core.door.begin().await?;
+    if !arrival.first(&mut tx, "submitted").await? {
+        tx.commit().await?;
+        return Ok(Immediate::Nothing);
+    }
+    let person = arrival.person(&mut tx).await?;
+    let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
+    let Inbound { platform, workspace, .. } = arrival.inbound;
+    let immediate = match verb {
+        Some(verb) if verb.verb == "edit" => {
+            let by = Editor { person, platform, workspace };
+            approval::save(core, &mut tx, tenant, verb, values, &by, now).await?
+        }
+        Some(verb) if verb.verb == "deny" => {
+            approval::refuse(core, &mut tx, tenant, verb, values, person, now).await?
+        }
+        _ => Immediate::Whisper(Card::say("I do not know that form. Nothing was done.")),
+    };
+    tx.commit().await?;
+    Ok(immediate)
+}

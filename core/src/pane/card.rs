@@ -1,0 +1,26 @@
+//! What a person reads in the pane before they have said anything.
+
+use crate::card::Card;
+
+/// The first message of a pane.
+pub(crate) fn greeting() -> Card {
+    Card::say(
+        "Hello! I read your mail when you ask, answer questions, and send mail for you — only after you press \
+         **Approve & send**. What can I do for you?",
+    )
+}
+
+/// What could be asked: what stands on the button, and what is then said.
+pub(super) fn prompts(viewing: bool) -> Vec<(String, String)> {
+    let channel: &[(&str, &str)] = match viewing {
+        true => &[("Sum up this channel", "Summarise the channel I am looking at.")],
+        false => &[],
+    };
+    let always = [
+        ("What is new in my mail?", "What is new in my mail?"),
+        ("Write a mail", "Help me write a mail. Ask me to whom and about what."),
+        ("What can you do?", "help"),
+    ];
+    let owned = |(title, message): &(&str, &str)| ((*title).to_owned(), (*message).to_owned());
+    channel.iter().chain(&always).map(owned).collect()
+}

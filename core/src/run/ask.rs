@@ -1,0 +1,118 @@
+//! What a step asks a nod for, written down: each call is a request of its own; several of one turn share a card
+//! where it shows all of them whole.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::commit::Commit;
+use crate::approval::{self, Approval};
+use crate::audit;
+use crate::clock::Timestamp;
+use crate::effect;
+use crate::graph::Emit;
+use crate::jobs::{Work, WorkError, sql as jobs};
+use crate::people;
+use crate::policy::{Decider, Terms};
+
+impl Commit<'_> {
+    /// Asks for everything that this step wants to be asked for.
+    pub(super) async fn ask(&self, conn: &mut PgConnection, now: Timestamp) -> Result<(), WorkError> {
+        let tenant = self.claim.tenant;
+        let mut asked = Vec::new();
+        for emit in &self.emits {
+            if let Emit::Ask { terms, .. } = emit {
+                asked.push((self.request(conn, emit, now).await?, *terms));
+            }
+        }
+        for (approval, _) in &asked {
+            approval::supersede(conn, tenant, approval, now).await?;
+        }
+        for cards in on_cards(asked) {
+            let all: Vec<Approval> = cards.iter().map(|(approval, _)| approval.clone()).collect();
+            let Some(first) = all.first() else { continue };
+            self.ask_there(conn, first.delivery, &approval::card(&all), now).await?;
+            for (approval, terms) in &cards {
+                approval::sql::insert(conn, tenant, approval, now).await?;
+                self.plan(conn, approval, *terms, now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn request(
+        &self,
+        conn: &mut PgConnection,
+        emit: &Emit,
+        now: Timestamp,
+    ) -> Result<Approval, WorkError> {
+        let Emit::Ask { approval: id, call_id, tool, preview, terms } = emit else {
+            return Err("this asks for nothing".into());
+        };
+        let (tenant, run) = (self.claim.tenant, &self.run);
+        let known = effect::sql::known_recipients(conn, tenant, run.person, &preview.recipients).await?;
+        let person = people::sql::load(conn, tenant, run.person).await?.ok_or("no such person")?;
+        Ok(Approval {
+            id: *id,
+            conversation: run.conversation,
+            run: run.id,
+            call_id: call_id.clone(),
+            tool: (*tool).to_owned(),
+            revision: 1,
+            preview: (**preview).clone(),
+            digest: approval::digest(&preview.payload)?,
+            risks: [
+                approval::risks(&preview.account, &preview.recipients, &known, &run.state.provenance),
+                preview.risks.clone(),
+            ]
+            .concat(),
+            decider: match terms.decider {
+                Decider::Owner => run.person,
+            },
+            decider_name: person.display_name().to_owned(),
+            zone: run.state.principal.zone.clone(),
+            status: approval::Status::Pending,
+            decided_at: None,
+            reason: None,
+            expires_at: now + terms.expire_after,
+            delivery: self.core.id(),
+            undo: terms.undo,
+            outside: run.state.provenance.is_outside(),
+            reminder: None,
+            ticked: true,
+            again_of: None,
+            asked_again: false,
+            effect: None,
+        })
+    }
+
+    /// The reminder, the expiry and the line in the audit.
+    async fn plan(
+        &self,
+        conn: &mut PgConnection,
+        approval: &Approval,
+        terms: Terms,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let (tenant, id) = (self.claim.tenant, approval.id);
+        approval::plan_reminder(conn, tenant, id, terms, now).await?;
+        let work = Work::ExpireApproval { approval: id };
+        jobs::enqueue(conn, tenant, id.0, &work, approval.expires_at, now).await?;
+        let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+        let (by, digest) = (Some(self.run.person), Some(approval.digest.as_str()));
+        Ok(audit::write(conn, tenant, by, "approval.asked", id.0, digest, &detail, now).await?)
+    }
+}
+
+/// All of them on one card where that shows them whole, else each on its own.
+fn on_cards(mut asked: Vec<(Approval, Terms)>) -> Vec<Vec<(Approval, Terms)>> {
+    let own: Vec<_> = asked.iter().map(|(approval, _)| approval.delivery).collect();
+    if let [first, _, ..] = own[..] {
+        asked.iter_mut().for_each(|(approval, _)| approval.delivery = first);
+        let all: Vec<Approval> = asked.iter().map(|(approval, _)| approval.clone()).collect();
+        if approval::fits(&all) {
+            return vec![asked];
+        }
+        asked.iter_mut().zip(own).for_each(|((approval, _), own)| approval.delivery = own);
+    }
+    asked.into_iter().map(|one| vec![one]).collect()
+}

@@ -1,0 +1,132 @@
+//! While a turn takes long: a line with [Stop] that goes when the answer comes, and a status line beside the
+//! messages. Both are decoration: they say in neutral words what is being done, and no turn waits for them.
+
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::sql::Run;
+use crate::card::{Block, Card, Press, Style, Verb};
+use crate::chat::Ornament;
+use crate::delivery::{self, NewDelivery, Venue};
+use crate::graph::Node;
+use crate::ids::{DeliveryId, RunId};
+use crate::jobs::{Claim, WorkError, sql as jobs};
+use crate::nod::Core;
+use crate::people::directory::lane_of;
+
+/// How long a turn may take before it says so.
+pub(super) const LONG: Duration = Duration::from_secs(4);
+
+/// The id of the line; it follows from the run's, so that whoever ends the run finds it.
+pub(super) fn id(run: RunId) -> DeliveryId {
+    DeliveryId(lane_of(&["progress", &run.to_string()]))
+}
+
+fn working(run: RunId) -> Card {
+    Card { body: vec![Block::Note("Working on it…".to_owned())], ..Card::default() }.button(
+        "Stop",
+        Style::Plain,
+        Press::Verb(Verb::new("stop", run)),
+    )
+}
+
+/// Says that it takes long.
+pub(super) async fn show(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
+    let (tenant, now, line) = (claim.tenant, core.now(), id(run.id));
+    let card = working(run.id);
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    if delivery::sql::load(&mut tx, tenant, line).await?.is_some() {
+        delivery::show(&mut tx, tenant, line, &card, now).await?;
+    } else {
+        let new = NewDelivery {
+            id: line,
+            conversation: run.conversation,
+            run: Some(run.id),
+            platform: &venue.platform,
+            target: None,
+            opens_thread: false,
+            card: &card,
+            only_for: None,
+        };
+        delivery::send(&mut tx, tenant, venue, &new, now).await?;
+    }
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// Takes the line away, where one stands, in the transaction that ends the turn.
+pub(super) async fn end(
+    core: &Core,
+    conn: &mut sqlx::PgConnection,
+    claim: &Claim,
+    run: RunId,
+) -> sqlx::Result<()> {
+    let line = id(run);
+    match delivery::sql::load(conn, claim.tenant, line).await? {
+        Some((shown, _)) if !shown.card.is_nothing() => {
+            delivery::show(conn, claim.tenant, line, &Card::default(), core.now()).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The status line of a run: the latest words, on their way.
+#[derive(Default)]
+pub(super) struct Status {
+    words: Option<String>,
+    sent: Option<JoinHandle<()>>,
+}
+
+impl Drop for Status {
+    fn drop(&mut self) {
+        // What is late comes no more: it would stay after the answer.
+        if let Some(sent) = self.sent.take() {
+            sent.abort();
+        }
+    }
+}
+
+impl Status {
+    /// Says what the run does next. Nothing waits for it, and nothing fails with it.
+    pub(super) fn say(&mut self, core: &Core, venue: &Venue, run: &Run) {
+        let (Some(words), true) =
+            (words(core, run), venue.place.thread.is_some() && venue.alone_with.is_none())
+        else {
+            return;
+        };
+        if self.words.as_ref() == Some(&words) {
+            return;
+        }
+        let Some(adapter) = core.adapters.get(&venue.platform).cloned() else { return };
+        let (place, run) = (venue.place.clone(), run.id);
+        self.words = Some(words.clone());
+        let before = self.sent.take();
+        self.sent = Some(tokio::spawn(async move {
+            // One after another, so that an earlier one does not overtake.
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            if let Err(error) = adapter.adorn(&place, &Ornament::Status(words)).await {
+                tracing::debug!(%run, %error, "a status line was not shown");
+            }
+        }));
+    }
+}
+
+/// Neutral words for what a node does: the kind of thing, never whose or what.
+fn words(core: &Core, run: &Run) -> Option<String> {
+    match run.node {
+        Node::Route | Node::Think | Node::Converse => Some("is thinking…".to_owned()),
+        Node::Act => {
+            let next = run.state.pending.iter().find(|call| call.parked.is_none())?;
+            let doing = core.tools.get(&next.call.name)?.spec().doing;
+            let mut letters = doing.chars();
+            let first = letters.next()?.to_lowercase();
+            Some(format!("is {first}{}…", letters.as_str()))
+        }
+        _ => None,
+    }
+}

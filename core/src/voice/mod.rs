@@ -1,0 +1,201 @@
+//! Says an answer while the model still writes it. A message is opened before its first word, with its row and
+//! its place on the platform, and only where its audience is decided; whoever commits the whole answer closes it.
+//!
+//! What is shown meanwhile may be lost at any moment and nothing depends on it: the row says what stands there in
+//! the end, and the deliver job puts it there. A run that is taken up again finds the message it had opened.
+
+pub(crate) mod sql;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::card::Card;
+use crate::chat::{ChatAdapter, ChatError, Posted, Sighting, Target};
+use crate::clock::Timestamp;
+use crate::delivery::{self, Venue};
+use crate::graph::{Node, so_far};
+use crate::ids::{DeliveryId, RunId};
+use crate::jobs::{Claim, Work, WorkError, sql as jobs};
+use crate::nod::Core;
+use crate::people;
+use crate::privacy::Audience;
+use crate::run::Run;
+
+/// A message whose words are still coming.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Open {
+    /// Its row.
+    pub(crate) id: DeliveryId,
+    /// Where it stands.
+    pub(crate) at: Option<Posted>,
+    /// When it was begun.
+    pub(crate) since: Timestamp,
+    /// It may stand somewhere without our knowing: look before opening it again.
+    pub(crate) perhaps: bool,
+}
+
+/// Says what `ear` hears until `over`. Whatever goes wrong, the answer comes whole when it is finished.
+pub(crate) async fn speak(
+    core: &Core,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+    open: &mut Option<Open>,
+    mut ear: watch::Receiver<String>,
+    over: &CancellationToken,
+) {
+    let speaking = async {
+        if !begun(&mut ear, core.settings.stream_after, over).await {
+            return Ok(());
+        }
+        let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
+        match opened(core, claim, venue, run, open, adapter).await? {
+            Some((at, id)) => Ok(grow(adapter, run, &at, id, ear, over).await?),
+            None => Ok(()),
+        }
+    };
+    let spoken: Result<(), WorkError> = speaking.await;
+    if let Err(error) = spoken {
+        tracing::info!(run = %run.id, %error, "an answer is not shown while it is written");
+    }
+}
+
+/// Whether this step's words may be shown while they come: what others may not read is not said before it is
+/// whole, since it goes somewhere else.
+pub(crate) fn may_speak(node: Node, run: &Run, venue: &Venue) -> bool {
+    let to_all_here = run.state.audience == Audience::Channel || !run.state.shared;
+    matches!(node, Node::Converse | Node::Think)
+        && to_all_here
+        && !venue.unopened
+        && venue.alone_with.is_none()
+}
+
+/// Waits for the first words, and then a little: a short answer comes whole. False where it is over before.
+async fn begun(ear: &mut watch::Receiver<String>, patience: Duration, over: &CancellationToken) -> bool {
+    let words = async {
+        let heard = ear.wait_for(|words| words.contains(char::is_whitespace)).await.is_ok();
+        tokio::time::sleep(patience).await;
+        heard
+    };
+    tokio::select! {
+        biased;
+        () = over.cancelled() => false,
+        heard = words => heard,
+    }
+}
+
+/// The message in which to speak: the one that the run has open already, else a new one. None where other
+/// messages still wait to be posted before it.
+async fn opened(
+    core: &Core,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+    open: &mut Option<Open>,
+    adapter: &Arc<dyn ChatAdapter>,
+) -> Result<Option<(Posted, DeliveryId)>, WorkError> {
+    if open.is_none() {
+        *open = begin(core, claim, venue, run, adapter.pause()).await?;
+    }
+    let Some(open) = open else { return Ok(None) };
+    if let Some(at) = &open.at {
+        return Ok(Some((at.clone(), open.id)));
+    }
+    let target = Target::Place { workspace: venue.workspace.clone(), place: venue.place.clone() };
+    let found = match open.perhaps {
+        true => adapter.find(&target, open.id, open.since, true).await?,
+        false => Sighting::No,
+    };
+    let at = match found {
+        Sighting::Yes(at) => at,
+        Sighting::No | Sighting::CannotTell => {
+            let mut conn = core.pool.acquire().await?;
+            let reader =
+                people::sql::user_of(&mut conn, claim.tenant, run.person, &venue.platform, &venue.workspace)
+                    .await?
+                    .ok_or("nobody to write to")?;
+            drop(conn);
+            adapter.open(&target, &reader, open.id).await?
+        }
+    };
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    // Of no version yet: what it is to say in the end is still to come.
+    delivery::sql::posted(&mut tx, claim.tenant, open.id, &at, 0).await?;
+    tx.commit().await?;
+    open.at = Some(at.clone());
+    Ok(Some((at, open.id)))
+}
+
+/// Writes the row before anything is shown.
+async fn begin(
+    core: &Core,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+    pause: TimeDelta,
+) -> Result<Option<Open>, WorkError> {
+    let (id, now) = (core.id(), core.now());
+    let lane = delivery::lane(venue, None);
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    // What was said before stands before it, and the platform wants its pause: else it does not stream.
+    let free = jobs::idle(&mut tx, claim.tenant, lane).await?
+        && delivery::sql::reserve(&mut tx, claim.tenant, lane, pause, now).await?.is_none();
+    if free {
+        sql::open(&mut tx, claim.tenant, venue, run.id, id, &Card::default(), now).await?;
+    }
+    tx.commit().await?;
+    Ok(free.then_some(Open { id, at: None, since: now, perhaps: false }))
+}
+
+/// Takes away what a run was saying when it was stopped; that it was stopped is said elsewhere.
+pub(crate) async fn hush(core: &Core, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.pool.begin().await?;
+    let Some(open) = sql::open_of(&mut tx, tenant, run).await? else { return Ok(()) };
+    jobs::hold(&mut tx, claim).await?;
+    let deliver = Work::Deliver { delivery: open.id };
+    jobs::enqueue(&mut tx, tenant, delivery::lane(venue, None), &deliver, now, now).await?;
+    sql::close(&mut tx, tenant, open.id, None, None).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// Shows more and more of it, as fast as the platform wants to be told.
+async fn grow(
+    adapter: &Arc<dyn ChatAdapter>,
+    run: &Run,
+    at: &Posted,
+    id: DeliveryId,
+    mut ear: watch::Receiver<String>,
+    over: &CancellationToken,
+) -> Result<(), ChatError> {
+    let mut shown = String::new();
+    loop {
+        let words = so_far(&ear.borrow_and_update(), &run.state);
+        let pause = match words {
+            // Never less than before: a claim that is not shown yet takes nothing away.
+            Some(words) if !shown.starts_with(&words) => {
+                let pause = adapter.grow(at, &words, id).await?;
+                shown = words;
+                pause
+            }
+            _ => Duration::ZERO,
+        };
+        let more = async {
+            tokio::time::sleep(pause).await;
+            ear.changed().await.is_ok()
+        };
+        tokio::select! {
+            biased;
+            () = over.cancelled() => return Ok(()),
+            more = more => if !more { return Ok(()) },
+        }
+    }
+}

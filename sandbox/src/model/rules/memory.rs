@@ -1,0 +1,130 @@
+//! What the rules keep of a conversation: a line for each message, and what somebody asked to be remembered.
+
+use serde_json::{Value, json};
+
+/// The answer to the summariser's prompt: numbered messages, `[3] Ana Silva: …`, and what is noted, `(1) Name: Bob`.
+pub(super) fn kept(request: &Value) -> Value {
+    let prompt = prompt(request);
+    let messages: Vec<(u64, &str, &str)> = prompt.lines().filter_map(message).collect();
+    let noted: Vec<(u64, &str)> = prompt.lines().filter_map(known).collect();
+    let new = new_from(&prompt);
+    let facts: Vec<Value> = messages
+        .iter()
+        .filter(|(number, speaker, _)| *number >= new && *speaker != "Nod")
+        .filter_map(|(number, _, text)| fact(*number, text))
+        .collect();
+    let forget = messages
+        .iter()
+        .filter(|(number, speaker, _)| *number >= new && *speaker != "Nod")
+        .find_map(|(_, _, text)| forgotten(text, &noted));
+    json!({
+        "summary": summary(&prompt, &messages),
+        "goal": null,
+        "facts": facts,
+        "forget": forget.into_iter().collect::<Vec<_>>(),
+    })
+}
+
+fn prompt(request: &Value) -> String {
+    let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let last = messages.iter().rev().find(|message| message["role"] == "user");
+    last.and_then(|message| message["content"].as_str()).unwrap_or_default().to_owned()
+}
+
+fn message(line: &str) -> Option<(u64, &str, &str)> {
+    let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
+    let (speaker, text) = rest.split_once(": ")?;
+    Some((number.parse().ok()?, speaker, text.trim()))
+}
+
+fn known(line: &str) -> Option<(u64, &str)> {
+    let (number, rest) = line.strip_prefix('(')?.split_once(") ")?;
+    Some((number.parse().ok()?, rest))
+}
+
+fn new_from(prompt: &str) -> u64 {
+    let at = prompt.split("New from message [").nth(1).and_then(|rest| rest.split(']').next());
+    at.and_then(|number| number.parse().ok()).unwrap_or(1)
+}
+
+/// The first words of each message up to the one that is to be folded in.
+fn summary(prompt: &str, messages: &[(u64, &str, &str)]) -> String {
+    let upto = prompt.split("Fold in messages up to [").nth(1).and_then(|rest| rest.split(']').next());
+    let Some(upto) = upto.and_then(|number| number.parse::<u64>().ok()) else { return String::new() };
+    let before = prompt.split("Summary so far:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
+    let lines = messages.iter().filter(|(number, ..)| *number <= upto).map(|(_, speaker, text)| {
+        let words: Vec<&str> = text.split_whitespace().take(12).collect();
+        format!("{speaker}: {}", words.join(" "))
+    });
+    before.map(str::to_owned).into_iter().chain(lines).collect::<Vec<_>>().join("; ")
+}
+
+/// "remember that the launch is on Friday": Launch, on Friday.
+fn fact(number: u64, text: &str) -> Option<Value> {
+    let lower = text.to_lowercase();
+    let at =
+        ["remember that ", "remember: ", "remember "].iter().find_map(|w| Some(lower.find(w)? + w.len()))?;
+    let said = text.get(at..)?.trim().trim_end_matches(['.', '!']);
+    let (name, value) = said.split_once(" is ").or_else(|| said.split_once(" are "))?;
+    let mine = name.to_lowercase().starts_with("my ");
+    let name = ["the ", "my ", "our ", "The ", "My ", "Our "]
+        .iter()
+        .find_map(|w| name.strip_prefix(w))
+        .unwrap_or(name);
+    let mut letters = name.chars();
+    let name: String = letters.next()?.to_uppercase().chain(letters).collect();
+    let about = if mine { "speaker" } else { "channel" };
+    Some(json!({"name": name, "value": value, "about": about, "message": number}))
+}
+
+/// The number of what a sentence like "forget the launch" or "forget that" means.
+fn forgotten(text: &str, noted: &[(u64, &str)]) -> Option<u64> {
+    let lower = text.to_lowercase();
+    let what = lower.split("forget ").nth(1)?;
+    let named = noted.iter().find(|(_, line)| {
+        let name = line.split(':').next().unwrap_or_default().to_lowercase();
+        !name.is_empty() && what.contains(&name)
+    });
+    named.or_else(|| noted.last()).map(|(number, _)| *number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(prompt: &str) -> Value {
+        kept(&json!({"messages": [{"role": "user", "content": prompt}]}))
+    }
+
+    #[test]
+    fn what_is_asked_to_be_remembered_is_noted_once() {
+        let said = "[1] Ana Silva: remember that the launch is on Friday\n[2] Nod: ok\n\
+                    [3] Bo: please remember that my desk is by the door.";
+        let answer = asked(&format!("Messages:\n{said}\n\nNew from message [1] on."));
+        assert_eq!(
+            answer["facts"],
+            json!([
+                {"name": "Launch", "value": "on Friday", "about": "channel", "message": 1},
+                {"name": "Desk", "value": "by the door", "about": "speaker", "message": 3},
+            ])
+        );
+        let later = asked(&format!("Messages:\n{said}\n\nNew from message [3] on."));
+        assert_eq!(later["facts"].as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn forgetting_means_what_is_named_or_what_came_last() {
+        let noted = "Noted already:\n(1) Launch: Friday\n(2) Desk: by the door\n\nMessages:\n";
+        for (said, wanted) in [("forget the launch", 1), ("please forget that", 2)] {
+            let answer = asked(&format!("{noted}[1] Ana: {said}\n\nNew from message [1] on."));
+            assert_eq!(answer["forget"], json!([wanted]), "{said}");
+        }
+    }
+
+    #[test]
+    fn messages_are_folded_into_the_summary_so_far() {
+        let prompt = "Summary so far:\nAna: hello\n\nMessages:\n[1] Bo: lunch?\n[2] Nod: at one\n\n\
+                      Fold in messages up to [1].\n\nNew from message [1] on.";
+        assert_eq!(asked(prompt)["summary"], "Ana: hello; Bo: lunch?");
+    }
+}

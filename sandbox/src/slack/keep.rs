@@ -1,0 +1,56 @@
+//! Where files are read: with the bot's token and the scope for it, as they were kept.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State as Extract};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use futures::stream;
+
+use super::State;
+use crate::serve;
+
+/// `/files-pri/{team}-{file}/{name}`; operation `file`. A file called `endless` never ends, one called
+/// `elsewhere` leads to another host.
+pub(super) async fn file(
+    Extract(state): Extract<Arc<State>>,
+    Path((id, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Response {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let told = bearer.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default().to_owned();
+    let id = id.split('-').nth(1).unwrap_or_default().to_owned();
+    let (may, bytes) = state.read(|w| {
+        let app = &w.config.app;
+        (told == app.bot_token && app.scopes.contains("files:read"), w.files.get(&id).cloned())
+    });
+    serve::under(state.faults.take("file"), async {
+        match bytes {
+            // Slack shows its sign-in page, with status 200.
+            _ if !may => Html("<!DOCTYPE html><html><body>Sign in to Slack</body></html>").into_response(),
+            None => StatusCode::NOT_FOUND.into_response(),
+            Some(_) if name.starts_with("elsewhere") => {
+                Redirect::temporary("http://elsewhere.invalid/stolen").into_response()
+            }
+            Some(bytes) if name.starts_with("endless") => endless(bytes),
+            Some(bytes) => ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response(),
+        }
+    })
+    .await
+}
+
+/// The same bytes again and again.
+fn endless(bytes: Vec<u8>) -> Response {
+    let bytes = Bytes::from(bytes);
+    let chunks = stream::unfold((), move |()| {
+        let chunk = bytes.clone();
+        async move {
+            tokio::time::sleep(Duration::from_micros(100)).await;
+            Some((Ok::<_, Infallible>(chunk), ()))
+        }
+    });
+    Body::from_stream(chunks).into_response()
+}

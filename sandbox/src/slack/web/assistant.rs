@@ -1,0 +1,62 @@
+//! `assistant.threads.*`: what stands beside the messages of a thread.
+
+use serde_json::json;
+
+use super::{Answer, Args, Refusal};
+use crate::slack::world::World;
+
+/// Prompts that Slack shows at most.
+const MOST_PROMPTS: usize = 4;
+
+type Thread = (String, String);
+
+fn thread(w: &World, args: &Args) -> Result<Thread, Refusal> {
+    let (channel, ts) = (args.text("channel_id").to_owned(), args.text("thread_ts").to_owned());
+    if !w.is_member(&channel, &w.config.app.bot_user) {
+        return Err(Refusal::of("channel_not_found"));
+    }
+    match w.message(&channel, &ts) {
+        Some(message) if message.thread_ts.is_none() => Ok((channel, ts)),
+        _ => Err(Refusal::of("invalid_thread_ts")),
+    }
+}
+
+/// A thread of the assistant's pane.
+fn pane(w: &World, args: &Args) -> Result<Thread, Refusal> {
+    let thread = thread(w, args)?;
+    if w.panes.contains_key(&thread) { Ok(thread) } else { Err(Refusal::of("invalid_thread_ts")) }
+}
+
+pub(super) fn set_status(w: &mut World, args: &Args) -> Answer {
+    let thread = thread(w, args)?;
+    match args.text("status") {
+        "" => w.statuses.remove(&thread),
+        status => w.statuses.insert(thread, status.to_owned()),
+    };
+    Ok(json!({}))
+}
+
+pub(super) fn set_title(w: &mut World, args: &Args) -> Answer {
+    let thread = pane(w, args)?;
+    if let Some(pane) = w.panes.get_mut(&thread) {
+        pane.title = Some(args.text("title").to_owned());
+    }
+    Ok(json!({}))
+}
+
+pub(super) fn set_prompts(w: &mut World, args: &Args) -> Answer {
+    let thread = pane(w, args)?;
+    let given = args.get("prompts").and_then(|p| p.as_array()).cloned().unwrap_or_default();
+    let text =
+        |prompt: &serde_json::Value, field: &str| prompt[field].as_str().unwrap_or_default().to_owned();
+    let prompts: Vec<(String, String)> =
+        given.iter().map(|p| (text(p, "title"), text(p, "message"))).collect();
+    let empty = prompts.iter().any(|(title, message)| title.is_empty() || message.is_empty());
+    if prompts.is_empty() || prompts.len() > MOST_PROMPTS || empty {
+        return Err(Refusal::argument(format!("prompts are 1 to {MOST_PROMPTS}, with title and message")));
+    }
+    if let Some(pane) = w.panes.get_mut(&thread) {
+        pane.prompts = prompts;
+    }
+    Ok(json!({}))
+}

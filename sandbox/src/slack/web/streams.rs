@@ -1,0 +1,97 @@
+//! `chat.startStream`, `chat.appendStream`, `chat.stopStream`: a message that grows until it is stopped.
+//!
+//! As the reference has it: a stream answers somebody in a thread, says in channels for whom, only grows, takes
+//! metadata only when it is stopped, and is edited by nobody before.
+
+use serde_json::{Value, json};
+
+use super::chat::{Post, own_channel, rate, target, thread};
+use super::{Answer, Args, Refusal};
+use crate::slack::entities::ChannelKind;
+use crate::slack::rules::{self, Content};
+use crate::slack::world::World;
+
+/// The rules of what a stream is given.
+pub(super) fn judge(args: &Args) -> Result<(), Refusal> {
+    rules::content(args.fields()).map(|_| ()).map_err(Refusal::from)
+}
+
+pub(super) fn start(w: &mut World, args: &Args) -> Answer {
+    if !w.config.streams {
+        return Err(Refusal::of("channel_type_not_supported"));
+    }
+    let channel = target(w, args.text("channel"))?;
+    let thread_ts = thread(w, &channel, args)?;
+    reader(w, &channel, args)?;
+    rate(w, &channel)?;
+    let content = Content { text: Some(words(args).unwrap_or_default()), ..Content::default() };
+    let ts = w.post(Post { channel: channel.clone(), content, thread_ts, ..Post::default() });
+    w.streams.insert((channel.clone(), ts.clone()));
+    Ok(json!({"channel": channel, "ts": ts}))
+}
+
+/// In a channel somebody must be named for whom it streams.
+fn reader(w: &World, channel: &str, args: &Args) -> Result<(), Refusal> {
+    let alone = w.channels.get(channel).is_some_and(|c| c.kind == ChannelKind::Im);
+    match (args.str("recipient_user_id"), args.str("recipient_team_id")) {
+        (None, None) if alone => Ok(()),
+        (None, _) => Err(Refusal::broken("missing_recipient_user_id", vec!["for whom is it?".into()])),
+        (_, None) => Err(Refusal::broken("missing_recipient_team_id", vec!["of which team?".into()])),
+        (Some(user), _) if !w.users.contains_key(user) => Err(Refusal::of("user_not_found")),
+        (Some(user), Some(team)) if w.team_of(user) != team => Err(Refusal::of("team_not_found")),
+        _ => Ok(()),
+    }
+}
+
+fn words(args: &Args) -> Option<String> {
+    args.str("markdown_text").filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+pub(super) fn append(w: &mut World, args: &Args) -> Answer {
+    let (channel, ts) = growing(w, args)?;
+    let more = words(args).ok_or_else(|| Refusal::broken("no_text", vec!["nothing to append".into()]))?;
+    let message = w.message_mut(&channel, &ts).ok_or_else(|| Refusal::of("message_not_found"))?;
+    message.text.push_str(&more);
+    Ok(json!({"channel": channel, "ts": ts}))
+}
+
+pub(super) fn stop(w: &mut World, args: &Args) -> Answer {
+    let (channel, ts) = growing(w, args)?;
+    let content = rules::content(args.fields())?;
+    let more = words(args).unwrap_or_default();
+    let message = w.message_mut(&channel, &ts).ok_or_else(|| Refusal::of("message_not_found"))?;
+    let blocks = content.blocks.unwrap_or_default();
+    if message.text.is_empty() && more.is_empty() && blocks.is_empty() {
+        return Err(Refusal::of("no_text"));
+    }
+    let before = message.clone();
+    message.text.push_str(&more);
+    // Below the words, as Slack shows them.
+    message.blocks.extend(blocks);
+    message.metadata = content.metadata;
+    let after = message.clone();
+    w.streams.remove(&(channel.clone(), ts.clone()));
+    w.tell_changed(&before, &after);
+    let shown: Value = w.message_json(&after, true);
+    Ok(json!({"channel": channel, "ts": ts, "message": shown}))
+}
+
+/// A message of the bot that is still growing.
+fn growing(w: &World, args: &Args) -> Result<(String, String), Refusal> {
+    let (channel, ts) = (own_channel(w, args)?, args.text("ts").to_owned());
+    match w.message(&channel, &ts) {
+        None => Err(Refusal::of("message_not_found")),
+        Some(m) if !m.by_bot => Err(Refusal::broken("message_not_owned_by_app", vec![ts])),
+        Some(_) if !w.streams.contains(&(channel.clone(), ts.clone())) => {
+            Err(Refusal::of("message_not_in_streaming_state"))
+        }
+        Some(_) => Ok((channel, ts)),
+    }
+}
+
+impl World {
+    /// Every stream dies: what stands in it stays, and it takes no more.
+    pub fn end_streams(&mut self) {
+        self.streams.clear();
+    }
+}

@@ -1,0 +1,201 @@
+//! Several mails of one turn on one card: each whole, chosen one by one, sent once, with a receipt each.
+
+use chrono::TimeDelta;
+use nod_sandbox::model::Answer;
+use nod_sandbox::slack::Forged;
+use nod_tests::{World, buttons_of};
+use serde_json::{Value, json};
+
+fn mail(to: &str, body: &str) -> (&'static str, Value) {
+    ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": body }))
+}
+
+/// Ana has asked for three mails, and the card waits.
+async fn three(mut world: World, answer: &str) -> World {
+    world.connects("ana").await;
+    let all = Answer::tools(vec![
+        mail("Bo", "Late, Bo."),
+        mail("Cho", "Late, Cho."),
+        mail("eve@x.test", "Late, Eve."),
+    ]);
+    world.model_will("tool", [all, Answer::text(answer)]);
+    world.says("ana", "general", "@nod tell Bo, Cho and Eve I'm late").await;
+    world
+}
+
+fn got(world: &World) -> (usize, usize, usize) {
+    let inbox = |who: &str| world.google.inbox(&format!("{who}@acme.test")).len();
+    (inbox("bo"), inbox("cho"), world.google.sent("ana@acme.test").len())
+}
+
+#[tokio::test]
+async fn three_mails_are_approved_at_once() {
+    let mut world = three(World::new().await, "All three know.").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod tell Bo, Cho and Eve I'm late
+            nod: # 3 emails: approve all, or untick some
+              ☑ 1. Send this email? · rev 1 · 9914c5
+
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Late
+              Late, Bo.
+              ⚠ Nod's first mail to bo@acme.test
+
+              ☑ 2. Send this email? · rev 1 · 418d90
+
+              From  ana@acme.test
+              To  cho@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Late
+              Late, Cho.
+              ⚠ Nod's first mail to cho@acme.test
+
+              ☑ 3. Send this email? · rev 1 · 189521
+
+              From  ana@acme.test
+              To  eve@x.test
+              Cc  —
+              Bcc  —
+              Subject  Late
+              Late, Eve.
+              ⚠ eve@x.test is outside acme.test
+              ⚠ Nod's first mail to eve@x.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET. [Approve selected] denies what is not ticked.
+              [☑ 1] [☑ 2] [☑ 3] [Edit 1] [Edit 2] [Edit 3] [Approve all] [Deny all]
+    ");
+    world.presses("bo", "general", "Approve all").await;
+    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
+    world.presses("ana", "general", "Approve all").await;
+    let read = world.reads("general");
+    assert!(
+        read.contains("# 3 emails\n") && read.contains("[Open in Gmail (1)] [Open in Gmail (2)]"),
+        "{read}"
+    );
+    assert_eq!(read.matches("Approved by Ana Silva 09:30 WET → Sent 09:30 WET").count(), 3, "{read}");
+    assert_eq!(got(&world), (1, 1, 3));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_is_unticked_is_not_sent() {
+    let mut world = three(World::new().await, "Bo and Eve know.").await;
+    world.presses("ana", "general", "☑ 2").await;
+    assert_eq!(
+        world.button_labels("general"),
+        "[☑ 1] [☐ 2] [☑ 3] [Edit 1] [Edit 2] [Edit 3] [Approve all] [Approve selected (2)] [Deny all]"
+    );
+    world.presses("bo", "general", "☐ 2").await;
+    assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
+    world.presses("ana", "general", "Approve selected (2)").await;
+    let read = world.reads("general");
+    assert_eq!(
+        (read.matches("→ Sent").count(), read.matches("Denied by Ana Silva").count()),
+        (2, 1),
+        "{read}"
+    );
+    assert_eq!(got(&world), (1, 0, 2));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn each_of_several_can_be_undone_alone() {
+    let mut world = three(World::with_undo().await, "Bo and Eve know.").await;
+    world.presses("ana", "general", "Approve all").await;
+    assert_eq!(world.button_labels("general"), "[Undo (1)] [Undo (2)] [Undo (3)]");
+    world.presses("ana", "general", "Undo (2)").await;
+    world.the_window_passes().await;
+    let read = world.reads("general");
+    assert_eq!(
+        (read.matches("→ Sent").count(), read.matches("Undone by Ana Silva").count()),
+        (2, 1),
+        "{read}"
+    );
+    assert_eq!(got(&world), (1, 0, 2));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn several_expire_with_one_reminder() {
+    let mut world = three(World::new().await, "Nobody answered.").await;
+    world.later(TimeDelta::hours(23)).await;
+    assert_eq!(world.reads("general").matches("still waits for your nod").count(), 1);
+    world.later(TimeDelta::hours(1)).await;
+    let read = world.reads("general");
+    assert_eq!(read.matches("Nobody answered in time. Not sent.").count(), 3, "{read}");
+    assert_eq!(got(&world), (0, 0, 0));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn presses_on_several_count_once_and_only_for_what_was_shown() {
+    let mut world = three(World::new().await, "None was sent.").await;
+    let press = |label: &str, value: fn(String) -> String| {
+        let button = buttons_of(&world, "general").into_iter().find(|b| b["text"]["text"] == label).unwrap();
+        let text = |field: &str| button[field].as_str().unwrap().to_owned();
+        Forged {
+            user: "ana".to_owned(),
+            channel: "general".to_owned(),
+            ts: world.button("general", label),
+            action_id: text("action_id"),
+            value: value(text("value")),
+            ..Forged::default()
+        }
+    };
+    let stale = press("Approve all", |value| format!("{}:2", value.rsplit_once(':').unwrap().0));
+    let bare = press("Approve all", |value| value.rsplit_once(':').unwrap().0.to_owned());
+    let (deny, approve) = (press("Deny all", |value| value), press("Approve all", |value| value));
+    for forged in [stale, bare] {
+        world.slack.press_raw(forged).unwrap().acknowledged(nod_tests::patience()).await;
+        let said = world.hears("ana").await;
+        assert!(said.contains("This card has changed since it was shown to you. Nothing was done"), "{said}");
+    }
+    for late in [deny.clone(), deny, approve] {
+        world.slack.press_raw(late).unwrap().acknowledged(nod_tests::patience()).await;
+        world.settles().await;
+    }
+    insta::assert_snapshot!(world.hears("ana").await, @r"
+        (ana only) nod: Nothing waits on this card any more; it says what became of each. Nothing was done.
+        (ana only) nod: Nothing waits on this card any more; it says what became of each. Nothing was done.
+    ");
+    assert_eq!(got(&world), (0, 0, 0));
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_does_not_fit_one_message_has_a_card_each() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let long = "All the reasons why I am late. ".repeat(120);
+    let all = Answer::tools(vec![mail("Bo", &long), mail("Cho", &long), mail("eve@x.test", &long)]);
+    world.model_will("tool", [all, Answer::text("All three know.")]);
+    world.says("ana", "dm:ana", "tell Bo, Cho and Eve I'm late").await;
+    let read = world.reads("dm:ana");
+    assert_eq!(read.matches("# Send this email?").count(), 3, "{read}");
+    for _ in 0..3 {
+        world.presses("ana", "dm:ana", "Approve & send").await;
+    }
+    assert_eq!(got(&world), (1, 1, 3));
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_just_fits_is_shown_whole_before_and_after() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let long = "All the reasons why I am late. ".repeat(38);
+    let all = Answer::tools(vec![mail("Bo", &long), mail("Cho", &long), mail("eve@x.test", &long)]);
+    world.model_will("tool", [all, Answer::text("All three know.")]);
+    world.says("ana", "dm:ana", "tell Bo, Cho and Eve I'm late").await;
+    let whole = |read: &str| (read.matches(long.trim()).count(), read.contains("more characters"));
+    assert_eq!(whole(&world.reads("dm:ana")), (3, false));
+    world.presses("ana", "dm:ana", "Approve all").await;
+    assert_eq!(whole(&world.reads("dm:ana")), (3, false));
+    assert_eq!(got(&world), (1, 1, 3));
+    world.ends().await;
+}

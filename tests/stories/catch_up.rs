@@ -1,0 +1,170 @@
+//! Nod was away: what was said meanwhile is looked up, heard once each, and answered where that still helps.
+
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
+use nod_sandbox::model::{Answer, ModelScript};
+use nod_sandbox::slack::{Deliver, Say};
+use nod_tests::{Mode, World};
+use serde_json::{Value, json};
+
+/// Whoever says this is answered that, in whatever order things come.
+pub fn answers(world: &World, heard: &'static str, said: &str) {
+    let last = move |ask: &Value| {
+        ask["messages"].as_array().and_then(|all| all.last()).is_some_and(|m| m.to_string().contains(heard))
+    };
+    let route = Answer::json(&json!({"intent": "conversational", "tool": null}));
+    world.model.script(ModelScript::from(route).when(last));
+    world.model.script(ModelScript::from(Answer::text(said)).when(last));
+}
+
+/// Nod goes away, and Slack gives up what it cannot deliver.
+async fn goes_away(world: &mut World, minutes: i64) {
+    world.stop().await;
+    world.slack.lose_events_while_away(true);
+    world.clock.pass(TimeDelta::minutes(minutes));
+}
+
+#[tokio::test]
+async fn what_was_said_while_nod_was_down_is_answered_once() {
+    for mode in [Mode::Socket, Mode::Http] {
+        let mut world = World::in_mode(mode).await;
+        answers(&world, "hello", "Hello.");
+        let ts = world.says("ana", "general", "@nod hello").await;
+        goes_away(&mut world, 10).await;
+        world.slack.say("ana", "general", None, "@nod are you there?");
+        world.slack.say("bo", "general", Some(&ts), "a follow-up");
+        world.slack.say("bo", "general", None, "lunch?");
+        let held = Say { deliver: Deliver::Held, ..Say::new("cho", "dm:cho", "psst") };
+        world.slack.say_with(held).unwrap();
+        let other = world.slack.say("bo", "general", None, "an old thread");
+        world.slack.say("cho", "general", Some(&other), "@nod in a thread of others");
+        for (heard, said) in
+            [("there?", "Here."), ("follow-up", "Followed."), ("psst", "Yes?"), ("others", "Joined.")]
+        {
+            answers(&world, heard, said);
+        }
+        world.start().await;
+        for (place, said) in
+            [("general", "Here."), ("general", "Followed."), ("dm:cho", "Yes?"), ("general", "Joined.")]
+        {
+            world.hears_nod(place, said).await;
+        }
+        // What Slack delivers after all is known already.
+        world.slack.release();
+        world.settles().await;
+        let cho = world.reads("dm:cho");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(world.reads("general"), @r"
+                ana: @nod hello
+                    nod: Hello.
+                    bo: a follow-up
+                    nod: Followed.
+                ana: @nod are you there?
+                    nod: Here.
+                bo: lunch?
+                bo: an old thread
+                    cho: @nod in a thread of others
+                    nod: Joined.
+            ");
+            insta::assert_snapshot!(cho, @r"
+                cho: psst
+                nod: Yes?
+            ");
+        }
+        world.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_old_is_not_acted_upon_and_nod_says_so_once_in_a_place() {
+    let mut world = World::new().await;
+    goes_away(&mut world, 10).await;
+    world.slack.say("ana", "dm:ana", None, "send the report to Bo");
+    world.slack.say("ana", "dm:ana", None, "hello?");
+    world.slack.say("bo", "general", None, "@nod book a room");
+    world.clock.pass(TimeDelta::hours(5));
+    world.slack.say("ana", "dm:ana", None, "never mind");
+    answers(&world, "never mind", "All right.");
+    world.start().await;
+    world.hears_nod("general", "I was away").await;
+    world.hears_nod("dm:ana", "All right.").await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: send the report to Bo
+        ana: hello?
+        ana: never mind
+        nod: I was away when you wrote this (Fri 6 Mar 2026, 09:40 WET), and did not act on it. Write again if it still matters.
+        nod: All right.
+    ");
+    insta::assert_snapshot!(world.reads("general"), @r"
+        bo: @nod book a room
+            nod: I was away when you wrote this (Fri 6 Mar 2026, 10:40 CET), and did not act on it. Write again if it still matters.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn catching_up_keeps_to_the_pace_that_slack_asks_for() {
+    let mut world = World::new().await;
+    goes_away(&mut world, 10).await;
+    world.slack.say("ana", "general", None, "@nod are you there?");
+    answers(&world, "there?", "Here.");
+    world.slack.faults().next("users.conversations", Fault::Status { code: 429, retry_after: Some(30) });
+    world.slack.faults().next("conversations.history", Fault::Status { code: 429, retry_after: Some(30) });
+    world.slack.faults().next("conversations.history", Fault::Drop);
+    world.start().await;
+    for method in ["users.conversations", "conversations.history"] {
+        world.slack.faults().met(method, 1).await;
+        world.settles().await;
+        world.later(TimeDelta::seconds(31)).await;
+    }
+    world.later(TimeDelta::seconds(31)).await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod are you there?
+            nod: Here.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_was_said_before_nod_came_is_none_of_its_business() {
+    let mut world = World::without_nod().await;
+    let early = Say { deliver: Deliver::Never, ..Say::new("ana", "general", "@nod hello") };
+    world.slack.say_with(early).unwrap();
+    world.start().await;
+    world.settles().await;
+    assert!(world.slack.calls_of("conversations.history").is_empty());
+    assert_eq!(world.reads("general"), "ana: @nod hello\n");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn many_reconnects_lose_nothing_and_double_nothing() {
+    let mut world = World::new().await;
+    let words: [&'static str; 8] = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+    for (at, word) in words.into_iter().enumerate() {
+        answers(&world, word, &format!("heard {word}"));
+        world.slack.say("ana", "general", None, &format!("@nod {word}"));
+        match at % 4 {
+            0 => world.slack.drop_sockets(),
+            1 => world.slack.disconnect_sockets("warning"),
+            2 => world.slack.disconnect_sockets("refresh_requested"),
+            _ => {
+                world.slack.disconnect_sockets("refresh_requested");
+                world.slack.drop_sockets();
+            }
+        }
+        // Some in the middle of it, some once it stands again.
+        if at % 2 == 1 {
+            world.slack.connected(nod_tests::patience()).await;
+        }
+    }
+    for word in words {
+        world.hears_nod("general", &format!("heard {word}")).await;
+    }
+    world.settles().await;
+    let read = world.reads("general");
+    for word in words {
+        assert_eq!(read.matches(&format!("heard {word}")).count(), 1, "{read}");
+    }
+    world.ends().await;
+}

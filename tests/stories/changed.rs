@@ -1,0 +1,191 @@
+//! People change and delete what they said: news to the run that it began, while that is under way.
+
+use std::time::Duration;
+
+use nod_sandbox::model::Answer;
+use nod_sandbox::slack::Forged;
+use nod_tests::{Mode, World, patience};
+use serde_json::json;
+
+use crate::mail::late;
+
+fn to_cho() -> Answer {
+    Answer::tool("gmail_send_email", json!({ "to": ["Cho"], "subject": "Running late", "body": "Hi Cho!" }))
+}
+
+#[tokio::test]
+async fn an_edit_before_the_nod_starts_over_with_the_new_words() {
+    for mode in [Mode::Socket, Mode::Http] {
+        let mut world = World::in_mode(mode).await;
+        world.connects("ana").await;
+        world.model_will("tool", [late()]);
+        let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
+        world.model_will("tool", [to_cho(), Answer::text("Cho knows.")]);
+        world.slack.edit("ana", "general", &ts, "@nod tell Cho I'm late");
+        world.settles().await;
+        world.presses("ana", "general", "Approve & send").await;
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(world.reads("general"), @r"
+                ana: @nod tell Cho I'm late (edited)
+                    nod: # Send this email? · rev 1 · db435d
+                      From  ana@acme.test
+                      To  bo@acme.test
+                      Cc  —
+                      Bcc  —
+                      Subject  Running late
+                      Hi Bo,
+
+                      I'm running late.
+
+                      Ana
+                      The message that asked for this was changed or deleted. Not sent.
+                    nod: # Send this email? · rev 1 · 136f83
+                      From  ana@acme.test
+                      To  cho@acme.test
+                      Cc  —
+                      Bcc  —
+                      Subject  Running late
+                      Hi Cho!
+                      Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+                      · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+                      [Open in Gmail]
+                    nod: Cho knows.
+            ");
+        }
+        assert!(world.google.inbox("bo@acme.test").is_empty());
+        assert_eq!(world.google.inbox("cho@acme.test").len(), 1);
+        world.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_message_takes_its_request_back() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late()]);
+    let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
+    let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
+    world.slack.delete("ana", "general", &ts);
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: This message was deleted.
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              The message that asked for this was changed or deleted. Not sent.
+    ");
+    // Somebody's screen may still show the button.
+    let forged = Forged {
+        user: "ana".to_owned(),
+        channel: "general".to_owned(),
+        ts: "1.1".to_owned(),
+        action_id: "approve".to_owned(),
+        value: format!("approve:{id}"),
+        ..Default::default()
+    };
+    world.slack.press_raw(forged).unwrap().acknowledged(patience()).await;
+    insta::assert_snapshot!(world.hears("ana").await, @"(ana only) nod: The message that asked for this was changed or deleted. Nothing was done.");
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    // What its author no longer says is in nobody's later prompt.
+    let said: i64 = sqlx::query_scalar(
+        "select count(*) from messages where turn::text like '%tell Bo%' and role = 'human'",
+    )
+    .fetch_one(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(said, 0);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn after_the_answer_an_edit_is_no_new_question() {
+    let mut world = World::new().await;
+    world.model_will("conversational", [Answer::text("4.")]);
+    let ts = world.says("ana", "general", "@nod 2+2?").await;
+    let asked = world.model.requests().len();
+    world.slack.edit("ana", "general", &ts, "@nod 2+3?");
+    world.slack.delete("ana", "general", &ts);
+    world.settles().await;
+    assert_eq!(world.model.requests().len(), asked);
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_link_that_slack_unfurls_is_no_edit() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late()]);
+    let ts = world.says("ana", "general", "@nod tell Bo I'm late, see https://acme.test/timetable").await;
+    let asked = world.model.requests().len();
+    world.slack.unfurl("general", &ts);
+    world.settles().await;
+    assert_eq!(world.model.requests().len(), asked);
+    assert!(world.reads("general").contains("[Approve & send]"));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn an_edit_while_nod_is_thinking_is_what_is_answered() {
+    let mut world = World::new().await;
+    world.model_will("conversational", [Answer::text("Oslo.").delayed(Duration::from_millis(500))]);
+    let ts = world.slack.say("ana", "dm:ana", None, "capital of Norway?");
+    world.asked(2).await;
+    world.model_will("conversational", [Answer::text("Stockholm.")]);
+    world.slack.edit("ana", "dm:ana", &ts, "capital of Sweden?");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: capital of Sweden? (edited)
+        nod: Stockholm.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_was_done_already_stays_done_and_is_said() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late(), to_cho(), Answer::text("Bo has it, Cho does not.")]);
+    let ts = world.says("ana", "general", "@nod tell Bo and then Cho I'm late").await;
+    world.presses("ana", "general", "Approve & send").await;
+    world.slack.edit("ana", "general", &ts, "@nod tell nobody");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod tell nobody (edited)
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
+            nod: # Send this email? · rev 1 · 136f83
+              From  ana@acme.test
+              To  cho@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Cho!
+              The message that asked for this was changed or deleted. Not sent.
+            nod: You changed your message after I had begun to act on it. What was done stands in its receipt; for anything else, write again.
+            nod: Bo has it, Cho does not.
+    ");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    assert!(world.google.inbox("cho@acme.test").is_empty());
+    world.ends().await;
+}

@@ -1,0 +1,438 @@
+//! A draft stays open in the conversation and in Gmail, is changed in its place, and leaves after a nod.
+
+use nod_sandbox::google::{DraftEdit, Mail};
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use serde_json::{Value, json};
+
+const ANA: &str = "ana@acme.test";
+
+/// Ana has asked for a draft, and it stands in #general.
+async fn drafted() -> (World, String) {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let draft =
+        json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo,\n\nHere is the plan. It is long.\n\nAna" });
+    world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
+    let thread = world.says("ana", "general", "@nod draft a mail to Bo about the plan").await;
+    (world, thread)
+}
+
+/// The router says that the draft is to be changed, and the reasoner changes it.
+fn change(world: &World, change: Value) {
+    world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
+    world.model.will(Answer::tool("gmail_update_draft", change));
+}
+
+fn only_draft(world: &World) -> Mail {
+    let drafts = world.google.drafts(ANA);
+    assert_eq!(drafts.len(), 1, "{drafts:#?}");
+    drafts[0].clone()
+}
+
+fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+    &text[text.rfind(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
+}
+
+#[tokio::test]
+async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it() {
+    let (mut world, _) = drafted().await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod draft a mail to Bo about the plan
+            nod: # Draft
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Plan
+              Hi Bo,
+
+              Here is the plan. It is long.
+
+              Ana
+              · Nobody got it. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+    ");
+    let draft = only_draft(&world);
+    assert_eq!((draft.subject.as_str(), draft.to.as_slice()), ("Plan", &["bo@acme.test".to_owned()][..]));
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    assert_eq!(world.model.requests().len(), 2, "the router, and the reasoner once");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn it_is_changed_in_its_place() {
+    let (mut world, thread) = drafted().await;
+    let first = only_draft(&world);
+    change(&world, json!({ "body": "Hi Bo,\n\nHere is the plan.\n\nAna" }));
+    world.replies("ana", "general", &thread, "make it shorter").await;
+    change(&world, json!({ "cc": ["Cho"] }));
+    world.replies("ana", "general", &thread, "add Cho in copy").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod draft a mail to Bo about the plan
+            nod: · An earlier version of this draft.
+            ana: make it shorter
+            nod: · An earlier version of this draft.
+            ana: add Cho in copy
+            nod: # Draft
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  cho@acme.test
+              Bcc  —
+              Subject  Plan
+              Hi Bo,
+
+              Here is the plan.
+
+              Ana
+              · Nobody got it. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+    ");
+    let last = only_draft(&world);
+    assert_eq!(last.draft_id, first.draft_id);
+    assert_eq!(
+        (last.body.as_str(), last.cc.as_slice()),
+        ("Hi Bo,\n\nHere is the plan.\n\nAna", &["cho@acme.test".to_owned()][..])
+    );
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn one_look_suffices_because_the_hints_stand_beside_the_words() {
+    let (mut world, thread) = drafted().await;
+    change(&world, json!({ "body": "Short." }));
+    world.replies("ana", "general", &thread, "make it shorter").await;
+    let requests = world.model.requests();
+    let [_, _, router, reasoner] = &requests[..] else { panic!("{} requests", requests.len()) };
+    let last = |request: &Value| request["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    insta::assert_snapshot!(last(router).as_str().unwrap(), @r"
+        make it shorter
+
+        Routing hints (from the assistant, not the person):
+        - open draft: r-7000000000000000003, “Plan” to bo@acme.test
+    ");
+    let tools: Vec<&str> = reasoner["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["function"]["name"].as_str().unwrap())
+        .collect();
+    insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft chat_read_channel chat_read_thread gmail_create_draft gmail_discard_draft gmail_draft_reply gmail_list_recent gmail_read_draft gmail_read_thread gmail_search_messages");
+    let messages = reasoner["messages"].as_array().unwrap();
+    let said = messages.iter().rfind(|m| m["role"] == "user").unwrap();
+    insta::assert_snapshot!(said["content"].as_str().unwrap(), @r"
+        make it shorter
+
+        Routing hints (from the assistant, not the person):
+        - tool: gmail_update_draft
+        - open draft: r-7000000000000000003, “Plan” to bo@acme.test
+    ");
+    insta::assert_snapshot!(last(reasoner).as_str().unwrap(), @r#"{"bcc":[],"body":"Hi Bo,\n\nHere is the plan. It is long.\n\nAna","cc":[],"id":"r-7000000000000000003","subject":"Plan","to":["bo@acme.test"]}"#);
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_bare_send_goes_to_the_card_with_no_model() {
+    let (mut world, thread) = drafted().await;
+    world.replies("ana", "general", &thread, "send it").await;
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.model.requests().len(), 2, "both were for the draft");
+    insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
+        ana: send it
+            nod: # Send this email? · rev 1 · befb74
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Plan
+              Hi Bo,
+
+              Here is the plan. It is long.
+
+              Ana
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
+            nod: Sent “Plan” to bo@acme.test.
+    ");
+    let sent = &world.google.sent(ANA)[..];
+    assert_eq!((sent.len(), sent[0].subject.as_str()), (1, "Plan"));
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    assert!(world.google.drafts(ANA).is_empty());
+    let routed: Vec<Option<String>> = sqlx::query_scalar("select routed_via from runs order by created_at")
+        .fetch_all(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(routed.last().unwrap().as_deref(), Some("rule:send_draft"));
+    // Closed: the same words are an ordinary message now.
+    world.model_will("conversational", [Answer::text("Send what?")]);
+    world.replies("ana", "general", &thread, "send it").await;
+    assert!(world.reads("general").contains("Send what?"));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn nobody_else_sends_it() {
+    let (mut world, thread) = drafted().await;
+    world.model_will("conversational", [Answer::text("I have no draft of yours.")]);
+    world.replies("bo", "general", &thread, "send it").await;
+    world.presses("bo", "general", "Send…").await;
+    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: This is somebody else's draft. Nothing was done.");
+    world.presses("bo", "general", "Discard").await;
+    assert!(world.whispers("bo").contains("somebody else's draft"));
+    only_draft(&world);
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone() {
+    let (mut world, thread) = drafted().await;
+    let id = only_draft(&world).draft_id.unwrap();
+    let edit =
+        DraftEdit { body: Some("Bo, the plan is called Marmalade.".to_owned()), ..DraftEdit::default() };
+    assert!(world.google.edit_draft(ANA, &id, &edit));
+    change(&world, json!({ "cc": ["Cho"] }));
+    world.replies("ana", "general", &thread, "add Cho in copy").await;
+    assert_eq!(only_draft(&world).body, "Bo, the plan is called Marmalade.");
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod draft a mail to Bo about the plan
+            nod: · An earlier version of this draft.
+            ana: add Cho in copy
+            nod: · Showed Ana Silva the draft privately.
+    ");
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: # Draft
+          From  ana@acme.test
+          To  bo@acme.test
+          Cc  cho@acme.test
+          Bcc  —
+          Subject  Plan
+          Bo, the plan is called Marmalade.
+          · Nobody got it. Tell me what to change, or say “send it”.
+          [Send…] [Discard] [Open in Gmail]
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn an_edit_while_the_model_thinks_is_not_overwritten() {
+    let (mut world, thread) = drafted().await;
+    let id = only_draft(&world).draft_id.unwrap();
+    let google = world.google.clone();
+    let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
+    world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
+    let first = nod_sandbox::model::ModelScript::from(Answer::tool(
+        "gmail_update_draft",
+        json!({ "body": "Short." }),
+    ));
+    world.model.script(first.when(move |_| google.edit_draft(ANA, &id, &edit)));
+    world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "By hand, shorter." })));
+    world.replies("ana", "general", &thread, "make it shorter").await;
+    let heard = world.model.requests().last().unwrap()["messages"].to_string();
+    assert!(heard.contains("By hand.") && heard.contains("changed in Gmail meanwhile"), "{heard}");
+    assert_eq!(only_draft(&world).body, "By hand, shorter.");
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_card_that_shows_another_text_sends_nothing() {
+    let (mut world, thread) = drafted().await;
+    world.replies("ana", "general", &thread, "send it").await;
+    let id = only_draft(&world).draft_id.unwrap();
+    let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
+    assert!(world.google.edit_draft(ANA, &id, &edit));
+    world.presses("ana", "general", "Approve & send").await;
+    insta::assert_snapshot!(after(&world.reads("general"), "Approved by"), @r"
+        Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
+              · the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. Nothing went out; ask again once that is mended.
+            nod: Not sent: the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. The draft stays open.
+    ");
+    assert_eq!(only_draft(&world).body, "By hand.");
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    // Asked once more, the card shows what stands there now, to Ana alone.
+    world.replies("ana", "general", &thread, "send the draft").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body, "By hand.");
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_change_makes_the_card_that_waits_old() {
+    let (mut world, thread) = drafted().await;
+    world.replies("ana", "general", &thread, "send it").await;
+    change(&world, json!({ "body": "Shorter." }));
+    world.replies("ana", "general", &thread, "make it shorter").await;
+    insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
+        ana: send it
+            nod: # Send this email? · rev 1 · befb74
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Plan
+              Hi Bo,
+
+              Here is the plan. It is long.
+
+              Ana
+              A newer request took its place. Not sent.
+            ana: make it shorter
+            nod: # Draft
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Plan
+              Shorter.
+              · Nobody got it. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_no_leaves_the_draft_open() {
+    let (mut world, thread) = drafted().await;
+    world.presses("ana", "general", "Send…").await;
+    world.denies("ana", "general", "").await;
+    insta::assert_snapshot!(after(&world.reads("general"), "Denied by"), @r"
+        Denied by Ana Silva 09:30 WET. Not sent.
+            nod: Not sent. The draft stays open: tell me what to change, or say “send it”.
+    ");
+    only_draft(&world);
+    world.replies("ana", "general", &thread, "send it").await;
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn discard_throws_it_away_once() {
+    let (mut world, _) = drafted().await;
+    let ts = world.button("general", "Discard");
+    let one = world.slack.press("ana", "general", &ts, "Discard").unwrap();
+    let other = world.slack.press("ana", "general", &ts, "Discard").unwrap();
+    one.acknowledged(nod_tests::patience()).await;
+    other.acknowledged(nod_tests::patience()).await;
+    world.settles().await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This draft is not open any more. Nothing was done.");
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod draft a mail to Bo about the plan
+            nod: · The draft was thrown away. Nobody got it.
+    ");
+    assert!(world.google.drafts(ANA).is_empty());
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_was_changed_by_hand_is_not_thrown_away_unseen() {
+    let (mut world, _) = drafted().await;
+    let id = only_draft(&world).draft_id.unwrap();
+    let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
+    assert!(world.google.edit_draft(ANA, &id, &edit));
+    world.presses("ana", "general", "Discard").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod draft a mail to Bo about the plan
+            nod: # Draft
+              · It was changed in Gmail since it was shown here, so I did not throw it away.
+              [Send…] [Discard all the same] [Open in Gmail]
+    ");
+    assert_eq!(only_draft(&world).body, "By hand.");
+    world.presses("ana", "general", "Discard all the same").await;
+    assert!(world.google.drafts(ANA).is_empty());
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_draft_that_is_gone_is_said_so() {
+    let (mut world, thread) = drafted().await;
+    let id = only_draft(&world).draft_id.unwrap();
+    assert!(world.google.delete_draft(ANA, &id));
+    world.replies("ana", "general", &thread, "send it").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod draft a mail to Bo about the plan
+            nod: · This draft is not in Gmail any more: it was sent or thrown away there.
+            ana: send it
+            nod: That draft is not in Gmail any more: it was sent or thrown away there. I did nothing.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_draft_to_nobody_is_not_sent() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will(
+        "tool",
+        [Answer::tool("gmail_create_draft", json!({ "subject": "Plan", "body": "The plan." }))],
+    );
+    world.says("ana", "dm:ana", "draft a mail about the plan").await;
+    world.says("ana", "dm:ana", "send it").await;
+    insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: send it"), @r"
+        ana: send it
+        nod: Not sent: a mail needs somebody to go to. The draft stays open.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn of_several_open_drafts_the_person_picks() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    for subject in ["One", "Two"] {
+        let draft = json!({ "to": ["Bo"], "subject": subject, "body": subject });
+        world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
+        world.says("ana", "dm:ana", "draft a mail to Bo").await;
+    }
+    world.model_will("conversational", [Answer::text("You're welcome.")]);
+    world.says("ana", "dm:ana", "thanks").await;
+    world.says("ana", "dm:ana", "send it").await;
+    insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: send it"), @r"
+        ana: send it
+        nod: # Which draft?
+          [“Two” to bo@acme.test] [“One” to bo@acme.test] [None of these]
+    ");
+    world.presses("ana", "dm:ana", "“One” to bo@acme.test").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "One");
+    assert_eq!(only_draft(&world).subject, "Two");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_was_changed_on_the_card_is_what_leaves() {
+    let (mut world, thread) = drafted().await;
+    world.replies("ana", "general", &thread, "send it").await;
+    world.edits("ana", "general", &[("Body", "Changed on the card.")]).await;
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body, "Changed on the card.");
+    assert!(world.google.drafts(ANA).is_empty());
+    assert_eq!(world.model.requests().len(), 2, "both were for the draft");
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_no_with_a_reason_is_for_the_model_to_work_with() {
+    let (mut world, thread) = drafted().await;
+    world.replies("ana", "general", &thread, "send it").await;
+    world.model.will(Answer::tool("gmail_read_draft", json!({})));
+    world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "Friendly." })));
+    world.denies("ana", "general", "make it friendlier").await;
+    let heard = world.model.requests()[2]["messages"].to_string();
+    assert!(heard.contains("make it friendlier"), "{heard}");
+    assert_eq!(only_draft(&world).body, "Friendly.");
+    world.reads("general");
+    world.ends().await;
+}

@@ -1,0 +1,53 @@
+//! Files dropped with a mention are read into the conversation; what cannot be read is said, and harms nothing.
+
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+
+#[tokio::test]
+async fn a_dropped_file_is_read_and_stays_in_the_conversation() {
+    let mut world = World::new().await;
+    let file = world.slack.upload("sales.csv", "text/csv", "month,sum\nMay,120\nJune,200");
+    world.model_will("conversational", [Answer::text("June was best.")]);
+    let ts = world.drops("ana", "general", "@nod which month was best?", file).await;
+    let asked = world.model.requests().pop().unwrap().to_string();
+    assert!(asked.contains("begins (the file sales.csv)") && asked.contains("June,200"), "{asked}");
+    world.model_will("conversational", [Answer::text("120.")]);
+    world.replies("bo", "general", &ts, "and May?").await;
+    assert!(world.model.requests().pop().unwrap().to_string().contains("May,120"));
+    let said = world.reads("general");
+    assert!(said.contains("nod: June was best.") && said.contains("nod: 120."), "{said}");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_said_and_the_rest_is_answered() {
+    let zip = [&b"PK\x03\x04"[..], &[0; 64]].concat();
+    for (name, kind, bytes) in [
+        ("plan.txt", "text/plain", zip),
+        ("report.pdf", "application/pdf", b"%PDF-1.7".to_vec()),
+        ("huge.csv", "text/csv", vec![b'x'; 3 * 1024 * 1024]),
+        ("endless.csv", "text/csv", vec![b'x'; 64 * 1024]),
+        ("elsewhere.csv", "text/csv", b"stolen".to_vec()),
+        ("picture.md", "text/markdown", b"\x89PNG\r\n\x1A\n\0\0".to_vec()),
+    ] {
+        let mut world = World::new().await;
+        let file = world.slack.upload(name, kind, bytes);
+        world.model_will("conversational", [Answer::text("42.")]);
+        world.drops("ana", "general", "@nod what is the answer?", file).await;
+        let said = world.reads("general");
+        let last = said.lines().last().unwrap_or_default().trim().to_owned();
+        assert!(said.contains("nod: 42."), "{said}");
+        assert!(last.starts_with(&format!("· I could not read {name}: ")), "{last}");
+        world.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_without_a_word_is_a_message() {
+    let mut world = World::new().await;
+    let file = world.slack.upload("note.md", "text/markdown", "# Buy milk");
+    world.model_will("conversational", [Answer::text("A note about milk.")]);
+    world.drops("ana", "dm:ana", "", file).await;
+    assert!(world.reads("dm:ana").contains("nod: A note about milk."));
+    world.ends().await;
+}

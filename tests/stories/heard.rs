@@ -1,0 +1,183 @@
+//! What was said before Nod was asked: the context of a mention in the middle of a thread, and reading a thread
+//! or a channel on demand, for whoever is there.
+
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
+use nod_sandbox::model::Answer;
+use nod_sandbox::slack::Channel;
+use nod_tests::World;
+use serde_json::{Value, json};
+
+use crate::mail::late;
+
+/// A thread in #general that Nod does not follow.
+async fn talked(world: &World) -> String {
+    let ts = world.says("bo", "general", "shall we launch on Friday?").await;
+    world.replies("cho", "general", &ts, "Friday is a holiday, @bo. Monday!").await;
+    ts
+}
+
+fn last_prompt(world: &World) -> Value {
+    world.model.requests().pop().unwrap()
+}
+
+#[tokio::test]
+async fn a_mention_in_a_thread_brings_what_was_said_there() {
+    let mut world = World::new().await;
+    let ts = talked(&world).await;
+    world.model_will("conversational", [Answer::text("On Monday, says Cho.")]);
+    world.replies("ana", "general", &ts, "@nod when do we launch?").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        bo: shall we launch on Friday?
+            cho: Friday is a holiday, @bo. Monday!
+            ana: @nod when do we launch?
+            nod: On Monday, says Cho.
+    ");
+    let prompt = last_prompt(&world)["messages"].to_string();
+    for line in ["Bo Lind: shall we launch on Friday?", "Cho Park: Friday is a holiday, @Bo Lind. Monday!"] {
+        assert!(
+            prompt.contains(line) && prompt.contains("begins (earlier messages in this thread)"),
+            "{prompt}"
+        );
+    }
+    // The mention itself comes once, and what is said later is heard as it is said.
+    assert_eq!(prompt.matches("when do we launch?").count(), 1, "{prompt}");
+    world.model_will("conversational", [Answer::text("Yes.")]);
+    world.replies("bo", "general", &ts, "really?").await;
+    assert!(!last_prompt(&world).to_string().contains("holiday"), "{}", last_prompt(&world));
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_others_said_stands_only_in_the_askers_record_and_not_for_ever() {
+    let mut world = World::new().await;
+    let ts = talked(&world).await;
+    let read = Answer::tool("chat_read_thread", json!({}));
+    world.model_will("tool", [read, Answer::text("On Monday, says Cho.")]);
+    world.replies("ana", "general", &ts, "@nod when do we launch?").await;
+    let ana: String = sqlx::query_scalar("select id::text from people where name = 'ana'")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    let rows = world.rows().await;
+    let kept: Vec<&str> = rows.lines().filter(|row| row.contains("holiday")).collect();
+    assert!(!kept.is_empty());
+    for row in kept {
+        let (table, row) = row.split_once(' ').unwrap();
+        let row: Value = serde_json::from_str(row).unwrap();
+        let hers = row["only_for"] == ana.as_str() || (table == "runs" && row["person_id"] == ana.as_str());
+        assert!(["runs", "run_steps", "messages"].contains(&table) && hers, "{table}: {row}");
+    }
+    world.later(TimeDelta::days(8)).await;
+    assert!(!world.rows().await.contains("holiday"));
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_others_said_is_outside_text() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let ts = talked(&world).await;
+    world.model_will("tool", [late()]);
+    world.replies("ana", "general", &ts, "@nod tell Bo I'm late").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        bo: shall we launch on Friday?
+            cho: Friday is a holiday, @bo. Monday!
+            ana: @nod tell Bo I'm late
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              ⚠ Nod's first mail to bo@acme.test
+              ⚠ this run has read outside text: earlier messages in this thread
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_slack_that_asks_to_wait_costs_a_moment() {
+    let mut world = World::new().await;
+    let ts = talked(&world).await;
+    world.slack.faults().next("conversations.replies", Fault::Status { code: 429, retry_after: Some(2) });
+    world.model_will("conversational", [Answer::text("On Monday.")]);
+    world.replies("ana", "general", &ts, "@nod when do we launch?").await;
+    world.later(TimeDelta::seconds(10)).await;
+    assert!(world.reads("general").contains("On Monday."));
+    assert!(last_prompt(&world).to_string().contains("holiday"));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_thread_is_summarised_where_it_stands() {
+    let mut world = World::new().await;
+    let ts = talked(&world).await;
+    let read = Answer::tool("chat_read_thread", json!({}));
+    world.model_will("tool", [read, Answer::text("Bo wants Friday, Cho Monday.")]);
+    world.replies("ana", "general", &ts, "@nod summarise this thread").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        bo: shall we launch on Friday?
+            cho: Friday is a holiday, @bo. Monday!
+            ana: @nod summarise this thread
+            nod: Bo wants Friday, Cho Monday.
+    ");
+    let result = last_prompt(&world)["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    let lines = ["(messages in this thread)", "Bo Lind: shall we launch", "Ana Silva: summarise this thread"];
+    assert!(lines.iter().all(|line| result.contains(line)), "{result}");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_channel_is_read_for_whoever_is_in_it() {
+    let mut world = World::new().await;
+    world.slack.add_channel(Channel::new("launch", &["ana", "cho", "nod"]));
+    world.slack.add_channel(Channel::new("board", &["bo", "nod"]).private());
+    world.says("cho", "launch", "decided: Monday").await;
+    world.says("bo", "board", "we sell the company").await;
+    world.says("bo", "general", "decided: cake").await;
+
+    let read = |channel: Option<&str>| {
+        Answer::tool("chat_read_channel", channel.map_or(json!({}), |name| json!({ "channel": name })))
+    };
+    let result = |world: &World| {
+        last_prompt(world)["messages"].as_array().unwrap().last().unwrap()["content"].to_string()
+    };
+    world.model_will("tool", [read(None), Answer::text("Cake.")]);
+    world.says("ana", "general", "@nod what did we decide?").await;
+    assert!(result(&world).contains("Bo Lind: decided: cake"), "{}", result(&world));
+    insta::assert_snapshot!(world.reads("general"), @r"
+        bo: decided: cake
+        ana: @nod what did we decide?
+            nod: Cake.
+    ");
+
+    // From elsewhere: for the asker alone.
+    world.model_will("tool", [read(Some("#launch")), Answer::text("Monday.")]);
+    world.says("ana", "general", "@nod what did we decide about the launch?").await;
+    assert!(result(&world).contains("Cho Park: decided: Monday"), "{}", result(&world));
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Monday.");
+
+    // Where the asker is not, and where Nod is not.
+    for (channel, why) in
+        [("board", "the person is not in that channel"), ("backroom", "Nod is in no channel")]
+    {
+        world.model_will("tool", [read(Some(channel)), Answer::text("I may not read that.")]);
+        world.says("ana", "dm:ana", "what is said there?").await;
+        let heard = result(&world);
+        assert!(heard.contains(why) && !heard.contains("sell"), "{channel}: {heard}");
+    }
+    assert!(!world.rows().await.contains("sell the company"));
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}

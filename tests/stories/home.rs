@@ -1,0 +1,133 @@
+//! Home: what waits for a person's nod, their accounts and what they asked, for them alone.
+
+use chrono::TimeDelta;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+
+use crate::mail::late;
+
+#[tokio::test]
+async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
+    let mut world = World::new().await;
+    world.opens_home("ana").await;
+    insta::assert_snapshot!(world.slack.home("ana"), @r"
+        # Waits for your nod
+        · Nothing waits for your nod.
+        ---
+        # Connected accounts
+        · None yet. /nod connect google connects yours.
+        ---
+        # What you asked lately
+        · Nothing yet. Mention me in a channel, or write to me here.
+    ");
+    world.connects("ana").await;
+    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    insta::assert_snapshot!(world.slack.home("ana"), @r"
+        # Waits for your nod
+        ---
+        # Send this email? · rev 1 · db435d
+        From  ana@acme.test
+        To  bo@acme.test
+        Cc  —
+        Bcc  —
+        Subject  Running late
+        Hi Bo,
+
+        I'm running late.
+
+        Ana
+        ⚠ Nod's first mail to bo@acme.test
+        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        [Approve & send] [Edit] [Deny]
+        ---
+        # Connected accounts
+        Google  ana@acme.test
+        ---
+        # What you asked lately
+        Fri 6 Mar 2026, 09:30 WET  waits for you: tell Bo I'm late
+    ");
+    world.presses_home("ana", "Approve & send").await;
+    insta::assert_snapshot!(world.slack.home("ana"), @r"
+        # Waits for your nod
+        · Nothing waits for your nod.
+        ---
+        # Decided lately
+        ---
+        # Send this email? · rev 1 · db435d
+        From  ana@acme.test
+        To  bo@acme.test
+        Cc  —
+        Bcc  —
+        Subject  Running late
+        Hi Bo,
+
+        I'm running late.
+
+        Ana
+        Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+        · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+        [Open in Gmail]
+        ---
+        # Connected accounts
+        Google  ana@acme.test
+        ---
+        # What you asked lately
+        Fri 6 Mar 2026, 09:30 WET  done: tell Bo I'm late
+    ");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    assert!(world.reads("general").contains("Approved by Ana Silva"));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn nobody_sees_anything_of_others_on_their_home() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late(), Answer::text("Not sent.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.opens_home("bo").await;
+    insta::assert_snapshot!(world.slack.home("bo"), @r"
+        # Waits for your nod
+        · Nothing waits for your nod.
+        ---
+        # Connected accounts
+        · None yet. /nod connect google connects yours.
+        ---
+        # What you asked lately
+        · Nothing yet. Mention me in a channel, or write to me here.
+    ");
+    world.denies("ana", "general", "").await;
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_home_that_nobody_looks_at_is_left_alone() {
+    let mut world = World::new().await;
+    world.opens_home("ana").await;
+    world.opens_home("gus").await;
+    assert!(
+        world.slack.home("gus").contains("members of this workspace only"),
+        "{}",
+        world.slack.home("gus")
+    );
+    let shown = world.slack.calls_of("views.publish").len();
+    world.later(TimeDelta::hours(2)).await;
+    world.model_will("conversational", [Answer::text("Hello.")]);
+    world.says("ana", "general", "@nod hello").await;
+    assert_eq!(world.slack.calls_of("views.publish").len(), shown);
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_home_that_slack_does_not_take_harms_nothing() {
+    let mut world = World::new().await;
+    world.slack.change(|slack| slack.config.home_tab = false);
+    world.opens_home("ana").await;
+    world.model_will("conversational", [Answer::text("Hello.")]);
+    world.says("ana", "general", "@nod hello").await;
+    assert!(world.reads("general").contains("nod: Hello."));
+    world.ends().await;
+}

@@ -1,0 +1,220 @@
+//! Slack by HTTP: signed requests take the door that the socket's envelopes take.
+
+use std::time::Duration;
+
+use nod_core::clock::Clock;
+use nod_sandbox::model::Answer;
+use nod_sandbox::slack::{Deliver, MentionOrder, Say, sign};
+use nod_tests::{Mode, World, patience};
+use serde_json::{Value, json};
+
+use crate::mail::late;
+
+const BOTH: [Mode; 2] = [Mode::Socket, Mode::Http];
+const FORM: &str = "application/x-www-form-urlencoded";
+
+#[tokio::test]
+async fn talk_is_the_same_either_way() {
+    for mode in BOTH {
+        let mut world = World::in_mode(mode).await;
+        world.model_will("conversational", [Answer::text("Hello **Ana**.")]);
+        let ts = world.says("ana", "general", "@nod hello").await;
+        world.model_will("conversational", [Answer::text("Twice *two* is 4.")]);
+        world.replies("bo", "general", &ts, "and what is 2×2?").await;
+        world.says("ana", "general", "lunch, anyone?").await;
+        world.model_will("conversational", [Answer::text("You're welcome.")]);
+        world.says("ana", "dm:ana", "thanks!").await;
+        let answered = world.commands("ana", "general", "aprovals").await;
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(world.reads("general"), @r"
+                ana: @nod hello
+                    nod: Hello Ana.
+                    bo: and what is 2×2?
+                    nod: Twice two is 4.
+                ana: lunch, anyone?
+            ");
+            insta::assert_snapshot!(world.reads("dm:ana"), @r"
+                ana: thanks!
+                nod: You're welcome.
+            ");
+            insta::assert_snapshot!(answered, @"(ana only) nod: I know no command aprovals. Did you mean /nod approvals? I know help, ask, connect, approvals, memory, runs, settings.");
+        }
+        world.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn mail_waits_for_a_yes_either_way() {
+    for mode in BOTH {
+        let mut world = World::in_mode(mode).await;
+        world.connects("ana").await;
+        world.model_will("tool", [late(), Answer::text("Bo knows that you are late.")]);
+        world.says("ana", "general", "@nod tell Bo I'm late").await;
+        world.presses("bo", "general", "Approve & send").await;
+        let told = world.hears("bo").await;
+        world.presses("ana", "general", "Approve & send").await;
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(told, @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
+            insta::assert_snapshot!(world.reads("general"), @r"
+                ana: @nod tell Bo I'm late
+                    nod: # Send this email? · rev 1 · db435d
+                      From  ana@acme.test
+                      To  bo@acme.test
+                      Cc  —
+                      Bcc  —
+                      Subject  Running late
+                      Hi Bo,
+
+                      I'm running late.
+
+                      Ana
+                      Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+                      · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+                      [Open in Gmail]
+                    nod: Bo knows that you are late.
+            ");
+        }
+        assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+        world.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn a_mention_comes_twice_and_may_be_sent_again_and_is_heard_once() {
+    for order in [MentionOrder::MentionFirst, MentionOrder::MessageFirst] {
+        let mut world = World::in_mode(Mode::Http).await;
+        world.slack.change(|slack| slack.config.mention_order = order);
+        world.model_will("conversational", [Answer::text("Once.")]);
+        let twice = Say { deliver: Deliver::Twice, ..Say::new("ana", "general", "@nod hello") };
+        world.slack.say_with(twice).unwrap();
+        world.settles().await;
+        world.slack.redeliver_last();
+        world.settles().await;
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(world.reads("general"), @r"
+                ana: @nod hello
+                    nod: Once.
+            ");
+        }
+        world.ends().await;
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_was_not_stored_is_refused_and_comes_again() {
+    let mut world = World::in_mode(Mode::Http).await;
+    world.model_will("conversational", [Answer::text("Here.")]);
+    sqlx::query("alter table inbound rename to inbound_away").execute(&world.pool).await.unwrap();
+    world.slack.change(|w| w.config.redeliver_after = Duration::from_millis(200));
+    world.slack.say("ana", "dm:ana", None, "are you there?");
+    // Slack has tried twice and been refused twice.
+    world
+        .slack
+        .wait_for("a second try", patience(), |w| {
+            w.envelopes().last().filter(|envelope| envelope.attempt >= 1).map(|_| ())
+        })
+        .await;
+    sqlx::query("alter table inbound_away rename to inbound").execute(&world.pool).await.unwrap();
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: are you there?
+        nod: Here.
+    ");
+    world.ends().await;
+}
+
+/// Posts to one of Slack's routes; gives the status.
+async fn posts(world: &World, route: &str, kind: &str, at: i64, signature: &str, body: String) -> u16 {
+    let request = reqwest::Client::new()
+        .post(format!("{}/slack/{route}", world.address()))
+        .header("content-type", kind)
+        .header("x-slack-request-timestamp", at.to_string())
+        .header("x-slack-signature", signature)
+        .body(body);
+    request.send().await.unwrap().status().as_u16()
+}
+
+fn secret(world: &World) -> String {
+    world.slack.read(|w| w.config.app.signing_secret.clone())
+}
+
+/// A message to Nod, as Slack would tell of it.
+fn event(world: &World, ts: &str) -> Value {
+    let channel = world.slack.dm("ana");
+    json!({"type": "event_callback", "event": {
+        "type": "message", "channel": channel, "channel_type": "im", "user": "U000000ANA", "text": "hello", "ts": ts,
+    }})
+}
+
+#[tokio::test]
+async fn what_slack_did_not_sign_just_now_is_refused_and_leaves_no_trace() {
+    let world = World::in_mode(Mode::Http).await;
+    let (now, secret) = (world.clock.now().timestamp(), secret(&world));
+    let body = event(&world, "1772789400.000100").to_string();
+    let right = sign(&secret, now, &body);
+    let before = world.rows().await;
+    let changed = body.replace("hello", "send everything");
+    let long_ago = now - 301;
+    for (what, at, signature, body) in [
+        ("the signature of another body", now, right.clone(), changed),
+        ("another secret", now, sign("guessed", now, &body), body.clone()),
+        ("no signature", now, String::new(), body.clone()),
+        ("half a signature", now, right[..30].to_owned(), body.clone()),
+        ("another version", now, right.replace("v0=", "v1="), body.clone()),
+        ("the time of another request", now + 1, right.clone(), body.clone()),
+        ("a recording from five minutes ago", long_ago, sign(&secret, long_ago, &body), body.clone()),
+        ("one from the future", now + 301, sign(&secret, now + 301, &body), body.clone()),
+    ] {
+        for (route, kind) in [("events", "application/json"), ("interactions", FORM), ("commands", FORM)] {
+            assert_eq!(
+                posts(&world, route, kind, at, &signature, body.clone()).await,
+                401,
+                "{what}: {route}"
+            );
+        }
+    }
+    assert_eq!(world.rows().await, before);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_is_signed_and_cannot_be_read_is_kept() {
+    let world = World::in_mode(Mode::Http).await;
+    let (now, secret) = (world.clock.now().timestamp(), secret(&world));
+    for (route, kind, body) in [
+        ("events", "application/json", "{\"type\": \"event_callback\", ".to_owned()),
+        ("events", "application/json", "[1, 2]".to_owned()),
+        (
+            "events",
+            "application/json",
+            json!({"type": "event_callback", "event": {"user": "U1"}}).to_string(),
+        ),
+        ("interactions", FORM, "payload=%7Bbroken".to_owned()),
+        ("interactions", FORM, "nothing=here".to_owned()),
+        ("commands", FORM, "command=%2Fnod".to_owned()),
+    ] {
+        let signature = sign(&secret, now, &body);
+        assert_eq!(posts(&world, route, kind, now, &signature, body.clone()).await, 200, "{body}");
+    }
+    let kept: i64 = sqlx::query_scalar("select count(*) from inbound where kind = 'unreadable'")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(kept, 6);
+    // A kind of event that did not exist yet is none of ours; a look at the certificate is no command.
+    let news =
+        json!({"type": "event_callback", "event": {"type": "huddle_teleported", "user": "U1"}}).to_string();
+    for (route, kind, body) in
+        [("events", "application/json", news), ("commands", FORM, "ssl_check=1&token=x".to_owned())]
+    {
+        let signature = sign(&secret, now, &body);
+        assert_eq!(posts(&world, route, kind, now, &signature, body).await, 200);
+    }
+    // What is too large to be Slack's is not even read.
+    let enormous = "x".repeat(3 * 1024 * 1024);
+    let signature = sign(&secret, now, &enormous);
+    assert_eq!(posts(&world, "events", "application/json", now, &signature, enormous).await, 413);
+    let kept: i64 = sqlx::query_scalar("select count(*) from inbound").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(kept, 6);
+    world.ends().await;
+}

@@ -1,0 +1,55 @@
+//! Long answers: several messages, in order, a second apart, each whole in itself.
+
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+
+fn long_answer() -> String {
+    let paragraph = |n: usize| format!("Paragraph {n} begins. {}", "It goes on and on. ".repeat(20).trim());
+    let mut text: Vec<String> = (1..=20).map(paragraph).collect();
+    let lines: Vec<String> = (1..=400).map(|n| format!("let line_{n} = {n}; // of the code")).collect();
+    text.push(format!("```rust\n{}\n```", lines.join("\n")));
+    text.push((1..=9).map(|n| format!("{n}. point {n}")).collect::<Vec<_>>().join("\n"));
+    text.join("\n\n")
+}
+
+#[tokio::test]
+async fn a_long_answer_comes_whole_in_several_messages() {
+    let mut world = World::new().await;
+    world.model_will("conversational", [Answer::text(long_answer())]);
+    let ts = world.says("ana", "general", "@nod explain it all").await;
+    let said = world.reads("general");
+    for wanted in (1..=20).map(|n| format!("Paragraph {n} begins")) {
+        assert!(said.contains(&wanted), "{wanted}");
+    }
+    let lines: Vec<usize> = said
+        .split("let line_")
+        .skip(1)
+        .filter_map(|rest| rest.split(' ').next().and_then(|n| n.parse().ok()))
+        .collect();
+    assert_eq!(lines, (1..=400).collect::<Vec<_>>());
+    assert!(!said.contains("more characters"), "nothing is left out");
+    let posts: Vec<f64> =
+        world.slack.thread("general", &ts).iter().skip(1).map(|m| m.ts.parse().unwrap()).collect();
+    assert!(posts.len() > 2, "{} messages", posts.len());
+    // Slack tells two messages of one moment apart by a microsecond.
+    assert!(posts.windows(2).all(|two| two[1] - two[0] > 0.999), "{posts:?}");
+    assert!(world.slack.calls().iter().all(|call| call.error.is_none()), "nothing was posted too early");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_long_private_answer_has_one_line_in_the_thread() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will(
+        "tool",
+        [Answer::tool("gmail_list_recent", serde_json::json!({})), Answer::text(long_answer())],
+    );
+    world.says("ana", "general", "@nod what is new in my mail?").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod what is new in my mail?
+            nod: · Answered Ana Silva privately.
+    ");
+    assert!(world.reads("dm:ana").contains("Paragraph 20 begins"));
+    world.ends().await;
+}

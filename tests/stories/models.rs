@@ -1,0 +1,108 @@
+//! Models that are down, broke or made for something else; and prompts that a provider can cache.
+
+use nod_sandbox::model::{Answer, Model, ModelConfig};
+use nod_tests::World;
+use serde_json::{Value, json};
+
+/// A world with a second model behind the reasoner.
+async fn with_stand_in() -> (World, Model) {
+    let mut world = World::without_nod().await;
+    let other = Model::start(ModelConfig::default()).await.unwrap();
+    let prefix = "NOD_LLM__REASONER__FALLBACK__";
+    for (name, value) in
+        [("BASE_URL", other.base_url()), ("API_KEY", "sk-other".to_owned()), ("MODEL", "other".to_owned())]
+    {
+        world.env.insert(format!("{prefix}{name}"), value);
+    }
+    world.start().await;
+    (world, other)
+}
+
+#[tokio::test]
+async fn where_the_model_is_down_another_answers_and_nobody_is_told_but_the_record() {
+    let (mut world, other) = with_stand_in().await;
+    world.model_will("tool", (0..3).map(|_| Answer::status(503, None)));
+    other.will(Answer::text("Hello from elsewhere."));
+    world.says("ana", "general", "@nod hello").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod hello
+            nod: Hello from elsewhere.
+    ");
+    let step: Value = sqlx::query_scalar(
+        "select jsonb_build_array(output->'model', output->'stand_in') from run_steps where name = 'reasoner'",
+    )
+    .fetch_one(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(step, json!(["other", true]));
+    assert_eq!((other.unused(), other.violations()), (vec![], vec![]));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn where_both_are_down_both_are_told() {
+    let (mut world, other) = with_stand_in().await;
+    world.model_will("tool", (0..3).map(|_| Answer::status(503, None)));
+    other.will(Answer::status(402, None));
+    world.says("ana", "general", "@nod hello").await;
+    insta::assert_snapshot!(world.reads("general").replace(char::is_numeric, "#"), @r"
+        ana: @nod hello
+            nod: The model did not answer (# tries, # s). Its stand-in's endpoint refused the request (status ###); whoever runs Nod must look. Nothing was sent or changed.
+              · run ········
+              [Try again]
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_call_tools_is_told_in_one_sentence() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [Answer::integer_code(400, "scripted does not support tools")]);
+    world.says("ana", "general", "@nod any mail?").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod any mail?
+            nod: The model (scripted) cannot call tools, and I need one that can; whoever runs Nod must choose another. Nothing was sent or changed.
+              · run ········
+              [Try again]
+    ");
+    world.ends().await;
+}
+
+/// The part of a prompt that is the same for everybody at any time.
+fn prefix(request: &Value) -> (String, String) {
+    let system = request["messages"][0]["content"].as_str().unwrap_or_default();
+    let fixed = system.split("The person you work for now").next().unwrap_or_default();
+    (request["tools"].to_string(), fixed.to_owned())
+}
+
+#[tokio::test]
+async fn a_prompt_begins_the_same_for_everybody_at_any_time() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    for (user, channel) in [("ana", "dm:ana"), ("bo", "general"), ("ana", "general")] {
+        world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("None.")]);
+        if user == "bo" {
+            // Bo has no account connected: the run waits for one.
+            world.model.clear();
+            world.model_will("tool", [Answer::text("None.")]);
+        }
+        world.says(user, channel, "@nod any mail today?").await;
+        world.later(chrono::TimeDelta::minutes(61)).await;
+    }
+    world.reads("general");
+    world.reads("dm:ana");
+    let (routed, thought): (Vec<Value>, Vec<Value>) =
+        world.model.requests().into_iter().partition(|request| request["response_format"].is_object());
+    let prefixes: Vec<_> = thought.iter().map(prefix).collect();
+    assert!(
+        prefixes.len() == 5 && prefixes[0].1.len() > 500 && prefixes[0].0.contains("gmail"),
+        "{prefixes:?}"
+    );
+    assert!(prefixes.iter().all(|one| *one == prefixes[0]), "{prefixes:#?}");
+    // What changes comes after it: no name and no time stands in the part that is the same.
+    assert!(!prefixes[0].1.contains("Ana") && !prefixes[0].1.contains("2026"));
+    let first = &routed[0]["messages"][0];
+    assert!(routed.iter().all(|request| request["messages"][0] == *first), "{routed:#?}");
+    world.ends().await;
+}

@@ -1,0 +1,117 @@
+//! Places and people that go while a run is under way: whoever can still be reached is told.
+
+use chrono::TimeDelta;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+
+use crate::mail::late;
+
+/// Ana's mail waits for her nod in #general, in a thread that Bo began.
+async fn waits() -> World {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let ts = world.says("bo", "general", "where is Ana?").await;
+    world.model_will("tool", [late()]);
+    world.replies("ana", "general", &ts, "@nod tell Bo I'm late").await;
+    world
+}
+
+/// She approves, and then the place is as `happens` makes it.
+async fn approved_and_then(world: &mut World, happens: impl FnOnce(&mut nod_sandbox::slack::World)) {
+    world.model.will(Answer::text("Bo knows.").delayed(std::time::Duration::from_millis(300)));
+    let asked = world.model.requests().len();
+    let ts = world.button("general", "Approve & send");
+    world.slack.press("ana", "general", &ts, "Approve & send").unwrap();
+    world.asked(asked + 1).await;
+    world.slack.change(happens);
+    world.settles().await;
+    world.later(TimeDelta::minutes(5)).await;
+}
+
+#[tokio::test]
+async fn a_channel_that_nod_was_removed_from_is_answered_in_the_direct_line() {
+    let mut world = waits().await;
+    approved_and_then(&mut world, |w| {
+        let (channel, bot) = (w.channel_id("general").unwrap(), w.config.app.bot_user.clone());
+        w.channels.get_mut(&channel).unwrap().members.retain(|member| *member != bot);
+    })
+    .await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: Bo knows.
+          · I may not write where you asked, so this comes to you here.
+    ");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn an_archived_channel_is_answered_in_the_direct_line() {
+    let mut world = waits().await;
+    approved_and_then(&mut world, |w| {
+        let channel = w.channel_id("general").unwrap();
+        w.channels.get_mut(&channel).unwrap().archived = true;
+    })
+    .await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: Bo knows.
+          · I may not write where you asked, so this comes to you here.
+    ");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_thread_that_was_deleted_is_answered_in_the_direct_line() {
+    let mut world = waits().await;
+    approved_and_then(&mut world, |w| {
+        let channel = w.channel_id("general").unwrap();
+        w.forget_messages(&channel);
+    })
+    .await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: Bo knows.
+          · I may not write where you asked, so this comes to you here.
+    ");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn the_request_of_somebody_who_left_ends_and_its_card_says_so() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.later(TimeDelta::hours(1)).await;
+    world.model_will("tool", [late()]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.slack.change(|w| {
+        let ana = w.user_id("ana").unwrap();
+        w.users.get_mut(&ana).unwrap().deleted = true;
+    });
+    // The people are read anew once a day.
+    world.later(TimeDelta::hours(23) + TimeDelta::minutes(1)).await;
+    world.later(TimeDelta::hours(2)).await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod tell Bo I'm late
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              Nobody answered in time. Not sent.
+              · Ask again and I will prepare it anew.
+            nod: · I reminded Ana Silva of a request; its card says what became of it.
+    ");
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    world.ends().await;
+}

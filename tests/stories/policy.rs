@@ -1,0 +1,127 @@
+//! The operator's rules about asking: what is never done, how long a request waits, and the one reminder.
+
+use chrono::TimeDelta;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use serde_json::json;
+
+use crate::mail::late;
+
+/// Ana has asked, and the card waits.
+async fn asks(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
+    world.connects("ana").await;
+    world.model_will("tool", [late()].into_iter().chain(answers));
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world
+}
+
+fn last_lines(text: &str, n: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(n)..].join("\n")
+}
+
+async fn reminders(world: &World) -> i64 {
+    let query = "select count(*) from deliveries where card::text like '%still waits%'";
+    sqlx::query_scalar(query).fetch_one(&world.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_the_rules_never_allow_is_not_asked_for() {
+    let rules =
+        "[[rule]]\ntool = \"gmail_send_email\"\nwhen.recipients_above = 1\nnever = \"one person at a time\"";
+    let mut world = World::with_rules(rules).await;
+    world.connects("ana").await;
+    let mail = json!({ "to": ["Bo", "Cho"], "subject": "Late", "body": "Late." });
+    let said = Answer::text("The rules here allow one person at a time.");
+    world.model_will("tool", [Answer::tool("gmail_send_email", mail), said]);
+    world.says("ana", "general", "@nod tell Bo and Cho I'm late").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod tell Bo and Cho I'm late
+            nod: The rules here allow one person at a time.
+    ");
+    let heard = world.model.requests().pop().unwrap()["messages"].to_string();
+    assert!(heard.contains("never allow this") && heard.contains("one person at a time"), "{heard}");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_rule_says_how_long_a_request_waits() {
+    let rules = "[[rule]]\nexpire_after = \"30m\"\nundo = \"3s\"";
+    let mut world = asks(World::with_rules(rules).await, [Answer::text("Nobody answered.")]).await;
+    assert!(world.reads("general").contains("Expires Fri 6 Mar 2026, 10:00 WET."));
+    // Less than a reminder's lead remained from the start.
+    world.later(TimeDelta::minutes(29)).await;
+    assert_eq!(reminders(&world).await, 0);
+    world.later(TimeDelta::minutes(1)).await;
+    assert!(world.reads("general").contains("Nobody answered in time. Not sent."));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answer() {
+    let mut world = asks(World::new().await, [Answer::text("Bo knows.")]).await;
+    world.later(TimeDelta::minutes(23 * 60)).await;
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+          [Approve & send] [Edit] [Deny]
+        nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+          [Show it]
+    ");
+    world.stop().await;
+    world.start().await;
+    world.later(TimeDelta::minutes(30)).await;
+    assert_eq!(reminders(&world).await, 1);
+    world.presses("bo", "general", "Show it").await;
+    insta::assert_snapshot!(world.hears("bo").await, @"(bo only) nod: That is for somebody else, or gone. Nothing was done.");
+    world.presses("ana", "general", "Show it").await;
+    assert!(world.hears("ana").await.contains("Running late"));
+    world.presses("ana", "general", "Approve & send").await;
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 5), @r"
+          Approved by Ana Silva 09:00 WET → Sent 09:00 WET
+          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+          [Open in Gmail]
+        nod: · I reminded Ana Silva of a request; its card says what became of it.
+        nod: Bo knows.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_was_decided_is_not_reminded_of() {
+    let mut world = asks(World::new().await, [Answer::text("Not sent.")]).await;
+    world.denies("ana", "general", "").await;
+    world.later(TimeDelta::hours(23)).await;
+    assert_eq!(reminders(&world).await, 0);
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_expires_while_nod_is_down_is_told_and_not_reminded_of() {
+    let mut world = asks(World::new().await, [Answer::text("Nobody answered.")]).await;
+    world.stop().await;
+    world.clock.pass(TimeDelta::hours(25));
+    world.start().await;
+    assert_eq!(reminders(&world).await, 0);
+    assert!(world.reads("general").contains("Nobody answered in time. Not sent."));
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_reminder_of_something_private_is_private() {
+    let mut world = World::new().await;
+    world.google.deliver("ana@acme.test", "cfo@bank.test", "Plans", "Marmalade").unwrap();
+    world.connects("ana").await;
+    let recent = Answer::tool("gmail_list_recent", json!({}));
+    world.model_will("tool", [recent, late(), Answer::text("Nobody answered.")]);
+    world.says("ana", "general", "@nod look into my mail and tell Bo I'm late").await;
+    world.later(TimeDelta::hours(23)).await;
+    assert!(!world.reads("general").contains("still waits"));
+    insta::assert_snapshot!(last_lines(&world.reads("dm:ana"), 2), @r"
+        nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+          [Show it]
+    ");
+    world.later(TimeDelta::hours(1)).await;
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}

@@ -1,0 +1,136 @@
+//! A nod can be taken back before anything leaves; undo and start never both happen.
+
+use chrono::TimeDelta;
+use nod_sandbox::model::Answer;
+use nod_sandbox::slack::Forged;
+use nod_tests::World;
+
+use crate::mail::late;
+
+/// Ana has asked and approved, and it is about to be sent.
+async fn approved(answer: &str) -> World {
+    let mut world = World::with_undo().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late(), Answer::text(answer)]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.presses("ana", "general", "Approve & send").await;
+    world
+}
+
+fn last_lines(text: &str, n: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(n)..].join("\n")
+}
+
+#[tokio::test]
+async fn mail_leaves_when_the_window_has_passed() {
+    let mut world = approved("Bo knows.").await;
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+        Approved by Ana Silva 09:30 WET → Sending in 10 s
+        [Undo]
+    ");
+    world.later(TimeDelta::seconds(5)).await;
+    assert!(world.google.sent("ana@acme.test").is_empty() && world.google.drafts("ana@acme.test").is_empty());
+    world.later(TimeDelta::seconds(5)).await;
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+          Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+          [Open in Gmail]
+        nod: Bo knows.
+    ");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_is_undone_is_not_sent_and_the_model_hears_it() {
+    let mut world = approved("All right, you took it back.").await;
+    world.later(TimeDelta::seconds(5)).await;
+    world.presses("ana", "general", "Undo").await;
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+          Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
+        nod: All right, you took it back.
+    ");
+    world.later(TimeDelta::hours(1)).await;
+    assert!(world.google.sent("ana@acme.test").is_empty() && world.google.drafts("ana@acme.test").is_empty());
+    let heard = world.model.requests().pop().unwrap()["messages"].to_string();
+    assert!(heard.contains("took it back before it happened"), "{heard}");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn only_who_decided_may_undo_and_only_in_time() {
+    let mut world = approved("Bo knows.").await;
+    let undo = press_of(&world, "Undo");
+    world.presses("bo", "general", "Undo").await;
+    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can take this back. Nothing was done.");
+    world.the_window_passes().await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.slack.press_raw(undo).unwrap().acknowledged(nod_tests::patience()).await;
+    insta::assert_snapshot!(world.hears("ana").await, @"(ana only) nod: Too late to take it back: sent 09:30 WET.");
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn presses_on_what_was_undone_are_told_so() {
+    let mut world = approved("You took it back.").await;
+    let undo = press_of(&world, "Undo");
+    world.presses("ana", "general", "Undo").await;
+    let approve = Forged { value: undo.value.replace("undo", "approve"), ..undo.clone() };
+    for press in [undo, approve] {
+        world.slack.press_raw(press).unwrap().acknowledged(nod_tests::patience()).await;
+    }
+    world.settles().await;
+    insta::assert_snapshot!(world.hears("ana").await, @r"
+        (ana only) nod: You took this back already. Nothing more was done.
+        (ana only) nod: Ana Silva took this back (Fri 6 Mar 2026, 09:30 WET): not sent. Nothing more was done.
+    ");
+    world.the_window_passes().await;
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_restart_within_the_window_keeps_it() {
+    let mut world = approved("You took it back.").await;
+    world.stop().await;
+    world.start().await;
+    world.presses("ana", "general", "Undo").await;
+    world.the_window_passes().await;
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_nod_slept_through_is_not_sent_hours_later() {
+    let mut world = approved("It was not sent.").await;
+    world.stop().await;
+    world.clock.pass(TimeDelta::hours(8));
+    world.start().await;
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+          Approved by Ana Silva 09:30 WET → Not sent 17:30 WET
+          · Nod could not get to it within 15 minutes of the nod. Nothing went out; ask again once that is mended.
+        nod: It was not sent.
+    ");
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.ends().await;
+}
+
+/// What a press on this button carries.
+fn press_of(world: &World, label: &str) -> Forged {
+    let ts = world.button("general", label);
+    let message = world.slack.messages("general").into_iter().find(|m| m.ts == ts).unwrap();
+    let actions = message.blocks.iter().find(|b| b["type"] == "actions").unwrap();
+    let button = actions["elements"].as_array().unwrap().iter().find(|b| b["text"]["text"] == label).unwrap();
+    Forged {
+        user: "ana".to_owned(),
+        channel: "general".to_owned(),
+        ts,
+        action_id: button["action_id"].as_str().unwrap().to_owned(),
+        value: button["value"].as_str().unwrap().to_owned(),
+        ..Forged::default()
+    }
+}

@@ -1,0 +1,127 @@
+//! Where nobody can tell whether it went out: [Check again] looks, [Send again] asks.
+
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+
+use crate::mail::late;
+
+fn last_lines(text: &str, n: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(n)..].join("\n")
+}
+
+/// Ana's mail met a fault and its draft is gone: nobody can tell. `sent` where it went out after all.
+async fn unknown(sent: bool) -> World {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late(), Answer::text("Nobody can tell yet whether it went out.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    let fault = if sent { Fault::LoseAnswer } else { Fault::Drop };
+    world.google.faults.next("gmail.users.drafts.send", fault);
+    world.presses("ana", "general", "Approve & send").await;
+    if sent {
+        // Nod cannot look any more.
+        world.google.revoke_grants("ana@acme.test");
+    } else {
+        let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
+        assert!(world.google.delete_draft("ana@acme.test", &draft));
+    }
+    for _ in 0..8 {
+        world.later(TimeDelta::minutes(2)).await;
+    }
+    assert!(world.reads("general").contains("→ Unknown"));
+    world
+}
+
+#[tokio::test]
+async fn check_again_finds_what_went_out() {
+    let mut world = unknown(true).await;
+    world.presses("bo", "general", "Check again").await;
+    assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
+    world.connects("ana").await;
+    world.presses("ana", "general", "Check again").await;
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+          Approved by Ana Silva 09:30 WET → Sent 09:46 WET
+          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+          [Open in Gmail]
+        nod: Nobody can tell yet whether it went out.
+    ");
+    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn check_again_says_when_it_still_cannot_tell() {
+    let mut world = unknown(false).await;
+    world.later(TimeDelta::minutes(10)).await;
+    world.presses("ana", "general", "Check again").await;
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+          Approved by Ana Silva 09:30 WET → Unknown 09:56 WET. Nobody can tell yet whether this email went out.
+          · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+          [Check again] [Send again]
+        nod: Nobody can tell yet whether it went out.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn send_again_asks_once_more_and_warns() {
+    let mut world = unknown(false).await;
+    world.presses("bo", "general", "Send again").await;
+    assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
+    let card = world.button("general", "Send again");
+    for _ in 0..2 {
+        let press = world.slack.press("ana", "general", &card, "Send again").unwrap();
+        press.acknowledged(nod_tests::patience()).await;
+    }
+    world.settles().await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: I asked you again already: look for the newer card. Nothing more was done.");
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 20), @r"
+          Ana
+          Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email went out.
+          · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+          [Check again]
+        nod: Nobody can tell yet whether it went out.
+        nod: # Send this email? · rev 1 · db435d
+          From  ana@acme.test
+          To  bo@acme.test
+          Cc  —
+          Bcc  —
+          Subject  Running late
+          Hi Bo,
+
+          I'm running late.
+
+          Ana
+          ⚠ this may go twice: nobody knows whether it did at 09:44 WET
+          ⚠ Nod's first mail to bo@acme.test
+          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:46 WET.
+          [Approve & send] [Edit] [Deny]
+    ");
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    let keys: i64 =
+        sqlx::query_scalar("select count(distinct id) from effects").fetch_one(&world.pool).await.unwrap();
+    let asked: i64 = sqlx::query_scalar("select count(*) from audit where action = 'approval.asked'")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!((keys, asked), (2, 2));
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_turns_out_to_have_gone_is_not_asked_for_again() {
+    let mut world = unknown(true).await;
+    world.presses("ana", "general", "Send again").await;
+    world.connects("ana").await;
+    world.presses("ana", "general", "Check again").await;
+    let read = world.reads("general");
+    assert!(read.contains("The first one turned out to have gone through. Not sent again."), "{read}");
+    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    world.ends().await;
+}
