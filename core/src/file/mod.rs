@@ -1,5 +1,6 @@
 //! Files that people drop with a message: read once, kept with the run that they came with, outside text.
 
+mod pdf;
 pub(crate) mod sql;
 mod text;
 
@@ -74,7 +75,7 @@ async fn one(core: &Core, platform: &str, file: &Attached) -> Result<String, Str
             return Err(NOT_GIVEN.to_owned());
         }
     };
-    let words = text::of(&bytes)?;
+    let words = if bytes.starts_with(b"%PDF") { pdf::words(bytes).await? } else { text::of(&bytes)? };
     match words.char_indices().nth(MOST_KEPT) {
         Some((end, _)) => Ok(format!("{}… (the rest was left out)", &words[..end])),
         None => Ok(words),

@@ -2,11 +2,8 @@
 
 /// The words, or why there are none, as the end of a sentence.
 pub(super) fn of(bytes: &[u8]) -> Result<String, String> {
-    if bytes.starts_with(b"%PDF") {
-        return Err("I do not read PDF yet, only text such as Markdown or CSV".to_owned());
-    }
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0x1F, 0x8B]) {
-        return Err("it is packed, and I read plain text only, such as Markdown or CSV".to_owned());
+        return Err("it is packed, and I read PDF and plain text only, such as Markdown or CSV".to_owned());
     }
     let text = decoded(bytes).ok_or_else(|| "it is no text".to_owned())?;
     if text.trim().is_empty() {
@@ -53,7 +50,6 @@ mod tests {
             (&b"# Plan\n- one"[..], Some("# Plan\n- one")),
             (b"\xEF\xBB\xBFname,n\nBo,2", Some("name,n\nBo,2")),
             (b"\xFF\xFEh\0i\0", Some("hi")),
-            (b"%PDF-1.7 rest", None),
             (b"PK\x03\x04rest", None),
             (b"\x1F\x8Brest", None),
             (b"\x89PNG\r\n\x1A\n", None),
