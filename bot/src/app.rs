@@ -2,10 +2,11 @@
 //!
 //! Clock, ids and the pool are handed in, so that a test runs this very house with a clock of its own.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use axum::Router;
 use chrono::TimeDelta;
 use nod_connectors::google::{self, Accounts, GoogleOAuth, GoogleSettings};
@@ -28,6 +29,7 @@ use crate::config::{self, Config, SlackMode};
 use crate::database::{self, Database};
 use crate::server::{self, Connecting, Platform, Readiness};
 use crate::slack::{self, Ear, Listener, SlackSettings, Way};
+use crate::terminal::{self, TerminalAdapter};
 
 /// Runs Nod until `stop`.
 ///
@@ -86,34 +88,13 @@ pub async fn start(
     ids: Arc<dyn Ids>,
 ) -> anyhow::Result<App> {
     let needed = Needed::of(config)?;
-    let socket = TcpListener::bind(config.server.bind)
-        .await
-        .with_context(|| format!("server.bind: cannot listen on {}", config.server.bind))?;
-    let url = public_url(config, &socket)?;
-    let vault = config.vault(ids.as_ref())?;
+    let socket = listen(config).await?;
+    let url = public_url(config, socket.local_addr()?)?;
     let slack = slack::connect(needed.slack).await?;
-    let model = OpenAi::new(needed.router, needed.reasoner, needed.summariser, clock.clone())?;
-    let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
-    let oauth = google(config, &url)?;
-    let tools = oauth.as_ref().map_or_else(Vec::new, |oauth| tools(connections, oauth));
-    let nod = Nod::new(Parts {
-        pool: pool.clone(),
-        door: database::beside(&pool),
-        clock: clock.clone(),
-        ids,
-        adapters: Adapters::new([slack.adapter() as Arc<dyn ChatAdapter>]),
-        tools: Tools::new(tools),
-        model: Arc::new(model),
-        vault: Vault::clone(&vault),
-        settings: settings(config, &url)?,
-    })
-    .await?;
-    let connecting = oauth.map(|google| Connecting {
-        offers: nod.offers(),
-        google,
-        clock: clock.clone(),
-        https: url.scheme() == "https",
-    });
+    let adapters = [slack.adapter(), Arc::new(TerminalAdapter::default()) as Arc<dyn ChatAdapter>];
+    let house = House { adapters: Adapters::new(adapters), url: url.clone(), pool: pool.clone(), clock, ids };
+    let (nod, connecting) = house.built(config, needed.models).await?;
+    let clock = house.clock;
     let readiness = Readiness::new(pool);
     let platform = readiness.platform(slack::PLATFORM);
     let identity = slack.identity();
@@ -126,6 +107,112 @@ pub async fn start(
     let router = server::router(readiness, connecting, routes);
     let workspace = slack.identity().team.clone();
     Ok(open(nod, listener, url, socket, router, platform, workspace))
+}
+
+/// Talks at this terminal until the person leaves or `stop`. It is one more replica: it does every job, also those
+/// of Slack where that is configured, and hears the terminal alone.
+///
+/// # Errors
+/// When it cannot start.
+pub async fn chat(config: Config, user: String, stop: CancellationToken) -> anyhow::Result<()> {
+    let database = Database::open_or_join(&config).await?;
+    let talked = async {
+        database::migrate(&database.pool).await?;
+        converse(&config, user, database.pool.clone(), stop).await
+    };
+    let ended = talked.await;
+    database.close().await;
+    ended
+}
+
+async fn converse(
+    config: &Config,
+    user: String,
+    pool: PgPool,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let mut missing = Vec::new();
+    let models = Models::of(&mut missing, config).ok_or_else(|| unset(&missing))?;
+    // Where `nod run` serves already, that one serves the links.
+    let socket = listen(config).await.inspect_err(|error| tracing::info!(%error, "no server here")).ok();
+    let at = socket.as_ref().map_or(Ok(config.server.bind), TcpListener::local_addr)?;
+    let url = public_url(config, at)?;
+    let terminal = TerminalAdapter::here(std::env::current_dir()?);
+    let changed = terminal.changed();
+    let mut adapters: Vec<Arc<dyn ChatAdapter>> = vec![Arc::new(terminal)];
+    if let Some(settings) = slack_settings(&mut Vec::new(), config) {
+        adapters.push(slack::connect(settings).await?.adapter());
+    }
+    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(SystemIds));
+    let adapters = Adapters::new(adapters);
+    let house = House { adapters, url, pool: pool.clone(), clock: clock.clone(), ids: ids.clone() };
+    let (nod, connecting) = house.built(config, models).await?;
+    let mut tasks = JoinSet::new();
+    let (worker, asked) = (nod.clone(), stop.clone());
+    tasks.spawn(async move { worker.work(asked).await });
+    if let Some(socket) = socket {
+        let router = server::router(Readiness::new(pool), connecting, Router::new());
+        let asked = stop.clone();
+        tasks.spawn(async move {
+            if let Err(error) = server::serve(socket, router, asked).await {
+                tracing::error!(%error, "the server ended");
+            }
+        });
+    }
+    let history = config.data.dir.join("chat_history");
+    let talk = terminal::run(terminal::Parts { nod, user, changed, history, clock, ids });
+    let talked = tokio::select! {
+        talked = talk => talked,
+        () = stop.cancelled() => Ok(()),
+    };
+    stop.cancel();
+    while tasks.join_next().await.is_some() {}
+    talked
+}
+
+/// What the core is put together from.
+struct House {
+    adapters: Adapters,
+    url: Url,
+    pool: PgPool,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+impl House {
+    /// The assistant, and the pages that connect accounts.
+    async fn built(&self, config: &Config, models: Models) -> anyhow::Result<(Nod, Option<Connecting>)> {
+        let Self { adapters, url, pool, clock, ids } = self;
+        let vault = config.vault(ids.as_ref())?;
+        let model = OpenAi::new(models.router, models.reasoner, models.summariser, clock.clone())?;
+        let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
+        let oauth = google(config, url)?;
+        let tools = oauth.as_ref().map_or_else(Vec::new, |oauth| tools(connections, oauth));
+        let nod = Nod::new(Parts {
+            pool: pool.clone(),
+            door: database::beside(pool),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            adapters: adapters.clone(),
+            tools: Tools::new(tools),
+            model: Arc::new(model),
+            vault: Vault::clone(&vault),
+            settings: settings(config, url)?,
+        })
+        .await?;
+        let connecting = oauth.map(|google| Connecting {
+            offers: nod.offers(),
+            google,
+            clock: clock.clone(),
+            https: url.scheme() == "https",
+        });
+        Ok((nod, connecting))
+    }
+}
+
+async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
+    let bind = config.server.bind;
+    TcpListener::bind(bind).await.with_context(|| format!("server.bind: cannot listen on {bind}"))
 }
 
 /// Starts the parts: the workers, the server, and whoever watches the ear.
@@ -198,34 +285,50 @@ impl Hearing {
 /// What Nod cannot run without.
 struct Needed {
     slack: SlackSettings,
-    router: TierSettings,
-    reasoner: TierSettings,
-    summariser: TierSettings,
+    models: Models,
 }
 
 impl Needed {
     fn of(config: &Config) -> anyhow::Result<Self> {
         let mut missing = Vec::new();
-        let bot_token = wanted(&mut missing, config.slack.bot_token.clone(), "slack.bot_token");
-        let way = way(&mut missing, &config.slack);
-        let router = tier(&mut missing, &config.llm.router, "router");
-        let reasoner = tier(&mut missing, &config.llm.reasoner, "reasoner");
-        // Falls back to the reasoner's settings, so it adds nothing that could be missing.
-        let summariser = tier(&mut Vec::new(), &config.llm.summariser, "summariser");
-        match (bot_token, way, router, reasoner, summariser) {
-            (Some(bot_token), Some(way), Some(router), Some(reasoner), Some(summariser)) => {
-                let slack = SlackSettings { api_url: config.slack.api_url.clone(), bot_token, way };
-                Ok(Self { slack, router, reasoner, summariser })
-            }
-            _ => {
-                bail!(
-                    "these must be set before Nod can run (in the file, or in the environment by the name in \
-                     brackets):\n{}\nTo look around without any account: nod demo",
-                    missing.join("\n")
-                )
-            }
+        let slack = slack_settings(&mut missing, config);
+        let models = Models::of(&mut missing, config);
+        match (slack, models) {
+            (Some(slack), Some(models)) => Ok(Self { slack, models }),
+            _ => Err(unset(&missing)),
         }
     }
+}
+
+/// The model of each tier.
+struct Models {
+    router: TierSettings,
+    reasoner: TierSettings,
+    summariser: TierSettings,
+}
+
+impl Models {
+    fn of(missing: &mut Vec<String>, config: &Config) -> Option<Self> {
+        let router = tier(missing, &config.llm.router, "router");
+        let reasoner = tier(missing, &config.llm.reasoner, "reasoner");
+        // Falls back to the reasoner's settings, so it adds nothing that could be missing.
+        let summariser = tier(&mut Vec::new(), &config.llm.summariser, "summariser");
+        Some(Self { router: router?, reasoner: reasoner?, summariser: summariser? })
+    }
+}
+
+fn slack_settings(missing: &mut Vec<String>, config: &Config) -> Option<SlackSettings> {
+    let bot_token = wanted(missing, config.slack.bot_token.clone(), "slack.bot_token");
+    let way = way(missing, &config.slack);
+    Some(SlackSettings { api_url: config.slack.api_url.clone(), bot_token: bot_token?, way: way? })
+}
+
+fn unset(missing: &[String]) -> anyhow::Error {
+    anyhow!(
+        "these must be set before Nod can run (in the file, or in the environment by the name in brackets):\n{}\n\
+         To look around without any account: nod demo",
+        missing.join("\n")
+    )
 }
 
 fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T> {
@@ -299,9 +402,9 @@ fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {
 }
 
 /// How browsers reach us: as configured, else where we listen.
-fn public_url(config: &Config, socket: &TcpListener) -> anyhow::Result<Url> {
+fn public_url(config: &Config, at: SocketAddr) -> anyhow::Result<Url> {
     match &config.server.public_url {
         Some(url) => Ok(url.clone()),
-        None => Ok(Url::parse(&format!("http://{}/", socket.local_addr()?))?),
+        None => Ok(Url::parse(&format!("http://{at}/"))?),
     }
 }

@@ -5,10 +5,12 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use tokio_util::sync::CancellationToken;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
@@ -32,6 +34,12 @@ struct Cli {
 enum Command {
     /// Runs Nod until it is told to stop (Ctrl-C or SIGTERM)
     Run,
+    /// Talks with Nod in this terminal, with the configuration and the data of `nod run`
+    Chat {
+        /// Who talks: the address of somebody whom Nod knows from your chat, or any name [default: USER]
+        #[arg(long = "as", value_name = "WHO")]
+        user: Option<String>,
+    },
     /// Runs the whole product on this machine, with no account anywhere, in the browser
     Demo,
     /// Brings the database's schema up to date
@@ -76,12 +84,26 @@ pub fn main() -> ExitCode {
     if let Command::Manifest { platform: Manifest::Slack { public_url, mode, name } } = &cli.command {
         return manifest(config.as_ref().ok(), name, *mode, public_url.as_ref());
     }
-    if let Err(error) = logging::start(config.as_ref().ok().and_then(|c| c.log.filter.as_deref())) {
+    if let Err(error) = log(&cli.command, config.as_ref().ok()) {
         eprintln!("nod: no logging: {error}");
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(carry_out(cli.command, config)),
         Err(error) => failed(&error.into()),
+    }
+}
+
+/// Lines go to standard error; where that is somebody's conversation, into a file.
+fn log(command: &Command, config: Option<&Config>) -> anyhow::Result<()> {
+    let filter = config.and_then(|c| c.log.filter.as_deref());
+    match (command, config) {
+        (Command::Chat { .. }, Some(config)) => {
+            std::fs::create_dir_all(&config.data.dir)?;
+            let file =
+                std::fs::File::options().create(true).append(true).open(config.data.dir.join("chat.log"))?;
+            Ok(logging::lines(filter, Mutex::new(file), false).try_init()?)
+        }
+        _ => Ok(logging::start(filter)?),
     }
 }
 
@@ -117,6 +139,7 @@ async fn carry_out(command: Command, config: Result<Config, Problems>) -> ExitCo
             return ExitCode::from(2);
         }
         (Command::Migrate, Ok(config)) => return ended(migrate(&config).await),
+        (Command::Chat { user }, Ok(config)) => return ended(chat(config, user).await),
         (Command::Run | Command::Manifest { .. }, Ok(config)) => config,
     };
     ended(until_stopped(|stop| app::run(config, stop)).await)
@@ -131,6 +154,24 @@ async fn migrate(config: &Config) -> anyhow::Result<()> {
     let newest = facts?.newest.unwrap_or_default();
     print(&format!("The database is up to date (migration {newest})."));
     Ok(())
+}
+
+/// Ctrl-C is for a turn and not for the program, also where no line is being typed.
+async fn chat(config: Config, user: Option<String>) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut gone = signal(SignalKind::hangup())?;
+    let _interrupt = signal(SignalKind::interrupt())?;
+    let user = user.or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "me".to_owned());
+    let stop = CancellationToken::new();
+    let mut talk = Box::pin(app::chat(config, user, stop.clone()));
+    tokio::select! {
+        ended = &mut talk => return ended,
+        _ = terminate.recv() => {}
+        _ = gone.recv() => {}
+    }
+    stop.cancel();
+    tokio::time::timeout(GRACE, talk).await.unwrap_or(Ok(()))
 }
 
 /// Runs `body` until it ends or somebody asks it to stop; then it has [`GRACE`] to end by itself. Asked a

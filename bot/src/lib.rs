@@ -9,5 +9,6 @@ mod doctor;
 pub mod logging;
 pub mod server;
 pub mod slack;
+mod terminal;
 
 pub use cli::main;

@@ -34,6 +34,7 @@ pub mod secret;
 pub mod store;
 mod tenant;
 pub mod tool;
+pub mod transcript;
 mod voice;
 mod worker;
 

@@ -7,9 +7,9 @@ use chrono::TimeDelta;
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
 
-use crate::chat::{Adapters, Standing};
+use crate::chat::{Adapters, Place, Standing};
 use crate::clock::{Clock, Timestamp};
-use crate::connection::{Connections, Offers};
+use crate::connection::{Connections, Offers, links};
 use crate::ids::{Ids, TenantId};
 use crate::inbox::Inbox;
 use crate::jobs::{Dispatcher, Jobs, Work};
@@ -17,7 +17,8 @@ use crate::model::Model;
 use crate::policy::Policy;
 use crate::secret::Vault;
 use crate::tool::Tools;
-use crate::{history, people, tenant};
+use crate::transcript::{Said, Transcript};
+use crate::{history, people, tenant, transcript};
 
 /// What the composition root hands in.
 pub struct Parts {
@@ -212,6 +213,38 @@ impl Nod {
     /// When the database does not answer.
     pub async fn hears(&self, platform: &str, workspace: &str, anew: bool) -> sqlx::Result<()> {
         history::hears(&self.core, platform, workspace, anew).await
+    }
+
+    /// Makes somebody known whom no platform tells of: whoever has this address in a workspace already is the
+    /// same person.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn introduce(&self, platform: &str, workspace: &str, user: &str) -> sqlx::Result<()> {
+        let core = &self.core;
+        let mut conn = core.pool.acquire().await?;
+        people::sql::introduce(&mut conn, core.settings.tenant, platform, workspace, user).await
+    }
+
+    /// What stands in a direct line, with the links that only its reader is shown.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn transcript(
+        &self,
+        platform: &str,
+        workspace: &str,
+        place: &Place,
+    ) -> sqlx::Result<Transcript> {
+        let core = &self.core;
+        let mut conn = core.pool.acquire().await?;
+        let mut read = transcript::read(&mut conn, core.settings.tenant, platform, workspace, place).await?;
+        for line in &mut read.lines {
+            if let Said::Nod { card, .. } = &mut line.said {
+                *card = links::resolved(core, std::mem::take(card));
+            }
+        }
+        Ok(read)
     }
 
     /// Does the jobs until `stop`.

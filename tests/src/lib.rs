@@ -7,10 +7,12 @@
 mod database;
 mod forms;
 mod program;
+mod terminal;
 mod time;
 mod world;
 
 pub use database::TestDatabase;
 pub use program::{Program, free_port};
+pub use terminal::Terminal;
 pub use time::{TestClock, TestIds};
 pub use world::{Browser, Mode, World, buttons_of, link_in, patience, words_of};

@@ -38,6 +38,7 @@ mod stop;
 mod strangers;
 mod streaming;
 mod talk;
+mod terminal;
 mod typed_yes;
 mod undo;
 mod unknown;

@@ -38,10 +38,8 @@ pub(crate) async fn read(
             Ok(read) => read,
             Err(ChatError::Busy { after_seconds }) => {
                 let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds).unwrap_or(60));
-                let mut tx = core.pool.begin().await?;
-                jobs::hold(&mut tx, claim).await?;
-                jobs::put_off(&mut tx, claim, until, None, false).await?;
-                return Ok(tx.commit().await?);
+                let mut conn = core.pool.acquire().await?;
+                return Ok(jobs::put_off(&mut conn, claim, until, None, false).await?);
             }
             Err(error) => return Err(error.into()),
         };

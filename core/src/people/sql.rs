@@ -178,6 +178,30 @@ pub(crate) async fn learn(
     Ok(())
 }
 
+/// Whoever has this address, if one member has it, is this user too.
+pub(crate) async fn introduce(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    address: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with known as (
+             select id from people where tenant_id = $1 and lower(address) = lower($4) and standing = 'member')
+         insert into identities (tenant_id, platform, workspace, user_ref, person_id)
+         select $1, $2, $3, $4, id from known where (select count(*) from known) = 1
+         on conflict (tenant_id, platform, workspace, user_ref) do nothing",
+        tenant.0,
+        platform,
+        workspace,
+        address
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Members who have all of these words in their name.
 pub(crate) async fn named(
     conn: &mut PgConnection,

@@ -1,0 +1,175 @@
+//! What the core asks of a chat platform, where the row is the message.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use nod_core::card::Card;
+use nod_core::chat::{
+    Bound, ChatAdapter, ChatError, FetchError, File, Inbound, Ornament, Place, Posted, Profile, Sighting,
+    Standing, Target, Utterance,
+};
+use nod_core::clock::Timestamp;
+use nod_core::ids::DeliveryId;
+use tokio::sync::Notify;
+
+use super::PLATFORM;
+
+/// How seldom an answer that is being written is shown: never, since its row comes with the whole.
+const WHOLE_ONLY: Duration = Duration::from_secs(3600);
+
+/// The adapter; in every replica, so that each can say something to whoever sits at a terminal.
+#[derive(Debug, Default)]
+pub struct TerminalAdapter {
+    /// Rows changed.
+    changed: Arc<Notify>,
+    /// Where files go; only the replica at the terminal has it.
+    folder: Option<PathBuf>,
+}
+
+impl TerminalAdapter {
+    /// Of the replica at the terminal: files go into this folder.
+    #[must_use]
+    pub fn here(folder: PathBuf) -> Self {
+        Self { folder: Some(folder), ..Self::default() }
+    }
+
+    /// Told when rows may have changed.
+    #[must_use]
+    pub fn changed(&self) -> Arc<Notify> {
+        Arc::clone(&self.changed)
+    }
+
+    fn stands(&self, key: DeliveryId) -> Posted {
+        // The row says so a moment later; the screen looks again by itself.
+        self.changed.notify_one();
+        Posted { channel: PLATFORM.to_owned(), message: key.to_string() }
+    }
+}
+
+#[async_trait]
+impl ChatAdapter for TerminalAdapter {
+    fn platform(&self) -> &'static str {
+        PLATFORM
+    }
+
+    async fn post(&self, _target: &Target, _card: &Card, key: DeliveryId) -> Result<Posted, ChatError> {
+        Ok(self.stands(key))
+    }
+
+    fn fits(&self, _card: &Card) -> bool {
+        true
+    }
+
+    fn pause(&self) -> TimeDelta {
+        TimeDelta::zero()
+    }
+
+    async fn replace(&self, _at: &Posted, _card: &Card, key: DeliveryId) -> Result<(), ChatError> {
+        self.stands(key);
+        Ok(())
+    }
+
+    async fn remove(&self, _at: &Posted) -> Result<(), ChatError> {
+        Ok(())
+    }
+
+    async fn adorn(&self, _place: &Place, _ornament: &Ornament) -> Result<(), ChatError> {
+        Ok(())
+    }
+
+    async fn show_home(&self, _workspace: &str, _user: &str, _page: &[Card]) -> Result<(), ChatError> {
+        Ok(())
+    }
+
+    async fn fetch(&self, _address: &str, _most: usize) -> Result<Vec<u8>, FetchError> {
+        Err(FetchError::Refused("a terminal has no files".to_owned()))
+    }
+
+    async fn file(
+        &self,
+        _target: &Target,
+        file: &File,
+        _card: &Card,
+        key: DeliveryId,
+    ) -> Result<Posted, ChatError> {
+        let Some(folder) = &self.folder else {
+            return Err(ChatError::Lost("the terminal is with another replica".to_owned()));
+        };
+        let name = file.name.replace(['/', '\\'], "_");
+        let written = tokio::fs::write(folder.join(name), &file.text).await;
+        written.map(|()| self.stands(key)).map_err(|error| ChatError::Refused { code: error.to_string() })
+    }
+
+    fn link(&self, _place: &Place, _message: &str) -> Option<String> {
+        None
+    }
+
+    async fn open(&self, _target: &Target, _reader: &str, key: DeliveryId) -> Result<Posted, ChatError> {
+        Ok(self.stands(key))
+    }
+
+    async fn grow(&self, _at: &Posted, _words: &str, _key: DeliveryId) -> Result<Duration, ChatError> {
+        Ok(WHOLE_ONLY)
+    }
+
+    async fn find(
+        &self,
+        _target: &Target,
+        key: DeliveryId,
+        _since: Timestamp,
+        _opened: bool,
+    ) -> Result<Sighting, ChatError> {
+        Ok(Sighting::Yes(self.stands(key)))
+    }
+
+    async fn profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
+        let address = user.contains('@').then(|| user.to_owned());
+        Ok(Profile {
+            user: user.to_owned(),
+            name: user.split('@').next().unwrap_or(user).to_owned(),
+            full_name: String::new(),
+            title: None,
+            address,
+            zone: jiff::tz::TimeZone::system().iana_name().map(str::to_owned),
+            standing: Standing::Member,
+        })
+    }
+
+    async fn members(
+        &self,
+        _workspace: &str,
+        _cursor: Option<String>,
+    ) -> Result<(Vec<Profile>, Option<String>), ChatError> {
+        Ok((Vec::new(), None))
+    }
+
+    async fn history(
+        &self,
+        _workspace: &str,
+        _place: &Place,
+        _bound: &Bound,
+    ) -> Result<Vec<Utterance>, ChatError> {
+        Ok(Vec::new())
+    }
+
+    async fn is_member(&self, _workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError> {
+        Ok(channel == user)
+    }
+
+    async fn channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
+        Ok(Vec::new())
+    }
+
+    async fn missed(
+        &self,
+        _workspace: &str,
+        _channel: &str,
+        _threads: &[String],
+        _since: Timestamp,
+    ) -> Result<Vec<Inbound>, ChatError> {
+        Ok(Vec::new())
+    }
+}

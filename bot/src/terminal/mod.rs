@@ -1,0 +1,16 @@
+//! The same assistant in a terminal. Nod's rows are its messages: the adapter has nothing to post, and the screen
+//! shows what the rows say, whichever replica wrote them.
+
+mod adapter;
+mod keyboard;
+mod screen;
+mod talk;
+mod text;
+
+pub use adapter::TerminalAdapter;
+pub use talk::{Parts, run};
+
+/// The platform's name in rows.
+pub const PLATFORM: &str = "terminal";
+/// Everybody who talks in a terminal of this installation.
+pub const WORKSPACE: &str = "local";

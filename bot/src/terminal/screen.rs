@@ -1,0 +1,134 @@
+//! What stands on the screen: which messages were shown as they are now, and what each number presses.
+
+use std::collections::HashMap;
+
+use nod_core::card::{Card, Press, Verb};
+use nod_core::ids::DeliveryId;
+use nod_core::transcript::{Said, Transcript};
+
+use super::text::{self, Look};
+
+/// What was shown.
+pub(super) struct Screen {
+    look: Look,
+    /// By message, the version that was shown, and its text.
+    shown: HashMap<DeliveryId, (i32, String)>,
+    /// By number, what it presses and on which message.
+    buttons: HashMap<usize, (Option<DeliveryId>, Verb)>,
+    last: usize,
+}
+
+impl Screen {
+    pub(super) fn new(look: Look) -> Self {
+        Self { look, shown: HashMap::new(), buttons: HashMap::new(), last: 0 }
+    }
+
+    pub(super) fn look(&self) -> Look {
+        self.look
+    }
+
+    /// What was said before, with the person's own words.
+    pub(super) fn earlier(&mut self, read: &Transcript, most: usize) -> Vec<String> {
+        let skipped = read.lines.len().saturating_sub(most);
+        let mut lines = Vec::new();
+        for (at, line) in read.lines.iter().enumerate() {
+            match &line.said {
+                Said::Person(words) if at >= skipped => {
+                    lines.push(self.look.dim(&format!("› {}", text::harmless(words))));
+                }
+                Said::Nod { id, version, card } if at >= skipped => {
+                    lines.extend(self.message(*id, *version, card));
+                }
+                Said::Nod { id, version, .. } => {
+                    self.shown.insert(*id, (*version, String::new()));
+                }
+                Said::Person(_) => {}
+            }
+        }
+        lines
+    }
+
+    /// What is new or has changed.
+    pub(super) fn news(&mut self, read: &Transcript) -> Vec<String> {
+        let mut lines = Vec::new();
+        for line in &read.lines {
+            if let Said::Nod { id, version, card } = &line.said {
+                lines.extend(self.message(*id, *version, card));
+            }
+        }
+        lines
+    }
+
+    fn message(&mut self, id: DeliveryId, version: i32, card: &Card) -> Option<String> {
+        if self.shown.get(&id).is_some_and(|(shown, _)| *shown == version) {
+            return None;
+        }
+        // What its old buttons stood for is no more.
+        self.buttons.retain(|_, (of, _)| *of != Some(id));
+        let text = self.card(Some(id), card);
+        let before = self.shown.insert(id, (version, text.clone()));
+        // Whoever is asked sees all of it; where it only goes on, what is new suffices.
+        let asks = card.buttons.iter().any(|button| matches!(button.does, Press::Verb(_)));
+        let text = match before {
+            Some((_, before)) if !asks => without(&text, &before),
+            _ => text,
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// A card as text; its buttons get new numbers.
+    pub(super) fn card(&mut self, of: Option<DeliveryId>, card: &Card) -> String {
+        let numbers: Vec<usize> = card.buttons.iter().map(|button| self.number(of, &button.does)).collect();
+        text::card(card, &numbers, self.look)
+    }
+
+    fn number(&mut self, of: Option<DeliveryId>, does: &Press) -> usize {
+        let Press::Verb(verb) = does else { return 0 };
+        self.last += 1;
+        self.buttons.insert(self.last, (of, verb.clone()));
+        self.last
+    }
+
+    /// What a line presses, where it is the number of a button that stands.
+    pub(super) fn pressed(&self, line: &str) -> Option<Verb> {
+        let number: usize = line.trim().trim_matches(['[', ']']).parse().ok()?;
+        self.buttons.get(&number).map(|(_, verb)| verb.clone())
+    }
+}
+
+/// The lines that were not there before.
+fn without(text: &str, before: &str) -> String {
+    let before: Vec<&str> = before.lines().collect();
+    text.lines().filter(|line| !before.contains(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use nod_core::card::{Block, Style};
+    use nod_core::clock::Timestamp;
+    use nod_core::transcript::Line;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn read(version: i32, card: Card) -> Transcript {
+        let said = Said::Nod { id: DeliveryId(Uuid::nil()), version, card };
+        Transcript { lines: vec![Line { at: Timestamp::UNIX_EPOCH, said }], busy: false }
+    }
+
+    #[test]
+    fn a_receipt_shows_what_is_new_and_its_buttons_are_gone() {
+        let mut screen = Screen::new(Look::Plain);
+        let verb = Verb::new("approve", Uuid::nil());
+        let asks = Card::say("To Bo").button("Approve", Style::Primary, Press::Verb(verb.clone()));
+        assert_eq!(screen.news(&read(1, asks.clone())), ["To Bo\n[1] Approve"]);
+        assert!(screen.news(&read(1, asks.clone())).is_empty());
+        assert_eq!((screen.pressed(" 1 "), screen.pressed("one")), (Some(verb), None));
+        assert_eq!(screen.news(&read(2, asks)), ["To Bo\n[2] Approve"], "asked anew, it is shown whole");
+        assert_eq!(
+            screen.news(&read(3, Card::say("To Bo").with(Block::Markdown("→ Sent".to_owned())))),
+            ["→ Sent"]
+        );
+        assert_eq!(screen.pressed("2"), None);
+    }
+}

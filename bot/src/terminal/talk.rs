@@ -1,0 +1,232 @@
+//! A conversation at the terminal: lines become messages, commands, presses and filled-in forms, through the same
+//! door as everywhere; what Nod says appears above the line that is being typed.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nod_core::Nod;
+use nod_core::card::{Card, Field, FieldError, Form};
+use nod_core::chat::{Addressed, Author, Immediate, Inbound, Place, Standing, What};
+use nod_core::clock::Clock;
+use nod_core::ids::Ids;
+use nod_core::inbox::Inbox;
+use tokio::sync::Notify;
+
+use super::keyboard::{Keyboard, Typed};
+use super::screen::Screen;
+use super::text::Look;
+use super::{PLATFORM, WORKSPACE};
+
+/// How often the rows are looked at for what other replicas wrote.
+const LOOK: Duration = Duration::from_millis(300);
+/// What was said before, shown at the start.
+const EARLIER: usize = 10;
+const PROMPT: &str = "› ";
+
+/// What the conversation stands on.
+pub struct Parts {
+    /// The assistant.
+    pub nod: Nod,
+    /// Who talks: an address, or a name.
+    pub user: String,
+    /// Told when rows may have changed.
+    pub changed: Arc<Notify>,
+    /// Where the lines are kept that were typed.
+    pub history: PathBuf,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<dyn Ids>,
+}
+
+/// Talks until the person leaves.
+///
+/// # Errors
+/// When there is no terminal, or the database does not answer.
+pub async fn run(parts: Parts) -> anyhow::Result<()> {
+    let look = if std::io::stdout().is_terminal() { Look::Terminal } else { Look::Plain };
+    let keyboard = Keyboard::open(parts.history.clone())?;
+    parts.nod.introduce(PLATFORM, WORKSPACE, &parts.user).await?;
+    let place = Place { channel: parts.user.clone(), direct: true, thread: None };
+    let inbox = parts.nod.inbox();
+    let mut talk = Talk { parts, inbox, place, keyboard, screen: Screen::new(look) };
+    talk.greet().await?;
+    talk.go_on().await
+}
+
+struct Talk {
+    parts: Parts,
+    inbox: Inbox,
+    place: Place,
+    keyboard: Keyboard,
+    screen: Screen,
+}
+
+impl Talk {
+    async fn greet(&mut self) -> anyhow::Result<()> {
+        let read = self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await?;
+        for line in self.screen.earlier(&read, EARLIER) {
+            self.keyboard.print(&line);
+        }
+        let hint = format!(
+            "You are {}. A number presses the button that has it, /help lists the commands, Alt-Enter begins a new \
+             line, Ctrl-C stops a turn, Ctrl-D leaves.",
+            self.parts.user
+        );
+        let hint = self.screen.look().dim(&hint);
+        self.keyboard.print(&hint);
+        Ok(())
+    }
+
+    async fn go_on(&mut self) -> anyhow::Result<()> {
+        let changed = Arc::clone(&self.parts.changed);
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        self.keyboard.ask(PROMPT, None);
+        loop {
+            tokio::select! {
+                typed = self.keyboard.next() => {
+                    match typed {
+                        Typed::Line(line) => self.line(&line).await,
+                        Typed::Interrupted => self.interrupted().await?,
+                        Typed::Ended => return Ok(()),
+                    }
+                    self.keyboard.ask(PROMPT, None);
+                }
+                () = changed.notified() => self.look().await,
+                _ = look.tick() => self.look().await,
+            }
+        }
+    }
+
+    /// Shows what is new. Where the database does not answer, the next look does it.
+    async fn look(&mut self) {
+        match self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await {
+            Ok(read) => {
+                for line in self.screen.news(&read) {
+                    self.keyboard.print(&line);
+                }
+            }
+            Err(error) => tracing::debug!(%error, "what is new could not be read"),
+        }
+    }
+
+    async fn line(&mut self, line: &str) {
+        let line = line.trim();
+        if line.is_empty() {
+            return;
+        }
+        let place = self.place.clone();
+        let what = if let Some(verb) = self.screen.pressed(line) {
+            What::Pressed { place, verb: Some(verb) }
+        } else if let Some(command) = line.strip_prefix('/') {
+            // As it is typed in the chat.
+            let command = command.strip_prefix("nod ").unwrap_or(command).trim_start();
+            let (name, text) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+            What::Command { place, name: name.to_owned(), text: text.trim().to_owned() }
+        } else {
+            self.said(line)
+        };
+        self.take(what).await;
+    }
+
+    fn said(&self, text: &str) -> What {
+        What::Said {
+            place: self.place.clone(),
+            message: self.parts.ids.next().to_string(),
+            text: text.to_owned(),
+            addressed: Addressed::Direct,
+            files: Vec::new(),
+        }
+    }
+
+    /// Ctrl-C stops what is under way, and nothing else.
+    async fn interrupted(&mut self) -> anyhow::Result<()> {
+        let read = self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await?;
+        if read.busy {
+            let stop = self.said("stop");
+            self.take(stop).await;
+        } else {
+            self.keyboard.print("Nothing is under way. Ctrl-D leaves.");
+        }
+        Ok(())
+    }
+
+    /// Through the door, and then whatever it answers in the same breath.
+    async fn take(&mut self, what: What) {
+        match self.accept(what).await {
+            None | Some(Immediate::Nothing) => {}
+            Some(Immediate::Whisper(card)) => self.show(&card),
+            Some(Immediate::Errors(errors)) => self.complain(&errors),
+            Some(Immediate::Form(form)) => self.fill(*form).await,
+        }
+    }
+
+    /// Stores it; says so where that is not possible.
+    async fn accept(&mut self, what: What) -> Option<Immediate> {
+        let inbound = Inbound {
+            platform: PLATFORM.to_owned(),
+            workspace: WORKSPACE.to_owned(),
+            key: self.parts.ids.next().to_string(),
+            author: Author { user: self.parts.user.clone(), standing: Standing::Member },
+            at: self.parts.clock.now(),
+            what,
+        };
+        match self.inbox.accept(inbound).await {
+            Ok(immediate) => Some(immediate),
+            Err(error) => {
+                tracing::error!(%error, "not stored");
+                self.keyboard.print("That was not taken: the database does not answer. Please say it again.");
+                None
+            }
+        }
+    }
+
+    fn show(&mut self, card: &Card) {
+        let text = self.screen.card(None, card);
+        self.keyboard.print(&text);
+    }
+
+    fn complain(&mut self, errors: &[FieldError]) {
+        for error in errors {
+            self.keyboard.print(&format!("⚠ {}", error.why));
+        }
+    }
+
+    /// Asks for field after field until all are right, or the person changes their mind.
+    async fn fill(&mut self, mut form: Form) {
+        let head = Card { title: Some(form.title.clone()), body: form.body.clone(), ..Card::default() };
+        self.show(&head);
+        while !form.fields.is_empty() {
+            for field in &mut form.fields {
+                let Some(typed) = self.field(field).await else {
+                    self.keyboard.print("Nothing was changed.");
+                    return;
+                };
+                field.value = typed;
+            }
+            let values = form.fields.iter().map(|field| (field.id.clone(), field.value.clone())).collect();
+            let place = Some(self.place.clone());
+            match self.accept(What::Submitted { place, verb: Some(form.verb.clone()), values }).await {
+                // What was typed stays, to be mended.
+                Some(Immediate::Errors(errors)) => self.complain(&errors),
+                Some(Immediate::Form(next)) => form = *next,
+                Some(Immediate::Whisper(card)) => return self.show(&card),
+                Some(Immediate::Nothing) | None => return,
+            }
+        }
+    }
+
+    async fn field(&mut self, field: &Field) -> Option<String> {
+        loop {
+            self.keyboard.ask(&format!("{}: ", field.label), Some(&field.value));
+            let Typed::Line(line) = self.keyboard.next().await else { return None };
+            if line.chars().count() <= field.limit {
+                return Some(line);
+            }
+            self.keyboard.print(&format!("⚠ At most {} characters.", field.limit));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! A card as lines of text. Pure. What comes from outside cannot move the cursor or colour the screen.
+
+use nod_core::card::{Block, Button, Card, Press};
+
+/// Whether letters may be emphasised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// By the terminal's own means.
+    Terminal,
+    /// Not at all: the output is no terminal.
+    Plain,
+}
+
+impl Look {
+    pub(super) fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    pub(super) fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Terminal => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Self::Plain => text.to_owned(),
+        }
+    }
+}
+
+/// The card, and its buttons with these numbers.
+pub(super) fn card(card: &Card, numbers: &[usize], look: Look) -> String {
+    let mut lines = Vec::new();
+    if let Some(title) = &card.title {
+        lines.push(look.bold(&harmless(title)));
+    }
+    lines.extend(card.body.iter().map(|part| block(part, look)));
+    let buttons: Vec<String> =
+        card.buttons.iter().zip(numbers).map(|(has, number)| button(has, *number, look)).collect();
+    if !buttons.is_empty() {
+        lines.push(buttons.join("   "));
+    }
+    lines.join("\n")
+}
+
+fn block(block: &Block, look: Look) -> String {
+    match block {
+        Block::Markdown(text) => emphasised(&harmless(text), look),
+        Block::Fields(fields) => {
+            let widest = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+            let field = |(name, value): &(String, String)| {
+                let value = if value.is_empty() { "—" } else { value };
+                let room = " ".repeat(widest.saturating_sub(name.chars().count()));
+                format!("{}{room}  {}", look.dim(&harmless(name)), harmless(value))
+            };
+            fields.iter().map(field).collect::<Vec<_>>().join("\n")
+        }
+        Block::Literal(text) => {
+            harmless(text).lines().map(|line| format!("│ {line}")).collect::<Vec<_>>().join("\n")
+        }
+        Block::Risks(risks) => {
+            risks.iter().map(|risk| format!("⚠ {}", harmless(risk))).collect::<Vec<_>>().join("\n")
+        }
+        Block::Note(text) => look.dim(&format!("· {}", harmless(text))),
+    }
+}
+
+/// `**bold**` as such; all other Markdown reads well as it is written.
+fn emphasised(text: &str, look: Look) -> String {
+    let mut parts: Vec<String> = text.split("**").map(str::to_owned).collect();
+    // Without its partner a pair of asterisks is what it is.
+    if parts.len().is_multiple_of(2)
+        && let Some(last) = parts.pop()
+        && let Some(before) = parts.last_mut()
+    {
+        before.push_str("**");
+        before.push_str(&last);
+    }
+    parts
+        .iter()
+        .enumerate()
+        .map(|(at, part)| if at % 2 == 1 { look.bold(part) } else { part.clone() })
+        .collect()
+}
+
+fn button(button: &Button, number: usize, look: Look) -> String {
+    match &button.does {
+        Press::Link(url) => format!("{}: {}", harmless(&button.label), harmless(url)),
+        Press::Verb(_) | Press::Connect { .. } => {
+            look.bold(&format!("[{number}] {}", harmless(&button.label)))
+        }
+    }
+}
+
+/// Without what a terminal would obey: control characters, and those that turn the direction of writing.
+pub(super) fn harmless(text: &str) -> String {
+    let obeyed = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if obeyed(c) { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use nod_core::card::{Style, Verb};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_card_reads_well_and_its_words_command_nothing() {
+        let verb = |name| Press::Verb(Verb::new(name, Uuid::nil()));
+        let shown = Card::default()
+            .titled("Send this mail?")
+            .with(Block::Fields(vec![
+                ("To".to_owned(), "bo@acme.test".to_owned()),
+                ("Subject".to_owned(), String::new()),
+            ]))
+            .with(Block::Literal("Hi\u{1b}[2J Bo,\n\nlate.".to_owned()))
+            .with(Block::Risks(vec!["outside your company".to_owned()]))
+            .with(Block::Note("expires\u{202e} at noon".to_owned()))
+            .button("Approve & send", Style::Primary, verb("approve"))
+            .button("Deny", Style::Danger, verb("deny"));
+        insta::assert_snapshot!(card(&shown, &[3, 4], Look::Plain), @r"
+            Send this mail?
+            To       bo@acme.test
+            Subject  —
+            │ Hi�[2J Bo,
+            │ 
+            │ late.
+            ⚠ outside your company
+            · expires� at noon
+            [3] Approve & send   [4] Deny
+        ");
+        assert_eq!(card(&Card::say("**Sent** ** now"), &[], Look::Plain), "Sent ** now");
+        assert!(card(&shown, &[3, 4], Look::Terminal).starts_with("\u{1b}[1mSend this mail?\u{1b}[0m"));
+    }
+}

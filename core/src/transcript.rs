@@ -1,0 +1,99 @@
+//! What stands in a direct line, read from the rows: for a platform that keeps no messages itself, such as a
+//! terminal. There the row is the message.
+
+use sqlx::PgConnection;
+
+use crate::card::Card;
+use crate::chat::Place;
+use crate::clock::Timestamp;
+use crate::ids::{DeliveryId, TenantId};
+use crate::jobs::sql::parsed;
+
+/// Messages and words that are shown at most.
+const MOST: i64 = 50;
+
+/// What stands there now.
+#[derive(Debug)]
+pub struct Transcript {
+    /// Oldest first.
+    pub lines: Vec<Line>,
+    /// A turn is under way that waits for nobody.
+    pub busy: bool,
+}
+
+/// One entry.
+#[derive(Debug)]
+pub struct Line {
+    /// When it was said.
+    pub at: Timestamp,
+    /// By whom.
+    pub said: Said,
+}
+
+/// Whose words.
+#[derive(Debug)]
+pub enum Said {
+    /// The person's.
+    Person(String),
+    /// Nod's: a message, and how often it changed.
+    Nod { id: DeliveryId, version: i32, card: Card },
+}
+
+/// The newest entries of a direct line.
+pub(crate) async fn read(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    place: &Place,
+) -> sqlx::Result<Transcript> {
+    let rows = sqlx::query!(
+        r#"with here as (
+             select c.id from conversations c
+             join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+             where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4)
+         select * from (
+             (select d.created_at as "at!", d.id as "id?", d.version as "version?", d.card as "card?",
+                  null::text as "words?"
+              from deliveries d join here on d.conversation_id = here.id
+              where d.tenant_id = $1 and d.posted is not null order by d.created_at desc limit $5)
+             union all
+             (select m.at, null, null, null, m.turn->>'text'
+              from messages m join here on m.conversation_id = here.id
+              where m.tenant_id = $1 and m.role = 'human' and m.message_ref is not null
+              order by m.seq desc limit $5)) line
+         order by 1 desc limit $5"#,
+        tenant.0,
+        platform,
+        workspace,
+        place.channel,
+        MOST
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut lines = Vec::with_capacity(rows.len());
+    for row in rows.into_iter().rev() {
+        let said = match (row.id, row.version, row.card, row.words) {
+            (Some(id), Some(version), Some(card), _) => {
+                Said::Nod { id: DeliveryId(id), version, card: parsed(card)? }
+            }
+            (_, _, _, words) => Said::Person(words.unwrap_or_default()),
+        };
+        lines.push(Line { at: row.at, said });
+    }
+    let busy = sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from runs r
+             join conversations c on c.tenant_id = r.tenant_id and c.id = r.conversation_id
+             join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+             where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
+               and r.status in ('queued', 'running')) as "busy!""#,
+        tenant.0,
+        platform,
+        workspace,
+        place.channel
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Transcript { lines, busy })
+}

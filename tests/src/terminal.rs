@@ -1,0 +1,130 @@
+//! A person at a terminal in which `nod chat` runs: a real one, with keys and a screen.
+
+use std::collections::BTreeMap;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pty_process::{Command, OwnedWritePty, Size, open};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Child;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::patience;
+
+/// The terminal.
+pub struct Terminal {
+    keys: OwnedWritePty,
+    child: Child,
+    screen: Arc<Mutex<String>>,
+    reading: JoinHandle<()>,
+    /// Up to where the screen was read.
+    read: usize,
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.reading.abort();
+    }
+}
+
+impl Terminal {
+    /// Starts `binary chat --as who` with only these variables set.
+    #[must_use]
+    pub fn open(binary: &str, who: &str, env: &BTreeMap<String, String>) -> Self {
+        let (pty, pts) = open().unwrap_or_else(|e| panic!("a terminal: {e}"));
+        pty.resize(Size::new(50, 200)).unwrap_or_else(|e| panic!("its size: {e}"));
+        let keep = ["PATH", "HOME"].into_iter().filter_map(|n| Some((n.to_owned(), std::env::var(n).ok()?)));
+        let child = Command::new(binary)
+            .args(["chat", "--as", who])
+            .env_clear()
+            .envs(keep)
+            .envs(env.clone())
+            .env("TERM", "xterm")
+            .kill_on_drop(true)
+            .spawn(pts)
+            .unwrap_or_else(|e| panic!("{binary}: {e}"));
+        let (mut output, keys) = pty.into_split();
+        let screen = Arc::<Mutex<String>>::default();
+        let shown = screen.clone();
+        let reading = tokio::spawn(async move {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut bytes).await {
+                let text = String::from_utf8_lossy(&bytes[..count]).into_owned();
+                shown.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
+            }
+        });
+        Self { keys, child, screen, reading, read: 0 }
+    }
+
+    /// Presses these keys.
+    pub async fn keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).await.unwrap_or_else(|e| panic!("keys: {e}"));
+    }
+
+    /// Types a line.
+    pub async fn types(&mut self, line: &str) {
+        self.keys(&format!("{line}\r")).await;
+    }
+
+    /// Waits until the screen shows these words, after those that were read before.
+    pub async fn reads(&mut self, words: &str) {
+        let until = Instant::now() + patience();
+        loop {
+            let screen = self.shown();
+            if let Some(at) = screen[self.read..].find(words) {
+                self.read += at + words.len();
+                return;
+            }
+            assert!(Instant::now() < until, "“{words}” never came. On the screen:\n{}", &screen[self.read..]);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// The number of the newest button that says this, pressed.
+    pub async fn presses(&mut self, label: &str) {
+        let screen = self.shown();
+        let at = screen.rfind(&format!("] {label}")).unwrap_or_else(|| panic!("no [{label}]:\n{screen}"));
+        let number: String = screen[..at].chars().rev().take_while(char::is_ascii_digit).collect();
+        let number: String = number.chars().rev().collect();
+        self.types(&number).await;
+    }
+
+    /// All that was shown, without what only moves or colours.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        plain(&self.screen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// SIGKILL.
+    pub async fn kill(mut self) {
+        self.child.kill().await.unwrap_or_else(|e| panic!("kill: {e}"));
+    }
+
+    /// Ctrl-D, and how it ended.
+    pub async fn leaves(mut self) -> ExitStatus {
+        self.keys("\u{4}").await;
+        let ended = tokio::time::timeout(patience(), self.child.wait()).await;
+        ended
+            .unwrap_or_else(|_| panic!("it does not end:\n{}", self.shown()))
+            .unwrap_or_else(|e| panic!("{e}"))
+    }
+}
+
+/// Without escape sequences.
+fn plain(screen: &str) -> String {
+    let mut text = String::with_capacity(screen.len());
+    let mut letters = screen.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' if letters.next_if_eq(&'[').is_some() => {
+                while letters.next_if(|c| !c.is_ascii_alphabetic()).is_some() {}
+                letters.next();
+            }
+            '\r' => {}
+            _ => text.push(letter),
+        }
+    }
+    text
+}
