@@ -1,6 +1,7 @@
 //! Connecting a Google account by a private link, and what becomes of it.
 
 use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::{Browser, World, link_in, words_of};
 use serde_json::json;
@@ -199,9 +200,23 @@ async fn an_admin_may_refuse_another_account() {
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         ana: what's new in my mail?
         nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: I could not read your mail.
         nod: An admin did not allow ana.private@mail.test. Nothing was connected.
+        nod: I could not read your mail.
     ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn who_connects_before_the_directory_was_read_is_asked_for() {
+    let mut world = World::without_nod().await;
+    world.slack.faults().next("users.list", Fault::Status { code: 503, retry_after: None });
+    world.start().await;
+    world.connects("ana").await;
+    let accounts: Vec<String> =
+        sqlx::query_scalar("select account from connections").fetch_all(&world.pool).await.unwrap();
+    assert_eq!(accounts, ["ana@acme.test"]);
+    world.later(TimeDelta::seconds(5)).await;
+    world.reads("dm:ana");
     world.ends().await;
 }
 

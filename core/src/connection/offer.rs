@@ -132,15 +132,36 @@ impl Offers {
         self.core.settings.tenant
     }
 
-    /// What the page behind a link says. Changes nothing: previews fetch links.
+    /// The offer behind a link, with the address of its person: where nobody has asked the platform for it yet,
+    /// it is asked now.
+    async fn usable(&self, token: &str) -> Result<Offer, OfferError> {
+        let (core, tenant) = (&self.core, self.tenant());
+        let id = links::offer(&core.vault, token).ok_or(OfferError::Unknown)?;
+        let mut conn = core.pool.acquire().await?;
+        let mut offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
+        offer.usable(core.now())?;
+        let person = people::sql::load(&mut conn, tenant, offer.person).await?;
+        if let Some(person) = person.filter(|person| !person.known) {
+            let venue = delivery::sql::venue(&mut conn, tenant, offer.conversation).await?;
+            drop(conn);
+            match people::directory::known(core, tenant, person, &venue.platform, &venue.workspace).await {
+                Ok(person) => {
+                    person.display_name().clone_into(&mut offer.person_name);
+                    offer.address = person.address;
+                }
+                // An admin can still allow the account.
+                Err(error) => tracing::warn!(offer = %id, %error, "whose link it is could not be asked"),
+            }
+        }
+        Ok(offer)
+    }
+
+    /// What the page behind a link says. It uses nothing up: previews fetch links.
     ///
     /// # Errors
     /// When the link is unknown, expired or used, or the database does not answer.
     pub async fn read(&self, token: &str) -> Result<OfferPage, OfferError> {
-        let mut conn = self.core.pool.acquire().await?;
-        let id = links::offer(&self.core.vault, token).ok_or(OfferError::Unknown)?;
-        let offer = sql::offer(&mut conn, self.tenant(), id).await?.ok_or(OfferError::Unknown)?;
-        offer.usable(self.core.now())?;
+        let offer = self.usable(token).await?;
         Ok(OfferPage {
             person_name: offer.person_name,
             address: offer.address,
@@ -156,13 +177,12 @@ impl Offers {
     /// When the link is unknown, expired or used, or the database does not answer.
     pub async fn begin(&self, token: &str) -> Result<Begun, OfferError> {
         let core = &self.core;
-        let id = links::offer(&core.vault, token).ok_or(OfferError::Unknown)?;
+        let offer = self.usable(token).await?;
+        let id = offer.id;
         let state = URL_SAFE_NO_PAD.encode(core.ids.secret());
         let verifier = SecretString::from(URL_SAFE_NO_PAD.encode(core.ids.secret()));
         let sealed = core.vault.seal(&verifier, &format!("offer/{id}"), core.ids.as_ref());
         let mut conn = core.pool.acquire().await?;
-        let offer = sql::offer(&mut conn, self.tenant(), id).await?.ok_or(OfferError::Unknown)?;
-        offer.usable(core.now())?;
         if !sql::begun(&mut conn, self.tenant(), id, &hash(&state), &sealed, core.now()).await? {
             return Err(OfferError::Used);
         }
