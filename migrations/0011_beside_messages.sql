@@ -7,6 +7,10 @@ create unlogged table paces (
     primary key (tenant_id, lane_id)
 );
 
+-- Whose a direct line is, as the platform knows them: what is posted there by person and what by place stands in
+-- one lane, and so in order.
+alter table channels add column user_ref text;
+
 -- Who has opened their own page, where and when.
 create table homes (
     tenant_id uuid not null,

@@ -10,6 +10,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+/// How long a story waits for what it planned.
+const LONG: Duration = Duration::from_secs(60);
+
 /// One thing that goes wrong with one request.
 #[derive(Debug, Clone)]
 pub enum Fault {
@@ -71,11 +74,14 @@ impl Faults {
     }
 
     /// Resolves once `operation` has met `times` faults in all.
+    ///
+    /// # Panics
+    /// When that takes longer than a minute.
     pub async fn met(&self, operation: &str, times: usize) {
         let mut met = self.met.subscribe();
         let enough = |all: &Vec<String>| all.iter().filter(|o| *o == operation).count() >= times;
-        // The sender lives in `self`, so waiting cannot fail while we are borrowed.
-        let _ = met.wait_for(enough).await;
+        let waited = tokio::time::timeout(LONG, met.wait_for(enough)).await;
+        assert!(waited.is_ok(), "{operation} was not called {times} times within {LONG:?}");
     }
 
     /// Operations whose planned faults never happened.

@@ -277,6 +277,8 @@ async fn the_log_has_no_words_and_no_tokens() {
     let subscriber =
         nod_bot::logging::lines(Some("trace,sqlx=trace,hyper=trace"), move || into.clone(), false);
     let _here = tracing::subscriber::set_default(subscriber);
+    // With one subscriber in the process, a thread that has none may decide for all that a line is never heard.
+    let _second = tracing::Dispatch::new(nod_bot::logging::lines(None, io::sink, false));
     let mut world = world_with_mail().await;
     world.google.faults.next("gmail.users.messages.list", nod_sandbox::Fault::Drop);
     world.model_will("tool", [recent(), late(), Answer::text(format!("Sent. {SECRET}"))]);

@@ -56,13 +56,16 @@ pub(crate) fn line_of(delivery: DeliveryId) -> DeliveryId {
 
 /// The lane in which the messages to a target are posted, or to the conversation's own place where there is none.
 pub(crate) fn lane(venue: &Venue, target: Option<&Target>) -> Uuid {
-    match target {
+    let person = |workspace, user| lane_of(&["person", &venue.platform, workspace, user]);
+    let (workspace, channel) = match target {
         Some(Target::Direct { workspace, user } | Target::Whisper { workspace, user, .. }) => {
-            lane_of(&["person", &venue.platform, workspace, user])
+            return person(workspace, user);
         }
-        Some(Target::Place { workspace, place }) => {
-            lane_of(&["channel", &venue.platform, workspace, &place.channel])
-        }
-        None => lane_of(&["channel", &venue.platform, &venue.workspace, &venue.place.channel]),
+        Some(Target::Place { workspace, place }) => (workspace, &place.channel),
+        None => (&venue.workspace, &venue.place.channel),
+    };
+    match &venue.user {
+        Some(user) if *channel == venue.place.channel => person(workspace, user),
+        _ => lane_of(&["channel", &venue.platform, workspace, channel]),
     }
 }

@@ -77,10 +77,8 @@ async fn not_yet(
 
 /// Puts a job off that did nothing: the next try need not look, but one before it may have been lost.
 async fn put_off(core: &Core, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
-    let mut tx = core.pool.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
-    jobs::put_off(&mut tx, claim, until, None, claim.attempt > 1).await?;
-    Ok(tx.commit().await?)
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::put_off(&mut conn, claim, until, None, claim.attempt > 1).await?)
 }
 
 /// Posts, after looking for an earlier try's message where there was one.
@@ -140,7 +138,8 @@ pub(crate) async fn direct(
 
 async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, at: &Posted) -> Result<(), WorkError> {
     let mut tx = core.pool.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    // First, since it locks the lane.
+    jobs::finish(&mut tx, claim).await?;
     if delivery.card.is_nothing() {
         // Should something be said there again, it is a new message.
         sql::removed(&mut tx, claim.tenant, delivery.id, delivery.version).await?;
@@ -150,15 +149,12 @@ async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, at: &Posted) ->
     if delivery.opens_thread {
         sql::opened(&mut tx, claim.tenant, delivery.conversation, &at.message).await?;
     }
-    jobs::finish(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }
 
 async fn finish(core: &Core, claim: &Claim) -> Result<(), WorkError> {
-    let mut tx = core.pool.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
-    jobs::finish(&mut tx, claim).await?;
-    Ok(tx.commit().await?)
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::finish(&mut conn, claim).await?)
 }
 
 /// The platform will never take it there. Where the place is closed to us, it goes where the person can still

@@ -43,6 +43,8 @@ pub(crate) struct Venue {
     pub(crate) platform: String,
     pub(crate) workspace: String,
     pub(crate) place: Place,
+    /// Whose direct line it is, as the platform knows them.
+    pub(crate) user: Option<String>,
     /// The thread is not open yet.
     pub(crate) unopened: bool,
     pub(crate) alone_with: Option<PersonId>,
@@ -57,6 +59,7 @@ struct VenueRow {
     workspace: String,
     channel_ref: String,
     direct: bool,
+    user_ref: Option<String>,
     thread_ref: Option<String>,
     alone_with: Option<Uuid>,
 }
@@ -68,6 +71,7 @@ impl From<VenueRow> for Venue {
             channel: ChannelId(row.channel),
             platform: row.platform,
             workspace: row.workspace,
+            user: row.user_ref,
             unopened: row.thread_ref.is_none(),
             place: Place {
                 channel: row.channel_ref,
@@ -322,20 +326,23 @@ pub(crate) async fn card_for(
     card.map(parsed).transpose()
 }
 
-/// The channel of a platform's channel, made known if new.
+/// The channel of a platform's channel, made known if new; `user` is there.
+#[expect(clippy::too_many_arguments, reason = "a channel is known by all of these")]
 pub(crate) async fn channel(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
     workspace: &str,
     place: &Place,
+    user: &str,
     fresh: Uuid,
     now: Timestamp,
 ) -> sqlx::Result<ChannelId> {
     let id = sqlx::query_scalar!(
-        "insert into channels (tenant_id, id, platform, workspace, channel_ref, direct, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7)
-         on conflict (tenant_id, platform, workspace, channel_ref) do update set direct = excluded.direct
+        "insert into channels (tenant_id, id, platform, workspace, channel_ref, direct, user_ref, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)
+         on conflict (tenant_id, platform, workspace, channel_ref)
+             do update set direct = excluded.direct, user_ref = excluded.user_ref
          returning id",
         tenant.0,
         fresh,
@@ -343,6 +350,7 @@ pub(crate) async fn channel(
         workspace,
         place.channel,
         place.direct,
+        place.direct.then_some(user),
         now
     )
     .fetch_one(conn)

@@ -232,10 +232,8 @@ impl Performing<'_> {
     }
 
     async fn finish(&self) -> Result<(), WorkError> {
-        let mut tx = self.core.pool.begin().await?;
-        jobs::hold(&mut tx, self.claim).await?;
-        jobs::finish(&mut tx, self.claim).await?;
-        Ok(tx.commit().await?)
+        let mut conn = self.core.pool.acquire().await?;
+        Ok(jobs::finish(&mut conn, self.claim).await?)
     }
 
     /// It has ended: the row, the run's news, the receipt on the card and the audit, in one commit.

@@ -84,10 +84,8 @@ pub(crate) async fn catch_up(
         jobs::rewrite(&mut tx, claim, &work).await?;
         tx.commit().await?;
     }
-    let mut tx = core.pool.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
-    jobs::finish(&mut tx, claim).await?;
-    Ok(tx.commit().await?)
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::finish(&mut conn, claim).await?)
 }
 
 enum Failed {
@@ -122,8 +120,6 @@ async fn channel_since(
 async fn later(core: &Core, claim: &Claim, error: ChatError) -> Result<(), WorkError> {
     let ChatError::Busy { after_seconds } = error else { return Err(error.into()) };
     let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
-    let mut tx = core.pool.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
-    jobs::put_off(&mut tx, claim, until, None, false).await?;
-    Ok(tx.commit().await?)
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::put_off(&mut conn, claim, until, None, false).await?)
 }

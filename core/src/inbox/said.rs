@@ -146,8 +146,9 @@ pub(super) async fn conversation(
 ) -> sqlx::Result<ConversationId> {
     let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
     let fresh = arrival.core.ids.next();
+    let (tenant, user) = (arrival.tenant, &arrival.inbound.author.user);
     let channel =
-        delivery::sql::channel(conn, arrival.tenant, platform, workspace, place, fresh, arrival.now).await?;
+        delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, arrival.now).await?;
     let fresh = arrival.core.id();
     delivery::sql::conversation(conn, arrival.tenant, channel, thread, fresh, arrival.now).await
 }

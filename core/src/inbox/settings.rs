@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::Arrival;
 use crate::audit;
 use crate::card::{Block, Card, Press, Style, Verb};
-use crate::chat::{Immediate, Place, Standing, What};
+use crate::chat::{Immediate, Inbound, Place, Standing, What};
 use crate::delivery;
 use crate::ids::{ChannelId, PersonId};
 use crate::people;
@@ -24,10 +24,10 @@ pub(super) async fn show(
     if place.direct {
         return Ok(whisper("Between us no mention is ever needed. Settings are a channel's: ask me there."));
     }
-    let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
-    let fresh = arrival.core.ids.next();
+    let Inbound { platform, workspace, author, .. } = arrival.inbound;
+    let (user, fresh) = (&author.user, arrival.core.ids.next());
     let (tenant, now) = (arrival.tenant, arrival.now);
-    let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, fresh, now).await?;
+    let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
     let mention_only =
         delivery::sql::habits(conn, tenant, channel).await?.is_some_and(|(_, mention_only)| mention_only);
     Ok(Immediate::Whisper(card(channel, mention_only).titled("Settings of this channel")))

@@ -169,30 +169,24 @@ pub(crate) async fn hold(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result
     held.map(|_| ()).ok_or(sqlx::Error::RowNotFound)
 }
 
-/// Ends a job and frees its lane: due with its next job, gone without one. Call [`hold`] before, in the same
-/// transaction: the next job is looked up by a statement of its own, whose snapshot is taken after the lane
-/// was locked.
+/// Ends a job and frees its lane (`finish` in the migrations). It shows the lease itself, so it may be the only
+/// statement of a commit.
 pub(crate) async fn finish(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
-    sqlx::query!(
-        "with done as (
-             delete from jobs where tenant_id = $1 and id = $3),
-         head as (
-             select run_at from jobs where tenant_id = $1 and lane_id = $2 and id <> $3 order by id limit 1),
-         gone as (
-             delete from lanes where tenant_id = $1 and id = $2 and not exists (select 1 from head))
-         update lanes set lease = null, leased_until = null, due_at = head.run_at from head
-         where tenant_id = $1 and id = $2",
+    let held = sqlx::query_scalar!(
+        r#"select finish($1, $2, $3, $4) as "held!""#,
         claim.tenant.0,
         claim.lane,
+        claim.lease,
         claim.job
     )
-    .execute(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(())
+    if held { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
 /// Puts the job off and frees the lane until then: it is the lane's first job, and stays that. `count` false
-/// takes the attempt back: waiting because a provider asked to is no failure.
+/// takes the attempt back: waiting because a provider asked to is no failure. It shows the lease itself, as
+/// [`finish`] does.
 pub(crate) async fn put_off(
     conn: &mut PgConnection,
     claim: &Claim,
@@ -200,21 +194,23 @@ pub(crate) async fn put_off(
     error: Option<&str>,
     count: bool,
 ) -> sqlx::Result<()> {
-    sqlx::query!(
-        "with job as (
-             update jobs set run_at = $4, last_error = $5, attempts = attempts - $6
-             where tenant_id = $1 and id = $3)
-         update lanes set lease = null, leased_until = null, due_at = $4 where tenant_id = $1 and id = $2",
+    let done = sqlx::query!(
+        "with lane as (
+             update lanes set lease = null, leased_until = null, due_at = $4
+             where tenant_id = $1 and id = $2 and lease = $7 returning tenant_id)
+         update jobs j set run_at = $4, last_error = $5, attempts = attempts - $6
+         from lane where j.tenant_id = lane.tenant_id and j.id = $3",
         claim.tenant.0,
         claim.lane,
         claim.job,
         until,
         error,
-        i32::from(!count)
+        i32::from(!count),
+        claim.lease
     )
     .execute(conn)
     .await?;
-    Ok(())
+    if done.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
 /// Gives a job up: it is kept with its error, and its lane goes on.

@@ -79,9 +79,9 @@ struct All {
 }
 
 async fn all(asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<All> {
-    let Asker { tenant, platform, workspace, place, now, .. } = *asker;
+    let Asker { tenant, platform, workspace, place, user, now, .. } = *asker;
     let fresh = asker.core.ids.next();
-    let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, fresh, now).await?;
+    let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
     let facts = sql::sourced(conn, tenant, channel, asker.person).await?;
     let summaries = sql::summaries(conn, tenant, channel, asker.person).await?;
     let person = people::sql::load(conn, tenant, asker.person).await?;

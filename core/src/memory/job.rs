@@ -297,8 +297,6 @@ async fn give_up(
 }
 
 async fn finish(core: &Core, claim: &Claim) -> Result<(), WorkError> {
-    let mut tx = core.pool.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
-    jobs::finish(&mut tx, claim).await?;
-    Ok(tx.commit().await?)
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::finish(&mut conn, claim).await?)
 }

@@ -65,6 +65,13 @@ impl<'a> Commit<'a> {
 
     /// Commits and goes on.
     pub(super) async fn transition(&mut self, status: &str) -> Result<(), WorkError> {
+        if self.emits.is_empty() && self.aimed.is_empty() && !self.news && self.run.open.is_none() {
+            let mut conn = self.core.pool.acquire().await?;
+            self.write_down(&mut conn, status, None).await?;
+            drop(conn);
+            self.written();
+            return Ok(());
+        }
         let mut tx = self.core.pool.begin().await?;
         self.write(&mut tx, status, None).await?;
         if self.news {
@@ -121,6 +128,25 @@ impl<'a> Commit<'a> {
             let work = Work::Remember { run: self.run.id };
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
+        self.write_down(conn, status, error).await?;
+        let spoken = spoken::settle(self, conn).await?;
+        for (_, emit) in self.emits.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
+            self.emit(conn, emit, now).await?;
+        }
+        self.ask(conn, now).await?;
+        for (card, target) in &self.aimed {
+            self.send(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
+        }
+        Ok(())
+    }
+
+    /// State, messages and records, in one statement.
+    async fn write_down(
+        &mut self,
+        conn: &mut PgConnection,
+        status: &str,
+        error: Option<&str>,
+    ) -> sqlx::Result<()> {
         status.clone_into(&mut self.run.status);
         self.run.kept = self.run.state.turns.len();
         let (audience, record) = (self.run.state.audience, self.run.state.record_audience());
@@ -134,16 +160,7 @@ impl<'a> Commit<'a> {
         };
         let messages: Vec<NewMessage<'_>> = new_turns(&self.run, self.kept).iter().map(message).collect();
         let transition = Transition { run: &self.run, error, messages: &messages, steps: &self.records };
-        sql::write(conn, self.claim, &transition, now).await?;
-        let spoken = spoken::settle(self, conn).await?;
-        for (_, emit) in self.emits.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
-            self.emit(conn, emit, now).await?;
-        }
-        self.ask(conn, now).await?;
-        for (card, target) in &self.aimed {
-            self.send(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
-        }
-        Ok(())
+        sql::write(conn, self.claim, &transition, self.core.now()).await
     }
 
     async fn emit(&self, conn: &mut PgConnection, emit: &Emit, now: Timestamp) -> Result<(), WorkError> {
@@ -332,8 +349,6 @@ impl<'a> Commit<'a> {
 
 /// Ends a job that has nothing to do any more.
 pub(super) async fn drop_job(core: &Core, claim: &Claim) -> Result<(), WorkError> {
-    let mut tx = core.pool.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
-    jobs::finish(&mut tx, claim).await?;
-    Ok(tx.commit().await?)
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::finish(&mut conn, claim).await?)
 }

@@ -1,13 +1,15 @@
 //! While a turn takes long: a line with [Stop] that goes when the answer comes, and a status line beside the
 //! messages. Both are decoration: they say in neutral words what is being done, and no turn waits for them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::sql::Run;
 use crate::card::{Block, Card, Press, Style, Verb};
-use crate::chat::Ornament;
+use crate::chat::{ChatAdapter, Ornament, Place};
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::graph::Node;
 use crate::ids::{DeliveryId, RunId};
@@ -17,6 +19,9 @@ use crate::people::directory::lane_of;
 
 /// How long a turn may take before it says so.
 pub(super) const LONG: Duration = Duration::from_secs(4);
+/// How long until the status line says what it does. Up to a second nobody's thought is interrupted (Nielsen,
+/// Usability Engineering, 1993, chapter 5), and a turn that is over by then costs the platform no call.
+const QUICK: Duration = Duration::from_secs(1);
 
 /// The id of the line; it follows from the run's, so that whoever ends the run finds it.
 pub(super) fn id(run: RunId) -> DeliveryId {
@@ -73,18 +78,17 @@ pub(super) async fn end(
     }
 }
 
-/// The status line of a run: the latest words, on their way.
+/// The status line of a run, on its way.
 #[derive(Default)]
 pub(super) struct Status {
-    words: Option<String>,
-    sent: Option<JoinHandle<()>>,
+    shown: Option<(watch::Sender<String>, JoinHandle<()>)>,
 }
 
 impl Drop for Status {
     fn drop(&mut self) {
         // What is late comes no more: it would stay after the answer.
-        if let Some(sent) = self.sent.take() {
-            sent.abort();
+        if let Some((_, showing)) = self.shown.take() {
+            showing.abort();
         }
     }
 }
@@ -97,22 +101,33 @@ impl Status {
         else {
             return;
         };
-        if self.words.as_ref() == Some(&words) {
+        if let Some((latest, _)) = &self.shown {
+            latest.send_if_modified(|latest| std::mem::replace(latest, words.clone()) != words);
             return;
         }
         let Some(adapter) = core.adapters.get(&venue.platform).cloned() else { return };
-        let (place, run) = (venue.place.clone(), run.id);
-        self.words = Some(words.clone());
-        let before = self.sent.take();
-        self.sent = Some(tokio::spawn(async move {
-            // One after another, so that an earlier one does not overtake.
-            if let Some(before) = before {
-                let _ = before.await;
-            }
-            if let Err(error) = adapter.adorn(&place, &Ornament::Status(words)).await {
-                tracing::debug!(%run, %error, "a status line was not shown");
-            }
-        }));
+        let (latest, heard) = watch::channel(words);
+        let showing = tokio::spawn(keep_shown(adapter, venue.place.clone(), run.id, heard));
+        self.shown = Some((latest, showing));
+    }
+}
+
+/// Shows the latest words, one after another, so that an earlier one does not overtake.
+async fn keep_shown(
+    adapter: Arc<dyn ChatAdapter>,
+    place: Place,
+    run: RunId,
+    mut heard: watch::Receiver<String>,
+) {
+    tokio::time::sleep(QUICK).await;
+    loop {
+        let words = heard.borrow_and_update().clone();
+        if let Err(error) = adapter.adorn(&place, &Ornament::Status(words)).await {
+            tracing::debug!(%run, %error, "a status line was not shown");
+        }
+        if heard.changed().await.is_err() {
+            return;
+        }
     }
 }
 

@@ -252,8 +252,14 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Res
         }
         _ => None,
     };
-    file::read(core, claim.tenant, &venue.platform, run.id).await?;
     let mut conn = core.pool.acquire().await?;
+    // Most conversations have nothing but words, and are asked for nothing else.
+    let beside = sql::beside(&mut conn, claim.tenant, run).await?;
+    if beside.files {
+        drop(conn);
+        file::read(core, claim.tenant, &venue.platform, run.id).await?;
+        conn = core.pool.acquire().await?;
+    }
     let alone = memory::is_alone(venue);
     let owner = if alone { run.person.0 } else { venue.channel.0 };
     let (summary, facts) =
@@ -267,8 +273,14 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Res
         true => Within::OpenlyIn(venue.conversation),
         false => Within::Conversation(venue.conversation),
     };
-    let waiting = approval::sql::pending(&mut conn, claim.tenant, run.person, within).await?;
-    let files = file::sql::of(&mut conn, claim.tenant, venue.conversation, run.id).await?;
+    let waiting = match beside.waiting {
+        true => approval::sql::pending(&mut conn, claim.tenant, run.person, within).await?,
+        false => Vec::new(),
+    };
+    let files = match beside.files {
+        true => file::sql::of(&mut conn, claim.tenant, venue.conversation, run.id).await?,
+        false => Vec::new(),
+    };
     let viewing = match venue.place.direct && venue.place.thread.is_some() {
         true => pane::sql::viewing(&mut conn, claim.tenant, venue.conversation).await?,
         false => None,
@@ -286,7 +298,10 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Res
         run: run.id,
         shared: run.state.shared,
     };
-    let (drafts, thread) = draft::sql::left_here(&mut conn, claim.tenant, &here).await?;
+    let (drafts, thread) = match beside.left {
+        true => draft::sql::left_here(&mut conn, claim.tenant, &here).await?,
+        false => (Vec::new(), None),
+    };
     Ok(Memory { view, waiting, viewing, files, mentioned, earlier, drafts, thread })
 }
 

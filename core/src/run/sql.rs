@@ -133,7 +133,7 @@ pub(crate) struct Transition<'a> {
 
 /// The first statement of a run's commit: proves that the lease still holds, as [`hold`](jobs::sql::hold) does,
 /// and writes state, messages and records. The state is guarded by its version. Whoever lost the lease, or
-/// writes to an outdated state, gets `RowNotFound` and rolls back.
+/// writes to an outdated state, writes nothing and gets `RowNotFound`; so it may also be the only statement.
 pub(crate) async fn write(
     conn: &mut PgConnection,
     claim: &Claim,
@@ -144,28 +144,31 @@ pub(crate) async fn write(
     let ended = matches!(run.status.as_str(), "done" | "failed");
     // However many messages and records there are: they come as one JSON array each.
     let messages: Vec<MessageRow<'_>> = transition.messages.iter().map(NewMessage::row).collect();
-    let written = sqlx::query!(
+    let moved = sqlx::query_scalar!(
         "with held as (
              select tenant_id from lanes where tenant_id = $1 and id = $14 and lease = $15 for update),
+         moved as (
+             update runs r set status = $4, node = $5, state = $6, version = version + 1, intent = $7,
+                 routed_via = $8, error = case when $4 = 'failed' then coalesce($9, error) end, updated_at = $10,
+                 finished_at = case when $11 then $10::timestamptz end, kept = $12
+             from held where r.tenant_id = held.tenant_id and r.id = $2 and r.version = $3
+             returning r.tenant_id),
          said as (
              insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn,
                  only_for, outside, at)
-             select held.tenant_id, m.id, $16, $2, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
+             select moved.tenant_id, m.id, $16, $2, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
                  m.outside, $10
-             from held, jsonb_to_recordset($17) as m(id uuid, role text, person_id uuid, message_ref text,
+             from moved, jsonb_to_recordset($17) as m(id uuid, role text, person_id uuid, message_ref text,
                  turn jsonb, only_for uuid, outside text[])),
          noted as (
              insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
                  prompt_tokens, completion_tokens, input, output, error, only_for)
-             select held.tenant_id, $2, s.invocation, s.kind, s.name, s.started_at, s.duration_us,
+             select moved.tenant_id, $2, s.invocation, s.kind, s.name, s.started_at, s.duration_us,
                  s.prompt_tokens, s.completion_tokens, s.input, s.output, s.error, $13
-             from held, jsonb_to_recordset($18) as s(invocation uuid, kind text, name text,
+             from moved, jsonb_to_recordset($18) as s(invocation uuid, kind text, name text,
                  started_at timestamptz, duration_us bigint, prompt_tokens integer, completion_tokens integer,
                  input jsonb, output jsonb, error text))
-         update runs r set status = $4, node = $5, state = $6, version = version + 1, intent = $7,
-             routed_via = $8, error = case when $4 = 'failed' then coalesce($9, error) end, updated_at = $10,
-             finished_at = case when $11 then $10::timestamptz end, kept = $12
-         from held where r.tenant_id = held.tenant_id and r.id = $2 and r.version = $3",
+         select count(*) as \"moved!\" from moved",
         claim.tenant.0,
         run.id.0,
         run.version,
@@ -185,9 +188,9 @@ pub(crate) async fn write(
         json(&messages)?,
         json(&transition.steps)?
     )
-    .execute(conn)
+    .fetch_one(conn)
     .await?;
-    if written.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+    if moved == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
 fn only_for(audience: Audience) -> Option<Uuid> {
@@ -345,6 +348,39 @@ pub(crate) async fn recent(
             Ok(Said { turn: parsed(row.turn)?, speaker, outside: row.outside, audience })
         })
         .collect()
+}
+
+/// What there is in a conversation beside its words.
+pub(super) struct Beside {
+    /// Files came with this message or an earlier one.
+    pub(super) files: bool,
+    /// Something waits for the person's nod, here or elsewhere.
+    pub(super) waiting: bool,
+    /// A draft of the person's is open, or their last run here had a thread of mail in view.
+    pub(super) left: bool,
+}
+
+/// One look for all that a run might have to load.
+pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run) -> sqlx::Result<Beside> {
+    sqlx::query_as!(
+        Beside,
+        r#"select exists (
+                 select 1 from files where tenant_id = $1 and conversation_id = $2) as "files!",
+             exists (
+                 select 1 from approvals where tenant_id = $1 and decider_id = $3 and status = 'pending') as "waiting!",
+             exists (
+                 select 1 from drafts where tenant_id = $1 and person_id = $3 and status = 'open')
+             or coalesce((
+                 select r.state->>'thread' is not null from runs r
+                 where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
+                 order by r.created_at desc limit 1), false) as "left!""#,
+        tenant.0,
+        run.conversation.0,
+        run.person.0,
+        run.id.0
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Keeps what a run did.

@@ -1,7 +1,6 @@
 //! An answer on the wire: one JSON object, or server-sent events in many small pieces.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -115,13 +114,16 @@ impl Completion {
             // However long it was meant to be: a cut stream never shows its end.
             events.truncate(cut.min(events.len().saturating_sub(2 + usize::from(self.with_usage))));
         }
-        let pace = shared.config.pace.unwrap_or(Duration::ZERO);
+        let pace = shared.config.pace;
         let (shared, hold) = (shared.clone(), self.hold_after);
         let body = stream::unfold(events.into_iter().enumerate(), move |mut events| {
             let shared = shared.clone();
             async move {
                 let (at, event) = events.next()?;
-                tokio::time::sleep(pace).await;
+                // A sleep of nothing still takes a millisecond.
+                if let Some(pace) = pace {
+                    tokio::time::sleep(pace).await;
+                }
                 if hold == Some(at) {
                     shared.held().await;
                 }

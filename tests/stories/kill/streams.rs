@@ -25,6 +25,8 @@ async fn dies(at: Option<(&'static str, Fault)>) {
     world.slack.say("ana", "general", None, "@nod a poem, please");
     match &at {
         Some((method, _)) if ["chat.stopStream", "chat.update"].contains(method) => {
+            // There is something to end.
+            reads(&world, "violets").await;
             world.model.release();
             world.slack.faults().met(method, 1).await;
             // The answer was committed: nobody asks the model again.
