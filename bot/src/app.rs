@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use axum::Router;
 use chrono::TimeDelta;
 use nod_connectors::google::{self, Accounts, GoogleOAuth, GoogleSettings};
@@ -109,6 +109,9 @@ pub async fn start(
     Ok(open(nod, listener, url, socket, router, platform, workspace))
 }
 
+/// How long jobs under way are waited for when somebody leaves a terminal.
+const GRACE: Duration = Duration::from_secs(3);
+
 /// Talks at this terminal until the person leaves or `stop`. It is one more replica: it does every job, also those
 /// of Slack where that is configured, and hears the terminal alone.
 ///
@@ -147,6 +150,14 @@ async fn converse(
     let adapters = Adapters::new(adapters);
     let house = House { adapters, url, pool: pool.clone(), clock: clock.clone(), ids: ids.clone() };
     let (nod, connecting) = house.built(config, models).await?;
+    let unserved = nod.unserved().await?;
+    if !unserved.is_empty() {
+        bail!(
+            "this database also serves {}, and that is not configured here: jobs for it would fail. Give nod chat \
+             the configuration of nod run, or another data.dir",
+            unserved.join(" and ")
+        );
+    }
     let mut tasks = JoinSet::new();
     let (worker, asked) = (nod.clone(), stop.clone());
     tasks.spawn(async move { worker.work(asked).await });
@@ -166,7 +177,9 @@ async fn converse(
         () = stop.cancelled() => Ok(()),
     };
     stop.cancel();
-    while tasks.join_next().await.is_some() {}
+    // What is under way goes on with the next replica, or the next start.
+    let ended = async { while tasks.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(GRACE, ended).await;
     talked
 }
 
@@ -392,6 +405,7 @@ fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {
         policy: config.approvals.policy.clone(),
         stream_after: config.replies.stream_after,
         admins: config.admin.slack.clone(),
+        admins_on: slack::PLATFORM.to_owned(),
         allow_guests: config.slack.allow_guests,
         allow_external: config.slack.allow_external,
         public_url: url.as_str().trim_end_matches('/').to_owned(),

@@ -88,7 +88,12 @@ pub fn main() -> ExitCode {
         eprintln!("nod: no logging: {error}");
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(carry_out(cli.command, config)),
+        Ok(runtime) => {
+            let code = runtime.block_on(carry_out(cli.command, config));
+            // A thread that reads a file may hang; nobody waits for it.
+            runtime.shutdown_background();
+            code
+        }
         Err(error) => failed(&error.into()),
     }
 }

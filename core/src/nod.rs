@@ -16,9 +16,9 @@ use crate::jobs::{Dispatcher, Jobs, Work};
 use crate::model::Model;
 use crate::policy::Policy;
 use crate::secret::Vault;
-use crate::tool::Tools;
+use crate::tool::{Tool, Tools};
 use crate::transcript::{Said, Transcript};
-use crate::{history, people, tenant, transcript};
+use crate::{connection, history, people, tenant, transcript};
 
 /// What the composition root hands in.
 pub struct Parts {
@@ -59,6 +59,8 @@ pub struct Settings {
     pub longest_message: usize,
     /// How the platforms' first admins are called there.
     pub admins: Vec<String>,
+    /// The platform that they are on.
+    pub admins_on: String,
     /// Whether guests may use Nod.
     pub allow_guests: bool,
     /// Whether people of other organisations may.
@@ -96,6 +98,7 @@ impl Default for Settings {
             step_budget: 12,
             longest_message: 40_000,
             admins: Vec::new(),
+            admins_on: String::new(),
             allow_guests: false,
             allow_external: false,
             public_url: "http://127.0.0.1:8080".to_owned(),
@@ -213,6 +216,26 @@ impl Nod {
     /// When the database does not answer.
     pub async fn hears(&self, platform: &str, workspace: &str, anew: bool) -> sqlx::Result<()> {
         history::hears(&self.core, platform, workspace, anew).await
+    }
+
+    /// What the database serves and this program was not given: platforms whose people it knows, and providers with
+    /// connected accounts. It would fail at their work.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn unserved(&self) -> sqlx::Result<Vec<String>> {
+        let core = &self.core;
+        let mut conn = core.pool.acquire().await?;
+        let platforms = people::sql::platforms(&mut conn, core.settings.tenant).await?;
+        let mut unserved: Vec<String> =
+            platforms.into_iter().filter(|platform| core.adapters.get(platform).is_none()).collect();
+        for provider in connection::sql::providers(&mut conn, core.settings.tenant).await? {
+            let served = |tool: &Tool| tool.spec().provider.is_some_and(|of| of.as_str() == provider);
+            if !core.tools.iter().any(served) {
+                unserved.push(provider);
+            }
+        }
+        Ok(unserved)
     }
 
     /// Makes somebody known whom no platform tells of: whoever has this address in a workspace already is the

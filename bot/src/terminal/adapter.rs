@@ -118,11 +118,12 @@ impl ChatAdapter for TerminalAdapter {
     async fn find(
         &self,
         _target: &Target,
-        key: DeliveryId,
+        _key: DeliveryId,
         _since: Timestamp,
         _opened: bool,
     ) -> Result<Sighting, ChatError> {
-        Ok(Sighting::Yes(self.stands(key)))
+        // To say it again changes nothing, and a file may not be written yet.
+        Ok(Sighting::CannotTell)
     }
 
     async fn profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {

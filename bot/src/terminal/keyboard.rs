@@ -37,7 +37,7 @@ struct Prompt {
 pub(super) struct Keyboard {
     prompts: std_mpsc::Sender<Prompt>,
     typed: mpsc::UnboundedReceiver<Typed>,
-    printer: Box<dyn ExternalPrinter + Send>,
+    lines: std_mpsc::Sender<String>,
     /// As the terminal was before; none where the input is no terminal.
     before: Option<Termios>,
 }
@@ -62,7 +62,16 @@ impl Keyboard {
         editor.bind_sequence(new_line, EventHandler::Simple(Cmd::Newline));
         // There is none yet at the first time.
         let _ = editor.load_history(&history);
-        let printer = editor.create_external_printer().context("no screen")?;
+        let mut printer = editor.create_external_printer().context("no screen")?;
+        let (lines, printed) = std_mpsc::channel::<String>();
+        // The printer waits for the editor, which may wait for whoever prints.
+        thread::Builder::new().name("screen".to_owned()).spawn(move || {
+            for text in printed {
+                if let Err(error) = printer.print(text) {
+                    tracing::error!(%error, "the terminal takes no words");
+                }
+            }
+        })?;
         let (prompts, asked) = std_mpsc::channel::<Prompt>();
         let (told, typed) = mpsc::unbounded_channel();
         thread::Builder::new().name("keyboard".to_owned()).spawn(move || {
@@ -80,7 +89,7 @@ impl Keyboard {
                 }
             }
         })?;
-        Ok(Self { prompts, typed, printer: Box::new(printer), before })
+        Ok(Self { prompts, typed, lines, before })
     }
 
     /// Begins to ask for a line; [`Keyboard::next`] gives it.
@@ -96,10 +105,9 @@ impl Keyboard {
     }
 
     /// Prints above the line that is being typed.
-    pub(super) fn print(&mut self, text: &str) {
-        if let Err(error) = self.printer.print(format!("{text}\n")) {
-            tracing::error!(%error, "the terminal takes no words");
-        }
+    pub(super) fn print(&self, text: &str) {
+        // Where the thread has ended, so has the terminal.
+        let _ = self.lines.send(format!("{text}\n"));
     }
 }
 

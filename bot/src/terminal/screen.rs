@@ -16,11 +16,13 @@ pub(super) struct Screen {
     /// By number, what it presses and on which message.
     buttons: HashMap<usize, (Option<DeliveryId>, Verb)>,
     last: usize,
+    /// The numbers on what was shown last.
+    newest: Vec<usize>,
 }
 
 impl Screen {
     pub(super) fn new(look: Look) -> Self {
-        Self { look, shown: HashMap::new(), buttons: HashMap::new(), last: 0 }
+        Self { look, shown: HashMap::new(), buttons: HashMap::new(), last: 0, newest: Vec::new() }
     }
 
     pub(super) fn look(&self) -> Look {
@@ -79,6 +81,7 @@ impl Screen {
     /// A card as text; its buttons get new numbers.
     pub(super) fn card(&mut self, of: Option<DeliveryId>, card: &Card) -> String {
         let numbers: Vec<usize> = card.buttons.iter().map(|button| self.number(of, &button.does)).collect();
+        self.newest.clone_from(&numbers);
         text::card(card, &numbers, self.look)
     }
 
@@ -89,10 +92,14 @@ impl Screen {
         self.last
     }
 
-    /// What a line presses, where it is the number of a button that stands.
+    /// What a line presses: the number of a button of what was shown last, or `!` and the number of any that stands.
+    /// A bare number after other words is an answer to those, and approves nothing.
     pub(super) fn pressed(&self, line: &str) -> Option<Verb> {
-        let number: usize = line.trim().trim_matches(['[', ']']).parse().ok()?;
-        self.buttons.get(&number).map(|(_, verb)| verb.clone())
+        let line = line.trim();
+        let (number, any) = line.strip_prefix('!').map_or((line, false), |number| (number, true));
+        let number: usize = number.parse().ok()?;
+        let (_, verb) = self.buttons.get(&number).filter(|_| any || self.newest.contains(&number))?;
+        Some(verb.clone())
     }
 }
 
@@ -130,5 +137,11 @@ mod tests {
             ["→ Sent"]
         );
         assert_eq!(screen.pressed("2"), None);
+        let asks =
+            Card::say("To Cho").button("Approve", Style::Primary, Press::Verb(Verb::new("a", Uuid::nil())));
+        assert_eq!(screen.news(&read(4, asks)), ["To Cho\n[3] Approve"]);
+        screen.card(None, &Card::say("Your mails: 1. Bo 2. Cho 3. Dana"));
+        assert_eq!(screen.pressed("3"), None, "an answer to a list is no nod");
+        assert!(screen.pressed("!3").is_some());
     }
 }

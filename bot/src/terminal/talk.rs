@@ -71,7 +71,7 @@ impl Talk {
             self.keyboard.print(&line);
         }
         let hint = format!(
-            "You are {}. A number presses the button that has it, /help lists the commands, Alt-Enter begins a new \
+            "You are {}. A number presses the button that has it (!3 one further up), /help lists the commands, Alt-Enter begins a new \
              line, Ctrl-C stops a turn, Ctrl-D leaves.",
             self.parts.user
         );

@@ -22,6 +22,7 @@ use crate::jobs::{Claim, Connecting, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
 use crate::run;
+use crate::store::deadlocked;
 use crate::tool::Provider;
 
 /// The offers, for the page behind the link.
@@ -229,6 +230,21 @@ impl Offers {
     pub async fn complete(
         &self,
         pending: Pending,
+        account: &str,
+        tokens: &Tokens,
+    ) -> Result<Completion, OfferError> {
+        match self.completed(&pending, account, tokens).await {
+            // The link is used up and cannot be followed again: once more.
+            Err(OfferError::Database(error)) if deadlocked(&error) => {
+                self.completed(&pending, account, tokens).await
+            }
+            ended => ended,
+        }
+    }
+
+    async fn completed(
+        &self,
+        pending: &Pending,
         account: &str,
         tokens: &Tokens,
     ) -> Result<Completion, OfferError> {

@@ -38,11 +38,11 @@ pub(super) async fn ask(
     account: &str,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
-    if core.settings.admins.is_empty() {
+    let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
+    if core.settings.admins.is_empty() || venue.platform != core.settings.admins_on {
         return Ok(false);
     }
     let id: Uuid = core.id();
-    let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
     let deliveries: Vec<DeliveryId> = core.settings.admins.iter().map(|_| core.id()).collect();
     let request = sql::NewOther {
         id,
@@ -82,8 +82,9 @@ pub(crate) async fn press(
     by: &Presser<'_>,
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
-    let whisper = |words: &str| Ok(Immediate::Whisper(Card::say(words)));
-    if !core.settings.admins.iter().any(|admin| admin == by.user) {
+    let whisper = |words: &str| Ok(Immediate::whisper(words));
+    let is_admin = core.settings.admins.iter().any(|admin| admin == by.user);
+    if !is_admin || by.platform != core.settings.admins_on {
         return whisper("Only an admin of Nod can decide this. Nothing was done.");
     }
     let status = if allow { "allowed" } else { "refused" };
@@ -111,6 +112,7 @@ pub(crate) async fn press(
 pub(crate) struct Presser<'a> {
     pub(crate) person: PersonId,
     pub(crate) user: &'a str,
+    pub(crate) platform: &'a str,
 }
 
 /// The person hears the decision; an allowed account comes with a new link.

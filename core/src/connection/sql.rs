@@ -370,3 +370,10 @@ pub(super) async fn decide_other(
         deliveries: row.delivery_ids.into_iter().map(DeliveryId).collect(),
     }))
 }
+
+/// The providers with connected accounts.
+pub(crate) async fn providers(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!("select distinct provider from connections where tenant_id = $1 order by 1", tenant.0)
+        .fetch_all(conn)
+        .await
+}

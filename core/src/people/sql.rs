@@ -178,6 +178,13 @@ pub(crate) async fn learn(
     Ok(())
 }
 
+/// The platforms whose people are known.
+pub(crate) async fn platforms(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!("select distinct platform from directories where tenant_id = $1 order by 1", tenant.0)
+        .fetch_all(conn)
+        .await
+}
+
 /// Whoever has this address, if one member has it, is this user too.
 pub(crate) async fn introduce(
     conn: &mut PgConnection,
@@ -191,7 +198,7 @@ pub(crate) async fn introduce(
              select id from people where tenant_id = $1 and lower(address) = lower($4) and standing = 'member')
          insert into identities (tenant_id, platform, workspace, user_ref, person_id)
          select $1, $2, $3, $4, id from known where (select count(*) from known) = 1
-         on conflict (tenant_id, platform, workspace, user_ref) do nothing",
+         on conflict (tenant_id, platform, workspace, user_ref) do update set person_id = excluded.person_id",
         tenant.0,
         platform,
         workspace,
@@ -202,7 +209,7 @@ pub(crate) async fn introduce(
     Ok(())
 }
 
-/// Members who have all of these words in their name.
+/// Members of a workspace whose people are known, who have all of these words in their name.
 pub(crate) async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -210,9 +217,14 @@ pub(crate) async fn named(
 ) -> sqlx::Result<Vec<Person>> {
     let rows = sqlx::query_as!(
         Row,
-        "select id, name, full_name, title, address, zone, standing, profile_at from people
+        "select id, name, full_name, title, address, zone, standing, profile_at from people p
          where tenant_id = $1 and standing = 'member'
            and string_to_array(lower(full_name || ' ' || name), ' ') @> $2
+           and exists (
+             select 1 from identities i
+             join directories d on d.tenant_id = i.tenant_id and d.platform = i.platform
+                 and d.workspace = i.workspace
+             where i.tenant_id = $1 and i.person_id = p.id)
          order by full_name, id limit 50",
         tenant.0,
         words
