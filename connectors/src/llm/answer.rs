@@ -106,6 +106,8 @@ pub(super) struct Assembly {
     model: Option<String>,
     text: String,
     veil: Veil,
+    /// Thoughts were expected before the words.
+    aloud: bool,
     refusal: String,
     calls: BTreeMap<u64, Call>,
     finish: Option<String>,
@@ -122,7 +124,7 @@ struct Call {
 impl Assembly {
     /// Nothing yet. `aloud` where the endpoint puts thoughts before a `</think>` that nothing opened.
     pub(super) fn new(aloud: bool) -> Self {
-        Self { veil: Veil::new(aloud), ..Self::default() }
+        Self { veil: Veil::new(aloud), aloud, ..Self::default() }
     }
 
     /// Takes the next piece, and gives the words that it added.
@@ -199,9 +201,13 @@ impl Assembly {
         }
     }
 
-    /// Whether thoughts stood in the words without a sign before them.
-    pub(super) fn thought_aloud(&self) -> bool {
-        self.text.contains(CLOSE)
+    /// Whether the endpoint puts thoughts before the words without a sign: as it was told it does, until an answer
+    /// shows that it does not; else where it did so now.
+    pub(super) fn thinks_aloud(&self) -> bool {
+        match self.aloud {
+            true => !self.veil.is_waiting(),
+            false => after_thought(&self.text).is_some(),
+        }
     }
 
     /// The answer, once nothing more comes. `asked` is the model's name where the endpoint tells none;
@@ -214,8 +220,8 @@ impl Assembly {
             return Err(Miss::lost("it failed while answering"));
         }
         let mut text = self.text + self.veil.rest();
-        if let Some((_, after)) = text.rsplit_once(CLOSE) {
-            text = after.trim_start().to_owned();
+        if let Some(after) = after_thought(&text) {
+            text = after.to_owned();
         }
         if text.is_empty() {
             text = self.refusal;
@@ -242,6 +248,15 @@ impl Assembly {
             stand_in: false,
         })
     }
+}
+
+/// The words after a thought that nothing opened. Its end stands in a line of its own; an answer that quotes such a
+/// tag, or is JSON, is no thought.
+fn after_thought(text: &str) -> Option<&str> {
+    let (before, after) = text.split_once(CLOSE)?;
+    let alone =
+        (before.is_empty() || before.ends_with('\n')) && (after.is_empty() || after.starts_with('\n'));
+    (alone && !before.trim_start().starts_with(['{', '['])).then(|| after.trim_start())
 }
 
 #[cfg(test)]
@@ -311,6 +326,22 @@ mod tests {
             "refusal": null}, "finish_reason": "length"}], "usage": null});
         let answer = assemble(vec![whole]).unwrap();
         assert_eq!((answer.text.as_str(), answer.truncated, answer.usage), ("Hi", true, None));
+    }
+
+    #[test]
+    fn a_tag_that_is_quoted_is_no_thought() {
+        for said in ["Models end a thought with </think>, then answer.", "{\"summary\":\"a\\n</think>\\nb\"}"]
+        {
+            let mut assembly = Assembly::default();
+            assembly.take(delta(json!({"content": said}), Some("stop"))).unwrap();
+            assert!(!assembly.thinks_aloud(), "{said}");
+            assert_eq!(assembly.finish("asked", 7).unwrap().text, said);
+        }
+        // It is forgotten where an endpoint turns out not to do it.
+        let mut assembly = Assembly::new(true);
+        assembly.take(delta(json!({"content": "Hello."}), Some("stop"))).unwrap();
+        assert!(!assembly.thinks_aloud());
+        assert_eq!(assembly.finish("asked", 7).unwrap().text, "Hello.");
     }
 
     #[test]

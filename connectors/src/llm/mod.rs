@@ -221,7 +221,7 @@ impl OpenAi {
             let whole = timeout(silence, chat.create_byot::<_, Value>(body)).await;
             assembly.take(whole.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?)?;
         }
-        line.dialect().thinks_aloud |= assembly.thought_aloud();
+        line.dialect().thinks_aloud = assembly.thinks_aloud();
         assembly.finish(&line.settings.model, self.clock.now().timestamp_micros())
     }
 }

@@ -68,6 +68,11 @@ impl Veil {
         begins.to_owned()
     }
 
+    /// Words came, and the end of the thought before them has not.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self, Self::Hidden { held, opened: false, .. } if !held.is_empty())
+    }
+
     /// What was held back and turned out to be no thought, once nothing more comes.
     pub(super) fn rest(&self) -> &str {
         match self {

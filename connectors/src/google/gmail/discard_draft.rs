@@ -69,7 +69,7 @@ impl ActTool for DiscardDraft {
         let (letter, seen) = open_draft::handed(payload)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         match open_draft::now(&mailbox, &letter, &seen).await? {
-            Now::Gone => return Ok(thrown_away(&seen)),
+            Now::Gone => return Ok(open_draft::gone(&seen)),
             Now::Changed(letter, seen) => return Err(open_draft::outdated(cx, &mailbox, &letter, &seen)?),
             Now::Same(..) => {}
         }
@@ -81,10 +81,17 @@ impl ActTool for DiscardDraft {
         let (_, seen) = open_draft::handed(payload)?;
         match self.accounts.mailbox(cx).await?.draft(&seen.id).await {
             Ok(_) => Ok(Found::Absent),
-            Err(trouble) if trouble.is_gone() => Ok(Found::Done(thrown_away(&seen))),
+            // By us, or by hand a moment before: nobody can tell, so nobody is told.
+            Err(trouble) if trouble.is_gone() => Ok(Found::Done(no_more(&seen))),
             Err(trouble) => Err(trouble.looking("the draft")),
         }
     }
+}
+
+fn no_more(seen: &Seen) -> ToolOutput {
+    ToolOutput::ours(json!({"status": "gone", "id": seen.id}))
+        .verbatim("The draft is not in Gmail any more.")
+        .leaving(Leaves::Closed { draft: seen.id.clone(), how: Closing::Gone })
 }
 
 fn thrown_away(seen: &Seen) -> ToolOutput {
