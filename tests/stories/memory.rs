@@ -363,3 +363,22 @@ async fn memory_export_sends_a_file_to_the_asker_alone() {
     world.reads("general");
     world.ends().await;
 }
+
+#[tokio::test]
+async fn a_goal_that_was_named_stands_in_the_next_prompt_of_its_channel_alone() {
+    let mut world = World::new().await;
+    world.slack.add_channel(Channel::new("launch", &["ana", "bo", "nod"]));
+    let goal = json!({"text": "ship the beta by May", "message": 1});
+    world
+        .model
+        .summariser_will(Answer::json(&json!({"summary": "", "goal": goal, "facts": [], "forget": []})));
+    says(&world, "ana", "general", None, "@nod remember our goal: ship the beta by May").await;
+    says(&world, "bo", "general", None, "@nod how are we doing?").await;
+    assert!(world.model.requests().pop().unwrap().to_string().contains("ship the beta by May"));
+    says(&world, "bo", "launch", None, "@nod how are we doing here?").await;
+    let prompt = world.model.requests().pop().unwrap().to_string();
+    assert!(prompt.contains("doing here") && !prompt.contains("ship the beta"), "{prompt}");
+    world.reads("general");
+    world.reads("launch");
+    world.ends().await;
+}

@@ -142,7 +142,7 @@ fn fact(told: &Told, batch: &Batch, owner: Owner) -> Option<New> {
     let name = one_line(told.name.trim_start_matches(['-', '*', ' ']).trim_end_matches(':'), LONGEST_NAME);
     let value = one_line(&told.value, LONGEST_VALUE);
     let named = name.starts_with(char::is_alphanumeric) && !name.contains(':');
-    if !named || value.is_empty() || !grounded(&value, source, batch) {
+    if !named || value.is_empty() || !grounded(&format!("{name} {value}"), source, batch) {
         return None;
     }
     let person = match owner {
@@ -156,22 +156,19 @@ fn new(kind: Kind, name: String, value: String, person: Option<PersonId>, source
     New { person, kind, name, value, message: source.id, outside: source.outside.clone() }
 }
 
-/// Where words from outside are in view, a fact must stand in the very message that it is said to come from: a mail
+/// Where words from outside are in view, every word of a fact must stand in the very message that it is said to come from: a mail
 /// that says "remember that …" is nobody's word here.
-fn grounded(value: &str, source: &Heard, batch: &Batch) -> bool {
+fn grounded(claim: &str, source: &Heard, batch: &Batch) -> bool {
     if !batch.has_outside() {
         return true;
     }
     let words = |text: &str| -> Vec<String> {
         let lower = text.to_lowercase();
-        lower
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|w| w.chars().count() > 2)
-            .map(str::to_owned)
-            .collect()
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect()
     };
     let said = words(&source.text);
-    words(value).iter().all(|word| said.contains(word))
+    let claimed = words(claim);
+    !claimed.is_empty() && claimed.iter().all(|word| said.contains(word))
 }
 
 /// Whether it is noted already, with this very value.

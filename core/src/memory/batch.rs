@@ -28,6 +28,8 @@ pub(super) struct Batch {
     pub(super) fold: usize,
     /// How many of the first were read for facts before.
     pub(super) old: usize,
+    /// The summary so far has words from outside in it.
+    pub(super) outside: bool,
 }
 
 impl Batch {
@@ -38,7 +40,7 @@ impl Batch {
             _ => 0,
         };
         let old = heard.iter().take_while(|heard| heard.seq <= summary.read).count();
-        let batch = Self { heard, fold, old };
+        let batch = Self { heard, fold, old, outside: !summary.outside.is_empty() };
         (fold > 0 || batch.wish().is_some()).then_some(batch)
     }
 
@@ -64,9 +66,9 @@ impl Batch {
         }
     }
 
-    /// Whether somebody else's words from outside are among them.
+    /// Whether words from outside are among them, or stood before them.
     pub(super) fn has_outside(&self) -> bool {
-        self.heard.iter().any(|heard| !heard.outside.is_empty())
+        self.outside || self.heard.iter().any(|heard| !heard.outside.is_empty())
     }
 
     /// The last message's seq.

@@ -67,7 +67,7 @@ pub(crate) async fn press(
 }
 
 fn whisper(words: &str) -> sqlx::Result<Immediate> {
-    Ok(Immediate::Whisper(Card::say(words)))
+    Ok(Immediate::whisper(words))
 }
 
 /// What is remembered, as loaded.

@@ -4,6 +4,7 @@ mod arrivals;
 mod drafts;
 mod edits;
 mod holds;
+mod memory;
 mod orders;
 mod replicas;
 mod streams;

@@ -1,0 +1,31 @@
+//! Nod dies while it reads what was said: what is to be remembered is remembered once.
+
+use nod_sandbox::model::{Answer, Lane};
+use nod_tests::World;
+use serde_json::json;
+
+use super::holds::{count, until};
+use super::{At, NOD, Person, killed, suffers};
+
+#[tokio::test]
+async fn killed_in_mid_reading_it_notes_a_fact_once() {
+    let mut world = World::in_real_time().await;
+    let nod = world.start_program(NOD).await;
+    let death = killed("while it reads", Person::Asks, At::Model(Lane::Summariser));
+    world.model_will("conversational", [Answer::text("Noted.")]);
+    let asks = || {
+        world.slack.say("ana", "general", None, "@nod remember that the launch is on Friday");
+    };
+    let nod = suffers(&world, nod, &death, asks).await;
+    let facts = json!([{"name": "Launch", "value": "Friday", "about": "channel", "message": 1}]);
+    world
+        .model
+        .summariser_will(Answer::json(&json!({"summary": "", "goal": null, "facts": facts, "forget": []})));
+    until(&world, "select count(*) from facts where name = 'Launch' and value = 'Friday'", 1).await;
+    world.settles().await;
+    assert_eq!(count(&world, "select count(*) from facts").await, 1);
+    let read = world.reads("general");
+    assert_eq!(read.matches("Noted.").count(), 1, "{read}");
+    world.kills(nod).await;
+    world.ends().await;
+}
