@@ -58,6 +58,9 @@ pub(super) fn config(
         ("NOD_SERVER__BIND", bind.to_string()),
         ("NOD_SERVER__PUBLIC_URL", public.to_string()),
         ("NOD_ADMIN__SLACK", stage.admin()),
+        // Nobody waits a day to see what becomes of a request that nobody answers.
+        ("NOD_APPROVALS__EXPIRE_AFTER", "5m".to_owned()),
+        ("NOD_APPROVALS__REMIND_BEFORE", "2m".to_owned()),
     ];
     let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
     let model = match &stage.model {

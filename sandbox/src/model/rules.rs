@@ -60,10 +60,13 @@ fn reason(asked: &Asked<'_>) -> Answer {
         };
     }
     let call = match &wish {
-        Wish::Send(letter) => match words::letter(letter, asked.signer.as_deref()) {
-            Some(arguments) => asked.call("gmail_send_email", &arguments),
-            None => return Answer::text("Who should it go to?"),
-        },
+        Wish::Send(letter) => {
+            let letters = words::letters(letter, asked.signer.as_deref());
+            if letters.is_empty() {
+                return Answer::text("Who should it go to?");
+            }
+            asked.calls("gmail_send_email", &letters)
+        }
         Wish::Draft(letter) => match words::letter(letter, asked.signer.as_deref()) {
             Some(arguments) => asked.call("gmail_create_draft", &arguments),
             None => return Answer::text("Who should the draft be for?"),

@@ -1,4 +1,4 @@
-// "Try this": four steps, each ticked off by what really happened.
+// "Try this": four steps, each ticked off by what really happened; after them, what else there is.
 
 import { pointAt } from "./chat.js";
 import { fill } from "./composer.js";
@@ -10,7 +10,7 @@ const done = new Set();
 let shown = "";
 
 const STEPS = [
-  { title: "Ask", words: "Write “@nod tell Bo I'm late” and send it.", label: "Write it for me", go: ask, is: asked },
+  { title: "Ask", words: "Write “@nod tell Bo I'm late” and send it.", label: "Write it for me", go: () => ask(), is: asked },
   { title: "Connect", words: "Nod writes you directly. Follow its button: Continue, Allow.", label: "To the message", go: toLine, is: connected },
   { title: "Approve", words: "Read the exact mail on the card, then press Approve & send.", label: "To the card", go: toCard, is: approved },
   { title: "See it arrive", words: "Look into Bo's mailbox.", label: "Open the mail", go: toMail, is: seen },
@@ -34,8 +34,25 @@ export function renderGuide() {
     const current = state === "now" ? "step" : undefined;
     return el("li", { class: state, "aria-current": current }, mark, el("strong", {}, step.title, said), words, button);
   });
-  const rest = now === STEPS.length ? el("p", { class: "words" }, "That was the whole way. Go on as you like: ask what is new in your mail, be somebody else, mail Bob.") : null;
+  const rest = now === STEPS.length ? more() : null;
   document.getElementById("guide").replaceChildren(el("h2", {}, "Try this"), el("ol", {}, steps), ...(rest ? [rest] : []));
+}
+
+const MORE = [
+  ["Edit", "@nod tell Bo I'm late", "press Edit on the card and change what will be sent"],
+  ["Undo", "@nod tell Bo I'm late", "approve it, and press Undo within ten seconds"],
+  ["Three at once", "@nod tell Bo, Cho and Dana each that lunch is at one", "approve all, or untick some"],
+  ["Let one expire", "@nod tell Cho I'm late", "do nothing: in this demo a request waits five minutes, with a reminder after three"],
+  ["A draft", "@nod draft a mail to Bo about the launch", "then write “make it shorter” and “send it” in its thread"],
+];
+
+// After the first way: one line for each thing to try, and the words are written for whoever wants them.
+function more() {
+  const line = ([title, words, then]) =>
+    el("li", { class: "now" }, el("strong", {}, title),
+      el("span", { class: "words" }, `“${words}”: ${then}.`),
+      el("button", { type: "button", class: "button", onclick: () => ask(words) }, "Write it for me"));
+  return el("details", { open: true }, el("summary", {}, "That was the whole way. More to try"), el("ol", {}, MORE.map(line)));
 }
 
 const all = () => store.slack.channels.flatMap((one) => one.messages);
@@ -77,10 +94,10 @@ function goTo(channel, view = "slack") {
   changed();
 }
 
-function ask() {
+function ask(words = "@nod tell Bo I'm late") {
   const room = store.slack.channels.find((one) => one.name === store.facts.channel);
   if (room) goTo(room);
-  setTimeout(() => fill("@nod tell Bo I'm late"));
+  setTimeout(() => fill(words));
 }
 
 function toLine() {

@@ -40,9 +40,14 @@ impl<'a> Asked<'a> {
 
     /// A call of this tool, its arguments fitted to the parameters it declares; none if it is not offered.
     pub fn call(&self, name: &str, arguments: &Value) -> Option<Answer> {
+        self.calls(name, std::slice::from_ref(arguments))
+    }
+
+    /// The same, once for each of these.
+    pub fn calls(&self, name: &str, all: &[Value]) -> Option<Answer> {
         let tool = self.tools.iter().find(|tool| tool["function"]["name"] == name)?;
         let parameters = &tool["function"]["parameters"];
-        Some(Answer::tool(name, fitted(parameters, arguments)))
+        Some(Answer::tools(all.iter().map(|arguments| (name, fitted(parameters, arguments))).collect()))
     }
 
     /// What the draft tool said last in this turn.

@@ -38,6 +38,8 @@ pub(super) enum Change {
 pub(super) struct Letter {
     pub to: Vec<String>,
     pub cc: Vec<String>,
+    /// One for each of them: "tell Bo and Cho each that …".
+    pub each: bool,
     pub subject: Option<String>,
     pub matter: Matter,
 }
@@ -222,7 +224,9 @@ impl Letter {
         let (to, after) = recipients(fillers_off(&text));
         letter.to = to;
         // "let Bo know that …", "send Bo an email saying …"
-        let rest = letters_off(after.trim_start_matches([',', ' ']));
+        let after = after.trim_start_matches([',', ' ']);
+        letter.each = after_verb(after, &["each"]).is_some();
+        let rest = letters_off(after_verb(after, &["each"]).unwrap_or(after));
         let rest = after_verb(rest, &["know"]).unwrap_or(rest);
         letter.matter = matter(rest, asks);
         letter

@@ -26,6 +26,15 @@ pub(super) fn letter(letter: &Letter, signer: Option<&str>) -> Option<Value> {
     Some(arguments)
 }
 
+/// The arguments of every letter that was asked for.
+pub(super) fn letters(asked: &Letter, signer: Option<&str>) -> Vec<Value> {
+    if !asked.each {
+        return letter(asked, signer).into_iter().collect();
+    }
+    let one = |to: &String| letter(&Letter { to: vec![to.clone()], ..asked.clone() }, signer);
+    asked.to.iter().filter_map(one).collect()
+}
+
 /// The text of an answer; none when it is not said what to answer.
 pub(super) fn answer(matter: &Matter, signer: Option<&str>) -> Option<String> {
     if *matter == Matter::Nothing {

@@ -124,6 +124,19 @@ async fn a_sentence_becomes_a_letter() {
 }
 
 #[tokio::test]
+async fn each_of_several_gets_a_letter_of_their_own() {
+    let world = world(true).await;
+    let message =
+        message(&world, &request(vec![user("@nod tell Bo, Cho and Dana each that lunch is at one")])).await;
+    let calls = message["tool_calls"].as_array().unwrap();
+    let letters = calls.iter().map(|call| call["function"]["arguments"].as_str().unwrap());
+    let letters: Vec<Value> = letters.map(|text| serde_json::from_str(text).unwrap()).collect();
+    let to: Vec<&Value> = letters.iter().map(|letter| &letter["to"]).collect();
+    assert_eq!(to, [&json!(["Bo"]), &json!(["Cho"]), &json!(["Dana"])]);
+    assert_eq!(letters[1]["body"], "Hi Cho,\n\nLunch is at one.\n\nAna");
+}
+
+#[tokio::test]
 async fn mail_is_listed_searched_and_read() {
     let world = world(true).await;
     for text in ["what's new in my mail?", "check my inbox", "any unread mail?", "latest mail"] {
