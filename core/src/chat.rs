@@ -185,6 +185,13 @@ pub enum Immediate {
     Errors(Vec<FieldError>),
 }
 
+impl Immediate {
+    /// A note in these words.
+    pub fn whisper(words: impl Into<String>) -> Self {
+        Self::Whisper(Card::say(words))
+    }
+}
+
 /// Where a message goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "to", rename_all = "snake_case")]

@@ -334,6 +334,19 @@ async fn discard_throws_it_away_once() {
 }
 
 #[tokio::test]
+async fn what_left_by_hand_is_not_said_to_be_thrown_away() {
+    let (mut world, _) = drafted().await;
+    let id = only_draft(&world).draft_id.unwrap();
+    assert!(world.google.delete_draft(ANA, &id));
+    world.presses("ana", "general", "Discard").await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod draft a mail to Bo about the plan
+            nod: · This draft is not in Gmail any more: it was sent or thrown away there.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
 async fn what_was_changed_by_hand_is_not_thrown_away_unseen() {
     let (mut world, _) = drafted().await;
     let id = only_draft(&world).draft_id.unwrap();

@@ -323,3 +323,18 @@ async fn a_person_whom_slack_does_not_tell_of_yet_is_answered_later() {
     ");
     world.ends().await;
 }
+
+#[tokio::test]
+async fn what_was_begun_in_vain_is_not_sent_when_it_is_too_late() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late(), Answer::text("It was not sent.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.google.faults.next("gmail.users.drafts.create", Fault::Drop);
+    world.presses("ana", "general", "Approve & send").await;
+    world.later(TimeDelta::minutes(20)).await;
+    let read = world.reads("general");
+    assert!(read.contains("could not get to it within 15 minutes"), "{read}");
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.ends().await;
+}

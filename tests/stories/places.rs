@@ -115,3 +115,27 @@ async fn the_request_of_somebody_who_left_ends_and_its_card_says_so() {
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.ends().await;
 }
+
+#[tokio::test]
+async fn who_asks_later_where_it_went_on_with_somebody_else_is_answered_alone() {
+    let mut world = waits().await;
+    world.connects("bo").await;
+    let root = world.slack.messages("general")[0].ts.clone();
+    approved_and_then(&mut world, |w| {
+        let (channel, bot) = (w.channel_id("general").unwrap(), w.config.app.bot_user.clone());
+        w.channels.get_mut(&channel).unwrap().members.retain(|member| *member != bot);
+    })
+    .await;
+    world.slack.change(|w| {
+        let (channel, bot) = (w.channel_id("general").unwrap(), w.config.app.bot_user.clone());
+        w.channels.get_mut(&channel).unwrap().members.push(bot);
+    });
+    world.google.deliver("bo@acme.test", "cho@acme.test", "Secret plans", "Psst.").unwrap();
+    let recent = Answer::tool("gmail_list_recent", serde_json::json!({}));
+    world.model_will("tool", [recent, Answer::text("Cho wrote of secret plans.")]);
+    world.replies("bo", "general", &root, "@nod what's new in my mail?").await;
+    assert!(world.reads("dm:bo").contains("secret plans"));
+    assert!(!world.reads("dm:ana").contains("secret plans"));
+    world.reads("general");
+    world.ends().await;
+}

@@ -70,7 +70,7 @@ async fn settings_are_changed_by_members_who_are_there() {
         ..Default::default()
     };
     world.slack.press_raw(press("gus", "general")).unwrap().acknowledged(patience()).await;
-    insta::assert_snapshot!(world.hears("gus").await, @"(gus only) nod: Only members of this workspace can change that. Nothing was changed.");
+    insta::assert_snapshot!(world.hears("gus").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
     world.slack.press_raw(press("ana", "dm:ana")).unwrap().acknowledged(patience()).await;
     insta::assert_snapshot!(world.hears("ana").await, @"(ana only) nod: I know of no such channel here. Nothing was changed.");
     let follow: String = sqlx::query_scalar("select follow from channels where channel_ref = 'C00GENERAL'")

@@ -86,3 +86,20 @@ async fn stop_takes_back_what_waits_for_a_nod() {
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.ends().await;
 }
+
+#[tokio::test]
+async fn stop_takes_back_every_request_of_a_card() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    let mail = |to: &str| {
+        ("gmail_send_email", serde_json::json!({ "to": [to], "subject": "Late", "body": "Late." }))
+    };
+    world.model_will("tool", [Answer::tools(vec![mail("Bo"), mail("Cho")])]);
+    let ts = world.says("ana", "general", "@nod tell Bo and Cho I'm late").await;
+    world.replies("ana", "general", &ts, "stop").await;
+    let read = world.reads("general");
+    assert_eq!(read.matches("Denied by Ana Silva 09:30 WET. Not sent.").count(), 2, "{read}");
+    assert!(read.contains("Stopped by Ana Silva. Nothing was sent.") && !read.contains("[Approve"), "{read}");
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.ends().await;
+}

@@ -67,7 +67,7 @@ async fn a_guests_press_changes_nothing() {
     world.model_will("tool", [late()]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     world.presses("gus", "general", "Approve & send").await;
-    insta::assert_snapshot!(world.hears("gus").await, @"(gus only) nod: Only Ana Silva can decide this. Nothing was done.");
+    insta::assert_snapshot!(world.hears("gus").await, @"(gus only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
     world.presses("bo", "general", "Approve & send").await;
     insta::assert_snapshot!(world.hears("bo").await, @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
     let value: String =

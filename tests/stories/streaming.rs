@@ -189,6 +189,43 @@ async fn an_answer_that_breaks_off_begins_anew_in_its_place() {
 }
 
 #[tokio::test]
+async fn stopped_in_mid_sentence_nothing_half_is_left() {
+    let mut world = world().await;
+    world.model_will("conversational", [Answer::text(POEM).held_after(5)]);
+    let ts = world.slack.say("ana", "general", None, "@nod a poem, please");
+    stands(&world, "general", "violets").await;
+    world.replies("ana", "general", &ts, "stop").await;
+    world.model.release();
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod a poem, please
+            ana: stop
+            nod: · Stopped by Ana Silva. Nothing was sent.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_long_answer_goes_on_in_further_messages() {
+    let mut world = world().await;
+    let verse = "Roses are red, violets are blue, sugar is sweet, and so are you. ".repeat(20);
+    let poem = (1..=12).map(|n| format!("Verse {n}: {verse}")).collect::<Vec<_>>().join("\n\n");
+    world.model_will("conversational", [Answer::text(&poem).held_after(5)]);
+    world.slack.say("ana", "general", None, "@nod a long poem, please");
+    stands(&world, "general", "Roses").await;
+    world.model.release();
+    world.settles().await;
+    world.later(chrono::TimeDelta::seconds(5)).await;
+    let said: Vec<_> = world.slack.messages("general").into_iter().filter(|m| m.by_bot).collect();
+    let read = world.reads("general");
+    assert!(said.len() > 1, "{read}");
+    let verses: Vec<usize> = (1..=12).map(|n| read.find(&format!("Verse {n}:")).unwrap()).collect();
+    assert!(verses.is_sorted(), "{read}");
+    assert_eq!(read.matches("Verse ").count(), 12, "each once:\n{read}");
+    world.ends().await;
+}
+
+#[tokio::test]
 async fn where_no_answer_comes_the_same_message_says_so() {
     let mut world = world().await;
     let broken = || Answer::text("Roses are green, violets are not").cut_after(5);

@@ -1,5 +1,7 @@
 //! "yes" typed where one request waits counts as the press, and Nod says which it took it for.
 
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 use serde_json::json;
@@ -106,5 +108,30 @@ async fn in_the_channel_it_does_not_count_for_what_was_asked_privately() {
     world.denies("ana", "dm:ana", "").await;
     world.reads("general");
     world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_yes_before_the_card_stands_was_said_to_something_else() {
+    let mut world = World::with_undo().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late()]);
+    world.model_will("conversational", [Answer::text("To what?")]);
+    // Slack lets the card wait.
+    world.slack.faults().next("chat.postMessage", Fault::Status { code: 429, retry_after: Some(30) });
+    let thread = world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.replies("ana", "general", &thread, "yes").await;
+    for _ in 0..4 {
+        world.later(TimeDelta::seconds(30)).await;
+    }
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          [Approve & send] [Edit] [Deny]
+        nod: To what?
+    ");
+    world.model.will(Answer::text("All right."));
+    world.denies("ana", "general", "").await;
+    world.reads("general");
     world.ends().await;
 }

@@ -14,13 +14,19 @@ fn last_lines(text: &str, n: usize) -> String {
 
 /// Ana's mail met a fault and its draft is gone: nobody can tell. `sent` where it went out after all.
 async fn unknown(sent: bool) -> World {
-    let mut world = World::new().await;
+    unknown_in(World::new().await, sent).await
+}
+
+async fn unknown_in(mut world: World, sent: bool) -> World {
     world.connects("ana").await;
     world.model_will("tool", [late(), Answer::text("Nobody can tell yet whether it went out.")]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     let fault = if sent { Fault::LoseAnswer } else { Fault::Drop };
     world.google.faults.next("gmail.users.drafts.send", fault);
     world.presses("ana", "general", "Approve & send").await;
+    if !world.env.contains_key("NOD_APPROVALS__UNDO") {
+        world.the_window_passes().await;
+    }
     if sent {
         // Nod cannot look any more.
         world.google.revoke_grants("ana@acme.test");
@@ -123,5 +129,45 @@ async fn what_turns_out_to_have_gone_is_not_asked_for_again() {
     let read = world.reads("general");
     assert!(read.contains("The first one turned out to have gone through. Not sent again."), "{read}");
     assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_was_approved_again_is_called_off_when_the_first_is_found() {
+    let mut world = unknown_in(World::with_undo().await, true).await;
+    world.presses("ana", "general", "Send again").await;
+    world.presses("ana", "general", "Approve & send").await;
+    world.connects("ana").await;
+    world.presses("ana", "general", "Check again").await;
+    world.the_window_passes().await;
+    let read = world.reads("general");
+    assert!(read.contains("The first one turned out to have gone through. Not sent again."), "{read}");
+    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn an_edit_does_not_take_the_warning_away() {
+    let mut world = unknown(false).await;
+    world.presses("ana", "general", "Send again").await;
+    world.edits("ana", "general", &[("Subject", "Late, really")]).await;
+    let read = world.reads("general");
+    assert!(read.contains("Late, really") && read.contains("⚠ this may go twice"), "{read}");
+    world.denies("ana", "general", "").await;
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_a_newer_request_replaces_is_not_said_to_have_gone() {
+    let mut world = unknown(false).await;
+    world.presses("ana", "general", "Send again").await;
+    world.model_will("tool", [late(), Answer::text("Asked anew.")]);
+    let root = world.slack.messages("general")[0].ts.clone();
+    world.replies("ana", "general", &root, "send it to Bo once more").await;
+    let read = world.reads("general");
+    assert!(read.contains("A newer request took its place") && !read.contains("have gone through"), "{read}");
+    world.denies("ana", "general", "").await;
+    world.reads("general");
     world.ends().await;
 }

@@ -5,12 +5,13 @@ use sqlx::PgConnection;
 
 use super::batch::beside;
 use super::card::clock;
-use super::decide::{end, redraw, whisper};
+use super::decide::{end, redraw};
 use super::told::told;
 use super::{Approval, EffectEnd, Status, remind, sql};
 use crate::audit;
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
+use crate::effect;
 use crate::ids::{ApprovalId, EffectId, PersonId, TenantId};
 use crate::jobs::{Verdict, Work, sql as jobs};
 use crate::nod::Core;
@@ -34,13 +35,13 @@ pub(crate) async fn look(
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(whisper("I know of no such request. Nothing was done."));
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
     };
     let Some((effect, _)) = unknown(&approval).filter(|_| approval.decider == by) else {
-        return Ok(whisper(&told(&approval, by, approval.revision, now)));
+        return Ok(Immediate::whisper(told(&approval, by, approval.revision, now)));
     };
     if !jobs::idle(conn, tenant, effect.0).await? {
-        return Ok(whisper("I am looking already; the card will say what I find."));
+        return Ok(Immediate::whisper("I am looking already; the card will say what I find."));
     }
     jobs::enqueue(conn, tenant, effect.0, &Work::LookAgain { effect }, now, now).await?;
     Ok(Immediate::Nothing)
@@ -58,13 +59,15 @@ pub(crate) async fn again(
 ) -> sqlx::Result<Immediate> {
     sql::hold(conn, tenant, id).await?;
     let Some(old) = sql::load(conn, tenant, id).await? else {
-        return Ok(whisper("I know of no such request. Nothing was done."));
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
     };
     let Some((_, at)) = unknown(&old).filter(|_| old.decider == by) else {
-        return Ok(whisper(&told(&old, by, old.revision, now)));
+        return Ok(Immediate::whisper(told(&old, by, old.revision, now)));
     };
     if old.asked_again {
-        return Ok(whisper("I asked you again already: look for the newer card. Nothing more was done."));
+        return Ok(Immediate::whisper(
+            "I asked you again already: look for the newer card. Nothing more was done.",
+        ));
     }
     let call = policy::Call {
         tool: &old.tool,
@@ -75,7 +78,9 @@ pub(crate) async fn again(
     let terms = match policy::decide(&core.settings.policy, &call) {
         Ruling::Ask(terms) => terms,
         Ruling::Never(why) => {
-            return Ok(whisper(&format!("The rules here never allow this: {why}. Nothing was done.")));
+            return Ok(Immediate::whisper(format!(
+                "The rules here never allow this: {why}. Nothing was done."
+            )));
         }
     };
     let mut risks =
@@ -93,6 +98,7 @@ pub(crate) async fn again(
         reminder: None,
         ticked: true,
         again_of: Some(id),
+        first_done: false,
         effect: None,
         risks,
         ..old.clone()
@@ -127,7 +133,17 @@ pub(crate) async fn went_out(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(again) = sql::waiting_again(conn, tenant, id).await? else { return Ok(()) };
-    if sql::settle(conn, tenant, again, Status::Superseded, None, now).await? {
+    let ended = if sql::settle(conn, tenant, again, Status::Superseded, None, now).await? {
+        true
+    } else {
+        // Approved already, and it can still be kept from beginning.
+        let called_off = effect::sql::cancelled(conn, tenant, again, now).await?;
+        if called_off {
+            sql::called_off(conn, tenant, again).await?;
+        }
+        called_off
+    };
+    if ended {
         end(conn, tenant, again, "approval.superseded", Verdict::Superseded, now).await?;
     }
     Ok(())

@@ -1,10 +1,11 @@
 //! Several requests of one turn on one card: each whole, to be chosen one by one, with a receipt each. Each
 //! stays a request of its own, with its digest, its effect and its end.
 
+use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
 use super::card::{by_whom, escape, mark, receipt, shown};
-use super::decide::{decided, redraw, tell, whisper};
+use super::decide::{decided, redraw, tell};
 use super::told::told;
 use super::{Approval, Decision, Status, remind, sql, whole};
 use crate::card::{Block, Button, Card, Press, Style, Verb};
@@ -91,9 +92,17 @@ fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     card.button("Deny all", Style::Danger, Press::Verb(Verb::new("deny_all", subject)))
 }
 
-/// Grows whenever something on the card is revised: a press that carries another one was shown something else.
+/// What was shown, in short: which requests, in which revision, ticked or not. A press that carries another one was
+/// shown something else.
 fn stamp(all: &[Approval]) -> u16 {
-    all.iter().fold(0, |sum, approval| sum.wrapping_add(u16::try_from(approval.revision).unwrap_or(u16::MAX)))
+    let mut digest = Sha256::new();
+    for approval in all {
+        digest.update(approval.id.0.as_bytes());
+        digest.update(approval.revision.to_be_bytes());
+        digest.update([u8::from(approval.ticked)]);
+    }
+    let digest = digest.finalize();
+    u16::from_be_bytes([digest[0], digest[1]])
 }
 
 /// Whether one card shows all of it whole, in one message, also once each has its receipt.
@@ -132,15 +141,16 @@ pub(crate) async fn press(
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
+    sql::lock_card(conn, tenant, card).await?;
     let all = sql::on_card(conn, tenant, card).await?;
     let Some(first) = all.first() else {
-        return Ok(whisper("I know of no such request. Nothing was done."));
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
     };
     if first.decider != by {
-        return Ok(whisper(&told(first, by, first.revision, now)));
+        return Ok(Immediate::whisper(told(first, by, first.revision, now)));
     }
     if which != Many::None && seen != Some(stamp(&all)) {
-        return Ok(whisper(
+        return Ok(Immediate::whisper(
             "This card has changed since it was shown to you. Nothing was done; look at it again.",
         ));
     }
@@ -156,7 +166,7 @@ pub(crate) async fn press(
         }
     }
     if !any {
-        return Ok(whisper(
+        return Ok(Immediate::whisper(
             "Nothing waits on this card any more; it says what became of each. Nothing was done.",
         ));
     }
@@ -220,10 +230,10 @@ pub(crate) async fn tick(
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(whisper("I know of no such request. Nothing was done."));
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
     };
     if !sql::tick(conn, tenant, id, by, ticked).await? {
-        return Ok(whisper(&told(&approval, by, approval.revision, now)));
+        return Ok(Immediate::whisper(told(&approval, by, approval.revision, now)));
     }
     redraw(conn, tenant, approval.delivery, now).await?;
     Ok(Immediate::Nothing)

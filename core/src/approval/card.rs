@@ -91,7 +91,7 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
         (Status::Expired, _) => card
             .with(Block::Markdown(format!("Nobody answered in time. **{}**.", words.not_done)))
             .with(Block::Note("Ask again and I will prepare it anew.".to_owned())),
-        (Status::Superseded, _) if approval.again_of.is_some() => card.with(Block::Markdown(format!(
+        (Status::Superseded, _) if approval.first_done => card.with(Block::Markdown(format!(
             "The first one turned out to have gone through. **{} again**.",
             words.not_done
         ))),

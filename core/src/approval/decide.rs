@@ -10,7 +10,7 @@ use super::remind;
 use super::told::told;
 use super::{Approval, Status, card, sql};
 use crate::audit;
-use crate::card::{Card, FieldError, Verb};
+use crate::card::{FieldError, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::delivery;
@@ -45,7 +45,7 @@ pub(crate) async fn press(
     };
     if !decided(core, conn, tenant, &approval, decision, now).await? {
         let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-        return Ok(whisper(&told(&approval, by, revision, now)));
+        return Ok(Immediate::whisper(told(&approval, by, revision, now)));
     }
     if !approve {
         let verdict = reason.map_or(Verdict::Denied, |why| Verdict::DeniedBecause(why.to_owned()));
@@ -148,7 +148,7 @@ pub(crate) async fn withdraw(
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for id in sql::pending_of_run(conn, tenant, run).await? {
+    for id in sql::of_run(conn, tenant, run, Status::Pending).await? {
         let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
         // Whoever else may decide did not say no.
         let (to, decider) =
@@ -244,8 +244,4 @@ fn same_people(one: &[String], other: &[String]) -> bool {
         all
     };
     sorted(one) == sorted(other)
-}
-
-pub(super) fn whisper(words: &str) -> Immediate {
-    Immediate::Whisper(Card::say(words))
 }

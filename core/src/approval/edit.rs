@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use super::batch::apart;
-use super::decide::whisper;
 use super::form::{too_long, unknown};
 use super::told::told;
 use super::whole::{TooLong, askable};
@@ -47,10 +46,10 @@ pub(crate) async fn save(
         return Ok(unknown());
     };
     if !approval.waits_for(by.person, verb.revision(), now) {
-        return Ok(whisper(&told(&approval, by.person, verb.revision(), now)));
+        return Ok(Immediate::whisper(told(&approval, by.person, verb.revision(), now)));
     }
     let Some(Tool::Act(tool)) = core.tools.get(&approval.tool) else {
-        return Ok(whisper("The tool for this is not installed any more. Nothing was changed."));
+        return Ok(Immediate::whisper("The tool for this is not installed any more. Nothing was changed."));
     };
     let (filled, mut errors) = filled(conn, tenant, &approval.preview.form, values, by).await?;
     let preview = match tool.revise(&approval.preview.payload, &filled) {
@@ -101,11 +100,15 @@ async fn revise(
     let Some(loaded) = run::sql::load(conn, tenant, old.run).await? else { return Ok(unknown()) };
     let mut risks = risks(&preview.account, &preview.recipients, &known, &loaded.run.state.provenance);
     risks.extend(preview.risks.iter().cloned());
+    if old.again_of.is_some() {
+        // It may still go twice, whatever it says now.
+        risks.splice(0..0, old.risks.first().cloned());
+    }
     let revision = sql::Revision { number: old.revision + 1, preview, digest: &digest, risks: &risks, undo };
     if !sql::revise(conn, tenant, old.id, by, &revision, now).await? {
         // Somebody was faster; whoever comes late is told by what the row says now.
         let now_there = sql::load(conn, tenant, old.id).await?;
-        return Ok(now_there.map_or_else(unknown, |it| whisper(&told(&it, by, old.revision, now))));
+        return Ok(now_there.map_or_else(unknown, |it| Immediate::whisper(told(&it, by, old.revision, now))));
     }
     let changes = changes(&old.preview.payload, &preview.payload);
     let detail = json!({

@@ -2,7 +2,6 @@
 
 use sqlx::PgConnection;
 
-use super::decide::whisper;
 use super::told::told;
 use super::{Approval, sql, waiting_line};
 use crate::card::{Block, Field, Form, Unopened, Verb};
@@ -28,10 +27,10 @@ pub(crate) async fn open(
         return Ok(unknown());
     };
     if !approval.waits_for(by, verb.revision(), now) {
-        return Ok(whisper(&told(&approval, by, verb.revision(), now)));
+        return Ok(Immediate::whisper(told(&approval, by, verb.revision(), now)));
     }
     if verb.verb == "edit" && approval.preview.form.is_empty() {
-        return Ok(whisper("This cannot be changed. Deny it and ask for another."));
+        return Ok(Immediate::whisper("This cannot be changed. Deny it and ask for another."));
     }
     Ok(Immediate::Form(Box::new(if verb.verb == "edit" { change(&approval) } else { refusal(&approval) })))
 }
@@ -48,10 +47,10 @@ pub(crate) async fn show(
         return Ok(unknown());
     };
     if approval.decider != by && !stands_openly(conn, tenant, &approval, by, place).await? {
-        return Ok(whisper("That is for somebody else, or gone. Nothing was done."));
+        return Ok(Immediate::whisper("That is for somebody else, or gone. Nothing was done."));
     }
     if approval.revision != verb.revision() {
-        return Ok(whisper(&changed(&approval)));
+        return Ok(Immediate::whisper(changed(&approval)));
     }
     Ok(Immediate::Form(Box::new(whole(&approval))))
 }
@@ -150,5 +149,5 @@ pub(super) fn changed(approval: &Approval) -> String {
 }
 
 pub(super) fn unknown() -> Immediate {
-    whisper("I know of no such request. Nothing was done.")
+    Immediate::whisper("I know of no such request. Nothing was done.")
 }

@@ -105,6 +105,8 @@ pub(crate) struct Approval {
     pub(crate) ticked: bool,
     /// The request whose outcome nobody knows, and which this asks for once more.
     pub(crate) again_of: Option<ApprovalId>,
+    /// The one that it asks for again turned out to have been done.
+    pub(crate) first_done: bool,
     /// It was asked for once more.
     pub(crate) asked_again: bool,
     pub(crate) effect: Option<EffectEnd>,

@@ -71,6 +71,7 @@ struct Row {
     ticked: bool,
     again_of: Option<Uuid>,
     asked_again: bool,
+    first_done: bool,
     effect_id: Option<Uuid>,
     outcome: Option<serde_json::Value>,
     effect_at: Option<Timestamp>,
@@ -105,6 +106,7 @@ impl Row {
             ticked: self.ticked,
             again_of: self.again_of.map(ApprovalId),
             asked_again: self.asked_again,
+            first_done: self.first_done,
             effect: self.effect_id.zip(self.effect_at).map(|(id, at)| EffectEnd {
                 id: EffectId(id),
                 at,
@@ -127,6 +129,8 @@ pub(crate) async fn load(
              a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
              exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
                  as "asked_again!",
+             exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
+                 and f.status = 'done') as "first_done!",
              e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.released as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
@@ -153,6 +157,8 @@ pub(crate) async fn on_card(
              a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
              exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
                  as "asked_again!",
+             exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
+                 and f.status = 'done') as "first_done!",
              e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.released as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
@@ -195,7 +201,7 @@ pub(crate) async fn pending(
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
              a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!", p.zone, a.status,
              a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
-             false as "asked_again!", null::uuid as "effect_id?", null::jsonb as "outcome?",
+             false as "asked_again!", false as "first_done!", null::uuid as "effect_id?", null::jsonb as "outcome?",
              null::timestamptz as "effect_at?", null::boolean as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
@@ -213,32 +219,18 @@ pub(crate) async fn pending(
     rows.into_iter().map(Row::into_approval).collect()
 }
 
-/// What of a run waits for a nod.
-pub(super) async fn pending_of_run(
+/// The requests of a run that stand so.
+pub(crate) async fn of_run(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
+    status: Status,
 ) -> sqlx::Result<Vec<ApprovalId>> {
     let ids = sqlx::query_scalar!(
-        "select id from approvals where tenant_id = $1 and run_id = $2 and status = 'pending'",
+        "select id from approvals where tenant_id = $1 and run_id = $2 and status = $3",
         tenant.0,
-        run.0
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(ids.into_iter().map(ApprovalId).collect())
-}
-
-/// What somebody said yes to in a run.
-pub(crate) async fn approved_of(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    run: RunId,
-) -> sqlx::Result<Vec<ApprovalId>> {
-    let ids = sqlx::query_scalar!(
-        "select id from approvals where tenant_id = $1 and run_id = $2 and status = 'approved'",
-        tenant.0,
-        run.0
+        run.0,
+        status.as_str()
     )
     .fetch_all(conn)
     .await?;
@@ -393,7 +385,7 @@ pub(super) async fn tick(
 }
 
 /// Holds a request, so that of several presses on [Send again] one comes first.
-pub(super) async fn hold(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<()> {
+pub(crate) async fn hold(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<()> {
     sqlx::query!(
         "select 1 as held from approvals where tenant_id = $1 and id = $2 for update",
         tenant.0,
@@ -411,13 +403,67 @@ pub(super) async fn waiting_again(
     id: ApprovalId,
 ) -> sqlx::Result<Option<ApprovalId>> {
     let again = sqlx::query_scalar!(
-        "select id from approvals where tenant_id = $1 and again_of = $2 and status = 'pending'",
+        "select id from approvals
+         where tenant_id = $1 and again_of = $2 and status in ('pending', 'approved')",
         tenant.0,
         id.0
     )
     .fetch_optional(conn)
     .await?;
     Ok(again.map(ApprovalId))
+}
+
+/// approved → superseded, where nothing of it has begun.
+pub(super) async fn called_off(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvals set status = 'superseded' where tenant_id = $1 and id = $2 and status = 'approved'",
+        tenant.0,
+        id.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether its card stood as it is now when somebody said something: what was said then may mean it.
+pub(super) async fn stands(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    then: Timestamp,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from approvals a
+             join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+             where a.tenant_id = $1 and a.id = $2 and a.created_at <= $3
+               and d.posted_version = d.version) as "stands!""#,
+        tenant.0,
+        id.0,
+        then
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Locks what stands on a card, so that it is decided as it was read.
+pub(super) async fn lock_card(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "select 1 as held from approvals where tenant_id = $1 and delivery_id = $2 order by id for update",
+        tenant.0,
+        card.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(())
 }
 
 /// A request gets a card of its own.

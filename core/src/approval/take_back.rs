@@ -17,7 +17,7 @@ pub(crate) async fn take_back(
     now: Timestamp,
 ) -> sqlx::Result<Vec<ApprovalId>> {
     let mut withdrawn = Vec::new();
-    for id in sql::pending_of_run(conn, tenant, run).await? {
+    for id in sql::of_run(conn, tenant, run, Status::Pending).await? {
         // Whoever presses at this moment may be first.
         if !sql::settle(conn, tenant, id, Status::Withdrawn, None, now).await? {
             continue;

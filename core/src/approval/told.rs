@@ -115,6 +115,7 @@ mod tests {
             reminder: None,
             ticked: true,
             again_of: None,
+            first_done: false,
             asked_again: false,
             effect,
         }

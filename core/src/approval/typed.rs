@@ -10,6 +10,7 @@ use super::{Approval, Decision, remind};
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use crate::nod::Core;
+use crate::people;
 
 /// What counts as a yes: these words and nothing beside them.
 const YES: [&str; 14] = [
@@ -54,9 +55,10 @@ pub(crate) async fn yes(
     conversation: ConversationId,
     shared: bool,
     text: &str,
+    at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<Yes> {
-    if !is_yes(text) {
+    if !is_yes(text) || !welcome(core, conn, tenant, by).await? {
         return Ok(Yes::default());
     }
     let mut waiting = pending(conn, tenant, by, Within::Conversation(conversation)).await?;
@@ -69,6 +71,8 @@ pub(crate) async fn yes(
     let said = |answer: String| Ok(Yes { answer: Some(answer), card: None });
     match &waiting[..] {
         [] => Ok(Yes::default()),
+        // Said before the card stood there as it is now, it was said to something else.
+        [one] if !super::sql::stands(conn, tenant, one.id, at).await? => Ok(Yes::default()),
         [one] if !here(one) => said(ELSEWHERE.to_owned()),
         [one] if one.outside => said(OUTSIDE.to_owned()),
         [one] => {
@@ -81,6 +85,12 @@ pub(crate) async fn yes(
         }
         several => said(which(several.iter().filter(|a| here(a)), several.len())),
     }
+}
+
+/// Whether the platform counts whoever says it among the organisation's people still.
+async fn welcome(core: &Core, conn: &mut PgConnection, tenant: TenantId, by: PersonId) -> sqlx::Result<bool> {
+    let person = people::sql::load(conn, tenant, by).await?;
+    Ok(person.is_some_and(|person| !person.known || core.settings.welcomes(person.standing)))
 }
 
 /// Shows the card of what was approved by a typed yes.

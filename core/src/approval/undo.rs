@@ -3,7 +3,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::decide::{refresh, tell, whisper};
+use super::decide::{refresh, tell};
 use super::{sql, told};
 use crate::audit;
 use crate::chat::Immediate;
@@ -21,12 +21,12 @@ pub(crate) async fn undo(
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(whisper("I know of no such request. Nothing was done."));
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
     };
     if approval.decider != by || !effect::sql::cancelled(conn, tenant, id, now).await? {
         // What stood there before the update may have changed while it waited.
         let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-        return Ok(whisper(&told::too_late(&approval, by)));
+        return Ok(Immediate::whisper(told::too_late(&approval, by)));
     }
     sql::undone(conn, tenant, id, now).await?;
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });

@@ -65,7 +65,9 @@ pub(crate) fn lane(venue: &Venue, target: Option<&Target>) -> Uuid {
         None => (&venue.workspace, &venue.place.channel),
     };
     match &venue.user {
-        Some(user) if *channel == venue.place.channel => person(workspace, user),
+        Some(user) if *channel == venue.place.channel && venue.alone_with.is_none() => {
+            person(workspace, user)
+        }
         _ => lane_of(&["channel", &venue.platform, workspace, channel]),
     }
 }

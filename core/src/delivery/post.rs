@@ -120,7 +120,15 @@ async fn target(
 ) -> Result<Target, WorkError> {
     match (&delivery.target, venue.alone_with) {
         (Some(target), _) => Ok(target.clone()),
-        (None, Some(person)) => Ok(direct(conn, tenant, venue, person).await?.ok_or("nobody to write to")?),
+        (None, Some(with)) => {
+            // Whoever asked, should the place have gone on with somebody else since.
+            let asker = match delivery.run {
+                Some(run) => run::sql::person_of(conn, tenant, run).await?,
+                None => None,
+            };
+            let person = asker.unwrap_or(with);
+            Ok(direct(conn, tenant, venue, person).await?.ok_or("nobody to write to")?)
+        }
         (None, None) => Ok(Target::Place { workspace: venue.workspace.clone(), place: venue.place.clone() }),
     }
 }

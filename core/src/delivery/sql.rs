@@ -342,7 +342,7 @@ pub(crate) async fn channel(
         "insert into channels (tenant_id, id, platform, workspace, channel_ref, direct, user_ref, created_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)
          on conflict (tenant_id, platform, workspace, channel_ref)
-             do update set direct = excluded.direct, user_ref = excluded.user_ref
+             do update set direct = excluded.direct, user_ref = coalesce(channels.user_ref, excluded.user_ref)
          returning id",
         tenant.0,
         fresh,

@@ -55,7 +55,9 @@ pub(crate) async fn perform(core: &Core, claim: &Claim, id: EffectId) -> Result<
     let work = load(core, claim, id).await?;
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
         let gone = format!("the tool {} is not installed any more", work.effect.tool);
-        return work.settle(Err(Fault::broken(gone))).await;
+        let begun = work.effect.status == "started";
+        let fault = if begun { Fault::Unknown { reason: gone } } else { Fault::broken(gone) };
+        return work.settle(Err(fault)).await;
     };
     match work.effect.status.as_str() {
         "planned" if !work.effect.released => work.release(tool).await,
@@ -95,7 +97,7 @@ impl Performing<'_> {
     /// Not started yet: makes the ground ready, then does it.
     async fn begin(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         // Nod may have been down since.
-        if self.too_late() && self.claim.attempt == 1 {
+        if self.too_late() {
             let said =
                 format!("Nod could not get to it within {} minutes of the nod", TOO_LATE.num_minutes());
             return self.settle(Err(Fault::broken(said))).await;
@@ -195,6 +197,10 @@ impl Performing<'_> {
         let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
         let mut tx = self.core.pool.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
+        if let Some(approval) = effect.approval {
+            // Nobody asks once more while this is being written down.
+            approval::sql::hold(&mut tx, tenant, approval).await?;
+        }
         if sql::found_out(&mut tx, tenant, effect.id, status, &outcome, now).await? {
             let audience = Audience::Person(effect.person);
             run::sql::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
@@ -204,6 +210,8 @@ impl Performing<'_> {
             audit::write(&mut tx, tenant, by, "effect.looked_again", id, digest, &detail, now).await?;
             if let Some(approval) = effect.approval {
                 if status == "done" {
+                    let worked_on = effect.payload["draft"]["id"].as_str();
+                    draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
                     approval::went_out(&mut tx, tenant, approval, now).await?;
                 }
                 approval::refresh(&mut tx, tenant, approval, now).await?;

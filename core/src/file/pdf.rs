@@ -1,9 +1,10 @@
 //! The words of a PDF file, within bounds: such files are packed, and a small one may unpack to gigabytes or keep a
 //! reader busy for ever.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lopdf::{Document, LoadOptions};
+use tokio::sync::Semaphore;
 
 use super::MOST_KEPT;
 
@@ -11,12 +12,19 @@ use super::MOST_KEPT;
 const MOST_PAGES: usize = 200;
 /// Bytes that one page, or one packed part of the file, may unpack to.
 const MOST_UNPACKED: usize = 8 * 1024 * 1024;
-/// How long reading may take. A thread that takes longer is left to itself.
+/// How long reading may take; a page that takes longer is left to itself.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Files that are read at once.
+static ROOM: Semaphore = Semaphore::const_new(2);
 
 /// The words, or why there are none, as the end of a sentence.
 pub(super) async fn words(bytes: Vec<u8>) -> Result<String, String> {
-    let reading = tokio::task::spawn_blocking(move || read(&bytes));
+    // Held by the thread, however long it takes. Never closed.
+    let place = ROOM.acquire().await;
+    let reading = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        read(&bytes)
+    });
     match tokio::time::timeout(PATIENCE, reading).await {
         Ok(Ok(words)) => words,
         // It panicked: the library met something that it had not thought of.
@@ -26,6 +34,7 @@ pub(super) async fn words(bytes: Vec<u8>) -> Result<String, String> {
 }
 
 fn read(bytes: &[u8]) -> Result<String, String> {
+    let begun = Instant::now();
     let options = LoadOptions { max_decompressed_size: Some(MOST_UNPACKED), ..LoadOptions::default() };
     let unreadable = |_| "it is no PDF that I can read".to_owned();
     let file = Document::load_mem_with_options(bytes, options).map_err(unreadable)?;
@@ -43,6 +52,10 @@ fn read(bytes: &[u8]) -> Result<String, String> {
         }
         words.push('\n');
         if words.len() > MOST_KEPT {
+            break;
+        }
+        if begun.elapsed() > PATIENCE / 2 {
+            left_out = true;
             break;
         }
     }

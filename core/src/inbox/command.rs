@@ -42,11 +42,13 @@ pub(super) async fn accept(
     let person = arrival.person(&mut tx).await?;
     if arrival.is_stranger(&mut tx, person).await? {
         tx.commit().await?;
-        return Ok(whisper(people::NOT_FOR_STRANGERS));
+        return Ok(Immediate::whisper(people::NOT_FOR_STRANGERS));
     }
     let immediate = match name {
-        "" | "help" => whisper(help_text()),
-        "ask" if text.trim().is_empty() => whisper("Ask me something: `/nod ask what is new in my mail?`"),
+        "" | "help" => Immediate::whisper(help_text()),
+        "ask" if text.trim().is_empty() => {
+            Immediate::whisper("Ask me something: `/nod ask what is new in my mail?`")
+        }
         "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
         "connect" => connect(arrival, &mut tx, place, person, text.trim()).await?,
         "approvals" => approvals(arrival, &mut tx, person).await?,
@@ -59,10 +61,6 @@ pub(super) async fn accept(
     Ok(immediate)
 }
 
-fn whisper(words: &str) -> Immediate {
-    Immediate::Whisper(Card::say(words))
-}
-
 fn unknown(word: &str) -> Immediate {
     let nearest = COMMANDS.iter().max_by(|a, b| {
         let near = |c: &str| strsim::jaro_winkler(word, c);
@@ -72,7 +70,7 @@ fn unknown(word: &str) -> Immediate {
     let did_you_mean = nearest.map_or_else(String::new, |c| format!(" Did you mean `/nod {c}`?"));
     let all = COMMANDS.map(|c| format!("`{c}`")).join(", ");
     let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
-    whisper(&format!("I know no command `{said}`.{did_you_mean} I know {all}."))
+    Immediate::whisper(format!("I know no command `{said}`.{did_you_mean} I know {all}."))
 }
 
 /// Posts the question and answers in its thread; where Nod may not post, the answer goes to the asker alone.
@@ -84,7 +82,7 @@ async fn ask(
     text: &str,
 ) -> sqlx::Result<Immediate> {
     let thread = place.direct.then_some("");
-    let conversation = said::conversation(arrival, conn, place, thread).await?;
+    let conversation = said::conversation(arrival, conn, place, thread, person).await?;
     let said = said::Said {
         person,
         conversation,
@@ -126,11 +124,11 @@ async fn connect(
 ) -> sqlx::Result<Immediate> {
     let wanted = if text.is_empty() { "google" } else { text };
     let Some(provider) = Provider::named(&wanted.to_lowercase()) else {
-        return Ok(whisper("I can connect `google`: `/nod connect google`"));
+        return Ok(Immediate::whisper("I can connect `google`: `/nod connect google`"));
     };
     // The conversation only says where the person is; nothing is posted into it.
     let thread = place.direct.then_some("");
-    let conversation = said::conversation(arrival, conn, place, thread).await?;
+    let conversation = said::conversation(arrival, conn, place, thread, person).await?;
     let offer: OfferId = arrival.core.id();
     let new = NewOffer { id: offer, person, provider, conversation, run: None, delivery: None };
     connection::make(arrival.core, conn, arrival.tenant, &new, arrival.now).await?;
@@ -146,7 +144,7 @@ async fn approvals(
     let waiting =
         approval::sql::pending(conn, arrival.tenant, person, approval::sql::Within::Everywhere).await?;
     if waiting.is_empty() {
-        return Ok(whisper("Nothing waits for your nod."));
+        return Ok(Immediate::whisper("Nothing waits for your nod."));
     }
     let mut card = Card::default().titled("Waits for your nod");
     for (at, approval) in waiting.iter().enumerate() {

@@ -3,7 +3,6 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, said};
-use crate::card::Card;
 use crate::chat::Immediate;
 use crate::delivery;
 use crate::draft::{self, card, sql::Row};
@@ -46,7 +45,7 @@ pub(super) async fn discard(
         Ok(row) if draft::discard(arrival.core, conn, arrival.tenant, &row, arrival.now).await? => {
             Ok(Immediate::Nothing)
         }
-        Ok(_) => Ok(whisper(card::NOT_OPEN)),
+        Ok(_) => Ok(Immediate::whisper(card::NOT_OPEN)),
         Err(why) => Ok(why),
     }
 }
@@ -58,13 +57,9 @@ async fn open(
     person: PersonId,
 ) -> sqlx::Result<Result<Row, Immediate>> {
     Ok(match draft::sql::load(conn, arrival.tenant, id).await? {
-        None => Err(whisper(card::NO_SUCH)),
-        Some(row) if row.person != person => Err(whisper(card::NOT_YOURS)),
-        Some(row) if row.status != "open" => Err(whisper(card::NOT_OPEN)),
+        None => Err(Immediate::whisper(card::NO_SUCH)),
+        Some(row) if row.person != person => Err(Immediate::whisper(card::NOT_YOURS)),
+        Some(row) if row.status != "open" => Err(Immediate::whisper(card::NOT_OPEN)),
         Some(row) => Ok(row),
     })
-}
-
-fn whisper(words: &str) -> Immediate {
-    Immediate::Whisper(Card::say(words))
 }

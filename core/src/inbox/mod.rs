@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use command::help_text;
 
-use crate::card::Card;
 use crate::chat::{Author, Immediate, Inbound, Place, Standing, What};
 use crate::clock::Timestamp;
 use crate::connection::links;
@@ -27,6 +26,7 @@ use crate::ids::{PersonId, TenantId};
 use crate::memory::Asker;
 use crate::nod::Core;
 use crate::people;
+use crate::store::deadlocked;
 
 /// The door.
 #[derive(Clone)]
@@ -74,7 +74,7 @@ impl Inbox {
                 | What::Deleted { .. }
                 | What::HomeOpened
                 | What::PaneLooked { .. } => Immediate::Nothing,
-                _ => Immediate::Whisper(Card::say(people::NOT_FOR_STRANGERS)),
+                _ => Immediate::whisper(people::NOT_FOR_STRANGERS),
             });
         }
         let immediate = take_in(core, &inbound, false).await?;
@@ -165,11 +165,6 @@ async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
     }
     tx.commit().await?;
     Ok(Immediate::Nothing)
-}
-
-/// Postgres ended one of two transactions that waited for each other.
-fn deadlocked(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|e| e.code().as_deref() == Some("40P01"))
 }
 
 /// Refused by what the event itself tells; the rest is known once the platform was asked for the profile.

@@ -3,7 +3,6 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, said};
-use crate::card::Card;
 use crate::chat::{Immediate, Place, Wish};
 use crate::delivery::{self, NewDelivery};
 use crate::graph::fenced;
@@ -25,7 +24,8 @@ pub(super) async fn looked(
     let mut tx = arrival.core.door.begin().await?;
     if arrival.first(&mut tx, "pane").await? {
         let person = arrival.person(&mut tx).await?;
-        let conversation = said::conversation(arrival, &mut tx, place, place.thread.as_deref()).await?;
+        let conversation =
+            said::conversation(arrival, &mut tx, place, place.thread.as_deref(), person).await?;
         let fresh =
             pane::sql::looks(&mut tx, arrival.tenant, conversation, person, viewing, arrival.now).await?;
         if fresh && !arrival.is_stranger(&mut tx, person).await? {
@@ -66,13 +66,15 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
     let person = arrival.person(&mut tx).await?;
     if arrival.is_stranger(&mut tx, person).await? {
         tx.commit().await?;
-        return Ok(whisper(people::NOT_FOR_STRANGERS));
+        return Ok(Immediate::whisper(people::NOT_FOR_STRANGERS));
     }
     if picked.text.trim().is_empty() {
         tx.commit().await?;
-        return Ok(whisper("There are no words in that message that I could read. Nothing was done."));
+        return Ok(Immediate::whisper(
+            "There are no words in that message that I could read. Nothing was done.",
+        ));
     }
-    let conversation = said::conversation(arrival, &mut tx, picked.place, None).await?;
+    let conversation = said::conversation(arrival, &mut tx, picked.place, None, person).await?;
     delivery::sql::alone_with(&mut tx, arrival.tenant, conversation, person).await?;
     let shown = context(arrival, &mut tx, picked).await?;
     let said = said::Said {
@@ -87,11 +89,7 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
     };
     said::begin_run(arrival, &mut tx, &said).await?;
     tx.commit().await?;
-    Ok(whisper("I am on it; the answer comes to you alone, in our direct messages."))
-}
-
-fn whisper(words: &str) -> Immediate {
-    Immediate::Whisper(Card::say(words))
+    Ok(Immediate::whisper("I am on it; the answer comes to you alone, in our direct messages."))
 }
 
 fn wish(wish: Wish) -> &'static str {

@@ -6,12 +6,13 @@ use sqlx::PgConnection;
 use super::{Arrival, draft, settings};
 use crate::approval::{self, Decision, Many};
 use crate::card::{Card, Verb};
-use crate::chat::{Immediate, Place, What};
+use crate::chat::{Immediate, Inbound, Place, What};
 use crate::connection::other::{self, Presser};
 use crate::delivery;
 use crate::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
 use crate::jobs::{News, Work, sql as jobs};
 use crate::memory;
+use crate::people;
 use crate::question;
 use crate::run;
 use crate::run::stop::{self, Stopped};
@@ -28,6 +29,7 @@ pub(super) async fn accept(
     }
     let person = arrival.person(&mut tx).await?;
     let immediate = match verb {
+        _ if arrival.is_stranger(&mut tx, person).await? => Immediate::whisper(people::NOT_FOR_STRANGERS),
         Some(verb) => pressed(arrival, &mut tx, place, verb, person).await?,
         None => unknown(),
     };
@@ -36,7 +38,7 @@ pub(super) async fn accept(
 }
 
 fn unknown() -> Immediate {
-    Immediate::Whisper(Card::say("I do not know that button. Nothing was done."))
+    Immediate::whisper("I do not know that button. Nothing was done.")
 }
 
 async fn pressed(
@@ -83,7 +85,8 @@ async fn pressed(
             _ => Ok(unknown()),
         },
         "allow" | "refuse" => {
-            let by = Presser { person, user: &arrival.inbound.author.user };
+            let Inbound { platform, author, .. } = arrival.inbound;
+            let by = Presser { person, user: &author.user, platform };
             other::press(core, conn, tenant, subject, verb.verb == "allow", &by, now).await
         }
         _ => Ok(unknown()),
@@ -111,7 +114,7 @@ async fn stop(
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
     let stopped = stop::one(arrival.core, conn, arrival.tenant, run, person, arrival.now).await?;
-    let whisper = |words: &str| Ok(Immediate::Whisper(Card::say(words)));
+    let whisper = |words: &str| Ok(Immediate::whisper(words));
     match stopped {
         Stopped::Yes => {
             arrival.stopped();
@@ -129,7 +132,7 @@ async fn retry(
     run: RunId,
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
-    let whisper = |words: &str| Ok(Immediate::Whisper(Card::say(words)));
+    let whisper = |words: &str| Ok(Immediate::whisper(words));
     match run::sql::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
         Some(run) if run.person != person => whisper("Only whoever asked can try again. Nothing was done."),
         Some(run) if run.status == "failed" => {

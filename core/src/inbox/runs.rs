@@ -21,7 +21,7 @@ pub(super) async fn show(
 ) -> sqlx::Result<Immediate> {
     let runs = sql::newest_of(conn, arrival.tenant, person, MOST).await?;
     if runs.is_empty() {
-        return Ok(Immediate::Whisper(Card::say("You have not asked me anything yet.")));
+        return Ok(Immediate::whisper("You have not asked me anything yet."));
     }
     let person = people::sql::load(conn, arrival.tenant, person).await?;
     let zone = person.and_then(|p| p.zone).unwrap_or_else(|| "UTC".to_owned());

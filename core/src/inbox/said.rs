@@ -44,7 +44,7 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
             Some(conversation) => conversation,
             None => {
                 let thread = place.thread.clone().unwrap_or_default();
-                conversation(arrival, &mut tx, place, Some(&thread)).await?
+                conversation(arrival, &mut tx, place, Some(&thread), person).await?
             }
         };
         // What stands in the thread already was not said to Nod, and yet is what the message is about.
@@ -67,7 +67,8 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
         let text = if bare { "Here is a file." } else { text };
         let shared = !place.direct;
         let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
-        let yes = approval::yes(core, &mut tx, tenant, person, conversation, shared, text, now).await?;
+        let at = arrival.inbound.at;
+        let yes = approval::yes(core, &mut tx, tenant, person, conversation, shared, text, at, now).await?;
         let said = Said {
             person,
             conversation,
@@ -137,20 +138,33 @@ fn is_stop(text: &str) -> bool {
     text.trim().trim_end_matches(['!', '.']).eq_ignore_ascii_case("stop")
 }
 
-/// The conversation of a place, begun if new.
+/// The conversation of a place for this person, begun if new. Where the one that is there went on with somebody else
+/// alone, or stands in a direct line between two others, this person gets one of their own: what is said in it goes
+/// to them and to nobody else.
 pub(super) async fn conversation(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
     place: &Place,
     thread: Option<&str>,
+    person: PersonId,
 ) -> sqlx::Result<ConversationId> {
     let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
     let fresh = arrival.core.ids.next();
     let (tenant, user) = (arrival.tenant, &arrival.inbound.author.user);
     let channel =
         delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, arrival.now).await?;
-    let fresh = arrival.core.id();
-    delivery::sql::conversation(conn, arrival.tenant, channel, thread, fresh, arrival.now).await
+    let found =
+        delivery::sql::conversation(conn, tenant, channel, thread, arrival.core.id(), arrival.now).await?;
+    let venue = delivery::sql::venue(conn, tenant, found).await?;
+    let anothers = venue.alone_with.is_some_and(|with| with != person)
+        || venue.user.is_some_and(|of| of != arrival.inbound.author.user);
+    if !anothers {
+        return Ok(found);
+    }
+    let own =
+        delivery::sql::conversation(conn, tenant, channel, None, arrival.core.id(), arrival.now).await?;
+    delivery::sql::alone_with(conn, tenant, own, person).await?;
+    Ok(own)
 }
 
 /// Something that a person said to Nod.

@@ -22,7 +22,9 @@ pub(super) async fn show(
     place: &Place,
 ) -> sqlx::Result<Immediate> {
     if place.direct {
-        return Ok(whisper("Between us no mention is ever needed. Settings are a channel's: ask me there."));
+        return Ok(Immediate::whisper(
+            "Between us no mention is ever needed. Settings are a channel's: ask me there.",
+        ));
     }
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let (user, fresh) = (&author.user, arrival.core.ids.next());
@@ -44,7 +46,9 @@ pub(super) async fn change(
     let (tenant, now) = (arrival.tenant, arrival.now);
     let member = people::sql::load(conn, tenant, person).await?;
     if member.is_none_or(|p| p.standing != Standing::Member) {
-        return Ok(whisper("Only members of this workspace can change that. Nothing was changed."));
+        return Ok(Immediate::whisper(
+            "Only members of this workspace can change that. Nothing was changed.",
+        ));
     }
     // A button is shown in the channel that it is about, and counts nowhere else.
     let here = match &arrival.inbound.what {
@@ -59,7 +63,7 @@ pub(super) async fn change(
                 .await?;
             Ok(Immediate::Whisper(card(channel, mention_only).titled("Changed")))
         }
-        _ => Ok(whisper("I know of no such channel here. Nothing was changed.")),
+        _ => Ok(Immediate::whisper("I know of no such channel here. Nothing was changed.")),
     }
 }
 
@@ -78,8 +82,4 @@ fn card(channel: ChannelId, mention_only: bool) -> Card {
             "Every member of the workspace can change this; it counts for everybody here.".to_owned(),
         ))
         .button(label, Style::Plain, Press::Verb(Verb::new(verb, channel)))
-}
-
-fn whisper(words: &str) -> Immediate {
-    Immediate::Whisper(Card::say(words))
 }

@@ -12,7 +12,7 @@ use crate::ids::{ConversationId, PersonId, TenantId};
 pub(super) struct Known {
     /// It came before.
     pub(super) seen: bool,
-    /// The conversation of its thread, if Nod follows it.
+    /// The conversation of its thread, if Nod follows it there with whoever says it.
     pub(super) followed: Option<ConversationId>,
     /// Who said it.
     pub(super) person: Option<PersonId>,
@@ -33,7 +33,10 @@ pub(super) async fn look(
                  select c.id from conversations c
                  join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
                  where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
-                   and c.thread_ref = $5) as followed, (
+                   and c.thread_ref = $5 and (c.alone_with is null or c.alone_with = (
+                     select person_id from identities
+                     where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $6))
+                   and (ch.user_ref is null or ch.user_ref = $6)) as followed, (
                  select person_id from identities
                  where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $6) as person, (
                  select ch.follow from channels ch

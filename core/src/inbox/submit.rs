@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Arrival;
 use crate::approval::{self, Editor};
-use crate::card::{Card, Verb};
+use crate::card::Verb;
 use crate::chat::{Immediate, Inbound};
+use crate::people;
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
@@ -21,6 +22,7 @@ pub(super) async fn accept(
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let Inbound { platform, workspace, .. } = arrival.inbound;
     let immediate = match verb {
+        _ if arrival.is_stranger(&mut tx, person).await? => Immediate::whisper(people::NOT_FOR_STRANGERS),
         Some(verb) if verb.verb == "edit" => {
             let by = Editor { person, platform, workspace };
             approval::save(core, &mut tx, tenant, verb, values, &by, now).await?
@@ -28,7 +30,7 @@ pub(super) async fn accept(
         Some(verb) if verb.verb == "deny" => {
             approval::refuse(core, &mut tx, tenant, verb, values, person, now).await?
         }
-        _ => Immediate::Whisper(Card::say("I do not know that form. Nothing was done.")),
+        _ => Immediate::whisper("I do not know that form. Nothing was done."),
     };
     tx.commit().await?;
     Ok(immediate)

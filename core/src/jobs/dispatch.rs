@@ -158,7 +158,9 @@ impl<W: Worker> Dispatcher<W> {
         let put_off = async {
             let mut tx = self.pool.begin().await?;
             sql::hold(&mut tx, claim).await?;
-            if claim.attempt >= MOST_TRIES {
+            // An effect that was begun needs its receipt, however long that takes.
+            let may_end = claim.work["work"] != "perform";
+            if claim.attempt >= MOST_TRIES && may_end {
                 tracing::error!(job = claim.job, lane = %claim.lane, error = %failure, "a job was given up");
                 sql::bury(&mut tx, claim, failure, now).await?;
             } else {

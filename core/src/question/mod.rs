@@ -60,7 +60,7 @@ pub(crate) async fn press(
     by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
-    let whisper = |words: &str| Ok(Immediate::Whisper(Card::say(words)));
+    let whisper = |words: &str| Ok(Immediate::whisper(words));
     let Some(question) = sql::load(conn, tenant, id).await? else {
         return whisper("I know of no such question. Nothing was done.");
     };

@@ -80,6 +80,7 @@ impl Commit<'_> {
             reminder: None,
             ticked: true,
             again_of: None,
+            first_done: false,
             asked_again: false,
             effect: None,
         })

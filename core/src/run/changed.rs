@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use super::sql::{self, Run, Transition};
 use super::state::{AgentState, Parked};
-use crate::approval;
+use crate::approval::{self, Status};
 use crate::card::Card;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery, Venue};
@@ -119,7 +119,7 @@ async fn take_back(
             run.state.answer(&call, json!({ "status": "withdrawn", "detail": detail }));
         }
     }
-    let approved = approval::sql::approved_of(conn, tenant, run.id).await?;
+    let approved = approval::sql::of_run(conn, tenant, run.id, Status::Approved).await?;
     let under_way = run.state.pending.iter().any(|pending| match pending.parked {
         Some(Parked::Approval(id)) => approved.contains(&id),
         Some(Parked::Effect(_)) => true,
