@@ -48,10 +48,14 @@ const MORE = [
 
 // After the first way: one line for each thing to try, and the words are written for whoever wants them.
 function more() {
+  const write = (words) => (event) => {
+    event.target.closest("details").open = false;
+    ask(words);
+  };
   const line = ([title, words, then]) =>
     el("li", { class: "now" }, el("strong", {}, title),
       el("span", { class: "words" }, `“${words}”: ${then}.`),
-      el("button", { type: "button", class: "button", onclick: () => ask(words) }, "Write it for me"));
+      el("button", { type: "button", class: "button", onclick: write(words) }, "Write it for me"));
   return el("details", { open: true }, el("summary", {}, "That was the whole way. More to try"), el("ol", {}, MORE.map(line)));
 }
 

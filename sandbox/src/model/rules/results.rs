@@ -75,6 +75,8 @@ fn refused(status: &str) -> Option<&'static str> {
         "denied" | "declined" | "rejected" | "refused" | "cancelled" | "canceled" | "superseded" => {
             Some("I did not send it.")
         }
+        "undone" => Some("You took it back in time: I did not send it."),
+        "not_done" => Some("I did not do it."),
         "expired" => Some("I did not send it: nobody answered in time."),
         "unknown" => Some("I do not know whether it was sent. Please look in your Sent folder."),
         "pending" | "waiting" => Some("It waits for your answer."),

@@ -169,6 +169,7 @@ async fn results_are_told_as_they_are() {
     for (tool, result, told) in [
         ("gmail_send_email", r#"{"status":"sent","to":["bo@acme.test"]}"#, "Sent to bo@acme.test."),
         ("gmail_send_email", r#"{"status":"denied"}"#, "I did not send it."),
+        ("gmail_send_email", r#"{"status":"undone"}"#, "You took it back in time: I did not send it."),
         ("gmail_send_email", "Declined by Ana.", "I did not send it."),
         (
             "gmail_send_email",
