@@ -14,6 +14,25 @@ fn to_cho() -> Answer {
 }
 
 #[tokio::test]
+async fn an_edit_while_nod_was_away_is_found() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late()]);
+    let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.stop().await;
+    world.slack.lose_events_while_away(true);
+    world.clock.pass(chrono::TimeDelta::minutes(10));
+    world.slack.edit("ana", "general", &ts, "@nod tell Cho I'm late");
+    world.model_will("tool", [to_cho(), Answer::text("Cho knows.")]);
+    world.start().await;
+    world.hears_nod("general", "cho@acme.test").await;
+    world.presses("ana", "general", "Approve & send").await;
+    assert!(world.reads("general").contains("Cho knows."));
+    assert_eq!((world.google.inbox("bo@acme.test").len(), world.google.inbox("cho@acme.test").len()), (0, 1));
+    world.ends().await;
+}
+
+#[tokio::test]
 async fn an_edit_before_the_nod_starts_over_with_the_new_words() {
     for mode in [Mode::Socket, Mode::Http] {
         let mut world = World::in_mode(mode).await;

@@ -114,7 +114,7 @@ impl SlackAdapter {
         Ok(all)
     }
 
-    /// What was said since then in a channel, in the threads that are named and in those that show an answer
+    /// What was said or changed since then in a channel, and said in the threads that are named and in those that show an answer
     /// since then; each as its event would have brought it, oldest first.
     pub(super) async fn unheard(
         &self,
@@ -141,6 +141,12 @@ impl SlackAdapter {
                 Err(error) => return Err(error),
             }
         }
+        // What has other words since. A deletion leaves no trace to be found.
+        let changed = recent.iter().filter(|message| later(&message["edited"]["ts"]));
+        missed.extend(changed.map(|message| {
+            let when = &message["edited"]["ts"];
+            json!({"type": "message", "subtype": "message_changed", "ts": when, "message": message})
+        }));
         Ok(self.as_events(channel, missed))
     }
 

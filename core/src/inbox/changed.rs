@@ -18,7 +18,11 @@ pub(super) async fn accept(
     let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
     let mut conn = arrival.core.door.acquire().await?;
     let begun = run::sql::begun_by(&mut conn, tenant, platform, workspace, &place.channel, message).await?;
-    let Some((run, conversation)) = begun else { return Ok(Immediate::Nothing) };
+    let Some((run, conversation, words)) = begun else { return Ok(Immediate::Nothing) };
+    // Looked up after an absence, it may be known already as it is now.
+    if text == Some(&words) {
+        return Ok(Immediate::Nothing);
+    }
     let mut tx = conn.begin().await?;
     if arrival.first(&mut tx, "changed").await? {
         let news = match text {

@@ -218,7 +218,7 @@ pub(crate) async fn named(
     let rows = sqlx::query_as!(
         Row,
         "select id, name, full_name, title, address, zone, standing, profile_at from people p
-         where tenant_id = $1 and standing = 'member'
+         where p.tenant_id = $1 and standing = 'member'
            and string_to_array(lower(full_name || ' ' || name), ' ') @> $2
            and exists (
              select 1 from identities i

@@ -410,7 +410,7 @@ pub(crate) async fn record(
     Ok(())
 }
 
-/// The run under way that a message began.
+/// The run under way that a message began, and the words that it began with.
 pub(crate) async fn begun_by(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -418,15 +418,15 @@ pub(crate) async fn begun_by(
     workspace: &str,
     channel: &str,
     message: &str,
-) -> sqlx::Result<Option<(RunId, ConversationId)>> {
+) -> sqlx::Result<Option<(RunId, ConversationId, String)>> {
     let row = sqlx::query!(
-        "select r.id, r.conversation_id from messages m
+        r#"select r.id, r.conversation_id, coalesce(m.turn->>'text', '') as "words!" from messages m
          join runs r on r.tenant_id = m.tenant_id and r.id = m.run_id
          join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id
          join channels ch on ch.tenant_id = m.tenant_id and ch.id = c.channel_id
          where m.tenant_id = $1 and m.message_ref = $2 and m.role = 'human'
            and ch.platform = $3 and ch.workspace = $4 and ch.channel_ref = $5
-           and r.status in ('queued', 'running', 'waiting')",
+           and r.status in ('queued', 'running', 'waiting')"#,
         tenant.0,
         message,
         platform,
@@ -435,7 +435,7 @@ pub(crate) async fn begun_by(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|r| (RunId(r.id), ConversationId(r.conversation_id))))
+    Ok(row.map(|r| (RunId(r.id), ConversationId(r.conversation_id), r.words)))
 }
 
 /// Other words in the message that began a run: what its author no longer says is no longer kept.
