@@ -65,7 +65,7 @@ impl<'a> Commit<'a> {
 
     /// Commits and goes on.
     pub(super) async fn transition(&mut self, status: &str) -> Result<(), WorkError> {
-        if self.emits.is_empty() && self.aimed.is_empty() && !self.news && self.run.open.is_none() {
+        if self.is_state_alone() {
             let mut conn = self.core.pool.acquire().await?;
             self.write_down(&mut conn, status, None).await?;
             drop(conn);
@@ -84,6 +84,11 @@ impl<'a> Commit<'a> {
         }
         self.written();
         Ok(())
+    }
+
+    /// Nothing is to be said or done with it, so one statement is the whole commit.
+    fn is_state_alone(&self) -> bool {
+        self.emits.is_empty() && self.aimed.is_empty() && !self.news && self.run.open.is_none()
     }
 
     /// Commits and ends the job.
