@@ -23,6 +23,7 @@ impl Program {
             .env_clear()
             .envs(keep)
             .envs(env.iter().cloned())
+            .envs(std::env::var("NOD_TEST_LOG").ok().map(|filter| ("NOD_LOG__FILTER", filter)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(if std::env::var_os("NOD_TEST_LOG").is_some() { Stdio::inherit() } else { Stdio::null() })

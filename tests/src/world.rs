@@ -9,7 +9,6 @@ use chrono::TimeDelta;
 use nod_bot::app::{self, App};
 use nod_bot::config::Config;
 use nod_core::clock::Clock;
-use nod_core::jobs;
 use nod_sandbox::google::{Account, Google, GoogleConfig};
 use nod_sandbox::model::{Answer, Model, ModelConfig};
 use nod_sandbox::slack::{Channel, Pending, Say, Slack, SlackConfig, User};
@@ -434,11 +433,15 @@ impl World {
         let until = tokio::time::Instant::now() + patience();
         loop {
             look.tick().await;
-            if self.slack.unanswered().is_empty() && self.quiet().await && !self.passes_a_pause().await {
-                return;
+            if self.slack.unanswered().is_empty() {
+                match self.to_do().await {
+                    (false, None) => return,
+                    (false, Some(pause)) => self.passes(pause),
+                    (true, _) => {}
+                }
             }
             if tokio::time::Instant::now() > until {
-                panic!("it never became quiet:\n{}\njobs: {:?}", self.slack.everything(), self.jobs().await);
+                panic!("it never became quiet:\n{}\njobs: {:#?}", self.slack.everything(), self.jobs().await);
             }
         }
     }
@@ -448,26 +451,36 @@ impl World {
         let mut look = tokio::time::interval(Duration::from_millis(5));
         loop {
             look.tick().await;
-            self.passes_a_pause().await;
+            if let (_, Some(pause)) = self.to_do().await {
+                self.passes(pause);
+            }
         }
     }
 
-    /// Where a message waits for the second after the last one in its place, lets that second pass.
-    async fn passes_a_pause(&self) -> bool {
+    /// Whether anything is due or being done, and until when a message waits for the second after the last one in
+    /// its place. One look at both: between two, such a message may be taken up.
+    async fn to_do(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
-        let due: Option<chrono::DateTime<chrono::Utc>> = sqlx::query_scalar(
-            "select min(l.due_at) from lanes l where l.leased_until is null and l.due_at <= $1 and exists (
-                 select 1 from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
-                     and j.work->>'work' = 'deliver')",
-        )
-        .bind(now + TimeDelta::seconds(1))
-        .fetch_one(&self.pool)
-        .await
-        .unwrap_or_default();
-        let (Some(due), Some(app)) = (due, &self.app) else { return due.is_some() };
-        self.clock.pass((due - now).max(TimeDelta::zero()));
-        app.nod.wake();
-        true
+        let looked = sqlx::query_as(
+            "select coalesce(bool_or(l.due_at <= $1 or l.lease is not null), false), min(l.due_at) filter (
+                 where l.due_at > $1 and l.lease is null and exists (
+                     select 1 from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
+                         and j.work->>'work' = 'deliver'))
+             from lanes l where l.due_at <= $1 + interval '1 second'",
+        );
+        looked
+            .bind(now)
+            .fetch_one(&self.pool)
+            .await
+            .unwrap_or_else(|e| panic!("the database does not answer: {e}"))
+    }
+
+    /// Lets the time until then pass, where it is the story's.
+    fn passes(&self, until: chrono::DateTime<chrono::Utc>) {
+        if let Some(app) = &self.app {
+            self.clock.pass((until - self.clock.now()).max(TimeDelta::zero()));
+            app.nod.wake();
+        }
     }
 
     /// The time in which a nod can be taken back passes.
@@ -475,18 +488,14 @@ impl World {
         self.later(TimeDelta::seconds(10)).await;
     }
 
-    async fn quiet(&self) -> bool {
-        let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
-        jobs::quiet(&self.pool, now).await.unwrap_or_else(|e| panic!("the database does not answer: {e}"))
-    }
-
+    /// What is left to do, each with its lane, for whoever has to find out why.
     async fn jobs(&self) -> Vec<String> {
-        let rows: Vec<(serde_json::Value, i32, Option<String>)> =
-            sqlx::query_as("select work, attempts, last_error from jobs order by id")
-                .fetch_all(&self.pool)
-                .await
-                .unwrap_or_default();
-        rows.into_iter().map(|(work, tries, error)| format!("{work} try {tries}: {error:?}")).collect()
+        let all = sqlx::query_scalar(
+            "select concat_ws(' ', j.work, 'try', j.attempts, j.last_error, 'due', l.due_at, 'leased until',
+                 coalesce(l.leased_until::text, '—'), 'now', clock_timestamp())
+             from lanes l left join jobs j on j.tenant_id = l.tenant_id and j.lane_id = l.id order by j.id",
+        );
+        all.fetch_all(&self.pool).await.unwrap_or_default()
     }
 
     /// The router says what kind of wish it is; the reasoner answers one after another.

@@ -13,7 +13,6 @@ mod work;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::PgPool;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
@@ -59,12 +58,4 @@ impl Jobs {
     async fn woken(&self) {
         self.woken.notified().await;
     }
-}
-
-/// Whether nothing is due or being done at `now`; for tests and shutdown.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn quiet(pool: &PgPool, now: crate::clock::Timestamp) -> sqlx::Result<bool> {
-    sql::quiet(&mut *pool.acquire().await?, now).await
 }

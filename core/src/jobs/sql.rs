@@ -97,7 +97,8 @@ pub(crate) async fn enqueue_once(
     Ok(())
 }
 
-/// Leases the lanes that have waited longest, at most so many, and returns the first job of each.
+/// Leases the lanes that have waited longest, at most so many, and returns the first job of each (`claim` in the
+/// migrations).
 pub(super) async fn claim(
     conn: &mut PgConnection,
     most: usize,
@@ -105,23 +106,10 @@ pub(super) async fn claim(
     now: Timestamp,
 ) -> sqlx::Result<Vec<Claim>> {
     let rows = sqlx::query!(
-        r#"with lane as (
-             select tenant_id, id from lanes
-             where due_at <= $1 and (leased_until is null or leased_until < clock_timestamp())
-             order by due_at limit $4 for update skip locked),
-         leased as (
-             update lanes l set lease = $2, leased_until = clock_timestamp() + make_interval(secs => $3)
-             from lane where l.tenant_id = lane.tenant_id and l.id = lane.id
-             returning l.tenant_id, l.id),
-         head as (
-             select first.tenant_id, first.id from leased cross join lateral (
-                 select j.tenant_id, j.id from jobs j
-                 where j.tenant_id = leased.tenant_id and j.lane_id = leased.id order by j.id limit 1) first)
-         update jobs j set attempts = j.attempts + 1 from head
-         where j.tenant_id = head.tenant_id and j.id = head.id
-         returning j.tenant_id, j.id, j.lane_id, j.work, j.attempts"#,
-        now,
+        r#"select tenant_id as "tenant_id!", id as "id!", lane_id as "lane_id!", work as "work!",
+             attempts as "attempts!" from claim($1, $2, $3, $4)"#,
         lease,
+        now,
         seconds(LEASE),
         i64::try_from(most).unwrap_or(i64::MAX)
     )
@@ -279,10 +267,4 @@ pub(crate) async fn changed_meanwhile(
 /// When the next lane becomes due, leased ones left out.
 pub(super) async fn next_due(conn: &mut PgConnection) -> sqlx::Result<Option<Timestamp>> {
     sqlx::query_scalar!("select min(due_at) from lanes where leased_until is null").fetch_one(conn).await
-}
-
-pub(super) async fn quiet(conn: &mut PgConnection, now: Timestamp) -> sqlx::Result<bool> {
-    sqlx::query_scalar!(r#"select not exists (select 1 from lanes where due_at <= $1) as "quiet!""#, now)
-        .fetch_one(conn)
-        .await
 }
