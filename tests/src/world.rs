@@ -458,7 +458,8 @@ impl World {
     }
 
     /// Whether anything is due or being done, and until when a message waits for the second after the last one in
-    /// its place. One look at both: between two, such a message may be taken up.
+    /// its place. One look at both: between two, such a message may be taken up. (It may also be put off between ours at
+    /// the clock and at the rows: hence two seconds.)
     async fn to_do(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
         let looked = sqlx::query_as(
@@ -466,7 +467,7 @@ impl World {
                  where l.due_at > $1 and l.lease is null and exists (
                      select 1 from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
                          and j.work->>'work' = 'deliver'))
-             from lanes l where l.due_at <= $1 + interval '1 second'",
+             from lanes l where l.due_at <= $1 + interval '2 seconds'",
         );
         looked
             .bind(now)
