@@ -45,7 +45,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         Google  ana@acme.test
         ---
         # What you asked lately
-        Fri 6 Mar 2026, 09:30 WET  waits for you: tell Bo I'm late
+        Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late → waits for your nod
     ");
     world.presses_home("ana", "Approve & send").await;
     insta::assert_snapshot!(world.slack.home("ana"), @r"
@@ -73,7 +73,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         Google  ana@acme.test
         ---
         # What you asked lately
-        Fri 6 Mar 2026, 09:30 WET  done: tell Bo I'm late
+        Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late → sent
     ");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     assert!(world.reads("general").contains("Approved by Ana Silva"));

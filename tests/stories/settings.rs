@@ -1,8 +1,12 @@
 //! `/nod settings` and `/nod runs`.
 
+use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_sandbox::slack::Forged;
 use nod_tests::{World, patience};
+use serde_json::json;
+
+use crate::mail::late;
 
 /// Presses a button of the newest thing that was whispered to somebody.
 async fn presses_whisper(world: &mut World, user: &str, label: &str) -> String {
@@ -92,7 +96,7 @@ async fn runs_shows_what_became_of_what_one_asked() {
     insta::assert_snapshot!(world.commands("ana", "general", "runs").await, @r"
         (ana only) nod: # Your latest runs
         1. Fri 6 Mar 2026, 09:30 WET  what is the answer? → failed
-        2. Fri 6 Mar 2026, 09:30 WET  hello → done
+        2. Fri 6 Mar 2026, 09:30 WET  hello → answered
         [Try again 1]
     ");
     insta::assert_snapshot!(world.commands("bo", "general", "runs").await, @"(bo only) nod: You have not asked me anything yet.");
@@ -104,9 +108,60 @@ async fn runs_shows_what_became_of_what_one_asked() {
     assert!(world.reads("general").contains("42."));
     insta::assert_snapshot!(world.commands("ana", "general", "runs").await, @r"
         (ana only) nod: # Your latest runs
-        1. Fri 6 Mar 2026, 09:30 WET  what is the answer? → done
-        2. Fri 6 Mar 2026, 09:30 WET  hello → done
+        1. Fri 6 Mar 2026, 09:30 WET  what is the answer? → answered
+        2. Fri 6 Mar 2026, 09:30 WET  hello → answered
     ");
     world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn runs_and_home_say_what_became_of_each_mail() {
+    let mut world = World::with_undo().await;
+    world.connects("ana").await;
+    world.opens_home("ana").await;
+    for end in ["sent", "denied", "undone"] {
+        world.model_will("tool", [late(), Answer::text("I see.")]);
+        world.says("ana", "general", &format!("@nod tell Bo I'm late, it will be {end}")).await;
+        match end {
+            "denied" => drop(world.denies("ana", "general", "").await),
+            _ => world.presses("ana", "general", "Approve & send").await,
+        }
+        match end {
+            "undone" => world.presses("ana", "general", "Undo").await,
+            _ => world.the_window_passes().await,
+        }
+    }
+    let mail = |to: &str| ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": "Late." }));
+    let three = Answer::tools(vec![mail("Bo"), mail("Cho"), mail("eve@x.test")]);
+    world.model_will("tool", [three, Answer::text("Two know.")]);
+    world.says("ana", "general", "@nod tell all three").await;
+    let untick = world.labelled("general", "☑ 2");
+    world.presses("ana", "general", &untick).await;
+    world.presses("ana", "general", "Approve selected (2)").await;
+    world.the_window_passes().await;
+    world.model_will("tool", [late(), Answer::text("Nobody answered.")]);
+    world.says("ana", "general", "@nod tell Bo once more").await;
+    insta::assert_snapshot!(world.commands("ana", "general", "runs").await, @r"
+        (ana only) nod: # Your latest runs
+        1. Fri 6 Mar 2026, 09:30 WET  tell Bo once more → waits for your nod
+        2. Fri 6 Mar 2026, 09:30 WET  tell all three → 2 sent, 1 denied
+        3. Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be undone → undone
+        4. Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be denied → denied
+        5. Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be sent → sent
+    ");
+    let lately = world.slack.home("ana");
+    insta::assert_snapshot!(lately.rsplit("---").next().unwrap(), @r"
+        # What you asked lately
+        Fri 6 Mar 2026, 09:30 WET  tell Bo once more → waits for your nod
+        Fri 6 Mar 2026, 09:30 WET  tell all three → 2 sent, 1 denied
+        Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be undone → undone
+        Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be denied → denied
+        Fri 6 Mar 2026, 09:30 WET  tell Bo I'm late, it will be sent → sent
+    ");
+    world.later(TimeDelta::hours(24)).await;
+    let runs = world.commands("ana", "general", "runs").await;
+    assert!(runs.contains("tell Bo once more → nobody answered"), "{runs}");
+    world.reads("general");
     world.ends().await;
 }

@@ -1,9 +1,10 @@
 //! What a person reads on their own page.
 
-use super::{Asked, Seen};
+use super::Seen;
 use crate::approval::{self, Approval, Status};
 use crate::card::{Block, Card};
 use crate::graph::local_time;
+use crate::run::{became, sql::Listed};
 use crate::tool::Provider;
 
 /// Longest part of a question that is shown, in characters.
@@ -44,24 +45,17 @@ fn accounts(all: &[(String, String, bool)]) -> Card {
     card.with(Block::Fields(all.iter().map(line).collect()))
 }
 
-fn asked(runs: &[Asked], zone: &str) -> Card {
+fn asked(runs: &[Listed], zone: &str) -> Card {
     let card = Card::default().titled("What you asked lately");
     if runs.is_empty() {
         return card
             .with(Block::Note("Nothing yet. Mention me in a channel, or write to me here.".to_owned()));
     }
-    let line =
-        |run: &Asked| (local_time(run.at, zone), format!("{}: {}", state(&run.status), short(&run.said)));
+    let line = |run: &Listed| {
+        let became = became(&run.status, &run.asked);
+        (local_time(run.at, zone), format!("{} → {became}", short(&run.said)))
+    };
     card.with(Block::Fields(runs.iter().map(line).collect()))
-}
-
-fn state(status: &str) -> &str {
-    match status {
-        "queued" | "running" => "under way",
-        "waiting" => "waits for you",
-        "failed" => "could not be finished",
-        status => status,
-    }
 }
 
 fn short(said: &str) -> String {

@@ -16,11 +16,14 @@ use crate::ids::{ApprovalId, PersonId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people::{self, Person, directory::lane_of};
+use crate::run::{self, sql::Listed};
 
 /// How long after it was opened a page is kept up to date.
 const LOOKED_AT: TimeDelta = TimeDelta::hours(1);
 /// How long a decision stays on the page.
 const LATELY: TimeDelta = TimeDelta::hours(1);
+/// Runs that are listed.
+const RUNS: i64 = 5;
 /// A platform that does not answer so often keeps the page as it is.
 const MOST_TRIES: i32 = 5;
 
@@ -124,14 +127,7 @@ pub(crate) struct Seen {
     /// Provider, account, and whether it works.
     pub(crate) accounts: Vec<(String, String, bool)>,
     /// Newest first.
-    pub(crate) runs: Vec<Asked>,
-}
-
-/// Something that the person asked.
-pub(crate) struct Asked {
-    pub(crate) at: Timestamp,
-    pub(crate) said: String,
-    pub(crate) status: String,
+    pub(crate) runs: Vec<Listed>,
 }
 
 async fn seen(core: &Core, tenant: TenantId, person: &Person) -> sqlx::Result<Seen> {
@@ -144,6 +140,6 @@ async fn seen(core: &Core, tenant: TenantId, person: &Person) -> sqlx::Result<Se
     Ok(Seen {
         approvals,
         accounts: sql::accounts(&mut conn, tenant, person.id).await?,
-        runs: sql::asked(&mut conn, tenant, person.id).await?,
+        runs: run::sql::newest_of(&mut conn, tenant, person.id, RUNS).await?,
     })
 }

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Asked, Home};
+use super::Home;
 use crate::clock::Timestamp;
 use crate::ids::{PersonId, TenantId};
 
@@ -86,25 +86,4 @@ pub(super) async fn accounts(
     .fetch_all(conn)
     .await?;
     Ok(rows.into_iter().map(|row| (row.provider, row.account, row.status == "active")).collect())
-}
-
-/// The last five runs of a person, newest first.
-pub(super) async fn asked(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-) -> sqlx::Result<Vec<Asked>> {
-    let rows = sqlx::query!(
-        r#"select r.created_at, r.status, (
-                 select m.turn->>'text' from messages m
-                 where m.tenant_id = r.tenant_id and m.run_id = r.id and m.role = 'human'
-                 order by m.seq limit 1) as "said?"
-         from runs r where r.tenant_id = $1 and r.person_id = $2 order by r.created_at desc, r.id desc limit 5"#,
-        tenant.0,
-        person.0
-    )
-    .fetch_all(conn)
-    .await?;
-    let asked = |at, status, said: Option<String>| Asked { at, status, said: said.unwrap_or_default() };
-    Ok(rows.into_iter().map(|row| asked(row.created_at, row.status, row.said)).collect())
 }

@@ -8,6 +8,7 @@ use crate::chat::Immediate;
 use crate::graph::local_time;
 use crate::ids::PersonId;
 use crate::people;
+use crate::run::became;
 use crate::run::sql::{self, Listed};
 
 /// Runs that are listed, and characters of what was asked.
@@ -31,7 +32,7 @@ pub(super) async fn show(
 fn card(runs: &[Listed], zone: &str) -> Card {
     let line = |(at, run): (usize, &Listed)| {
         let when = format!("{}. {}", at + 1, local_time(run.at, zone));
-        (when, format!("{} → {}", clipped(&run.said), became(&run.status)))
+        (when, format!("{} → {}", clipped(&run.said), became(&run.status, &run.asked)))
     };
     let card = Card::default().titled("Your latest runs");
     let card = card.with(Block::Fields(runs.iter().enumerate().map(line).collect()));
@@ -40,15 +41,6 @@ fn card(runs: &[Listed], zone: &str) -> Card {
         let again = Press::Verb(Verb::new("retry", run.id));
         card.button(format!("Try again {}", at + 1), Style::Plain, again)
     })
-}
-
-fn became(status: &str) -> &'static str {
-    match status {
-        "done" => "done",
-        "failed" => "failed",
-        "waiting" => "waits for an answer",
-        _ => "under way",
-    }
 }
 
 fn clipped(said: &str) -> String {

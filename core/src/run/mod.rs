@@ -3,6 +3,7 @@
 
 mod absorb;
 mod ask;
+mod became;
 mod changed;
 pub(crate) mod commit;
 mod drafts;
@@ -13,6 +14,7 @@ pub(crate) mod sql;
 mod state;
 pub(crate) mod stop;
 
+pub(crate) use became::became;
 pub(crate) use runner::advance;
 pub(crate) use sql::Run;
 pub use state::{AgentState, Earlier, Intent, Parked, PendingCall, Results, Verbatim, WorkingMemory};

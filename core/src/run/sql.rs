@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::became::Asked;
 use super::state::AgentState;
 use crate::clock::Timestamp;
 use crate::delivery::Venue;
@@ -463,6 +464,8 @@ pub(crate) struct Listed {
     pub(crate) at: Timestamp,
     pub(crate) status: String,
     pub(crate) said: String,
+    /// What it asked a nod for, in that order.
+    pub(crate) asked: Vec<Asked>,
 }
 
 /// The newest runs of a person.
@@ -473,19 +476,34 @@ pub(crate) async fn newest_of(
     most: i64,
 ) -> sqlx::Result<Vec<Listed>> {
     let rows = sqlx::query!(
-        r#"select id, created_at, status, coalesce(state->'turns'->0->>'text', '') as "said!"
-         from runs where tenant_id = $1 and person_id = $2 order by created_at desc, id desc limit $3"#,
+        r#"with newest as (
+             select tenant_id, id, created_at, status, coalesce(state->'turns'->0->>'text', '') as said
+             from runs where tenant_id = $1 and person_id = $2 order by created_at desc, id desc limit $3),
+         asked as (
+             select a.run_id, jsonb_agg(jsonb_build_object('status', a.status, 'effect', e.status,
+                     'words', a.preview->'words') order by a.created_at, a.id) as all_of_it
+             from newest n
+             join approvals a on a.tenant_id = n.tenant_id and a.run_id = n.id
+             left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
+             group by a.run_id)
+         select n.id as "id!", n.created_at as "created_at!", n.status as "status!", n.said as "said!",
+             coalesce(asked.all_of_it, '[]') as "asked!: Json<Vec<Asked>>"
+         from newest n left join asked on asked.run_id = n.id
+         order by n.created_at desc, n.id desc"#,
         tenant.0,
         person.0,
         most
     )
     .fetch_all(conn)
     .await?;
-    let listed = |r| {
-        let (id, at, status, said) = r;
-        Listed { id: RunId(id), at, status, said }
-    };
-    Ok(rows.into_iter().map(|r| listed((r.id, r.created_at, r.status, r.said))).collect())
+    let listed = rows.into_iter().map(|row| Listed {
+        id: RunId(row.id),
+        at: row.created_at,
+        status: row.status,
+        said: row.said,
+        asked: row.asked.0,
+    });
+    Ok(listed.collect())
 }
 
 /// Runs of a person that wait for an account, or are on the way to: a run in the middle of a step may park
