@@ -329,19 +329,27 @@ pub enum Filled {
     People(Vec<String>),
 }
 
-/// The words of one kind of act: button, progress and receipt.
+/// The words of one kind of act: button, progress and receipt. They also stand together ("Email sent", "Sending
+/// this email"), so they are such that this reads well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
     /// "Approve & send"
     pub approve: String,
-    /// "Sending…"
+    /// "Sending…", which "this email" can follow.
     pub doing: String,
-    /// "Sent"
+    /// "Sent", which can follow "email" and "it was".
     pub done: String,
-    /// "Not sent"
+    /// "Not sent", which can follow "email".
     pub not_done: String,
     /// What stands on a receipt, in the middle of a sentence: "email".
     pub thing: String,
+}
+
+impl Words {
+    /// "Sending"
+    pub(crate) fn at_it(&self) -> &str {
+        self.doing.trim_end_matches('…')
+    }
 }
 
 /// Whether an effect took place.

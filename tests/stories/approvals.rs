@@ -119,7 +119,7 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits() {
     world.replies("ana", "general", &root, "no, say very late").await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Replaced: email not sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —

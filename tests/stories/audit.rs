@@ -170,7 +170,7 @@ async fn a_denial_and_a_silence_are_kept_apart() {
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
         ana: tell Bo I'm late
-        nod: # Send this email? · rev 1 · db435d
+        nod: # Email not sent · rev 1 · db435d
           From  ana@acme.test
           To  bo@acme.test
           Cc  —
@@ -184,7 +184,7 @@ async fn a_denial_and_a_silence_are_kept_apart() {
           Denied by Ana Silva 09:30 WET. Not sent.
         nod: All right, not sent.
         ana: tell Bo I'm late
-        nod: # Send this email? · rev 1 · db435d
+        nod: # Email not sent · rev 1 · db435d
           From  ana@acme.test
           To  bo@acme.test
           Cc  —

@@ -151,7 +151,7 @@ async fn every_script_arrives_as_it_was_written() {
     world.presses("ana", "general", "Approve & send").await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod 你好 👋 tell Bo
-            nod: # Send this email? · rev 1 · d60d2f
+            nod: # Email sent · rev 1 · d60d2f
               From  ana@acme.test
               To  bo@acme.test
               Cc  —
@@ -193,7 +193,7 @@ async fn a_subject_cannot_smuggle_a_header_in() {
     assert!(heard.contains("a subject is one line"), "{heard}");
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod say hello to Bo
-            nod: # Send this email? · rev 1 · a0d257
+            nod: # Email sent · rev 1 · a0d257
               From  ana@acme.test
               To  bo@acme.test
               Cc  —
@@ -284,7 +284,7 @@ async fn markup_in_a_name_stays_a_name() {
     world.presses("ana", "general", "Approve & send").await;
     insta::assert_snapshot!(world.reads("general").replace('\u{200b}', "|"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Email sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —

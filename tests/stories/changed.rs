@@ -46,7 +46,7 @@ async fn an_edit_before_the_nod_starts_over_with_the_new_words() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(world.reads("general"), @r"
                 ana: @nod tell Cho I'm late (edited)
-                    nod: # Send this email? · rev 1 · db435d
+                    nod: # Email not sent · rev 1 · db435d
                       From  ana@acme.test
                       To  bo@acme.test
                       Cc  —
@@ -58,7 +58,7 @@ async fn an_edit_before_the_nod_starts_over_with_the_new_words() {
 
                       Ana
                       The message that asked for this was changed or deleted. Not sent.
-                    nod: # Send this email? · rev 1 · 136f83
+                    nod: # Email sent · rev 1 · 136f83
                       From  ana@acme.test
                       To  cho@acme.test
                       Cc  —
@@ -88,7 +88,7 @@ async fn a_deleted_message_takes_its_request_back() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: This message was deleted.
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Email not sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —
@@ -179,7 +179,7 @@ async fn what_was_done_already_stays_done_and_is_said() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell nobody (edited)
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Email sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —
@@ -193,7 +193,7 @@ async fn what_was_done_already_stays_done_and_is_said() {
               Approved by Ana Silva 09:30 WET → Sent 09:30 WET
               · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
               [Open in Gmail]
-            nod: # Send this email? · rev 1 · 136f83
+            nod: # Email not sent · rev 1 · 136f83
               From  ana@acme.test
               To  cho@acme.test
               Cc  —

@@ -141,7 +141,7 @@ async fn a_bare_send_goes_to_the_card_with_no_model() {
     assert_eq!(world.model.requests().len(), 2, "both were for the draft");
     insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
         ana: send it
-            nod: # Send this email? · rev 1 · befb74
+            nod: # Email sent · rev 1 · befb74
               From  ana@acme.test
               To  bo@acme.test
               Cc  —
@@ -272,7 +272,7 @@ async fn a_change_makes_the_card_that_waits_old() {
     world.replies("ana", "general", &thread, "make it shorter").await;
     insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
         ana: send it
-            nod: # Send this email? · rev 1 · befb74
+            nod: # Replaced: email not sent · rev 1 · befb74
               From  ana@acme.test
               To  bo@acme.test
               Cc  —

@@ -260,7 +260,7 @@ async fn a_mail_that_gmail_refuses_is_not_sent_and_says_why() {
     world.presses("ana", "general", "Approve & send").await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Email not sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —
@@ -288,7 +288,7 @@ async fn a_grant_that_goes_between_approval_and_send_is_said() {
     world.presses("ana", "general", "Approve & send").await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Email not sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —

@@ -54,7 +54,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         ---
         # Decided lately
         ---
-        # Send this email? · rev 1 · db435d
+        # Email sent · rev 1 · db435d
         From  ana@acme.test
         To  bo@acme.test
         Cc  —

@@ -57,7 +57,7 @@ async fn mail_waits_for_a_yes_either_way() {
             insta::assert_snapshot!(told, @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
             insta::assert_snapshot!(world.reads("general"), @r"
                 ana: @nod tell Bo I'm late
-                    nod: # Send this email? · rev 1 · db435d
+                    nod: # Email sent · rev 1 · db435d
                       From  ana@acme.test
                       To  bo@acme.test
                       Cc  —

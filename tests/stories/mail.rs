@@ -39,7 +39,7 @@ async fn mail_waits_for_a_yes() {
     world.presses("ana", "general", "Approve & send").await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Email sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —

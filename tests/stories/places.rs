@@ -97,7 +97,7 @@ async fn the_request_of_somebody_who_left_ends_and_its_card_says_so() {
     world.later(TimeDelta::hours(2)).await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Email not sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —

@@ -118,7 +118,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning() {
     ");
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: · ✓ Google is connected: ana@acme.test
-        nod: # Send this email? · rev 1 · db435d
+        nod: # Email sent · rev 1 · db435d
           From  ana@acme.test
           To  bo@acme.test
           Cc  —
@@ -217,7 +217,7 @@ async fn who_takes_no_direct_messages_can_still_approve() {
         .acknowledged(nod_tests::patience())
         .await;
     insta::assert_snapshot!(world.hears("eli").await, @r"
-        (eli only) nod: # Send this email? · rev 1 · 2e1018
+        (eli only) nod: # Email sent · rev 1 · 2e1018
         From  eli@acme.test
         To  bo@acme.test
         Cc  —

@@ -68,7 +68,7 @@ async fn stop_takes_back_what_waits_for_a_nod() {
     world.replies("ana", "general", &ts, "stop").await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 1 · db435d
+            nod: # Email not sent · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
               Cc  —

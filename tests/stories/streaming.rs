@@ -281,7 +281,7 @@ async fn what_is_said_before_an_approval_stays_above_it() {
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell Bo I'm late
             nod: I'll write to Bo right away.
-            nod: # Send this email? · rev 1 · 8779a1
+            nod: # Email not sent · rev 1 · 8779a1
               From  ana@acme.test
               To  bo@acme.test
               Cc  —

@@ -32,7 +32,7 @@ async fn a_typed_yes_approves_the_one_that_waits() {
     world.replies("ana", "general", &thread, "Yes!").await;
     insta::assert_snapshot!(last_lines(&world.reads("general"), 7), @r"
           Ana
-          Approved by Ana Silva 09:30 WET → Sending in 10 s
+          Approved by Ana Silva 09:30 WET → Sending at 09:30:11 WET
           [Undo]
         bo: yes
         nod: I need Ana for that.

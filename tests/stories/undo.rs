@@ -26,7 +26,7 @@ fn last_lines(text: &str, n: usize) -> String {
 async fn mail_leaves_when_the_window_has_passed() {
     let mut world = approved("Bo knows.").await;
     insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
-        Approved by Ana Silva 09:30 WET → Sending in 10 s
+        Approved by Ana Silva 09:30 WET → Sending at 09:30:10 WET
         [Undo]
     ");
     world.later(TimeDelta::seconds(5)).await;

@@ -6,6 +6,7 @@ use sqlx::PgConnection;
 
 use super::card::{by_whom, escape, mark, receipt, shown};
 use super::decide::{decided, redraw, tell};
+use super::headline::headline;
 use super::told::told;
 use super::{Approval, Decision, Status, remind, sql, whole};
 use crate::card::{Block, Button, Card, Press, Style, Verb};
@@ -52,8 +53,7 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
         Status::Pending => tick_of(approval),
         _ => "",
     };
-    let question = escape(&approval.preview.question);
-    let heading = format!("**{tick}{number}. {question}** · {}", mark(approval));
+    let heading = format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), mark(approval));
     let before = card.buttons.len();
     let mut card = shown(card.with(Block::Markdown(heading)), approval);
     if approval.status != Status::Pending {

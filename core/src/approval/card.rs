@@ -1,9 +1,10 @@
 //! The card of an approval: before the press what would happen, after it the receipt, in the same place.
 
+use super::headline::headline;
 use super::{Approval, EffectEnd, Status, batch, whole};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::clock::Timestamp;
-use crate::graph::{grouped, local_time};
+use crate::graph::{grouped, local_second, local_time};
 use crate::tool::{Fault, ToolOutput};
 
 /// The card as it should stand now, with everything that was asked on it.
@@ -16,7 +17,7 @@ pub(crate) fn card(all: &[Approval]) -> Card {
 }
 
 fn single(approval: &Approval) -> Card {
-    let title = format!("{} · {}", approval.preview.question, mark(approval));
+    let title = format!("{} · {}", headline(approval), mark(approval));
     let card = shown(Card::default().titled(title), approval);
     let card = match approval.status {
         Status::Pending => waiting(card, approval),
@@ -113,7 +114,8 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
 fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&EffectEnd>) -> Card {
     let words = &approval.preview.words;
     let Some(EffectEnd { at, outcome: Some(outcome), .. }) = effect else {
-        return under_way(card, approval, approved, effect.is_none_or(|effect| effect.released));
+        let undo_until = effect.filter(|effect| !effect.released).map(|effect| effect.starts_at);
+        return under_way(card, approval, approved, undo_until);
     };
     let at = clock(*at, &approval.zone);
     match outcome {
@@ -142,14 +144,14 @@ fn unknown(card: Card, approval: &Approval) -> Card {
     card.button(format!("{does} again"), Style::Danger, verb("again"))
 }
 
-/// As long as it was not released, it can be taken back.
-fn under_way(card: Card, approval: &Approval, approved: &str, released: bool) -> Card {
-    let doing = &approval.preview.words.doing;
-    if released {
-        return card.with(Block::Markdown(format!("{approved} → {doing}")));
-    }
-    let (doing, seconds) = (doing.trim_end_matches('…'), approval.undo.num_seconds());
-    card.with(Block::Markdown(format!("{approved} → {doing} in {seconds} s"))).button(
+/// Until it starts, it can be taken back. The card says the time: a number of seconds would not count down.
+fn under_way(card: Card, approval: &Approval, approved: &str, undo_until: Option<Timestamp>) -> Card {
+    let words = &approval.preview.words;
+    let Some(starts) = undo_until else {
+        return card.with(Block::Markdown(format!("{approved} → {}", words.doing)));
+    };
+    let at = local_second(starts, &approval.zone);
+    card.with(Block::Markdown(format!("{approved} → {} at {at}", words.at_it()))).button(
         "Undo",
         Style::Plain,
         Press::Verb(Verb::new("undo", approval.id)),

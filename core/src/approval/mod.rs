@@ -8,6 +8,7 @@ mod decide;
 mod digest;
 mod edit;
 mod form;
+mod headline;
 mod remind;
 mod risks;
 pub(crate) mod sql;
@@ -127,6 +128,8 @@ impl Approval {
 pub(crate) struct EffectEnd {
     pub(crate) id: EffectId,
     pub(crate) at: Timestamp,
+    /// From when on it may start.
+    pub(crate) starts_at: Timestamp,
     /// It may start, and cannot be taken back any more.
     pub(crate) released: bool,
     /// `None` while it is under way.

@@ -75,6 +75,7 @@ struct Row {
     effect_id: Option<Uuid>,
     outcome: Option<serde_json::Value>,
     effect_at: Option<Timestamp>,
+    starts_at: Option<Timestamp>,
     released: Option<bool>,
 }
 
@@ -110,6 +111,7 @@ impl Row {
             effect: self.effect_id.zip(self.effect_at).map(|(id, at)| EffectEnd {
                 id: EffectId(id),
                 at,
+                starts_at: self.starts_at.unwrap_or(at),
                 released: self.released.unwrap_or(true),
                 outcome,
             }),
@@ -131,7 +133,8 @@ pub(crate) async fn load(
                  as "asked_again!",
              exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
                  and f.status = 'done') as "first_done!",
-             e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.released as "released?"
+             e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.starts_at as "starts_at?",
+             e.released as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
@@ -159,7 +162,8 @@ pub(crate) async fn on_card(
                  as "asked_again!",
              exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
                  and f.status = 'done') as "first_done!",
-             e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.released as "released?"
+             e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.starts_at as "starts_at?",
+             e.released as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
@@ -202,7 +206,7 @@ pub(crate) async fn pending(
              a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!", p.zone, a.status,
              a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
              false as "asked_again!", false as "first_done!", null::uuid as "effect_id?", null::jsonb as "outcome?",
-             null::timestamptz as "effect_at?", null::boolean as "released?"
+             null::timestamptz as "effect_at?", null::timestamptz as "starts_at?", null::boolean as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id

@@ -60,7 +60,7 @@ fn became(approval: &Approval) -> String {
             Err(_) => format!("{} {}", lower(&words.not_done), at(ended)),
         },
         Some(EffectEnd { released: false, .. }) => "it has not begun, and [Undo] takes it back".to_owned(),
-        Some(_) | None => format!("it is on its way ({})", lower(words.doing.trim_end_matches('…'))),
+        Some(_) | None => format!("it is on its way ({})", lower(words.at_it())),
     }
 }
 
@@ -69,7 +69,7 @@ fn lower(words: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use chrono::TimeDelta;
     use serde_json::{Value, json};
     use uuid::Uuid;
@@ -82,7 +82,7 @@ mod tests {
         "2026-03-06T09:30:00Z".parse::<Timestamp>().unwrap() + TimeDelta::minutes(minute)
     }
 
-    fn approval(status: Status, effect: Option<EffectEnd>) -> Approval {
+    pub(in crate::approval) fn approval(status: Status, effect: Option<EffectEnd>) -> Approval {
         let words = Words {
             approve: "Approve & send".into(),
             doing: "Sending…".into(),
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_press_that_changes_nothing_hears_what_became_of_it() {
         let end = |released, outcome| {
-            Some(EffectEnd { id: Uuid::from_u128(3).into(), at: at(1), released, outcome })
+            Some(EffectEnd { id: Uuid::from_u128(3).into(), at: at(1), starts_at: at(1), released, outcome })
         };
         let output = ToolOutput {
             content: json!({}),

@@ -20,7 +20,7 @@ use sqlx::PgPool;
 use std::sync::Arc;
 
 pub(crate) use act::content;
-pub(crate) use prompt::{fenced, local_time};
+pub(crate) use prompt::{fenced, local_second, local_time};
 pub(crate) use recall::Memory;
 pub(crate) use record::Records;
 pub use record::StepRecord;

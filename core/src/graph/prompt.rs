@@ -109,10 +109,19 @@ fn system(state: &AgentState, now: Timestamp, marker: &str) -> String {
 
 /// "Fri 6 Mar 2026, 15:00 CET"; UTC where the zone is not known.
 pub(crate) fn local_time(now: Timestamp, zone: &str) -> String {
+    local(now, zone, "%a %-d %b %Y, %H:%M %Z")
+}
+
+/// "09:30:10 WET": for what is a matter of seconds.
+pub(crate) fn local_second(now: Timestamp, zone: &str) -> String {
+    local(now, zone, "%H:%M:%S %Z")
+}
+
+fn local(now: Timestamp, zone: &str, format: &str) -> String {
     let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
     debug_assert_eq!(now.offset().fix().local_minus_utc(), 0);
     jiff::Timestamp::from_microsecond(now.timestamp_micros())
-        .map(|at| at.to_zoned(zone).strftime("%a %-d %b %Y, %H:%M %Z").to_string())
+        .map(|at| at.to_zoned(zone).strftime(format).to_string())
         .unwrap_or_default()
 }
 

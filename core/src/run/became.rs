@@ -29,7 +29,7 @@ impl Asked {
                 Some("done") => self.words.done.to_lowercase(),
                 Some("unknown") => format!("unknown whether it was {}", self.words.done.to_lowercase()),
                 Some("failed" | "cancelled") => self.words.not_done.to_lowercase(),
-                _ => self.words.doing.trim_end_matches('…').to_lowercase(),
+                _ => self.words.at_it().to_lowercase(),
             },
         }
     }

@@ -75,7 +75,7 @@ pub(super) fn words() -> Words {
     Words {
         approve: "Save draft".into(),
         doing: "Saving…".into(),
-        done: "Draft saved".into(),
+        done: "Saved".into(),
         not_done: "Not saved".into(),
         thing: "draft".into(),
     }

@@ -48,7 +48,7 @@ impl ActTool for DiscardDraft {
         let open = Open::deserialize(&args["draft"]).map_err(|error| Fault::broken(error.to_string()))?;
         let words = Words {
             approve: "Discard".into(),
-            doing: "Throwing it away…".into(),
+            doing: "Discarding…".into(),
             done: "Discarded".into(),
             not_done: "Not discarded".into(),
             thing: "draft".into(),
