@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
-use nod_tests::World;
+use nod_tests::{World, buttons_of};
 use serde_json::json;
 
 use crate::mail::late;
@@ -18,6 +18,12 @@ async fn asks(mut world: World, answers: impl IntoIterator<Item = Answer>) -> Wo
 fn last_lines(text: &str, n: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(n)..].join("\n")
+}
+
+/// Where the button of the newest reminder leads.
+fn leads_to(world: &World, channel: &str) -> String {
+    let go = buttons_of(world, channel).into_iter().find(|b| b["text"]["text"] == "Go to the card");
+    go.unwrap()["url"].as_str().unwrap().to_owned()
 }
 
 async fn reminders(world: &World) -> i64 {
@@ -64,16 +70,15 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
     insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
           [Approve & send] [Edit] [Deny]
         nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
-          [Show it]
+          [Go to the card]
     ");
     world.stop().await;
     world.start().await;
     world.later(TimeDelta::minutes(30)).await;
     assert_eq!(reminders(&world).await, 1);
-    world.presses("bo", "general", "Show it").await;
-    insta::assert_snapshot!(world.hears("bo").await, @"(bo only) nod: That is for somebody else, or gone. Nothing was done.");
-    world.presses("ana", "general", "Show it").await;
-    assert!(world.hears("ana").await.contains("Running late"));
+    let card = world.button("general", "Approve & send").replace('.', "");
+    let address = format!("https://acme.slack.com/archives/C00GENERAL/p{card}?thread_ts=");
+    assert!(leads_to(&world, "general").starts_with(&address), "{address}");
     world.presses("ana", "general", "Approve & send").await;
     insta::assert_snapshot!(last_lines(&world.reads("general"), 5), @r"
           Approved by Ana Silva 09:00 WET → Sent 09:00 WET
@@ -82,6 +87,18 @@ async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answe
         nod: · I reminded Ana Silva of a request; its card says what became of it.
         nod: Bo knows.
     ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_reminder_of_a_turn_that_was_stopped_says_that_it_is_over() {
+    let mut world = asks(World::new().await, []).await;
+    world.later(TimeDelta::hours(23)).await;
+    let question = world.slack.messages("general")[0].ts.clone();
+    world.replies("ana", "general", &question, "stop").await;
+    let read = world.reads("general");
+    assert!(read.contains("# Email not sent") && read.contains("its card says what became of it"), "{read}");
+    assert!(!read.contains("still waits") && !read.contains("[Go to the card]"), "{read}");
     world.ends().await;
 }
 
@@ -118,8 +135,10 @@ async fn a_reminder_of_something_private_is_private() {
     assert!(!world.reads("general").contains("still waits"));
     insta::assert_snapshot!(last_lines(&world.reads("dm:ana"), 2), @r"
         nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
-          [Show it]
+          [Go to the card]
     ");
+    let card = world.button("dm:ana", "Approve & send").replace('.', "");
+    assert_eq!(leads_to(&world, "dm:ana"), format!("https://acme.slack.com/archives/D000000ANA/p{card}"));
     world.later(TimeDelta::hours(1)).await;
     world.reads("general");
     world.reads("dm:ana");

@@ -198,8 +198,9 @@ fn sentence(text: &str) -> &str {
     text.trim_end_matches('.')
 }
 
-/// The one reminder. It names whom it is for and pings nobody; the card stands above, and a press shows it again.
-pub(super) fn reminder(waiting: &[Approval]) -> Card {
+/// The one reminder. It names whom it is for and pings nobody. It leads to the card where that has an address: a
+/// copy, shown on a press, could never be changed again and would keep its buttons for ever.
+pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
     let Some(first) = waiting.first() else { return Card::default() };
     let lines: Vec<String> = waiting.iter().map(waiting_line).collect();
     let line = format!(
@@ -208,8 +209,11 @@ pub(super) fn reminder(waiting: &[Approval]) -> Card {
         lines.join("; "),
         first.preview.words.not_done.to_lowercase()
     );
-    let show = Press::Verb(Verb::new("show", first.delivery));
-    Card { body: vec![Block::Note(line)], ..Card::default() }.button("Show it", Style::Plain, show)
+    let card = Card { body: vec![Block::Note(line)], ..Card::default() };
+    match address {
+        Some(address) => card.button("Go to the card", Style::Plain, Press::Link(address)),
+        None => card.button("Show it", Style::Plain, Press::Verb(Verb::new("show", first.delivery))),
+    }
 }
 
 /// In the place of the reminder, once it does not wait any more.
@@ -244,4 +248,22 @@ pub(super) fn clock(at: Timestamp, zone: &str) -> String {
 /// A name inside Markdown stays a name.
 pub(super) fn escape(name: &str) -> String {
     name.chars().flat_map(|c| if "*_`[]()<>\\~#|".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::told::tests::approval;
+    use super::*;
+
+    #[test]
+    fn a_reminder_leads_to_the_card_where_it_has_an_address() {
+        let waiting = [approval(Status::Pending, None)];
+        let button = |address: Option<&str>| reminder(&waiting, address.map(str::to_owned)).buttons.remove(0);
+        let link = button(Some("https://acme.test/p1"));
+        assert_eq!(
+            (link.label.as_str(), link.does),
+            ("Go to the card", Press::Link("https://acme.test/p1".into()))
+        );
+        assert_eq!(button(None).label, "Show it");
+    }
 }

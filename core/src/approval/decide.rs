@@ -158,6 +158,7 @@ pub(crate) async fn withdraw(
             let action = format!("approval.{}", to.as_str());
             audit::write(conn, tenant, Some(by), &action, id.0, Some(&approval.digest), &detail, now).await?;
             refresh(conn, tenant, id, now).await?;
+            remind::over(conn, tenant, approval.delivery, now).await?;
         }
     }
     Ok(())

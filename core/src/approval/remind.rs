@@ -4,8 +4,9 @@ use sqlx::PgConnection;
 
 use super::card::{reminder, reminder_over};
 use super::{Approval, Status, sql};
+use crate::chat::{Place, Target};
 use crate::clock::Timestamp;
-use crate::delivery::{self, NewDelivery};
+use crate::delivery::{self, NewDelivery, Venue, sql::Delivery};
 use crate::ids::{ApprovalId, DeliveryId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
@@ -42,7 +43,7 @@ pub(crate) async fn remind(core: &Core, claim: &Claim, id: ApprovalId) -> Result
             platform: &venue.platform,
             target: card.target.as_ref(),
             opens_thread: false,
-            card: &reminder(&waiting),
+            card: &reminder(&waiting, address(core, &card, &venue)),
             only_for: card.only_for,
         };
         // The row before the channel's lane, as in a press: and a press may have come in between.
@@ -54,6 +55,23 @@ pub(crate) async fn remind(core: &Core, claim: &Claim, id: ApprovalId) -> Result
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
+}
+
+/// Where the card can be opened by its reader, if it stands anywhere.
+fn address(core: &Core, card: &Delivery, venue: &Venue) -> Option<String> {
+    // A whisper is gone on reload.
+    if matches!(card.target, Some(Target::Whisper { .. })) {
+        return None;
+    }
+    let posted = card.posted.as_ref()?;
+    // Only what stands in its conversation's own channel stands in its thread.
+    let at_home = posted.channel == venue.place.channel;
+    let place = Place {
+        channel: posted.channel.clone(),
+        direct: venue.place.direct || !at_home,
+        thread: venue.place.thread.clone().filter(|_| at_home),
+    };
+    core.adapters.get(&card.platform)?.link(&place, &posted.message)
 }
 
 /// What was reminded of has been decided: the reminder does not go on saying that it waits.

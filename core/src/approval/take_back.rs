@@ -3,8 +3,8 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::decide::refresh;
-use super::{Status, sql};
+use super::decide::redraw;
+use super::{Status, remind, sql};
 use crate::audit;
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, RunId, TenantId};
@@ -22,13 +22,13 @@ pub(crate) async fn take_back(
         if !sql::settle(conn, tenant, id, Status::Withdrawn, None, now).await? {
             continue;
         }
-        if let Some(approval) = sql::load(conn, tenant, id).await? {
-            let detail = json!({ "tool": approval.tool, "revision": approval.revision });
-            let digest = Some(approval.digest.as_str());
-            audit::write(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
-        }
-        refresh(conn, tenant, id, now).await?;
         withdrawn.push(id);
+        let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
+        let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+        let digest = Some(approval.digest.as_str());
+        audit::write(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
+        redraw(conn, tenant, approval.delivery, now).await?;
+        remind::over(conn, tenant, approval.delivery, now).await?;
     }
     Ok(withdrawn)
 }
