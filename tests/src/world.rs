@@ -342,9 +342,9 @@ impl World {
     pub fn labelled(&self, channel: &str, begins: &str) -> String {
         let labels = buttons_of(self, channel).into_iter();
         let mut labels = labels.filter_map(|button| button["text"]["text"].as_str().map(str::to_owned));
-        labels
-            .find(|label| label.starts_with(begins))
-            .unwrap_or_else(|| panic!("no button [{begins}…] in {channel}:\n{}", self.slack.transcript(channel)))
+        labels.find(|label| label.starts_with(begins)).unwrap_or_else(|| {
+            panic!("no button [{begins}…] in {channel}:\n{}", self.slack.transcript(channel))
+        })
     }
 
     /// What stands in a channel, as people read it.

@@ -23,6 +23,12 @@ async fn three(mut world: World, answer: &str) -> World {
     world
 }
 
+/// What most people want to press, as the card has it.
+fn green(world: &World) -> Vec<String> {
+    let all = buttons_of(world, "general").into_iter().filter(|button| button["style"] == "primary");
+    all.map(|button| button["text"]["text"].as_str().unwrap().to_owned()).collect()
+}
+
 fn got(world: &World) -> (usize, usize, usize) {
     let inbox = |who: &str| world.google.inbox(&format!("{who}@acme.test")).len();
     (inbox("bo"), inbox("cho"), world.google.sent("ana@acme.test").len())
@@ -64,13 +70,14 @@ async fn three_mails_are_approved_at_once() {
               Late, Eve.
               ⚠ eve@x.test is outside acme.test
               ⚠ Nod's first mail to eve@x.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET. [Approve selected] denies what is not ticked.
-              [☑ 1] [☑ 2] [☑ 3] [Edit 1] [Edit 2] [Edit 3] [Approve all] [Deny all]
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [☑ 1 · bo@acme.test] [☑ 2 · cho@acme.test] [☑ 3 · eve@x.test] [Edit 1] [Edit 2] [Edit 3] [Approve all] [Deny all]
     ");
     world.presses("bo", "general", "Approve all").await;
     insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
     world.presses("ana", "general", "Approve all").await;
     let read = world.reads("general");
+    assert_eq!((1..4).filter(|n| read.contains(&format!("  {n}. Email sent · rev 1"))).count(), 3, "{read}");
     assert!(
         read.contains("# 3 emails\n") && read.contains("[Open in Gmail (1)] [Open in Gmail (2)]"),
         "{read}"
@@ -83,12 +90,16 @@ async fn three_mails_are_approved_at_once() {
 #[tokio::test]
 async fn what_is_unticked_is_not_sent() {
     let mut world = three(World::new().await, "Bo and Eve know.").await;
-    world.presses("ana", "general", "☑ 2").await;
+    assert_eq!(green(&world), ["Approve all"]);
+    world.presses("ana", "general", "☑ 2 · cho@acme.test").await;
     assert_eq!(
         world.button_labels("general"),
-        "[☑ 1] [☐ 2] [☑ 3] [Edit 1] [Edit 2] [Edit 3] [Approve all] [Approve selected (2)] [Deny all]"
+        "[☑ 1 · bo@acme.test] [☐ 2 · cho@acme.test] [☑ 3 · eve@x.test] [Edit 1] [Edit 2] [Edit 3] [Approve all] \
+         [Approve selected (2)] [Deny all]"
     );
-    world.presses("bo", "general", "☐ 2").await;
+    assert_eq!(green(&world), ["Approve selected (2)"]);
+    assert!(world.reads("general").contains("[Approve selected] denies what is not ticked."));
+    world.presses("bo", "general", "☐ 2 · cho@acme.test").await;
     assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
     world.presses("ana", "general", "Approve selected (2)").await;
     let read = world.reads("general");

@@ -37,8 +37,11 @@ pub(super) fn card(all: &[Approval]) -> Card {
         card = item(card, approval, at + 1);
     }
     let Some(first) = waiting.first() else { return card };
-    let note = format!("{} [Approve selected] denies what is not ticked.", by_whom(first));
-    choices(card.with(Block::Note(note)), all, &waiting)
+    let denies = match some(&waiting) {
+        Some(_) => " [Approve selected] denies what is not ticked.",
+        None => "",
+    };
+    choices(card.with(Block::Note(format!("{}{denies}", by_whom(first)))), all, &waiting)
 }
 
 /// "3 emails", or "3 requests" where they are of several kinds.
@@ -69,11 +72,29 @@ fn tick_of(approval: &Approval) -> &'static str {
     if approval.ticked { "☑ " } else { "☐ " }
 }
 
+/// How many are ticked, where it is some and not all: then there is something to select.
+fn some(waiting: &[&Approval]) -> Option<usize> {
+    let ticked = waiting.iter().filter(|approval| approval.ticked).count();
+    (ticked > 0 && ticked < waiting.len()).then_some(ticked)
+}
+
+/// " · bo@acme.test", short enough for a button.
+fn to_whom(recipients: &[String]) -> String {
+    const LONGEST: usize = 20;
+    let Some(first) = recipients.first() else { return String::new() };
+    let short = match first.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &first[..end]),
+        None => first.clone(),
+    };
+    let others = recipients.len() - 1;
+    if others == 0 { format!(" · {short}") } else { format!(" · {short} +{others}") }
+}
+
 /// A tick for each that waits, then the decisions. Those that say yes carry what they were shown for.
 fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     for (at, approval) in all.iter().enumerate().filter(|(_, a)| a.status == Status::Pending) {
         let verb = if approval.ticked { "untick" } else { "tick" };
-        let label = format!("{}{}", tick_of(approval), at + 1);
+        let label = format!("{}{}{}", tick_of(approval), at + 1, to_whom(&approval.preview.recipients));
         card = card.button(label, Style::Plain, Press::Verb(Verb::new(verb, approval.id)));
     }
     for (at, approval) in all.iter().enumerate() {
@@ -84,10 +105,12 @@ fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     }
     let (subject, seen) = (waiting[0].delivery, stamp(all));
     let yes = |verb| Press::Verb(Verb { choice: Some(seen), ..Verb::new(verb, subject) });
-    card = card.button("Approve all", Style::Primary, yes("approve_all"));
-    let ticked = waiting.iter().filter(|approval| approval.ticked).count();
-    if ticked > 0 && ticked < waiting.len() {
-        card = card.button(format!("Approve selected ({ticked})"), Style::Plain, yes("approve_selected"));
+    // Whoever has unticked one most likely does not mean all.
+    let chosen = waiting.iter().any(|approval| !approval.ticked);
+    let all_style = if chosen { Style::Plain } else { Style::Primary };
+    card = card.button("Approve all", all_style, yes("approve_all"));
+    if let Some(ticked) = some(waiting) {
+        card = card.button(format!("Approve selected ({ticked})"), Style::Primary, yes("approve_selected"));
     }
     card.button("Deny all", Style::Danger, Press::Verb(Verb::new("deny_all", subject)))
 }
