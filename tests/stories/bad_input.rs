@@ -122,7 +122,8 @@ async fn an_empty_mention_gets_help() {
 
               • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
               • Write to me directly and no mention is needed.
-              • Try: “tell Bo I'm late”, “what is new in my mail?”
+              • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”
+              • “stop” stops what I am doing; [Undo] takes back what is about to leave.
 
               /nod ask … asks me anything · /nod connect google connects your account · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel · /nod help shows this.
     ");
@@ -131,7 +132,8 @@ async fn an_empty_mention_gets_help() {
 
         • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
         • Write to me directly and no mention is needed.
-        • Try: “tell Bo I'm late”, “what is new in my mail?”
+        • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”
+        • “stop” stops what I am doing; [Undo] takes back what is about to leave.
 
         /nod ask … asks me anything · /nod connect google connects your account · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel · /nod help shows this.
     ");

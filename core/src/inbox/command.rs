@@ -22,7 +22,8 @@ pub(crate) fn help_text() -> &'static str {
      **Approve & send**.\n\n\
      - Mention me in a channel and I answer in the thread; follow-ups there need no mention.\n\
      - Write to me directly and no mention is needed.\n\
-     - Try: “tell Bo I'm late”, “what is new in my mail?”\n\n\
+     - Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”\n\
+     - “stop” stops what I am doing; [Undo] takes back what is about to leave.\n\n\
      `/nod ask …` asks me anything · `/nod connect google` connects your account · `/nod approvals` shows what \
      waits for your nod · `/nod memory` shows what I remember · `/nod runs` shows what became of what you asked · \
      `/nod settings` shows how I behave in this channel · `/nod help` shows this."
