@@ -246,7 +246,7 @@ async fn a_draft_in_ones_own_mailbox_needs_no_nod() {
           Bcc  —
           Subject  Plan
           Hi Bo, the plan.
-          · Nobody got it. Tell me what to change, or say “send it”.
+          · It was not sent. Tell me what to change, or say “send it”.
           [Send…] [Discard] [Open in Gmail]
     ");
     assert_eq!(world.google.drafts("ana@acme.test").len(), 1);

@@ -272,7 +272,7 @@ async fn the_request_that_needed_it_goes_on_by_itself() {
     world.says("ana", "general", "@nod what's new in my mail?").await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod what's new in my mail?
-            nod: · First I need access to Ana Silva's account. The link went there privately.
+            nod: · Ana Silva, first I need access to your account. I have written to you directly.
     ");
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
@@ -284,7 +284,7 @@ async fn the_request_that_needed_it_goes_on_by_itself() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod what's new in my mail?
-            nod: · First I need access to Ana Silva's account. The link went there privately.
+            nod: · Ana Silva, first I need access to your account. I have written to you directly.
             nod: · Answered Ana Silva privately.
     ");
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
@@ -303,7 +303,7 @@ async fn a_mail_that_needed_it_is_asked_for_once_connected() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod tell Bo I'm late
-            nod: · First I need access to Ana Silva's account. The link went there privately.
+            nod: · Ana Silva, first I need access to your account. I have written to you directly.
             nod: # Send this email? · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test

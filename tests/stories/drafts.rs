@@ -50,7 +50,7 @@ async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it() {
               Here is the plan. It is long.
 
               Ana
-              · Nobody got it. Tell me what to change, or say “send it”.
+              · It was not sent. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
     ");
     let draft = only_draft(&world);
@@ -85,7 +85,7 @@ async fn it_is_changed_in_its_place() {
               Here is the plan.
 
               Ana
-              · Nobody got it. Tell me what to change, or say “send it”.
+              · It was not sent. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
     ");
     let last = only_draft(&world);
@@ -212,7 +212,7 @@ async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone() {
           Bcc  —
           Subject  Plan
           Bo, the plan is called Marmalade.
-          · Nobody got it. Tell me what to change, or say “send it”.
+          · It was not sent. Tell me what to change, or say “send it”.
           [Send…] [Discard] [Open in Gmail]
     ");
     world.ends().await;
@@ -292,7 +292,7 @@ async fn a_change_makes_the_card_that_waits_old() {
               Bcc  —
               Subject  Plan
               Shorter.
-              · Nobody got it. Tell me what to change, or say “send it”.
+              · It was not sent. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
     ");
     world.ends().await;
@@ -327,7 +327,7 @@ async fn discard_throws_it_away_once() {
     insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This draft is not open any more. Nothing was done.");
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod draft a mail to Bo about the plan
-            nod: · The draft was thrown away. Nobody got it.
+            nod: · The draft was thrown away. It was not sent.
     ");
     assert!(world.google.drafts(ANA).is_empty());
     world.ends().await;

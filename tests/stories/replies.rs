@@ -135,7 +135,7 @@ async fn a_draft_of_an_answer_stays_in_its_thread_through_changes() {
           Subject  Re: Contract for the pilot
           Thread  answers “Contract for the pilot” from kim@northwind.test
           Yes.
-          · Nobody got it. Tell me what to change, or say “send it”.
+          · It was not sent. Tell me what to change, or say “send it”.
           [Send…] [Discard] [Open in Gmail]
     ");
     world.says("ana", "dm:ana", "send it").await;

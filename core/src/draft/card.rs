@@ -15,7 +15,7 @@ const LONGEST: usize = 5_000;
 pub(crate) fn open(id: DraftId, draft: &Draft) -> Card {
     let verb = |verb| Press::Verb(Verb::new(verb, id));
     shown(draft)
-        .with(Block::Note("Nobody got it. Tell me what to change, or say “send it”.".to_owned()))
+        .with(Block::Note("It was not sent. Tell me what to change, or say “send it”.".to_owned()))
         .button("Send…", Style::Primary, verb("send_draft"))
         .button("Discard", Style::Danger, verb("discard_draft"))
         .button(format!("Open in {}", draft.place), Style::Plain, Press::Link(draft.link.clone()))
@@ -51,7 +51,7 @@ pub(crate) fn closed(draft: &Draft, how: Closing) -> Card {
     match how {
         // What was sent stands on the card that asked; the draft may have been another when it was shown here.
         Closing::Sent => note("This draft was sent."),
-        Closing::Discarded => note("The draft was thrown away. Nobody got it."),
+        Closing::Discarded => note("The draft was thrown away. It was not sent."),
         Closing::Gone => {
             note(&format!("This draft is not in {} any more: it was sent or thrown away there.", draft.place))
         }

@@ -202,7 +202,7 @@ impl<'a> Commit<'a> {
                 let (delivery, offer): (DeliveryId, OfferId) = (self.core.id(), self.core.id());
                 let card = cards::connect(*provider, offer, &cards::needed(*provider, *revoked));
                 let line = format!(
-                    "First I need access to {}'s account. The link went there privately.",
+                    "{}, first I need access to your account. I have written to you directly.",
                     self.name()
                 );
                 self.privately(conn, delivery, &card, &line, now).await?;

@@ -67,7 +67,7 @@ async fn dies(step: Step, death: &Death) {
     world.connects("ana").await;
     let mut thread = None;
     for (now, words, until) in [
-        (Step::Drafts, "@nod draft a mail to Bo saying I'm late", "Nobody got it."),
+        (Step::Drafts, "@nod draft a mail to Bo saying I'm late", "It was not sent."),
         (Step::Changes, "add Cho in copy", "Cc  cho@acme.test"),
         (Step::SaysSend, "send it", "[Approve & send]"),
         (Step::Approves, "", "Sent “Running late”"),

@@ -96,6 +96,6 @@ fn no_more(seen: &Seen) -> ToolOutput {
 
 fn thrown_away(seen: &Seen) -> ToolOutput {
     ToolOutput::ours(json!({"status": "discarded", "id": seen.id}))
-        .verbatim("The draft is thrown away. Nobody got it.")
+        .verbatim("The draft is thrown away. It was not sent.")
         .leaving(Leaves::Closed { draft: seen.id.clone(), how: Closing::Discarded })
 }
