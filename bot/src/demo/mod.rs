@@ -10,12 +10,14 @@ mod mail;
 mod page;
 mod settings;
 mod stage;
+mod switch;
 #[cfg(test)]
 mod tests;
 
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -23,12 +25,12 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::app;
 use crate::config::Config;
 use facts::Facts;
 use folder::Folder;
 use settings::Given;
 use stage::Stage;
+use switch::Switch;
 
 /// Where the page and Nod's own server are looked for first, so that the address stays the same.
 const PAGE_PORT: u16 = 8099;
@@ -43,6 +45,9 @@ pub async fn run(stop: CancellationToken) -> anyhow::Result<()> {
     let demo = Demo::prepare(&given, None, [PAGE_PORT, NOD_PORT]).await?;
     let announce = |address: &Url| {
         crate::cli::print(&format!("Nod's demo: {address}  (Ctrl-C stops it)"));
+        crate::cli::print(
+            "Each start of the demo begins afresh: what an earlier one showed is gone. A real Nod keeps everything.",
+        );
     };
     demo.play(stop, announce).await
 }
@@ -76,22 +81,23 @@ impl Demo {
         Ok(Url::parse(&format!("http://{}/", self.listener.local_addr()?))?)
     }
 
-    /// Runs Nod and the page; `announce` is called when both can be used.
+    /// Runs Nod and the page; `announce` is called when both can be used for the first time.
     async fn play(self, stop: CancellationToken, announce: impl FnOnce(&Url)) -> anyhow::Result<()> {
         let address = self.address()?;
         let client = reqwest::Client::builder().build()?;
-        let page = page::router(&self.stage, self.facts, client.clone());
-        let nod = async {
-            let mut running = Box::pin(app::run(self.config, stop));
-            tokio::select! {
-                ended = &mut running => return ended,
-                () = ready(&client, &self.nod) => announce(&address),
+        let switch = Switch::new();
+        let page = page::router(&self.stage, self.facts, switch.clone(), client.clone());
+        let announce = Mutex::new(Some(announce));
+        let ready = || async {
+            ready(&client, &self.nod).await;
+            let first = announce.lock().ok().and_then(|mut announce| announce.take());
+            if let Some(announce) = first {
+                announce(&address);
             }
-            running.await
         };
         // The page's long polls would keep a graceful end waiting; it has nothing to lose.
         tokio::select! {
-            ended = nod => ended,
+            ended = switch.keep(self.config, stop, ready) => ended,
             failed = axum::serve(self.listener, page).into_future() => failed.context("the demo's page"),
         }
     }

@@ -10,14 +10,18 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::middleware::{Next, from_fn};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 
 use super::facts::Facts;
 use super::stage::Stage;
+use super::switch::Switch;
+
+/// Which start of the demo answered: another one knows nothing of what the page shows.
+const START: HeaderName = HeaderName::from_static("x-nod-demo");
 
 /// Everything the page loads comes from here; nothing that it shows can run or reach anywhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -31,8 +35,9 @@ macro_rules! files {
 /// Path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
-        "api.js" "avatar.js" "blocks.js" "chat.js" "composer.js" "dom.js" "guide.js" "mail.js" "main.js"
-        "message.js" "modal.js" "mrkdwn.js" "news.js" "rich.js" "sidebar.js" "store.js" "toast.js"
+        "anew.js" "api.js" "avatar.js" "blocks.js" "chat.js" "composer.js" "dom.js" "guide.js" "look.js"
+        "mail.js" "main.js" "message.js" "modal.js" "more.js" "mrkdwn.js" "news.js" "rich.js" "sidebar.js"
+        "store.js" "toast.js"
     );
     let styles = files!("base.css" "chat.css" "mail.css" "modal.css");
     let scripts = scripts.map(|(path, text)| (path, "text/javascript; charset=utf-8", text));
@@ -58,17 +63,20 @@ struct Doors {
 }
 
 /// The page's routes.
-pub(super) fn router(stage: &Stage, facts: Facts, client: reqwest::Client) -> Router {
+pub(super) fn router(stage: &Stage, facts: Facts, switch: Switch, client: reqwest::Client) -> Router {
     let doors = Doors { slack: stage.slack.url(), google: stage.google.url(), client };
     let mut router = Router::new()
         .route("/facts", get(move || std::future::ready(Json(facts))))
         .route("/sandbox/{*door}", get(look).post(act))
-        .with_state(Arc::new(doors));
+        .with_state(Arc::new(doors))
+        .route("/demo/state", get(async |State(switch): State<Switch>| Json(switch.nod())))
+        .route("/demo/restart", post(restart))
+        .with_state(switch);
     for (path, kind, text) in files() {
         router = router.route(path, get(move || async move { ([(CONTENT_TYPE, kind)], text) }));
     }
     // A form with the longest mail in it.
-    router.layer(DefaultBodyLimit::max(256 * 1024)).layer(from_fn(guard))
+    router.layer(DefaultBodyLimit::max(256 * 1024)).layer(from_fn_with_state(start(), guard))
 }
 
 async fn look(
@@ -88,11 +96,31 @@ async fn act(
     body: Bytes,
 ) -> Response {
     let Some(address) = doors.address(&door, &DOES) else { return StatusCode::NOT_FOUND.into_response() };
-    // No other site can send this type without being asked first, and nobody here would say yes.
-    if headers.get(CONTENT_TYPE).is_none_or(|kind| kind != "application/json") {
+    if !from_the_page(&headers) {
         return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
     }
     passed_on(doors.client.post(address).header(CONTENT_TYPE, "application/json").body(body)).await
+}
+
+/// No other site can send this type without being asked first, and nobody here would say yes.
+fn from_the_page(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
+}
+
+/// Stops Nod's own part and starts it again.
+async fn restart(State(switch): State<Switch>, headers: HeaderMap) -> Response {
+    if !from_the_page(&headers) {
+        return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
+    }
+    if !switch.pull() {
+        let why = serde_json::json!({"error": "Nod is away already."});
+        return (StatusCode::CONFLICT, Json(why)).into_response();
+    }
+    Json(switch.nod()).into_response()
+}
+
+fn start() -> HeaderValue {
+    HeaderValue::from(chrono::Utc::now().timestamp_micros().unsigned_abs())
 }
 
 impl Doors {
@@ -119,12 +147,13 @@ async fn passed_on(request: reqwest::RequestBuilder) -> Response {
 }
 
 /// Answers only those who ask for this machine by name (another site could point its own name here), and says
-/// what a browser may do with the answer.
-async fn guard(request: Request, next: Next) -> Response {
+/// which start of the demo answers and what a browser may do with the answer.
+async fn guard(State(start): State<HeaderValue>, request: Request, next: Next) -> Response {
     if !request.headers().get(HOST).is_some_and(is_here) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }
     let mut response = next.run(request).await;
+    response.headers_mut().insert(START, start);
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),
         (CACHE_CONTROL, "no-store"),

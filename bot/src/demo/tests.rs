@@ -147,9 +147,37 @@ async fn the_first_mail_of_a_newcomer_arrives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_a_nod_outlives_nod() {
+    let visit = Visit::begin().await;
+    let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
+    visit.act("say", said).await;
+    let (_, connect) = visit.button("link").await;
+    visit.connect(connect["url"].as_str().unwrap()).await;
+    let (card, approve) = visit.button("approve").await;
+
+    let pull = || visit.client.post(visit.page.join("demo/restart").unwrap()).json(&json!({})).send();
+    assert_eq!(pull().await.unwrap().json::<Value>().await.unwrap()["up"], false);
+    assert_eq!(pull().await.unwrap().status(), StatusCode::CONFLICT);
+    let back = async {
+        while visit.look("demo/state").await != json!({"up": true, "stops": 1}) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, back).await.unwrap();
+    assert_eq!(visit.button("approve").await.0["ts"], card["ts"]);
+    let press = json!({
+        "user": "ana", "channel": card["channel"], "ts": card["ts"], "action_id": approve["action_id"],
+    });
+    visit.act("press", press).await;
+    visit.mail("bo@acme.test", "Running late").await;
+    visit.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_page_opens_no_other_door() {
     let visit = Visit::begin().await;
     let page = visit.client.get(visit.page.clone()).send().await.unwrap();
+    assert!(page.headers().contains_key("x-nod-demo"));
     let policy = page.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
     assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
     let text = page.text().await.unwrap();
@@ -166,6 +194,8 @@ async fn the_page_opens_no_other_door() {
         StatusCode::NOT_FOUND
     );
     let simple = ask(Method::POST, "sandbox/slack/say").header(ORIGIN, "http://evil.test").body("{}");
+    assert_eq!(status(simple).await, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    let simple = ask(Method::POST, "demo/restart").header(ORIGIN, "http://evil.test").body("{}");
     assert_eq!(status(simple).await, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     let rebound = ask(Method::GET, "sandbox/slack/state").header(HOST, "evil.test");
     assert_eq!(status(rebound).await, StatusCode::MISDIRECTED_REQUEST);

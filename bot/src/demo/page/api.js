@@ -1,5 +1,7 @@
 // The demo server's few routes. Every failure becomes an Error with a sentence.
 
+import { begunAnew } from "./anew.js";
+
 async function answered(request) {
   let response;
   try {
@@ -8,6 +10,7 @@ async function answered(request) {
     if (error.name === "AbortError") throw error;
     throw new Error("The demo does not answer. Was it stopped?");
   }
+  if (begunAnew(response.headers.get("x-nod-demo"))) throw new Error("The demo was started anew.");
   const body = await response.json().catch(() => null);
   if (!response.ok) throw new Error(body?.error ?? `The demo answered ${response.status}.`);
   return body;
@@ -18,12 +21,16 @@ function look(door, params, signal) {
   return answered(fetch(`/sandbox/${door}?${query}`, { signal }));
 }
 
-function act(door, body) {
+function post(path, body) {
   const headers = { "content-type": "application/json" };
-  return answered(fetch(`/sandbox/${door}`, { method: "POST", headers, body: JSON.stringify(body) }));
+  return answered(fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
+const act = (door, body) => post(`/sandbox/${door}`, body);
+
 export const facts = () => answered(fetch("/facts"));
+export const nod = () => answered(fetch("/demo/state"));
+export const restart = () => post("/demo/restart", {});
 export const workspace = (user) => look("slack/state", user ? { user } : {});
 export const workspaceNews = (since, signal) => look("slack/events", { since }, signal);
 export const accounts = () => look("google/accounts", {});

@@ -1,18 +1,24 @@
 // Puts the page together.
 
+import { wasBegunAnew } from "./anew.js";
 import * as api from "./api.js";
 import { pointAt, renderChat } from "./chat.js";
 import { renderComposer } from "./composer.js";
-import { renderGuide } from "./guide.js";
+import { recallGuide, renderGuide } from "./guide.js";
 import { lookInto, openedMail, renderMail } from "./mail.js";
 import { renderModal } from "./modal.js";
-import { listen, readMail, readWorkspace } from "./news.js";
+import { listen, readMail, readNod, readWorkspace } from "./news.js";
 import { renderSidebar } from "./sidebar.js";
-import { bot, changed, isDirect, isNew, onChange, people, store } from "./store.js";
+import { bot, changed, isDirect, isNew, onChange, people, recall, store } from "./store.js";
 import { dismiss, toast } from "./toast.js";
 
 // Below this many pixels the two windows take turns (see base.css).
 const NARROW = 1088;
+const AWAY =
+  "Nod is away: its own part was stopped, and starts again over the same database in a few seconds. Slack and Gmail " +
+  "go on. What you write now waits for it; a button that you press now reaches nobody, as in Slack.";
+const ANEW =
+  "The demo was started anew: what was here before is gone. A real Nod keeps everything, also what waits for your nod.";
 const told = new Set();
 let since = performance.timeOrigin;
 
@@ -37,7 +43,11 @@ function renderBanner() {
     ? `${store.lost} The page tries again by itself.`
     : `Slack, Gmail and Google here are played by a sandbox on this machine. ${model}` +
       "Nod itself – the adapter, the core, the approvals, the database – is the real one.";
+  if (store.away && !store.lost) banner.textContent = AWAY;
   banner.classList.toggle("lost", Boolean(store.lost));
+  banner.classList.toggle("away", store.away);
+  // What nobody hears cannot be pressed.
+  document.querySelector("main").inert = Boolean(store.lost);
 }
 
 async function switchTo(user) {
@@ -122,10 +132,13 @@ async function start() {
   views();
   playedGmail();
   store.facts = await api.facts();
+  recall();
+  recallGuide();
+  if (wasBegunAnew()) toast(ANEW, { stays: true });
   store.slack = await api.workspace();
   store.me = (people().find((one) => one.name === store.facts.me) ?? people()[0]).id;
   store.accounts = await api.accounts();
-  await Promise.all([readWorkspace(), readMail()]);
+  await Promise.all([readWorkspace(), readMail(), readNod()]);
   const first = store.slack.channels.find((one) => one.name === store.facts.channel);
   store.channel = (first ?? store.slack.channels[0]).id;
   changed();

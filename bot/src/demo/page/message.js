@@ -47,6 +47,7 @@ function file({ name, preview }) {
 }
 
 async function press(message, element, isLink, node) {
+  if (store.away && !isLink) return toast("Nod is away and hears no button now. Press again when it is back.");
   if (node) {
     node.disabled = true;
     setTimeout(() => (node.disabled = false), PRESSED);

@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import { changed, store } from "./store.js";
 
 const PAUSE = 1500;
+const AWAY = 400;
 
 export async function readWorkspace() {
   const wanted = store.me;
@@ -19,12 +20,27 @@ export async function readMail() {
   changed();
 }
 
+// Nod is asked after often only while it is away; for the rest of the time its messages show that it is there.
+export async function readNod() {
+  const { up, stops } = await api.nod();
+  const is = !up && stops > 0;
+  if (is !== store.away || stops !== store.stops) {
+    Object.assign(store, { away: is, stops });
+    changed();
+  }
+  if (is) setTimeout(() => readNod().catch(() => {}), AWAY);
+}
+
 export function listen() {
-  follow(async (signal) => {
+  follow(async (signal, resumed) => {
+    // Whoever was away does not wait for news: it may have been another demo's since.
+    if (resumed) await Promise.all([readWorkspace(), readNod()]);
+    if (resumed) lost(null);
     const news = await api.workspaceNews(store.slack.version, signal);
     if (news.version !== store.slack.version) await readWorkspace();
   });
-  follow(async (signal) => {
+  follow(async (signal, resumed) => {
+    if (resumed) await readMail();
     const first = store.accounts[0].email;
     const version = store.boxes.get(first).version;
     const box = await api.mailboxNews(first, version, signal);
@@ -33,15 +49,17 @@ export function listen() {
 }
 
 async function follow(ask) {
-  for (;;) {
+  for (let resumed = false; ; ) {
     await visible();
     const poll = new AbortController();
     const hide = () => document.visibilityState === "hidden" && poll.abort();
     document.addEventListener("visibilitychange", hide);
     try {
-      await ask(poll.signal);
+      await ask(poll.signal, resumed);
+      resumed = false;
       lost(null);
     } catch (error) {
+      resumed = true;
       if (error.name !== "AbortError") {
         lost(error.message);
         await new Promise((resolve) => setTimeout(resolve, PAUSE));

@@ -1,6 +1,8 @@
 // What the page knows, and who is told when it changes. Everything is read from the sandbox; only what has been
 // seen, and where the visitor looks, is the page's own.
 
+import { keep, kept } from "./anew.js";
+
 export const store = {
   facts: null,
   me: null,
@@ -9,6 +11,9 @@ export const store = {
   accounts: [],
   boxes: new Map(),
   lost: null,
+  // Whether Nod's own part is stopped, and how often it was.
+  away: false,
+  stops: 0,
 };
 
 const listeners = [];
@@ -43,7 +48,12 @@ export function nameOf(id) {
 
 // What was read, by person and channel, for as long as this tab lives.
 const SEEN = "nod-demo-seen";
-const seen = JSON.parse(sessionStorage.getItem(SEEN) ?? "{}");
+let seen = {};
+
+// Once it is known which start of the demo this is.
+export function recall() {
+  seen = kept(SEEN) ?? {};
+}
 
 const last = (one) => one.messages.at(-1)?.ts ?? "0";
 
@@ -51,7 +61,7 @@ export function markSeen() {
   const one = channel();
   if (!one) return;
   seen[`${store.me}/${one.id}`] = last(one);
-  sessionStorage.setItem(SEEN, JSON.stringify(seen));
+  keep(SEEN, seen);
 }
 
 // The first look at a channel counts as having read what was said before the visitor came.

@@ -5,7 +5,8 @@ import { el } from "./dom.js";
 
 const STAY = 12000;
 
-export function toast(words, { label, follow, place } = {}) {
+// One that `stays` waits until it is dismissed.
+export function toast(words, { label, follow, place, stays } = {}) {
   if (place) dismiss(place);
   const box = document.getElementById("toasts");
   const gone = () => node.remove();
@@ -22,7 +23,7 @@ export function toast(words, { label, follow, place } = {}) {
   );
   while (box.childElementCount > 2) box.firstElementChild.remove();
   box.append(node);
-  setTimeout(gone, STAY);
+  if (!stays) setTimeout(gone, STAY);
 }
 
 export function dismiss(place) {

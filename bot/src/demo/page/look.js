@@ -1,0 +1,56 @@
+// What the state shows to have happened: read from messages and mailboxes, by the words and buttons that are there.
+
+import { openedMail } from "./mail.js";
+import { bot, line, store } from "./store.js";
+
+export const all = () => store.slack.channels.flatMap((one) => one.messages);
+export const ofBot = (message) => message.user === bot();
+export const words = (message) => JSON.stringify([message.text, message.blocks]);
+export const told = (pattern) => all().some((message) => ofBot(message) && pattern.test(words(message)));
+
+export const buttons = (message) =>
+  (message.blocks ?? []).flatMap((block) => [...(block.elements ?? []), block.accessory ?? {}]).filter((one) => one.type === "button");
+const has = (message, pattern) => ofBot(message) && buttons(message).some((one) => pattern.test(one.action_id));
+export const waits = (message) => has(message, /^approve/);
+const goesOut = (message) => has(message, /^undo/);
+
+const latest = (messages) => [...messages].sort((a, b) => Number(a.ts) - Number(b.ts)).at(-1);
+const inLine = () => (line()?.messages ?? []).filter(ofBot);
+
+// The card that waits, what is about to go out, and the link to an account that can be followed.
+export const card = () => latest(all().filter(waits));
+export const leaving = () => all().some(goesOut);
+export const link = () => {
+  const offer = latest(inLine().filter((message) => buttons(message).some((one) => one.url)));
+  const setback = failed();
+  return offer && !(setback && Number(setback.ts) > Number(offer.ts)) ? offer : undefined;
+};
+// The last word on an account was that nothing was connected.
+export const failed = () => {
+  const last = latest(inLine().filter((message) => /Nothing was connected|is connected: /.test(words(message))));
+  return last && /Nothing was connected/.test(words(last)) ? last : undefined;
+};
+
+export const connected = () => inLine().some((message) => /✓ .* is connected: /.test(words(message)));
+export const decided = () => told(/Approved by |Undone by |Denied by |Nobody answered in time/);
+export const stood = () => all().some(waits) || leaving() || decided();
+
+const sent = () => [...store.boxes.values()].flatMap((box) => box.sent);
+export const approved = () => sent().length > 0;
+
+// Where what was sent lies: with who got it, else with who sent it.
+export function arrived() {
+  const ids = new Set(sent().map((mail) => mail.message_id));
+  const found = (folder) =>
+    [...store.boxes.values()].flatMap((box) =>
+      box[folder].filter((mail) => ids.has(mail.message_id)).map((mail) => ({ account: box.account, folder, mail })));
+  const places = found("inbox").length ? found("inbox") : found("sent");
+  return places.sort((a, b) => new Date(a.mail.at) - new Date(b.mail.at)).at(-1);
+}
+
+export function seen() {
+  const open = openedMail();
+  const box = open && store.boxes.get(open.account);
+  const mail = box && [...box.inbox, ...box.sent].find((one) => one.id === open.id);
+  return Boolean(mail) && sent().some((one) => one.message_id === mail.message_id);
+}

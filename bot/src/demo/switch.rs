@@ -1,0 +1,95 @@
+//! Nod's own part of the demo: stopped and started again over the same database while the stage lives on, so that
+//! one can see what outlives it. All of it is one process; a real Nod would be another each time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nod_core::clock::SystemClock;
+use nod_core::ids::SystemIds;
+use serde::Serialize;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::app;
+use crate::config::Config;
+use crate::database::{self, Database};
+
+/// Long enough to see that it is away, and to say something to it meanwhile.
+const AWAY: Duration = Duration::from_secs(5);
+/// What is under way when it is stopped may end within this; after it, it is cut off.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Sent to the page as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Nod {
+    /// Whether it can work.
+    pub up: bool,
+    /// How often it was stopped.
+    pub stops: u32,
+}
+
+/// Turns Nod off and on; for the page.
+#[derive(Debug, Clone)]
+pub(super) struct Switch {
+    nod: watch::Sender<Nod>,
+    pulled: Arc<Notify>,
+}
+
+impl Switch {
+    pub(super) fn new() -> Self {
+        Self { nod: watch::Sender::new(Nod { up: false, stops: 0 }), pulled: Arc::default() }
+    }
+
+    pub(super) fn nod(&self) -> Nod {
+        *self.nod.borrow()
+    }
+
+    /// Has Nod stopped and started again; false where it is not up.
+    pub(super) fn pull(&self) -> bool {
+        let pulled = self.nod.send_if_modified(|nod| {
+            let up = std::mem::take(&mut nod.up);
+            nod.stops += u32::from(up);
+            up
+        });
+        if pulled {
+            self.pulled.notify_one();
+        }
+        pulled
+    }
+
+    /// Runs Nod until `stop`, again each time it was pulled. `ready` resolves once Nod can work.
+    pub(super) async fn keep<R: Future<Output = ()>>(
+        &self,
+        config: Config,
+        stop: CancellationToken,
+        ready: impl Fn() -> R,
+    ) -> anyhow::Result<()> {
+        let database = Database::open(&config).await?;
+        let kept = async {
+            database::migrate(&database.pool).await?;
+            while !stop.is_cancelled() {
+                let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
+                let app = app::start(&config, database.pool.clone(), clock, ids).await?;
+                tokio::select! {
+                    // What does not end in time is dropped with the app, as a kill would.
+                    () = self.pulled_after(ready()) => drop(tokio::time::timeout(GRACE, app.stop()).await),
+                    () = stop.cancelled() => app.stop().await,
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(AWAY) => {}
+                    () = stop.cancelled() => {}
+                }
+            }
+            Ok(())
+        };
+        let ended = kept.await;
+        database.close().await;
+        ended
+    }
+
+    async fn pulled_after(&self, ready: impl Future<Output = ()>) {
+        ready.await;
+        self.nod.send_modify(|nod| nod.up = true);
+        self.pulled.notified().await;
+    }
+}
