@@ -229,12 +229,18 @@ fn render(ask: &Ask, query: &Pairs, accounts: &[Account]) -> String {
         })
         .collect();
     let mut accounts = accounts.to_vec();
-    accounts.sort_by_key(|account| Some(&account.email) != ask.login_hint.as_ref());
+    let is_expected = |account: &Account| Some(&account.email) == ask.login_hint.as_ref();
+    accounts.sort_by_key(|account| !is_expected(account));
     let forms: String = accounts
         .iter()
         .map(|account| {
+            // Every account can be chosen, as at Google.
+            let (look, note) = match is_expected(account) {
+                true => (r#" class="expected""#, "<p><strong>This is the account that was asked for.</strong></p>"),
+                false => ("", ""),
+            };
             format!(
-                r#"<form method="post" action="/o/oauth2/v2/auth">{hidden}<h2>{} <small>{email}</small></h2>
+                r#"<form method="post" action="/o/oauth2/v2/auth"{look}>{hidden}{note}<h2>{} <small>{email}</small></h2>
 <input type="hidden" name="account" value="{email}">{scopes}
 <button name="decision" value="allow">Allow</button> <button name="decision" value="deny">Cancel</button></form>"#,
                 escape(&account.name),
@@ -246,7 +252,8 @@ fn render(ask: &Ask, query: &Pairs, accounts: &[Account]) -> String {
         r#"<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Sandbox Google</title><style>body{{font:16px system-ui;max-width:34em;margin:3em auto;padding:0 1em}}
 form{{border:1px solid #ccc;border-radius:8px;padding:0 1em 1em;margin:1em 0}}small{{color:#666;font-weight:400}}
-button{{font:inherit;padding:.4em 1em;margin-top:.8em}}</style>
+.expected{{border:2px solid #0b57d0;background:#eef4ff}}.expected strong{{color:#0b57d0}}
+.expected [value=allow]{{background:#0b57d0;color:#fff;border:0;border-radius:4px}}button{{font:inherit;padding:.4em 1em;margin-top:.8em}}</style>
 <h1>Sandbox Google – choose account</h1><p>Nothing here leaves this machine.</p>{forms}"#
     )
 }

@@ -83,12 +83,18 @@ fn reason(asked: &Asked<'_>) -> Answer {
         Wish::Reply { to: None, .. } => {
             return Answer::text("Which mail shall I answer? Say “read the mail from …” first.");
         }
-        Wish::Talk => return Answer::text(words::small_talk(&asked.text, asked.signer.as_deref())),
+        Wish::Talk => return Answer::text(talk(asked)),
     };
     call.unwrap_or_else(|| match wish {
         Wish::Open(_) => Answer::text("There is no open draft here. Say “draft a mail to …” first."),
         _ => Answer::text("I would need a tool for that which I do not have here."),
     })
+}
+
+/// What is said when nothing is to be done: what was noted, where that answers, else small talk.
+fn talk(asked: &Asked<'_>) -> String {
+    memory::said(&asked.text, &asked.facts)
+        .unwrap_or_else(|| words::small_talk(&asked.text, asked.signer.as_deref()))
 }
 
 /// An open draft, changed as was asked.

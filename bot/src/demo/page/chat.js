@@ -14,6 +14,7 @@ export function renderChat() {
   const fresh = [];
   const place = `${store.me}/${one.id}`;
   const moved = shown !== place;
+  const end = atEnd(list);
   if (moved) {
     list.replaceChildren();
     list.kept = new Map();
@@ -24,8 +25,20 @@ export function renderChat() {
   reconcile(list, all, (thread) => thread.root.ts, () => "", (thread) => threadNode(one, thread.root.ts));
   for (const thread of all) fresh.push(...updateThread(list.kept.get(thread.root.ts).node, thread, one));
   if (document.visibilityState === "visible") markSeen();
-  if (moved) list.scrollTop = list.scrollHeight;
+  if (moved || (end && fresh.length)) toEnd(list);
   else scrollTo(fresh.filter((entry) => entry.isNew).at(-1)?.node);
+}
+
+const atEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < 40;
+
+function toEnd(list) {
+  list.scrollTop = list.scrollHeight;
+  if (list.watched) return;
+  // Who read the end goes on reading it when the room for it changes.
+  let end = true;
+  list.addEventListener("scroll", () => (end = atEnd(list)));
+  list.watched = new ResizeObserver(() => end && (list.scrollTop = list.scrollHeight));
+  list.watched.observe(list);
 }
 
 function heading(one) {
@@ -95,6 +108,7 @@ function replyBox(one, ts) {
   const open = () => {
     form.hidden = false;
     button.hidden = true;
+    form.scrollIntoView({ block: "nearest" });
     input.focus();
   };
   const close = (event) => {
@@ -111,7 +125,11 @@ function replyBox(one, ts) {
 function scrollTo(node) {
   if (!node) return;
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  node.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
+  const behavior = calm ? "auto" : "smooth";
+  node.scrollIntoView({ block: "nearest", behavior });
+  // Below the last reply one can answer.
+  const box = node.parentElement.lastElementChild === node && node.closest(".thread")?.querySelector(".reply");
+  if (box) box.scrollIntoView({ block: "nearest", behavior });
 }
 
 // Brings one message into view and marks it for a moment.

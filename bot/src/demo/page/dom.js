@@ -1,3 +1,5 @@
+import { played } from "./gmail.js";
+
 // Builds elements. Data only ever becomes text, so nothing in a message or a mail can become markup.
 
 export function el(tag, props = {}, ...children) {
@@ -22,6 +24,8 @@ export function link(address, words, props = {}) {
     return document.createTextNode(words);
   }
   if (!["http:", "https:", "mailto:"].includes(url.protocol)) return document.createTextNode(words);
+  const here = played(url);
+  if (here) return el("a", { href: here, ...props }, words);
   return el("a", { href: url.href, target: "_blank", rel: "noopener noreferrer", ...props }, words);
 }
 

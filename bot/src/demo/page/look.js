@@ -21,9 +21,12 @@ const inLine = () => (line()?.messages ?? []).filter(ofBot);
 export const card = () => latest(all().filter(waits));
 export const leaving = () => all().some(goesOut);
 export const link = () => {
-  const offer = latest(inLine().filter((message) => buttons(message).some((one) => one.url)));
+  // One that was asked for is a whisper, and stays where it was said after it was used.
+  const offers = [...inLine(), ...store.slack.ephemerals].filter((message) =>
+    buttons(message).some((one) => one.url && /^Connect /.test(one.text.text)));
+  const offer = latest(offers);
   const setback = failed();
-  return offer && !(setback && Number(setback.ts) > Number(offer.ts)) ? offer : undefined;
+  return offer && !connected() && !(setback && Number(setback.ts) > Number(offer.ts)) ? offer : undefined;
 };
 // The last word on an account was that nothing was connected.
 export const failed = () => {
@@ -51,6 +54,7 @@ export function arrived() {
 export function seen() {
   const open = openedMail();
   const box = open && store.boxes.get(open.account);
-  const mail = box && [...box.inbox, ...box.sent].find((one) => one.id === open.id);
+  // Where nobody here got it, whoever sent it has it.
+  const mail = box?.[arrived()?.folder ?? "inbox"].find((one) => one.id === open.id);
   return Boolean(mail) && sent().some((one) => one.message_id === mail.message_id);
 }

@@ -50,6 +50,7 @@ const find = (id) => FOLDERS.flatMap(([folder]) => store.boxes.get(at.account)?.
 function build() {
   const pane = document.getElementById("mail");
   const pick = el("select", { "aria-label": "Whose mailbox", onchange: () => lookInto(pick.value) });
+  const address = el("small", { class: "address" });
   const tabs = {};
   for (const [folder, label] of FOLDERS) {
     tabs[folder] = el("button", { type: "button", class: "tab", onclick: () => lookInto(at.account, folder) }, label);
@@ -59,19 +60,20 @@ function build() {
   const list = el("div", { class: "mail-list" }, rows, empty);
   const reader = el("article", { class: "reader", hidden: true, tabindex: "-1" });
   pane.append(
-    el("div", { class: "mail-head" }, el("p", { class: "brand" }, "Gmail ", el("small", {}, "played")), el("label", {}, pick)),
+    el("div", { class: "mail-head" }, el("p", { class: "brand" }, "Gmail ", el("small", {}, "played")), el("label", {}, pick, address)),
     el("div", { class: "tabs", role: "group", "aria-label": "Folders" }, Object.values(tabs)),
     list,
     reader,
   );
-  return { pick, tabs, rows, empty, list, reader };
+  return { pick, address, tabs, rows, empty, list, reader };
 }
 
 function renderAccounts() {
   const entries = store.accounts.map((one) => ({ ...one, fresh: newIn(one.email) }));
-  const words = (one) => `${one.name} · ${one.email}${one.fresh ? ` · ${one.fresh} new` : ""}`;
+  const words = (one) => `${one.name}${one.fresh ? ` · ${one.fresh} new` : ""}`;
   reconcile(parts.pick, entries, (one) => one.email, words, (one) => el("option", { value: one.email }, words(one)));
   parts.pick.value = at.account;
+  parts.address.textContent = at.account;
   const all = entries.reduce((sum, one) => sum + one.fresh, 0);
   const badge = document.getElementById("mail-badge");
   badge.textContent = all;

@@ -4,12 +4,13 @@ import { wasBegunAnew } from "./anew.js";
 import * as api from "./api.js";
 import { pointAt, renderChat } from "./chat.js";
 import { renderComposer } from "./composer.js";
+import { asked } from "./gmail.js";
 import { recallGuide, renderGuide } from "./guide.js";
 import { lookInto, openedMail, renderMail } from "./mail.js";
 import { renderModal } from "./modal.js";
 import { listen, readMail, readNod, readWorkspace } from "./news.js";
 import { renderSidebar } from "./sidebar.js";
-import { bot, changed, isDirect, isNew, onChange, people, recall, store } from "./store.js";
+import { bot, changed, isDirect, isNew, me, onChange, people, recall, store } from "./store.js";
 import { dismiss, toast } from "./toast.js";
 
 // Below this many pixels the two windows take turns (see base.css).
@@ -97,19 +98,16 @@ function tell() {
   }
 }
 
-// Links to Gmail lead to the Gmail that is played here.
+// Opens the mail that a link to Gmail leads to; where it is not there any more, the mailbox.
 function playedGmail() {
-  document.addEventListener("click", (event) => {
-    const address = event.target.closest?.("a[href]")?.href;
-    const url = address && new URL(address);
-    const id = url?.hostname === "mail.google.com" && url.hash.split("/").pop();
-    const account = id && url.searchParams.get("authuser");
-    const box = account && store.boxes.get(account);
-    if (!box) return;
-    event.preventDefault();
-    const folder = ["sent", "drafts"].find((name) => box[name].some((mail) => mail.id === id)) ?? "inbox";
-    lookInto(account, folder, id);
-  });
+  const mail = asked();
+  if (!mail) return;
+  const account = store.boxes.has(mail.account) ? mail.account : me().email;
+  const box = store.boxes.get(account);
+  const has = (name) => box[name].some((one) => one.id === mail.id);
+  const named = ["sent", "drafts"].find((name) => name === mail.folder) ?? "inbox";
+  const folder = ["sent", "drafts", "inbox"].find(has);
+  lookInto(account, folder ?? named, folder && mail.id);
 }
 
 function views() {
@@ -130,7 +128,7 @@ function views() {
 async function start() {
   onChange(render);
   views();
-  playedGmail();
+  window.addEventListener("hashchange", playedGmail);
   store.facts = await api.facts();
   recall();
   recallGuide();
@@ -141,6 +139,7 @@ async function start() {
   await Promise.all([readWorkspace(), readMail(), readNod()]);
   const first = store.slack.channels.find((one) => one.name === store.facts.channel);
   store.channel = (first ?? store.slack.channels[0]).id;
+  playedGmail();
   changed();
   listen();
 }

@@ -11,23 +11,23 @@ import { toast } from "./toast.js";
 const MAIL = "@nod tell Bo I'm late";
 
 const MORE = [
+  {
+    title: "Stop Nod while a card waits",
+    about: "and see that the card still works: Nod's own part is stopped and started again over the same database (in " +
+      "the same process here; Slack and Gmail go on).",
+    label: "Stop and start Nod",
+    go: stop,
+    is: () => store.stops > 0,
+  },
   { title: "Edit", say: MAIL, then: "press Edit on the card and change what will be sent", is: () => told(/ · rev ([2-9]|\d\d)/) },
   { title: "Undo", say: MAIL, then: "approve it, and press Undo within ten seconds", is: () => told(/Undone by /) },
   { title: "Deny with a reason", say: "@nod tell Dana I'm late", then: "press Deny, and say why", is: () => told(/Denied by [^"]*\(.+\)/) },
   { title: "Three at once", say: "@nod tell Bo, Cho and Dana each that lunch is at one", then: "approve all, or untick some", is: () => told(/\d (emails|requests)"/) },
   { title: "Let one expire", say: "@nod tell Cho I'm late", then: "do nothing: in this demo a request waits five minutes, with a reminder after three", is: () => told(/Nobody answered in time/) },
   { title: "A draft", say: "@nod draft a mail to Bo about the launch", then: "then write “make it shorter” and “send it” in its thread", is: () => told(/"Draft"/) },
-  { title: "Private mail in a channel", say: "@nod what's new in my mail?", then: "in a channel, the answer comes to you alone", is: () => told(/ privately\./) },
+  { title: "Private mail in a channel", say: "@nod what's new in my mail?", then: "in a channel, the answer comes to you alone", is: () => told(/(Answered|Showed|Asked) [^"]* privately\./) },
   { title: "Somebody else's button", say: MAIL, then: "then become Bo (on the left, above the channels) and press Approve", is: pressedByOthers },
   { title: "Remember", say: "@nod remember that the launch is on Friday", then: "then ask “@nod when is the launch?”, or look at “/nod memory”", is: () => told(/I will remember that/) },
-  {
-    title: "Stop Nod while a card waits",
-    about: "Ask for a mail and leave its card. Then Nod's own part is stopped, and started again over the same database " +
-      "(here in the same process; Slack and Gmail go on). The card still works afterwards.",
-    label: "Stop and start Nod",
-    go: stop,
-    is: () => store.stops > 0,
-  },
 ];
 
 // Which of them the state shows, by title.
@@ -42,7 +42,7 @@ export function more(tried, folded, { ask, fold }) {
     const is = tried.has(title);
     const mark = el("span", { class: "mark", "aria-hidden": "true" }, is ? "✓" : "");
     const name = el("strong", {}, title, is ? el("span", { class: "unseen" }, " (done)") : null);
-    const button = el("button", { type: "button", class: "button small", onclick: close(go ?? (() => ask(say))) }, label ?? "Write it for me");
+    const button = el("button", { type: "button", class: "button", onclick: close(go ?? (() => ask(say))) }, label ?? "Write it for me");
     return el("li", { class: is ? "done" : "todo" }, mark, el("p", {}, name, " ", about ?? `“${say}”: ${then}.`), button);
   };
   const summary = el("summary", {}, `That was the whole way. More to try (${tried.size} of ${MORE.length} tried)`);

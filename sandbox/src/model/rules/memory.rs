@@ -77,6 +77,33 @@ fn fact(number: u64, text: &str) -> Option<Value> {
     Some(json!({"name": name, "value": value, "about": about, "message": number}))
 }
 
+/// The answer to "remember that …" and "forget …", and to a question that what is noted answers; none to anything
+/// else.
+pub(super) fn said(text: &str, facts: &[(String, String)]) -> Option<String> {
+    let lower = text.trim().to_lowercase();
+    let is_about = |wanted: &str| lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted);
+    if is_about("remember") && !lower.ends_with('?') {
+        return Some("I will remember that.".to_owned());
+    }
+    if lower.starts_with("forget ") {
+        return Some("I will forget it, if it was noted.".to_owned());
+    }
+    const ASKING: [&str; 10] = [
+        "when ", "where ", "who ", "whose ", "which ", "what is the ", "what's the ", "what is my ", "what's my ",
+        "what is our ",
+    ];
+    if !ASKING.iter().any(|word| lower.starts_with(word)) || is_about("you") {
+        return None;
+    }
+    let named = |name: &str| {
+        let name = name.to_lowercase();
+        let mut words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+        words.peek().is_some() && words.all(|word| is_about(word))
+    };
+    let known = facts.iter().find(|(name, _)| named(name));
+    Some(known.map_or_else(|| "I don't know.".to_owned(), |(name, value)| format!("{name}: {value}.")))
+}
+
 /// The number of what a sentence like "forget the launch" or "forget that" means.
 fn forgotten(text: &str, noted: &[(u64, &str)]) -> Option<u64> {
     let lower = text.to_lowercase();
@@ -110,6 +137,16 @@ mod tests {
         );
         let later = asked(&format!("Messages:\n{said}\n\nNew from message [3] on."));
         assert_eq!(later["facts"].as_array().map(Vec::len), Some(1));
+    }
+
+    #[test]
+    fn questions_are_answered_from_what_is_noted_and_from_nothing_else() {
+        let facts = [("Launch".to_owned(), "on Friday".to_owned())];
+        let answer = |text: &str| said(text, &facts);
+        assert_eq!(answer("When is the launch?").as_deref(), Some("Launch: on Friday."));
+        assert_eq!(answer("when is the offsite?").as_deref(), Some("I don't know."));
+        assert_eq!(answer("remember that the launch is on Friday").as_deref(), Some("I will remember that."));
+        assert_eq!([answer("hello"), answer("who are you?"), answer("thanks")], [None, None, None]);
     }
 
     #[test]

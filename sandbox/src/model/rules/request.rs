@@ -13,6 +13,8 @@ pub(super) struct Asked<'a> {
     pub text: String,
     /// The first name of the person, from the line `- Name: …` of the system prompt.
     pub signer: Option<String>,
+    /// What the system prompt says that people here said before: name and value.
+    pub facts: Vec<(String, String)>,
     /// The thread of mail that the hints beside the words name.
     pub thread: Option<String>,
     /// What tools answered since: tool name and content.
@@ -28,10 +30,12 @@ impl<'a> Asked<'a> {
         let said = last.and_then(|at| messages.get(at)).map(|message| text(&message["content"]));
         let after = last.map_or(messages, |at| messages.get(at + 1..).unwrap_or_default());
         let systems = messages.iter().filter(|m| m["role"] == "system" || m["role"] == "developer");
+        let prompts: Vec<String> = systems.map(|message| text(&message["content"])).collect();
         Self {
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
             text: without_mention(without_hints(&said.unwrap_or_default())),
-            signer: systems.map(|message| text(&message["content"])).find_map(|prompt| signer(&prompt)),
+            signer: prompts.iter().find_map(|prompt| signer(prompt)),
+            facts: prompts.iter().flat_map(|prompt| facts(prompt)).collect(),
             results: results_of(after),
             messages,
             tools: request["tools"].as_array().map(Vec::as_slice).unwrap_or_default(),
@@ -118,6 +122,14 @@ fn without_mention(text: &str) -> String {
 fn signer(prompt: &str) -> Option<String> {
     let line = prompt.lines().find_map(|line| line.trim().strip_prefix("- Name:"))?;
     line.split_whitespace().next().map(str::to_owned)
+}
+
+/// The lines `- Launch: on Friday` below their heading.
+fn facts(prompt: &str) -> Vec<(String, String)> {
+    let below = prompt.split("\n\nWhat people here said before").nth(1).unwrap_or_default();
+    let lines = below.lines().skip(2).take_while(|line| !line.trim().is_empty());
+    let pairs = lines.filter_map(|line| line.strip_prefix("- ")?.split_once(": "));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 fn results_of(after: &[Value]) -> Vec<(String, String)> {

@@ -97,6 +97,10 @@ impl Wish {
     pub fn read(text: &str) -> Self {
         let text = polite_off(text.trim());
         let lower = text.to_lowercase();
+        // Whatever it is about: what is to be remembered is nothing to be done.
+        if starts(&lower, &["remember", "forget"]) {
+            return Self::Talk;
+        }
         if let Some(wish) = Change::read(text).map(Self::Open).or_else(|| reply(text)) {
             return wish;
         }
