@@ -77,6 +77,20 @@ fn fact(number: u64, text: &str) -> Option<Value> {
     Some(json!({"name": name, "value": value, "about": about, "message": number}))
 }
 
+/// How a question begins that something noted may answer.
+const ASKING: [&str; 10] = [
+    "when ",
+    "where ",
+    "who ",
+    "whose ",
+    "which ",
+    "what is the ",
+    "what's the ",
+    "what is my ",
+    "what's my ",
+    "what is our ",
+];
+
 /// The answer to "remember that …" and "forget …", and to a question that what is noted answers; none to anything
 /// else.
 pub(super) fn said(text: &str, facts: &[(String, String)]) -> Option<String> {
@@ -88,10 +102,6 @@ pub(super) fn said(text: &str, facts: &[(String, String)]) -> Option<String> {
     if lower.starts_with("forget ") {
         return Some("I will forget it, if it was noted.".to_owned());
     }
-    const ASKING: [&str; 10] = [
-        "when ", "where ", "who ", "whose ", "which ", "what is the ", "what's the ", "what is my ", "what's my ",
-        "what is our ",
-    ];
     if !ASKING.iter().any(|word| lower.starts_with(word)) || is_about("you") {
         return None;
     }
