@@ -49,7 +49,7 @@ pub async fn run(stop: CancellationToken) -> anyhow::Result<()> {
             "Each start of the demo begins afresh: what an earlier one showed is gone. A real Nod keeps everything.",
         );
     };
-    demo.play(stop, announce).await
+    Box::pin(demo.play(stop, announce)).await
 }
 
 /// Everything but Nod itself, which starts with [`Demo::play`].

@@ -108,7 +108,7 @@ pub(super) fn said(text: &str, facts: &[(String, String)]) -> Option<String> {
     let named = |name: &str| {
         let name = name.to_lowercase();
         let mut words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
-        words.peek().is_some() && words.all(|word| is_about(word))
+        words.peek().is_some() && words.all(is_about)
     };
     let known = facts.iter().find(|(name, _)| named(name));
     Some(known.map_or_else(|| "I don't know.".to_owned(), |(name, value)| format!("{name}: {value}.")))
