@@ -4,6 +4,7 @@
 //! a mailbox. They are at least as strict as the vendor: where a rule is not known, the request is refused.
 //! Faults happen on demand ([`Faults`]). Nothing here knows Nod.
 
+pub mod discord;
 pub mod fault;
 pub mod google;
 pub mod model;

@@ -1,0 +1,119 @@
+//! What a fake Discord starts with: the guild, the app and its intents, and the habits of the fake itself.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::entities::{Channel, User};
+
+/// Tells the time; handed in so that a test can live through a week in a millisecond.
+pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
+
+/// The one server in which the app is installed.
+#[derive(Debug, Clone)]
+pub struct Guild {
+    /// A snowflake.
+    pub id: String,
+    /// As it stands above the channels.
+    pub name: String,
+}
+
+/// The installed app and its bot user.
+#[derive(Debug, Clone)]
+pub struct App {
+    /// A snowflake; the bot user has the same.
+    pub id: String,
+    /// The bot's username.
+    pub name: String,
+    /// Goes after `Bot ` in `Authorization`.
+    pub bot_token: String,
+    /// For `POST /oauth2/token`.
+    pub client_secret: String,
+    /// Where the consent page may send a person back to; compared letter by letter.
+    pub redirects: Vec<String>,
+    /// Whether the privileged `GUILD_MEMBERS` intent is switched on.
+    pub members_intent: bool,
+    /// Whether the privileged `MESSAGE_CONTENT` intent is switched on.
+    pub content_intent: bool,
+}
+
+/// All that a fake Discord is started with.
+#[derive(Clone)]
+pub struct DiscordConfig {
+    /// The one server.
+    pub guild: Guild,
+    /// The app under test.
+    pub app: App,
+    /// The people (and foreign bots) of the guild.
+    pub users: Vec<User>,
+    /// Its text channels.
+    pub channels: Vec<Channel>,
+    /// Folder of the vendors' specifications (`discord/discord.requests.strict.schema.json` inside it).
+    pub specs_dir: Option<PathBuf>,
+    /// The time that ids, limits and expiries go by.
+    pub clock: Clock,
+    /// Holds `create_message` to five in five seconds and channel, by the clock above.
+    pub post_limit: bool,
+    /// What Hello asks for.
+    pub heartbeat_interval: Duration,
+    /// Whether a heartbeat that is late by half an interval closes the connection with 4009.
+    pub heartbeat_strict: bool,
+    /// How long a session that lost its connection can be resumed, by the clock above.
+    pub resume_within: TimeDelta,
+    /// How long an interaction waits for its callback.
+    pub interaction_waits: TimeDelta,
+    /// How long an interaction's token lives.
+    pub token_lives: TimeDelta,
+}
+
+impl DiscordConfig {
+    /// A guild "Acme" with one app whose bot is called `name`, nobody in it yet.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            guild: Guild { id: "1100000000000000100".into(), name: "Acme".into() },
+            app: App {
+                id: "1100000000000000001".into(),
+                name: name.to_owned(),
+                bot_token: format!("MTEwMDAwMDAwMDAwMDAwMDAwMQ.Gnodnd.{name:_<38}"),
+                client_secret: format!("client-secret-of-{name}"),
+                redirects: Vec::new(),
+                members_intent: true,
+                content_intent: true,
+            },
+            users: Vec::new(),
+            channels: Vec::new(),
+            specs_dir: None,
+            clock: Arc::new(Utc::now),
+            post_limit: false,
+            heartbeat_interval: Duration::from_millis(41_250),
+            heartbeat_strict: false,
+            resume_within: TimeDelta::minutes(2),
+            interaction_waits: TimeDelta::seconds(3),
+            token_lives: TimeDelta::minutes(15),
+        }
+    }
+
+    /// Names the guild.
+    #[must_use]
+    pub fn guild(mut self, guild: Guild) -> Self {
+        self.guild = guild;
+        self
+    }
+
+    /// Adds a person.
+    #[must_use]
+    pub fn user(mut self, user: User) -> Self {
+        self.users.push(user);
+        self
+    }
+
+    /// Adds a channel.
+    #[must_use]
+    pub fn channel(mut self, channel: Channel) -> Self {
+        self.channels.push(channel);
+        self
+    }
+}

@@ -1,0 +1,98 @@
+//! What is told to whom: events by intent and shard.
+
+use serde_json::{Value, json};
+
+use super::super::entities::{Channel, Message};
+use super::super::pings;
+use super::super::world::World;
+
+pub(super) const GUILDS: u64 = 1;
+pub(super) const GUILD_MEMBERS: u64 = 1 << 1;
+pub(super) const PRESENCES: u64 = 1 << 8;
+pub(super) const GUILD_MESSAGES: u64 = 1 << 9;
+pub(super) const DIRECT_MESSAGES: u64 = 1 << 12;
+pub(super) const MESSAGE_CONTENT: u64 = 1 << 15;
+/// Every intent that Discord documents.
+pub(super) const KNOWN_INTENTS: u64 = 0x0033_FFFF;
+
+impl World {
+    /// Tells every session that wants it; whether there was any to tell.
+    pub(in crate::discord) fn dispatch(&mut self, name: &str, need: u64, guild: bool, body: &Value) -> bool {
+        self.dispatch_either(name, need, guild, body, body)
+    }
+
+    /// Same, with another body for those without `MESSAGE_CONTENT`.
+    fn dispatch_either(&mut self, name: &str, need: u64, guild: bool, body: &Value, blind: &Value) -> bool {
+        self.forget_sessions();
+        let times = if std::mem::take(&mut self.gateway.twice) { 2 } else { 1 };
+        let mut told = false;
+        for at in 0..self.gateway.sessions.len() {
+            let session = &self.gateway.sessions[at];
+            let home = if guild { self.shard_of_guild(session.shard[1]) } else { 0 };
+            if session.shard[0] != home || (need != 0 && session.intents & need == 0) {
+                continue;
+            }
+            told = true;
+            let sees = session.intents & MESSAGE_CONTENT != 0;
+            for _ in 0..times {
+                self.gateway.deliver(at, name, if sees { body } else { blind });
+            }
+        }
+        told
+    }
+
+    pub(in crate::discord) fn tell_message(&mut self, name: &str, message: &Message) {
+        if message.only.is_some() || !self.sees(&message.channel, self.bot()) {
+            return;
+        }
+        let guild = self.in_guild(&message.channel);
+        let need = if guild { GUILD_MESSAGES } else { DIRECT_MESSAGES };
+        let body = self.message_event(message);
+        let mut blind = body.clone();
+        if guild && !message.by_bot && !self.speaks_to_bot(message) {
+            blind["content"] = json!("");
+            for field in ["embeds", "attachments", "components"] {
+                blind[field] = json!([]);
+            }
+        }
+        self.dispatch_either(name, need, guild, &body, &blind);
+    }
+
+    fn speaks_to_bot(&self, message: &Message) -> bool {
+        let named = pings::mentions(&message.content);
+        named.iter().any(|m| pings::person(m) == Some(self.bot()))
+            || self.mentioned(message).iter().any(|id| id == self.bot())
+    }
+
+    pub(in crate::discord) fn tell_deleted(&mut self, message: &Message) {
+        if message.only.is_some() || !self.sees(&message.channel, self.bot()) {
+            return;
+        }
+        let guild = self.in_guild(&message.channel);
+        let mut body = json!({"id": message.id, "channel_id": message.channel});
+        if guild {
+            body["guild_id"] = json!(self.config.guild.id);
+        }
+        let need = if guild { GUILD_MESSAGES } else { DIRECT_MESSAGES };
+        self.dispatch("MESSAGE_DELETE", need, guild, &body);
+    }
+
+    pub(in crate::discord) fn tell_channel(&mut self, name: &str, channel: &Channel) {
+        if !self.sees(&channel.id, self.bot()) {
+            return;
+        }
+        let mut body = self.channel_json(channel);
+        if name == "THREAD_CREATE" {
+            body["newly_created"] = json!(true);
+        }
+        let guild = self.in_guild(&channel.id);
+        self.dispatch(name, GUILDS, guild, &body);
+    }
+
+    pub(in crate::discord) fn tell_member(&mut self, id: &str, joined: bool) {
+        let mut body = if joined { self.member_json(id) } else { json!({"user": self.user_json(id)}) };
+        body["guild_id"] = json!(self.config.guild.id);
+        let name = if joined { "GUILD_MEMBER_ADD" } else { "GUILD_MEMBER_REMOVE" };
+        self.dispatch(name, GUILD_MEMBERS, true, &body);
+    }
+}

@@ -1,0 +1,235 @@
+//! The gateway's wire: the WebSocket's door, and what the app says on it.
+
+mod events;
+mod sessions;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message as Frame, WebSocket, WebSocketUpgrade};
+use axum::extract::{Query, State as Extract};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
+
+pub(super) use sessions::Session;
+
+use super::State;
+use super::world::World;
+
+/// What a connection's task is told.
+pub(super) enum Out {
+    Text(String),
+    Close(u16, &'static str),
+    Cut,
+}
+
+/// One WebSocket of the app.
+pub(super) struct Connection {
+    pub id: u64,
+    pub out: UnboundedSender<Out>,
+}
+
+/// All connections and sessions.
+#[derive(Default)]
+pub(super) struct Gateway {
+    pub connections: Vec<Connection>,
+    pub sessions: Vec<Session>,
+    /// How often a session was begun.
+    pub identified: usize,
+    /// Nothing is acknowledged.
+    pub deaf: bool,
+    /// The next dispatch goes out twice.
+    pub twice: bool,
+    last: u64,
+}
+
+impl Gateway {
+    pub(super) fn send(&self, connection: u64, out: Out) {
+        if let Some(found) = self.connections.iter().find(|c| c.id == connection) {
+            let _ = found.out.send(out);
+        }
+    }
+
+    /// Connections that carry a session.
+    pub(super) fn ready(&self) -> usize {
+        self.sessions.iter().filter(|s| s.connection.is_some()).count()
+    }
+}
+
+/// The WebSocket's door.
+pub(super) async fn door(
+    Extract(state): Extract<Arc<State>>,
+    Query(query): Query<BTreeMap<String, String>>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let odd = query
+        .iter()
+        .find(|(name, value)| !matches!((name.as_str(), value.as_str()), ("v", "10") | ("encoding", "json")));
+    if let Some((name, value)) = odd {
+        state.change(|w| w.violation(format!("gateway: {name}={value} is not spoken here")));
+        return StatusCode::BAD_REQUEST.into_response();
+    }
+    if !query.contains_key("v") {
+        state.change(|w| w.violation("gateway: no version asked for"));
+    }
+    upgrade.on_upgrade(move |socket| attend(socket, state))
+}
+
+async fn attend(mut socket: WebSocket, state: Arc<State>) {
+    let (out, mut outgoing) = unbounded_channel();
+    let (id, patience) = state.change(|w| w.connect(out));
+    converse(&mut socket, &mut outgoing, &state, id, patience).await;
+    state.change(|w| w.disconnected(id));
+}
+
+async fn converse(
+    socket: &mut WebSocket,
+    outgoing: &mut UnboundedReceiver<Out>,
+    state: &State,
+    id: u64,
+    patience: Option<Duration>,
+) {
+    let far = Duration::from_secs(86_400);
+    let mut late = Instant::now() + patience.unwrap_or(far);
+    loop {
+        tokio::select! {
+            out = outgoing.recv() => match out {
+                Some(Out::Text(text)) => if socket.send(Frame::Text(text.into())).await.is_err() { return },
+                Some(Out::Close(code, reason)) => return close(socket, code, reason).await,
+                Some(Out::Cut) | None => return,
+            },
+            received = socket.recv() => match received {
+                Some(Ok(Frame::Text(text))) => {
+                    if state.change(|w| w.received(id, text.as_str())) {
+                        late = Instant::now() + patience.unwrap_or(far);
+                    }
+                }
+                Some(Ok(Frame::Binary(_))) => {
+                    state.change(|w| w.violation("gateway: binary frame"));
+                    return close(socket, 4002, "Error while decoding payload.").await;
+                }
+                Some(Ok(Frame::Ping(_) | Frame::Pong(_))) => {}
+                Some(Ok(Frame::Close(frame))) => {
+                    // A client that says goodbye (1000, 1001) ends its session.
+                    if matches!(frame.map(|f| f.code), Some(1000 | 1001)) {
+                        state.change(|w| w.end_session(id));
+                    }
+                    return;
+                }
+                Some(Err(_)) | None => return,
+            },
+            () = tokio::time::sleep_until(late) => return close(socket, 4009, "Session timed out.").await,
+        }
+    }
+}
+
+async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
+    let _ = socket.send(Frame::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+}
+
+impl World {
+    /// Where the app is told to connect.
+    pub(super) fn gateway_url(&self) -> String {
+        format!("{}/gateway", self.base_url).replacen("http", "ws", 1)
+    }
+
+    fn connect(&mut self, out: UnboundedSender<Out>) -> (u64, Option<Duration>) {
+        self.gateway.last += 1;
+        let id = self.gateway.last;
+        let interval = self.config.heartbeat_interval;
+        let hello = json!({
+            "op": 10, "t": null, "s": null,
+            "d": {"heartbeat_interval": u64::try_from(interval.as_millis()).unwrap_or(u64::MAX),
+                  "_trace": ["[\"gateway-sandbox\",{}]"]},
+        });
+        let _ = out.send(Out::Text(hello.to_string()));
+        self.gateway.connections.push(Connection { id, out });
+        (id, self.config.heartbeat_strict.then(|| interval.mul_f64(1.5)))
+    }
+
+    fn disconnected(&mut self, connection: u64) {
+        self.gateway.connections.retain(|c| c.id != connection);
+        let now = self.now();
+        for session in &mut self.gateway.sessions {
+            if session.connection == Some(connection) {
+                (session.connection, session.dropped) = (None, now);
+            }
+        }
+    }
+
+    fn end_session(&mut self, connection: u64) {
+        self.gateway.sessions.retain(|s| s.connection != Some(connection));
+    }
+
+    /// Cuts every connection without a word.
+    pub(super) fn cut_all(&mut self) {
+        for connection in &self.gateway.connections {
+            let _ = connection.out.send(Out::Cut);
+        }
+    }
+
+    /// Closes a connection because of what the client did.
+    fn hang_up(&mut self, connection: u64, code: u16, reason: &'static str) {
+        if !matches!(code, 4004 | 4014) {
+            self.violation(format!("gateway: {code} {reason}"));
+        }
+        self.end_session(connection);
+        self.gateway.send(connection, Out::Close(code, reason));
+    }
+
+    /// What the app said; whether it was a heartbeat.
+    fn received(&mut self, connection: u64, text: &str) -> bool {
+        let Ok(said) = serde_json::from_str::<Value>(text) else {
+            self.hang_up(connection, 4002, "Error while decoding payload.");
+            return false;
+        };
+        let begun = self.gateway.sessions.iter().any(|s| s.connection == Some(connection));
+        match said["op"].as_u64() {
+            Some(1) => {
+                self.heartbeat(connection, &said["d"]);
+                return true;
+            }
+            Some(2 | 6) if begun => self.hang_up(connection, 4005, "Already authenticated."),
+            Some(2) => self.identify(connection, &said["d"]),
+            Some(6) => self.resume(connection, &said["d"]),
+            Some(3 | 4 | 8) if !begun => self.hang_up(connection, 4003, "Not authenticated."),
+            Some(3) => {}
+            Some(4 | 8) => self.violation(format!("gateway: op {} is not known here", said["op"])),
+            _ => self.hang_up(connection, 4001, "Unknown opcode."),
+        }
+        false
+    }
+
+    fn heartbeat(&mut self, connection: u64, seq: &Value) {
+        if !(seq.is_null() || seq.is_u64()) {
+            self.violation(format!("gateway: heartbeat with {seq}"));
+        }
+        if !self.gateway.deaf {
+            let ack = json!({"op": 11, "d": null, "t": null, "s": null});
+            self.gateway.send(connection, Out::Text(ack.to_string()));
+        }
+    }
+
+    /// Asks every connection to come again (op 7), and closes it.
+    pub(super) fn ask_to_reconnect(&mut self) {
+        self.tell_all(&json!({"op": 7, "d": null, "t": null, "s": null}));
+    }
+
+    /// Declares every session invalid (op 9).
+    pub(super) fn invalidate(&mut self, resumable: bool) {
+        self.tell_all(&json!({"op": 9, "d": resumable, "t": null, "s": null}));
+        if !resumable {
+            self.gateway.sessions.clear();
+        }
+    }
+
+    fn tell_all(&mut self, told: &Value) {
+        for connection in &self.gateway.connections {
+            let _ = connection.out.send(Out::Text(told.to_string()));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Sessions: how they begin, what they are told, and how they are taken up again.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use super::super::world::{World, number, secret};
+use super::Out;
+use super::events::{GUILD_MEMBERS, GUILDS, KNOWN_INTENTS, MESSAGE_CONTENT, PRESENCES};
+
+/// How many dispatches a session remembers.
+const BUFFER: usize = 1_000;
+
+/// One shard's stream of events.
+pub(in crate::discord) struct Session {
+    pub id: String,
+    pub shard: [u64; 2],
+    pub intents: u64,
+    pub seq: u64,
+    /// What can be replayed: sequence number and frame.
+    buffer: Vec<(u64, String)>,
+    pub connection: Option<u64>,
+    /// When its connection went.
+    pub dropped: DateTime<Utc>,
+}
+
+impl World {
+    pub(super) fn identify(&mut self, connection: u64, said: &Value) {
+        if said["token"] != *self.config.app.bot_token {
+            return self.hang_up(connection, 4004, "Authentication failed.");
+        }
+        let known = |p: &str| said["properties"][p].is_string();
+        if !["os", "browser", "device"].into_iter().all(known) {
+            return self.hang_up(connection, 4002, "Error while decoding payload.");
+        }
+        let Some(shard) = shard_of(&said["shard"]) else {
+            return self.hang_up(connection, 4010, "Invalid shard.");
+        };
+        let Some(intents) = said["intents"].as_u64().filter(|i| i & !KNOWN_INTENTS == 0) else {
+            return self.hang_up(connection, 4013, "Invalid intents.");
+        };
+        let app = &self.config.app;
+        let members = intents & GUILD_MEMBERS != 0 && !app.members_intent;
+        let content = intents & MESSAGE_CONTENT != 0 && !app.content_intent;
+        if members || content || intents & PRESENCES != 0 {
+            return self.hang_up(connection, 4014, "Disallowed intent(s).");
+        }
+        let rival = |s: &Session| s.shard == shard && s.connection.is_some();
+        if self.gateway.sessions.iter().any(rival) {
+            self.violation(format!("gateway: shard {shard:?} is identified twice"));
+        }
+        self.begin(connection, shard, intents);
+    }
+
+    fn begin(&mut self, connection: u64, shard: [u64; 2], intents: u64) {
+        self.gateway.identified += 1;
+        let (id, dropped) = (secret(16), self.now());
+        let buffer = Vec::new();
+        let session =
+            Session { id: id.clone(), shard, intents, seq: 0, buffer, connection: Some(connection), dropped };
+        self.gateway.sessions.push(session);
+        let at = self.gateway.sessions.len() - 1;
+        let guild = self.shard_of_guild(shard[1]) == shard[0];
+        let (ready, whole) = (self.ready(&id, shard, guild), self.whole_guild());
+        self.gateway.deliver(at, "READY", &ready);
+        if guild && intents & GUILDS != 0 {
+            self.gateway.deliver(at, "GUILD_CREATE", &whole);
+        }
+    }
+
+    fn ready(&self, session: &str, shard: [u64; 2], guild: bool) -> Value {
+        let mut user = self.user_json(self.bot());
+        user["verified"] = json!(true);
+        user["mfa_enabled"] = json!(false);
+        user["email"] = Value::Null;
+        let guilds: Vec<Value> =
+            guild.then(|| json!({"id": self.config.guild.id, "unavailable": true})).into_iter().collect();
+        json!({
+            "v": 10, "user": user, "guilds": guilds, "session_id": session, "session_type": "normal",
+            "resume_gateway_url": self.gateway_url(), "shard": shard, "private_channels": [],
+            "presences": [], "relationships": [], "user_settings": {}, "guild_join_requests": [],
+            "application": {"id": self.config.app.id, "flags": self.app_flags()}, "_trace": [],
+        })
+    }
+
+    pub(in crate::discord) fn shard_of_guild(&self, shards: u64) -> u64 {
+        (number(&self.config.guild.id) >> 22) % shards.max(1)
+    }
+
+    pub(super) fn resume(&mut self, connection: u64, said: &Value) {
+        if said["token"] != *self.config.app.bot_token {
+            return self.hang_up(connection, 4004, "Authentication failed.");
+        }
+        self.forget_sessions();
+        let wanted = said["session_id"].as_str().unwrap_or_default();
+        let at = self.gateway.sessions.iter().position(|s| s.id == wanted);
+        let seq = said["seq"].as_u64();
+        let (Some(at), Some(seq)) = (at, seq) else {
+            let told = json!({"op": 9, "d": false, "t": null, "s": null});
+            return self.gateway.send(connection, Out::Text(told.to_string()));
+        };
+        let session = &mut self.gateway.sessions[at];
+        if seq > session.seq {
+            return self.hang_up(connection, 4007, "Invalid seq.");
+        }
+        let old = session.connection.replace(connection);
+        let missed: Vec<String> =
+            session.buffer.iter().filter(|(n, _)| *n > seq).map(|(_, text)| text.clone()).collect();
+        if let Some(old) = old {
+            self.gateway.send(old, Out::Close(4000, "Resumed elsewhere."));
+        }
+        for text in missed {
+            self.gateway.send(connection, Out::Text(text));
+        }
+        self.gateway.deliver(at, "RESUMED", &json!({"_trace": []}));
+    }
+
+    /// Sessions that nobody took up again in time are gone, and what they missed too.
+    pub(super) fn forget_sessions(&mut self) {
+        let (now, within) = (self.now(), self.config.resume_within);
+        self.gateway.sessions.retain(|s| s.connection.is_some() || now - s.dropped <= within);
+    }
+}
+
+impl super::Gateway {
+    /// Numbers, keeps and sends one event to one session.
+    pub(super) fn deliver(&mut self, at: usize, name: &str, body: &Value) {
+        let Some(session) = self.sessions.get_mut(at) else { return };
+        session.seq += 1;
+        let text = json!({"op": 0, "t": name, "s": session.seq, "d": body}).to_string();
+        session.buffer.push((session.seq, text.clone()));
+        if session.buffer.len() > BUFFER {
+            session.buffer.remove(0);
+        }
+        if let Some(connection) = session.connection {
+            self.send(connection, Out::Text(text));
+        }
+    }
+}
+
+/// `[id, total]`; one shard where nothing is said.
+fn shard_of(said: &Value) -> Option<[u64; 2]> {
+    if said.is_null() {
+        return Some([0, 1]);
+    }
+    let [id, total] = said.as_array()?.as_slice() else { return None };
+    let (id, total) = (id.as_u64()?, total.as_u64()?);
+    (id < total).then_some([id, total])
+}

@@ -1,0 +1,166 @@
+//! Interactions: commands, presses and forms on their way to the app, and what became of them.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::render::merge_all;
+use super::world::{World, secret};
+
+/// What became of an interaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// Told, not answered.
+    Sent,
+    /// The app gave its callback.
+    Acknowledged,
+    /// There was no session to tell: the person reads "did not respond".
+    Lost,
+}
+
+/// One command, press or form.
+#[derive(Debug, Clone, Serialize)]
+pub struct Interaction {
+    /// A snowflake.
+    pub id: String,
+    /// With which the app answers.
+    pub token: String,
+    /// Discord's `type`: 2 command, 3 component, 4 autocomplete, 5 form.
+    pub kind: u8,
+    /// Who did it.
+    pub user: String,
+    /// Where.
+    pub channel: String,
+    /// The message whose component was used (or whose form it is).
+    pub message: Option<String>,
+    /// What the app was told.
+    pub payload: Value,
+    /// When it was told.
+    pub at: DateTime<Utc>,
+    /// What became of it.
+    pub state: Delivery,
+    /// The callback's body.
+    pub answer: Option<Value>,
+    /// From telling to callback.
+    pub took: Option<Duration>,
+    /// The message that answers it (`@original`).
+    pub original: Option<String>,
+    #[serde(skip)]
+    sent: Instant,
+}
+
+/// What is sent as an interaction, before it has an id.
+pub(super) struct Sending {
+    pub kind: u8,
+    pub user: String,
+    pub channel: String,
+    pub message: Option<String>,
+    pub data: Value,
+    /// Laid over the payload.
+    pub extra: Value,
+}
+
+impl World {
+    /// An interaction by its id.
+    #[must_use]
+    pub fn interaction(&self, id: &str) -> Option<&Interaction> {
+        self.interactions.iter().find(|i| i.id == id)
+    }
+
+    pub(super) fn interaction_mut(&mut self, id: &str) -> Option<&mut Interaction> {
+        self.interactions.iter_mut().find(|i| i.id == id)
+    }
+
+    /// Tells the app; gives the interaction's id.
+    pub(super) fn interact(&mut self, sending: Sending) -> String {
+        let (id, token) = (self.next_id(), format!("aW50ZXJhY3Rpb24{}", secret(40)));
+        let payload = self.interaction_payload(&id, &token, &sending);
+        let guild = self.in_guild(&sending.channel);
+        let told = self.dispatch("INTERACTION_CREATE", 0, guild, &payload);
+        self.interactions.push(Interaction {
+            id: id.clone(),
+            token,
+            kind: sending.kind,
+            user: sending.user,
+            channel: sending.channel,
+            message: sending.message,
+            payload,
+            at: self.now(),
+            state: if told { Delivery::Sent } else { Delivery::Lost },
+            answer: None,
+            took: None,
+            original: None,
+            sent: Instant::now(),
+        });
+        id
+    }
+
+    fn interaction_payload(&self, id: &str, token: &str, sending: &Sending) -> Value {
+        let (user, channel) = (&sending.user, &sending.channel);
+        let guild = self.in_guild(channel);
+        let mut place = self.channels.get(channel).map(|c| self.channel_json(c)).unwrap_or_default();
+        place["permissions"] = json!(self.permissions(channel, user).to_string());
+        let locale = self.users.get(user).map_or("en-US", |u| &u.locale);
+        let mut payload = json!({
+            "id": id, "application_id": self.config.app.id, "type": sending.kind, "token": token,
+            "version": 1, "data": sending.data, "channel": place, "channel_id": channel,
+            "app_permissions": self.permissions(channel, self.bot()).to_string(), "locale": locale,
+            "entitlements": [], "entitlement_sku_ids": [], "attachment_size_limit": 10_485_760,
+            "authorizing_integration_owners": self.owners(guild), "context": if guild { 0 } else { 1 },
+        });
+        if guild {
+            let mut member = self.member_json(user);
+            member["permissions"] = json!(self.permissions(channel, user).to_string());
+            let id = &self.config.guild.id;
+            let place = json!({"id": id, "locale": "en-US", "features": []});
+            let more = json!({
+                "guild_id": id, "guild_locale": "en-US", "member": member, "guild": place,
+            });
+            merge_all(&mut payload, more);
+        } else {
+            payload["user"] = self.user_json(user);
+        }
+        if let Some(message) = sending.message.as_ref().and_then(|m| self.message(m)) {
+            payload["message"] = self.message_json(message);
+        }
+        super::render::merge(&mut payload, &sending.extra);
+        payload
+    }
+
+    fn owners(&self, guild: bool) -> Value {
+        json!({"0": if guild { self.config.guild.id.clone() } else { "0".to_owned() }})
+    }
+
+    pub(super) fn interaction_metadata(&self, interaction: &Interaction) -> Value {
+        let mut told = json!({
+            "id": interaction.id, "type": interaction.kind, "user": self.user_json(&interaction.user),
+            "authorizing_integration_owners": self.owners(self.in_guild(&interaction.channel)),
+        });
+        match interaction.kind {
+            2 => {
+                told["name"] = interaction.payload["data"]["name"].clone();
+                told["command_type"] = interaction.payload["data"]["type"].clone();
+            }
+            3 => told["interacted_message_id"] = json!(interaction.message),
+            _ => {
+                // What opened the form counts as the first interaction.
+                told["triggering_interaction_metadata"] = json!({
+                    "id": interaction.id, "type": 2, "user": self.user_json(&interaction.user),
+                    "authorizing_integration_owners": told["authorizing_integration_owners"],
+                });
+            }
+        }
+        told
+    }
+
+    /// The callback came.
+    pub(super) fn answered(&mut self, id: &str, answer: Value) {
+        let Some(interaction) = self.interaction_mut(id) else { return };
+        interaction.state = Delivery::Acknowledged;
+        interaction.took = Some(interaction.sent.elapsed());
+        interaction.answer = Some(answer);
+    }
+}

@@ -1,0 +1,127 @@
+//! Discord's Markdown as a person reads it: escapes undone, mentions by name.
+
+use chrono::DateTime;
+
+use super::world::World;
+
+/// How much of the notation goes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Undo {
+    /// Escapes and mentions alone, as an answer's Markdown is shown elsewhere too.
+    Names,
+    /// Stars, fences and link brackets too.
+    All,
+}
+
+impl World {
+    /// A text inside of a card: title, fields, notes and literal text without their notation.
+    pub(super) fn card(&self, text: &str) -> String {
+        self.lines(text, Undo::All)
+    }
+
+    /// A plain answer: its Markdown stays.
+    pub(super) fn answer(&self, text: &str) -> String {
+        self.lines(text, Undo::Names)
+    }
+
+    fn lines(&self, text: &str, undo: Undo) -> String {
+        let (mut out, mut fenced) = (Vec::new(), false);
+        for line in text.split('\n') {
+            if let Some(shown) = fence(line, &mut fenced) {
+                match undo {
+                    Undo::Names => out.push(line.to_owned()),
+                    Undo::All => out.extend(shown),
+                }
+            } else if fenced {
+                out.push(line.to_owned());
+            } else {
+                out.push(self.line(line, undo));
+            }
+        }
+        out.join("\n")
+    }
+
+    fn line(&self, line: &str, undo: Undo) -> String {
+        if let Some(note) = line.strip_prefix("-# ") {
+            return format!("· {}", self.inline(note, undo));
+        }
+        if undo == Undo::All {
+            for mark in ["### ", "## ", "# "] {
+                if let Some(title) = line.strip_prefix(mark) {
+                    return format!("# {}", self.inline(title, undo));
+                }
+            }
+        }
+        self.inline(line, undo)
+    }
+
+    fn inline(&self, line: &str, undo: Undo) -> String {
+        let (mut out, mut rest) = (String::new(), line);
+        while let Some(first) = rest.chars().next() {
+            let (shown, taken) = self.piece(rest, undo).unwrap_or((first.to_string(), first.len_utf8()));
+            out.push_str(&shown);
+            rest = &rest[taken..];
+        }
+        out
+    }
+
+    /// What the notation at the start of `rest` means, and how long it is.
+    fn piece(&self, rest: &str, undo: Undo) -> Option<(String, usize)> {
+        if let Some(after) = rest.strip_prefix('\\') {
+            let escaped = after.chars().next().filter(char::is_ascii_punctuation)?;
+            return Some((escaped.to_string(), 2));
+        }
+        if rest.starts_with('<') {
+            let end = rest.find('>')?;
+            return Some((self.token(&rest[1..end])?, end + 1));
+        }
+        if undo == Undo::Names {
+            return None;
+        }
+        if rest.starts_with("**") {
+            return Some((String::new(), 2));
+        }
+        let (label, after) = rest.strip_prefix('[')?.split_once("](")?;
+        let (url, _) = after.split_once(')')?;
+        let taken = label.len() + url.len() + 4;
+        let url = url.trim_start_matches('<').trim_end_matches('>');
+        Some((format!("{} ({url})", self.inline(label, undo)), taken))
+    }
+
+    /// `@id`, `#id`, `t:unix:f` or a link between angle brackets.
+    fn token(&self, inside: &str) -> Option<String> {
+        if let Some(role) = inside.strip_prefix("@&") {
+            return Some(format!("@role {role}"));
+        }
+        if let Some(user) = inside.strip_prefix('@') {
+            return Some(format!("@{}", self.name(user.trim_start_matches('!'))));
+        }
+        if let Some(channel) = inside.strip_prefix('#') {
+            let name = self.channels.get(channel).map_or(channel, |c| &c.name);
+            return Some(format!("#{name}"));
+        }
+        if let Some(time) = inside.strip_prefix("t:") {
+            let seconds = time.split(':').next()?.parse().ok()?;
+            let at = DateTime::from_timestamp(seconds, 0)?;
+            return Some(at.format("%a %-d %b %Y, %H:%M UTC").to_string());
+        }
+        (inside.starts_with("https://") || inside.starts_with("http://")).then(|| inside.to_owned())
+    }
+}
+
+/// Whether a line opens or closes a code block, and what of it is text.
+fn fence(line: &str, fenced: &mut bool) -> Option<Option<String>> {
+    if *fenced {
+        let text = line.strip_suffix("```")?;
+        *fenced = false;
+        return Some(Some(text.to_owned()).filter(|t| !t.is_empty()));
+    }
+    let rest = line.strip_prefix("```")?;
+    if let Some(text) = rest.strip_suffix("```") {
+        return Some(Some(text.to_owned()));
+    }
+    *fenced = true;
+    // A single word is the block's language.
+    let language = rest.chars().all(|c| c.is_ascii_alphanumeric());
+    Some(Some(rest.to_owned()).filter(|_| !language))
+}

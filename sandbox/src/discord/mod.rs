@@ -1,0 +1,114 @@
+//! A stateful loopback Discord: REST v10, the gateway and interactions over the real protocol.
+//!
+//! It owns one guild with one installed app. Tests act as its people and read what they see; the app
+//! under test talks to it through the network alone.
+
+mod config;
+mod entities;
+mod forms;
+mod gateway;
+mod handle;
+mod interactions;
+mod judge;
+mod limits;
+mod markdown;
+mod people;
+mod pings;
+mod presses;
+mod reading;
+mod refusal;
+mod render;
+mod rest;
+mod rules;
+mod slash;
+#[cfg(test)]
+mod tests;
+mod transcript;
+mod world;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{any, get};
+use tokio::sync::watch;
+
+pub use config::{App, Clock, DiscordConfig, Guild};
+pub use entities::{Channel, ChannelKind, Form, Message, Ping, Unfurl, User};
+pub use handle::{Answer, Pending};
+pub use interactions::{Delivery, Interaction};
+pub use people::Say;
+pub use presses::Forged;
+pub use world::{Call, World};
+
+use crate::Faults;
+use crate::serve::Server;
+use judge::Judge;
+
+/// Discord takes files of 10 MiB from apps.
+const BODY_MAX: usize = 11 << 20;
+
+/// What the server's handlers and the test's handle share.
+pub(crate) struct State {
+    world: Mutex<World>,
+    version: watch::Sender<u64>,
+    faults: Faults,
+    judge: Option<Arc<Judge>>,
+}
+
+impl State {
+    fn read<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        look(&self.world.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes the world and wakes those who wait for a change.
+    fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
+        let done = act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
+        self.version.send_modify(|version| *version += 1);
+        done
+    }
+}
+
+/// The server; when it goes, its connections go too.
+struct Running {
+    server: Server,
+    state: Arc<State>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.state.change(World::cut_all);
+    }
+}
+
+/// A handle on the fake; clones share one guild. It ends with the last handle.
+#[derive(Clone)]
+pub struct Discord {
+    running: Arc<Running>,
+}
+
+impl Discord {
+    /// Starts the fake on a free loopback port. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When no port can be bound or the specification cannot be read.
+    pub async fn start(config: DiscordConfig) -> std::io::Result<Self> {
+        let judge = config.specs_dir.as_deref().map(Judge::read).transpose()?;
+        let state = Arc::new(State {
+            world: Mutex::new(World::new(config)),
+            version: watch::channel(0).0,
+            faults: Faults::default(),
+            judge,
+        });
+        let router = Router::new()
+            .route("/api/v10/{*path}", any(rest::api))
+            .route("/gateway", get(gateway::door))
+            .route("/gateway/", get(gateway::door))
+            .route("/attachments/{channel}/{id}/{name}", get(rest::file))
+            .layer(DefaultBodyLimit::max(BODY_MAX))
+            .with_state(state.clone());
+        let server = Server::start(router).await?;
+        state.change(|w| w.base_url = server.url());
+        Ok(Self { running: Arc::new(Running { server, state }) })
+    }
+}

@@ -1,0 +1,171 @@
+//! Acting as the people of the guild: what they type, edit and delete. It refuses what Discord's own
+//! client would not let them do.
+
+use serde_json::Value;
+
+use super::entities::{ChannelKind, Message};
+use super::world::{World, secret};
+
+/// Something that a person says, with all that may be odd about it.
+#[derive(Debug, Clone, Default)]
+pub struct Say {
+    /// Handle or id; a foreign bot too.
+    pub user: String,
+    /// Name, id or `dm:handle`.
+    pub channel: String,
+    /// The message on which the thread hangs; the thread is opened where there is none.
+    pub thread: Option<String>,
+    /// `@handle` becomes a mention.
+    pub text: String,
+    /// The text is Discord's own notation already (`<@1>`).
+    pub raw: bool,
+    /// The message that it replies to.
+    pub reply_to: Option<String>,
+    /// From [`super::Discord::upload`].
+    pub files: Vec<Value>,
+    /// Laid over what events and history show (`webhook_id`, `type`, …).
+    pub extra: Value,
+}
+
+impl Say {
+    /// A plain message.
+    #[must_use]
+    pub fn new(user: &str, channel: &str, text: &str) -> Self {
+        Self { user: user.into(), channel: channel.into(), text: text.into(), ..Self::default() }
+    }
+}
+
+impl World {
+    pub(super) fn say(&mut self, say: Say) -> Result<String, String> {
+        let (user, mut channel) = (self.user_id(&say.user)?, self.place(&say.channel)?);
+        if !self.sees(&channel, &user) {
+            return Err(format!("{} does not see {}.", say.user, say.channel));
+        }
+        if say.text.chars().count() > 2_000 {
+            return Err("That is longer than 2000 letters.".into());
+        }
+        if let Some(thread) = &say.thread {
+            channel = self.thread_on(thread, &channel, &user)?;
+        }
+        let in_thread = self.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Thread);
+        let content = if say.raw { say.text } else { self.typed(&say.text) };
+        let message = Message {
+            id: self.next_id(),
+            channel: channel.clone(),
+            thread: in_thread.then(|| channel.clone()),
+            user,
+            by_bot: false,
+            only: None,
+            kind: if say.reply_to.is_some() { 19 } else { 0 },
+            content,
+            components: vec![],
+            attachments: say.files,
+            flags: 0,
+            nonce: Some(secret(8)),
+            at: self.now(),
+            edited: None,
+            reply_to: say.reply_to,
+            interaction: None,
+            extra: say.extra,
+        };
+        let id = message.id.clone();
+        self.keep(message);
+        Ok(id)
+    }
+
+    /// The thread on a message, or the thread in which the message stands. In a direct line there is none.
+    fn thread_on(&mut self, message: &str, channel: &str, user: &str) -> Result<String, String> {
+        let parent = self.message(message).cloned().ok_or("There is no such thread.")?;
+        if let Some(thread) = parent.thread {
+            return Ok(thread);
+        }
+        if self.channels.get(channel).is_some_and(|c| c.kind == ChannelKind::Dm) {
+            return Err("There are no threads in direct messages.".into());
+        }
+        if self.channels.contains_key(message) {
+            return Ok(message.to_owned());
+        }
+        let name: String = parent.content.chars().take(40).collect();
+        let name = if name.is_empty() { "Thread" } else { &name };
+        Ok(self.open_thread(&parent, name, user))
+    }
+
+    /// A person who can act: here, and no bot.
+    pub(super) fn actor(&self, who: &str) -> Result<String, String> {
+        let id = self.user_id(who)?;
+        match self.users.get(&id) {
+            Some(user) if user.is_bot => Err(format!("{who} is a bot and no person.")),
+            _ => Ok(id),
+        }
+    }
+
+    /// A channel, where a conversation with the bot is opened on first use.
+    pub(super) fn place(&mut self, which: &str) -> Result<String, String> {
+        if let Some(who) = which.strip_prefix("dm:") {
+            let user = self.user_id(who)?;
+            return Ok(self.open_dm(&user));
+        }
+        self.channel_id(which)
+    }
+
+    /// What Discord's client makes of typed words: mentions.
+    fn typed(&self, text: &str) -> String {
+        text.split_inclusive(char::is_whitespace).map(|word| self.typed_word(word)).collect()
+    }
+
+    fn typed_word(&self, word: &str) -> String {
+        let Some(at) = word.strip_prefix('@') else { return word.to_owned() };
+        let end = at.find(|c: char| !(c.is_alphanumeric() || "_.-".contains(c))).unwrap_or(at.len());
+        let handle = at[..end].trim_end_matches('.');
+        match self.users.values().find(|u| u.name == handle) {
+            Some(user) => format!("<@{}>{}", user.id, &at[handle.len()..]),
+            None => word.to_owned(),
+        }
+    }
+
+    fn own(&self, who: &str, id: &str) -> Result<(), String> {
+        let user = self.actor(who)?;
+        let message = self.message(id).ok_or("There is no such message.")?;
+        if message.user == user { Ok(()) } else { Err("That is somebody else's message.".into()) }
+    }
+
+    pub(super) fn edit(&mut self, who: &str, channel: &str, id: &str, text: &str) -> Result<(), String> {
+        self.channel_id(channel)?;
+        self.own(who, id)?;
+        let (text, now) = (self.typed(text), self.now());
+        let message = self.message_mut(id).ok_or("There is no such message.")?;
+        message.content = text;
+        message.edited = Some(now);
+        let after = message.clone();
+        self.tell_message("MESSAGE_UPDATE", &after);
+        Ok(())
+    }
+
+    pub(super) fn delete(&mut self, who: &str, channel: &str, id: &str) -> Result<(), String> {
+        self.channel_id(channel)?;
+        self.own(who, id)?;
+        self.remove(id);
+        Ok(())
+    }
+
+    /// Discord looks at the links of a message: an update that changes no word.
+    pub(super) fn unfurl(&mut self, id: &str) -> Result<(), String> {
+        let message = self.message(id).cloned().ok_or("There is no such message.")?;
+        self.tell_message("MESSAGE_UPDATE", &message);
+        Ok(())
+    }
+
+    /// Everything that was said in a channel is gone, and nobody is told.
+    pub fn forget_messages(&mut self, channel: &str) {
+        self.messages.remove(channel);
+    }
+
+    pub(super) fn member(&mut self, who: &str, joined: bool) -> Result<(), String> {
+        let id = self.user_id(who)?;
+        if let Some(user) = self.users.get_mut(&id) {
+            user.is_member = joined;
+        }
+        self.tell_member(&id, joined);
+        Ok(())
+    }
+}

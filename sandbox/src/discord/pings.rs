@@ -1,0 +1,99 @@
+//! Whose phone rings, and which links Discord would look at.
+
+use serde_json::Value;
+
+use super::entities::{Message, Ping, SUPPRESS_EMBEDS, Unfurl};
+use super::world::World;
+
+impl World {
+    /// Notes what a message of the bot's does besides standing there.
+    pub(super) fn side_effects(&mut self, message: &Message, allowed: &Value) {
+        let words = words(message);
+        let (channel, id) = (&message.channel, &message.id);
+        for mention in mentions(&words).into_iter().filter(|m| rings(m, allowed)) {
+            let ping = Ping { channel: channel.clone(), message: id.clone(), mention };
+            if !self.pings.contains(&ping) {
+                self.pings.push(ping);
+            }
+        }
+        if message.flags & SUPPRESS_EMBEDS != 0 {
+            return;
+        }
+        for url in urls(&words) {
+            let unfurl = Unfurl { channel: channel.clone(), message: id.clone(), url };
+            if !self.unfurls.contains(&unfurl) {
+                self.unfurls.push(unfurl);
+            }
+        }
+    }
+}
+
+/// All that a message says, content and text displays.
+pub(super) fn words(message: &Message) -> String {
+    let mut all = message.content.clone();
+    for component in &message.components {
+        gather(component, &mut all);
+    }
+    all
+}
+
+fn gather(component: &Value, all: &mut String) {
+    if component["type"] == 10 {
+        all.push('\n');
+        all.push_str(component["content"].as_str().unwrap_or_default());
+    }
+    for child in component["components"].as_array().into_iter().flatten() {
+        gather(child, all);
+    }
+}
+
+/// Every mention in a text, as it is written.
+pub(super) fn mentions(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for word in ["@everyone", "@here"] {
+        if text.contains(word) {
+            found.push(word.to_owned());
+        }
+    }
+    for (at, _) in text.match_indices("<@") {
+        let rest = &text[at..];
+        let Some(end) = rest.find('>') else { continue };
+        let id = rest[2..end].trim_start_matches(['!', '&']);
+        if !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit()) {
+            found.push(rest[..=end].to_owned());
+        }
+    }
+    found
+}
+
+/// The id inside `<@id>`, for people alone.
+pub(super) fn person(mention: &str) -> Option<&str> {
+    let inside = mention.strip_prefix("<@")?.strip_suffix('>')?.trim_start_matches('!');
+    (!inside.starts_with('&')).then_some(inside)
+}
+
+fn rings(mention: &str, allowed: &Value) -> bool {
+    if allowed.is_null() {
+        return true;
+    }
+    let listed = |field: &str, wanted: &str| {
+        allowed[field].as_array().is_some_and(|all| all.iter().any(|one| one == wanted))
+    };
+    if !mention.starts_with('<') {
+        return listed("parse", "everyone");
+    }
+    match person(mention) {
+        Some(id) => listed("parse", "users") || listed("users", id),
+        None => {
+            let id = mention.trim_start_matches("<@&").trim_end_matches('>');
+            listed("parse", "roles") || listed("roles", id)
+        }
+    }
+}
+
+fn urls(text: &str) -> Vec<String> {
+    let starts = text.match_indices("http").map(|(at, _)| &text[at..]);
+    let links = starts.filter(|s| s.starts_with("http://") || s.starts_with("https://"));
+    let end = |c: char| c.is_whitespace() || "<>()[]\"'`".contains(c);
+    links.map(|s| s.split(end).next().unwrap_or_default().to_owned()).collect()
+}

@@ -1,0 +1,210 @@
+//! What tests read: messages, whispers, calls, violations; the gateway's habits; and waiting.
+
+use std::time::Duration;
+
+use super::Discord;
+use super::entities::{Form, Message, Ping, Unfurl};
+use super::interactions::{Delivery, Interaction};
+use super::world::{Call, World};
+
+impl Discord {
+    /// A channel's messages with those of its threads, oldest first; empty where there is no such channel.
+    #[must_use]
+    pub fn messages(&self, channel: &str) -> Vec<Message> {
+        let found = |w: &World| w.channel_id(channel).map(|c| w.messages(&c).into_iter().cloned().collect());
+        self.read(|w| found(w).unwrap_or_default())
+    }
+
+    /// What this person alone was shown and has not vanished, with answers that are still being made.
+    #[must_use]
+    pub fn ephemerals(&self, user: &str) -> Vec<Message> {
+        self.read(|w| {
+            let user = w.user_id(user).unwrap_or_default();
+            w.whispers.iter().filter(|m| m.only.as_ref() == Some(&user)).cloned().collect()
+        })
+    }
+
+    /// What this person alone was shown, as they read it.
+    #[must_use]
+    pub fn whispers(&self, user: &str) -> Vec<String> {
+        let all = self.ephemerals(user);
+        let done = all.iter().filter(|m| m.flags & super::entities::LOADING == 0);
+        done.map(|m| self.read(|w| w.whispered(m))).collect()
+    }
+
+    /// What stands in a channel for everybody, as text.
+    #[must_use]
+    pub fn spoken(&self, channel: &str) -> String {
+        self.read(|w| w.channel_id(channel).map(|c| w.spoken(&c)).unwrap_or_default())
+    }
+
+    /// What people see, as text.
+    #[must_use]
+    pub fn transcript(&self, channel: &str) -> String {
+        self.read(|w| w.channel_id(channel).map(|c| w.transcript(&c)).unwrap_or_default())
+    }
+
+    /// The forms that this person has open: at most one.
+    #[must_use]
+    pub fn forms(&self, user: &str) -> Vec<Form> {
+        self.read(|w| {
+            let user = w.user_id(user).unwrap_or_default();
+            w.forms.iter().filter(|f| f.open && f.user == user).cloned().collect()
+        })
+    }
+
+    /// What stands in the newest attachment of that name.
+    #[must_use]
+    pub fn file(&self, name: &str) -> Option<String> {
+        self.read(|w| {
+            let all = w.messages.values().flatten().flat_map(|m| &m.attachments);
+            let named = all.filter(|a| a["filename"].as_str().is_some_and(|n| n.contains(name)));
+            let bytes = w.files.get(named.last()?["id"].as_str()?)?;
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        })
+    }
+
+    /// Every request.
+    #[must_use]
+    pub fn calls(&self) -> Vec<Call> {
+        self.read(|w| w.calls.clone())
+    }
+
+    /// The calls of one operation.
+    #[must_use]
+    pub fn calls_of(&self, operation: &str) -> Vec<Call> {
+        self.read(|w| w.calls.iter().filter(|c| c.method == operation).cloned().collect())
+    }
+
+    /// What no real client should ever send.
+    #[must_use]
+    pub fn violations(&self) -> Vec<String> {
+        self.read(|w| w.violations.clone())
+    }
+
+    /// Answers with 401, 403 or 429; ten thousand in ten minutes get an app banned.
+    #[must_use]
+    pub fn invalid_requests(&self) -> usize {
+        self.read(|w| w.invalid_requests)
+    }
+
+    /// Whose phone rang.
+    #[must_use]
+    pub fn pings(&self) -> Vec<Ping> {
+        self.read(|w| w.pings.clone())
+    }
+
+    /// Links that Discord would have looked at.
+    #[must_use]
+    pub fn unfurls(&self) -> Vec<Unfurl> {
+        self.read(|w| w.unfurls.clone())
+    }
+
+    /// Interactions that wait for their callback (or waited in vain).
+    #[must_use]
+    pub fn unanswered(&self) -> Vec<Interaction> {
+        self.read(|w| w.interactions.iter().filter(|i| i.state == Delivery::Sent).cloned().collect())
+    }
+
+    /// How long answers have been in the making, all together.
+    #[must_use]
+    pub fn spent(&self) -> Duration {
+        self.running.server.spent()
+    }
+
+    /// From telling to callback, in the order of telling.
+    #[must_use]
+    pub fn ack_times(&self) -> Vec<Duration> {
+        self.read(|w| w.interactions.iter().filter_map(|i| i.took).collect())
+    }
+
+    /// Waits until `look` finds something; looks again upon each change.
+    ///
+    /// # Panics
+    /// After `within`, with everything that people see.
+    pub async fn wait_for<T>(
+        &self,
+        what: &str,
+        within: Duration,
+        mut look: impl FnMut(&World) -> Option<T>,
+    ) -> T {
+        let mut version = self.state().version.subscribe();
+        let waiting = async {
+            loop {
+                version.borrow_and_update();
+                if let Some(found) = self.read(&mut look) {
+                    return Some(found);
+                }
+                version.changed().await.ok()?;
+            }
+        };
+        match tokio::time::timeout(within, waiting).await {
+            Ok(Some(found)) => found,
+            _ => panic!("waited {within:?} for {what} in vain\n{}", self.everything()),
+        }
+    }
+
+    /// All channels, violations and open interactions as text.
+    #[must_use]
+    pub fn everything(&self) -> String {
+        let open: Vec<String> =
+            self.unanswered().iter().map(|i| format!("{} {:?}", i.kind, i.state)).collect();
+        self.read(|w| {
+            let calls: Vec<String> =
+                w.calls.iter().rev().take(10).map(|c| format!("{} {:?}", c.method, c.error)).collect();
+            format!(
+                "{}violations: {:#?}\nunanswered: {open:?}\nlatest calls first: {calls:#?}",
+                w.transcript_of_all(),
+                w.violations
+            )
+        })
+    }
+}
+
+/// The gateway.
+impl Discord {
+    /// Resolves once at least one session stands.
+    ///
+    /// # Panics
+    /// With the transcript after `within`.
+    pub async fn connected(&self, within: Duration) {
+        self.wait_for("a session", within, |w| (w.gateway.ready() > 0).then_some(())).await;
+    }
+
+    /// Connections that carry a session.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.read(|w| w.gateway.ready())
+    }
+
+    /// How often a session was begun anew.
+    #[must_use]
+    pub fn identified(&self) -> usize {
+        self.read(|w| w.gateway.identified)
+    }
+
+    /// Asks every connection to come again (op 7).
+    pub fn reconnect(&self) {
+        self.change(World::ask_to_reconnect);
+    }
+
+    /// Declares every session invalid (op 9); one that is not resumable is forgotten.
+    pub fn invalidate(&self, resumable: bool) {
+        self.change(|w| w.invalidate(resumable));
+    }
+
+    /// Cuts every connection without a word.
+    pub fn cut(&self) {
+        self.change(World::cut_all);
+    }
+
+    /// Sends the next event twice.
+    pub fn duplicate_next(&self) {
+        self.change(|w| w.gateway.twice = true);
+    }
+
+    /// Whether heartbeats go unanswered.
+    pub fn deaf(&self, deaf: bool) {
+        self.change(|w| w.gateway.deaf = deaf);
+    }
+}

@@ -1,0 +1,93 @@
+//! Why a request is refused, in Discord's form.
+
+use serde_json::{Map, Value, json};
+
+/// A broken rule: where in the body, and a sentence.
+pub(super) type Broken = (String, String);
+
+/// Discord's error: status, code, message, and what is wrong where.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    pub status: u16,
+    pub code: u32,
+    pub message: String,
+    pub broken: Vec<Broken>,
+    /// No client should ever send this.
+    pub violation: bool,
+    pub limit: Option<Limited>,
+}
+
+/// How long to wait, and whether everything must.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limited {
+    pub seconds: f64,
+    pub global: bool,
+    pub scope: &'static str,
+}
+
+impl Refusal {
+    /// A refusal that can happen to a correct client.
+    pub(super) fn of(status: u16, code: u32, message: &str) -> Self {
+        let message = message.to_owned();
+        Self { status, code, message, broken: Vec::new(), violation: false, limit: None }
+    }
+
+    /// A refusal that a correct client never meets.
+    pub(super) fn wrong(status: u16, code: u32, message: &str) -> Self {
+        Self { violation: true, ..Self::of(status, code, message) }
+    }
+
+    pub(super) fn form(broken: Vec<Broken>) -> Self {
+        Self { broken, ..Self::wrong(400, 50035, "Invalid Form Body") }
+    }
+
+    pub(super) fn field(at: &str, sentence: &str) -> Self {
+        Self::form(vec![(at.to_owned(), sentence.to_owned())])
+    }
+
+    pub(super) fn limited(limit: Limited) -> Self {
+        Self { limit: Some(limit), ..Self::of(429, 0, "You are being rate limited.") }
+    }
+
+    pub(super) fn unknown(what: &str, code: u32) -> Self {
+        Self::of(404, code, &format!("Unknown {what}"))
+    }
+
+    pub(super) fn body(&self) -> Value {
+        if let Some(limit) = self.limit {
+            return json!({
+                "message": self.message, "retry_after": limit.seconds, "global": limit.global,
+            });
+        }
+        let mut body = json!({"message": self.message, "code": self.code});
+        if !self.broken.is_empty() {
+            let mut errors = Value::Object(Map::new());
+            for (at, sentence) in &self.broken {
+                put(&mut errors, at, sentence);
+            }
+            body["errors"] = errors;
+        }
+        body
+    }
+
+    /// For the list of violations.
+    pub(super) fn sentence(&self) -> String {
+        let why: Vec<String> = self.broken.iter().map(|(at, said)| format!("{at}: {said}")).collect();
+        format!("{} {} {}: {}", self.status, self.code, self.message, why.join("; "))
+    }
+}
+
+/// `a/0/b` becomes `{"a":{"0":{"b":{"_errors":[…]}}}}`.
+fn put(errors: &mut Value, at: &str, sentence: &str) {
+    let mut here = errors;
+    for step in at.split('/').filter(|s| !s.is_empty()) {
+        here = &mut here[step];
+    }
+    let list = &mut here["_errors"];
+    if !list.is_array() {
+        *list = json!([]);
+    }
+    if let Some(list) = list.as_array_mut() {
+        list.push(json!({"code": "BASE_TYPE_INVALID", "message": sentence}));
+    }
+}

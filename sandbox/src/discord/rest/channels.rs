@@ -1,0 +1,137 @@
+//! Channels, direct lines and threads.
+
+use serde_json::{Value, json};
+
+use super::super::entities::{Channel, ChannelKind, HAS_THREAD, Message};
+use super::super::refusal::Refusal;
+use super::super::world::World;
+use super::messages::known;
+use super::{Answer, Request};
+
+impl World {
+    /// Opens a thread on a message; gives its id, which is the message's.
+    pub(in crate::discord) fn open_thread(&mut self, message: &Message, name: &str, owner: &str) -> String {
+        let mut thread = Channel::new(name, &[]);
+        thread.id.clone_from(&message.id);
+        thread.kind = ChannelKind::Thread;
+        thread.parent = Some(message.channel.clone());
+        thread.owner = Some(owner.to_owned());
+        let id = self.insert_channel(thread.clone());
+        self.tell_channel("THREAD_CREATE", &thread);
+        if let Some(parent) = self.message_mut(&message.id) {
+            parent.flags |= HAS_THREAD;
+            let parent = parent.clone();
+            self.tell_message("MESSAGE_UPDATE", &parent);
+        }
+        self.keep_head(message, owner);
+        id
+    }
+
+    /// The message at a thread's head, which points at the one on which it was opened.
+    fn keep_head(&mut self, message: &Message, owner: &str) {
+        let head = Message {
+            id: self.next_id(),
+            channel: message.id.clone(),
+            thread: Some(message.id.clone()),
+            user: owner.to_owned(),
+            by_bot: owner == self.bot(),
+            only: None,
+            kind: 21,
+            content: String::new(),
+            components: vec![],
+            attachments: vec![],
+            flags: 0,
+            nonce: None,
+            at: self.now(),
+            edited: None,
+            reply_to: Some(message.id.clone()),
+            interaction: None,
+            extra: Value::Null,
+        };
+        self.keep(head);
+    }
+}
+
+pub(super) fn get(w: &mut World, request: &Request) -> Answer {
+    let channel = w.seen_channel(request.param(0))?;
+    Ok((200, w.channel_json(channel)))
+}
+
+/// Only a thread's archiving is known.
+pub(super) fn update(w: &mut World, request: &Request) -> Answer {
+    let kind = w.seen_channel(request.param(0))?.kind;
+    known(&request.body, &["archived", "locked"])?;
+    if kind != ChannelKind::Thread {
+        return Err(Refusal::wrong(403, 50013, "Missing Permissions"));
+    }
+    if let Some(thread) = w.channels.get_mut(request.param(0)) {
+        thread.archived = request.body["archived"].as_bool().unwrap_or(thread.archived);
+        thread.locked = request.body["locked"].as_bool().unwrap_or(thread.locked);
+        let thread = thread.clone();
+        w.tell_channel("THREAD_UPDATE", &thread);
+    }
+    get(w, request)
+}
+
+pub(super) fn create_dm(w: &mut World, request: &Request) -> Answer {
+    known(&request.body, &["recipient_id"])?;
+    let id = request.body["recipient_id"].as_str().unwrap_or_default();
+    if id.is_empty() {
+        return Err(Refusal::field("recipient_id", "This field is required."));
+    }
+    let Some(user) = w.users.get(id) else {
+        return Err(Refusal::unknown("User", 10013));
+    };
+    if user.is_bot {
+        return Err(Refusal::wrong(400, 50007, "Cannot send messages to this user"));
+    }
+    let id = w.open_dm(&user.id.clone());
+    let shown = w.channels.get(&id).map(|c| w.channel_json(c)).unwrap_or_default();
+    Ok((200, shown))
+}
+
+pub(super) fn thread(w: &mut World, request: &Request) -> Answer {
+    let (channel, id) = (request.param(0), request.param(1));
+    w.writable(channel)?;
+    known(&request.body, &["name", "auto_archive_duration", "rate_limit_per_user"])?;
+    let name = request.body["name"].as_str().unwrap_or_default();
+    if !(1..=100).contains(&name.chars().count()) {
+        return Err(Refusal::field("name", "Must be between 1 and 100 in length."));
+    }
+    let archive = &request.body["auto_archive_duration"];
+    if !archive.is_null() && ![60, 1440, 4320, 10_080].iter().any(|a| archive == *a) {
+        return Err(Refusal::field("auto_archive_duration", "Is 60, 1440, 4320 or 10080."));
+    }
+    if w.channels.get(channel).is_some_and(|c| c.kind != ChannelKind::Text) {
+        return Err(Refusal::wrong(400, 50024, "Cannot execute action on this channel type"));
+    }
+    let found = w.messages_in(channel).iter().find(|m| m.id == id).cloned();
+    let Some(message) = found else { return Err(Refusal::unknown("Message", 10008)) };
+    if w.channels.contains_key(id) {
+        return Err(Refusal::of(400, 160_004, "A thread has already been created for this message"));
+    }
+    let owner = w.bot().to_owned();
+    let thread = w.open_thread(&message, name, &owner);
+    let shown = w.channels.get(&thread).map(|c| w.channel_json(c)).unwrap_or_default();
+    Ok((201, shown))
+}
+
+pub(super) fn typing(w: &mut World, request: &Request) -> Answer {
+    w.writable(request.param(0))?;
+    let at = w.now();
+    w.typing.push((request.param(0).to_owned(), at));
+    Ok((204, Value::Null))
+}
+
+pub(super) fn join(w: &mut World, request: &Request) -> Answer {
+    w.seen_channel(request.param(0))?;
+    Ok((204, Value::Null))
+}
+
+pub(super) fn members(w: &mut World, request: &Request) -> Answer {
+    let thread = w.seen_channel(request.param(0))?;
+    request.limit("limit", 100, 100)?;
+    let (id, owner) = (&thread.id, &thread.owner);
+    let told = json!({"id": id, "user_id": owner, "join_timestamp": w.now().to_rfc3339(), "flags": 0});
+    Ok((200, json!([told])))
+}

@@ -1,0 +1,141 @@
+//! Who the app is, and who and what is in the guild.
+
+use serde_json::{Value, json};
+
+use super::super::entities::{ChannelKind, User};
+use super::super::refusal::Refusal;
+use super::super::world::{World, number};
+use super::{Answer, Request};
+
+const MEMBERS_FLAG: u64 = 1 << 15;
+const CONTENT_FLAG: u64 = 1 << 19;
+
+impl World {
+    /// The app's flags: its privileged intents, as apps in few guilds have them (`…_LIMITED`).
+    pub(in crate::discord) fn app_flags(&self) -> u64 {
+        let app = &self.config.app;
+        let members = if app.members_intent { MEMBERS_FLAG } else { 0 };
+        members | if app.content_intent { CONTENT_FLAG } else { 0 }
+    }
+
+    /// Refuses every guild but the one.
+    pub(super) fn guild_ok(&self, id: &str) -> Result<(), Refusal> {
+        if id == self.config.guild.id { Ok(()) } else { Err(Refusal::unknown("Guild", 10004)) }
+    }
+}
+
+pub(super) fn gateway(w: &mut World, _: &Request) -> Answer {
+    Ok((200, json!({"url": w.gateway_url()})))
+}
+
+pub(super) fn gateway_bot(w: &mut World, _: &Request) -> Answer {
+    let remaining = 1_000_usize.saturating_sub(w.gateway.identified);
+    let limit =
+        json!({"total": 1000, "remaining": remaining, "reset_after": 3_600_000, "max_concurrency": 1});
+    Ok((200, json!({"url": w.gateway_url(), "shards": 1, "session_start_limit": limit})))
+}
+
+pub(super) fn me(w: &mut World, _: &Request) -> Answer {
+    let mut me = w.user_json(w.bot());
+    me["verified"] = json!(true);
+    me["mfa_enabled"] = json!(false);
+    me["locale"] = json!("en-US");
+    me["email"] = Value::Null;
+    Ok((200, me))
+}
+
+pub(super) fn mine(w: &mut World, request: &Request) -> Answer {
+    request.limit("limit", 200, 200)?;
+    let guild = &w.config.guild;
+    let after = request.snowflake("after")?.is_some_and(|id| number(&guild.id) <= id);
+    let before = request.snowflake("before")?.is_some_and(|id| number(&guild.id) >= id);
+    let told = json!({
+        "id": guild.id, "name": guild.name, "icon": null, "banner": null, "owner": false,
+        "permissions": "0", "features": [],
+    });
+    Ok((200, if after || before { json!([]) } else { json!([told]) }))
+}
+
+pub(super) fn user(w: &mut World, request: &Request) -> Answer {
+    let id = request.param(0);
+    if !w.users.contains_key(id) {
+        return Err(Refusal::unknown("User", 10013));
+    }
+    Ok((200, w.user_json(id)))
+}
+
+pub(super) fn application(w: &mut World, _: &Request) -> Answer {
+    let app = &w.config.app;
+    let told = json!({
+        "id": app.id, "name": app.name, "icon": null, "description": "", "summary": "", "type": null,
+        "bot": w.user_json(&app.id), "bot_public": false, "bot_require_code_grant": false,
+        "verify_key": "0".repeat(64), "flags": w.app_flags(), "owner": w.user_json(&app.id), "team": null,
+        "redirect_uris": app.redirects, "interactions_endpoint_url": null, "hook": true,
+        "integration_types_config": {"0": {}}, "approximate_guild_count": 1, "tags": [],
+        "role_connections_verification_url": null,
+    });
+    Ok((200, told))
+}
+
+pub(super) fn guild(w: &mut World, request: &Request) -> Answer {
+    w.guild_ok(request.param(0))?;
+    let mut guild = w.guild_json();
+    if request.query.get("with_counts").is_some_and(|c| c == "true") {
+        guild["approximate_member_count"] = json!(w.members().count());
+        guild["approximate_presence_count"] = json!(w.members().count());
+    }
+    Ok((200, guild))
+}
+
+pub(super) fn channels(w: &mut World, request: &Request) -> Answer {
+    w.guild_ok(request.param(0))?;
+    let text = w.channels.values().filter(|c| c.kind == ChannelKind::Text);
+    let seen = text.filter(|c| w.sees(&c.id, w.bot()));
+    Ok((200, seen.map(|c| w.channel_json(c)).collect()))
+}
+
+pub(super) fn roles(w: &mut World, request: &Request) -> Answer {
+    w.guild_ok(request.param(0))?;
+    Ok((200, w.guild_json()["roles"].clone()))
+}
+
+pub(super) fn members(w: &mut World, request: &Request) -> Answer {
+    w.guild_ok(request.param(0))?;
+    if !w.config.app.members_intent {
+        return Err(Refusal::of(403, 50001, "Missing Access"));
+    }
+    let limit = request.limit("limit", 1, 1000)?;
+    let after = request.snowflake("after")?.unwrap_or_default();
+    let mut all: Vec<&User> = w.members().filter(|u| number(&u.id) > after).collect();
+    all.sort_by_key(|u| number(&u.id));
+    Ok((200, all.into_iter().take(limit).map(|u| w.member_json(&u.id)).collect()))
+}
+
+pub(super) fn search(w: &mut World, request: &Request) -> Answer {
+    w.guild_ok(request.param(0))?;
+    let limit = request.limit("limit", 1, 1000)?;
+    let Some(query) = request.query.get("query").filter(|q| !q.is_empty()) else {
+        return Err(Refusal::field("query", "This field is required."));
+    };
+    let query = query.to_lowercase();
+    let begins = |name: Option<&String>| name.is_some_and(|n| n.to_lowercase().starts_with(&query));
+    let found = w.members().filter(|u| begins(Some(&u.name)) || begins(u.nick.as_ref()));
+    Ok((200, found.take(limit).map(|u| w.member_json(&u.id)).collect()))
+}
+
+pub(super) fn member(w: &mut World, request: &Request) -> Answer {
+    w.guild_ok(request.param(0))?;
+    let id = request.param(1);
+    match w.users.get(id) {
+        None => Err(Refusal::unknown("User", 10013)),
+        Some(user) if !user.is_member => Err(Refusal::unknown("Member", 10007)),
+        Some(_) => Ok((200, w.member_json(id))),
+    }
+}
+
+pub(super) fn threads(w: &mut World, request: &Request) -> Answer {
+    w.guild_ok(request.param(0))?;
+    let open = w.channels.values().filter(|c| c.kind == ChannelKind::Thread && !c.archived);
+    let seen: Vec<Value> = open.filter(|c| w.sees(&c.id, w.bot())).map(|c| w.channel_json(c)).collect();
+    Ok((200, json!({"threads": seen, "members": []})))
+}

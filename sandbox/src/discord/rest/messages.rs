@@ -1,0 +1,288 @@
+//! Messages: made, read, changed and taken away.
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::super::entities::{Channel, ChannelKind, LOADING, Message};
+use super::super::refusal::Refusal;
+use super::super::rules::{Before, Content, content};
+use super::super::world::{Nonce, World, number};
+use super::multipart::File;
+use super::{Answer, Request};
+
+/// How long the same nonce means the same message.
+const NONCE: TimeDelta = TimeDelta::minutes(5);
+const NONCE_LETTERS: usize = 25;
+
+impl World {
+    /// A channel that the bot sees.
+    pub(super) fn seen_channel(&self, id: &str) -> Result<&Channel, Refusal> {
+        let channel = self.channels.get(id).ok_or_else(|| Refusal::unknown("Channel", 10003))?;
+        if !self.sees(id, self.bot()) {
+            return Err(Refusal::of(403, 50001, "Missing Access"));
+        }
+        Ok(channel)
+    }
+
+    /// A channel in which the bot may write.
+    pub(super) fn writable(&self, id: &str) -> Result<(), Refusal> {
+        let channel = self.seen_channel(id)?;
+        if channel.kind == ChannelKind::Dm {
+            let refuses = |m: &String| self.users.get(m).is_none_or(|u| u.refuses_dms);
+            if channel.members.iter().any(refuses) {
+                return Err(Refusal::of(403, 50007, "Cannot send messages to this user"));
+            }
+        }
+        if channel.archived && channel.locked {
+            return Err(Refusal::of(400, 50083, "Thread is archived"));
+        }
+        if !self.root(id).is_some_and(|c| c.bot_sends) {
+            return Err(Refusal::of(403, 50013, "Missing Permissions"));
+        }
+        Ok(())
+    }
+
+    fn seen_message(&self, request: &Request) -> Result<Message, Refusal> {
+        self.seen_channel(request.param(0))?;
+        let found = self.messages_in(request.param(0)).iter().find(|m| m.id == request.param(1));
+        found.cloned().ok_or_else(|| Refusal::unknown("Message", 10008))
+    }
+
+    /// Keeps files and gives the attachment objects.
+    pub(super) fn attach(&mut self, channel: &str, files: &[File]) -> Vec<Value> {
+        files.iter().map(|f| self.keep_file(channel, &f.name, &f.kind, f.bytes.clone())).collect()
+    }
+
+    pub(in crate::discord) fn keep_file(
+        &mut self,
+        channel: &str,
+        name: &str,
+        kind: &str,
+        bytes: Vec<u8>,
+    ) -> Value {
+        let id = self.next_id();
+        let url = format!("{}/attachments/{channel}/{id}/{name}", self.base_url);
+        let size = bytes.len();
+        self.files.insert(id.clone(), bytes);
+        json!({
+            "id": id, "filename": name, "size": size, "url": url, "proxy_url": url,
+            "content_type": kind, "flags": 0,
+        })
+    }
+
+    /// A message of the bot's that stands nowhere yet.
+    pub(super) fn own_message(&mut self, channel: &str, said: &Content, files: &[File]) -> Message {
+        let thread = self.channels.get(channel).filter(|c| c.kind == ChannelKind::Thread);
+        let thread = thread.map(|c| c.id.clone());
+        Message {
+            id: self.next_id(),
+            channel: channel.to_owned(),
+            thread,
+            user: self.bot().to_owned(),
+            by_bot: true,
+            only: None,
+            kind: 0,
+            content: said.content.clone().unwrap_or_default(),
+            components: said.components.clone().unwrap_or_default(),
+            attachments: self.attach(channel, files),
+            flags: said.flags,
+            nonce: None,
+            at: self.now(),
+            edited: None,
+            reply_to: None,
+            interaction: None,
+            extra: Value::Null,
+        }
+    }
+
+    /// Puts a message where it belongs and tells the app.
+    pub(in crate::discord) fn keep(&mut self, message: Message) {
+        if message.only.is_some() {
+            self.whispers.push(message);
+            return;
+        }
+        if let Some(channel) = self.channels.get_mut(&message.channel) {
+            channel.archived = false;
+        }
+        self.messages.entry(message.channel.clone()).or_default().push(message.clone());
+        self.tell_message("MESSAGE_CREATE", &message);
+    }
+
+    /// Changes a message of the bot's by a body that was judged good.
+    pub(super) fn rewrite(&mut self, id: &str, said: Content, files: &[File]) -> Option<Message> {
+        let (now, channel) = (self.now(), self.message(id)?.channel.clone());
+        let attached = self.attach(&channel, files);
+        let message = self.message_mut(id)?;
+        let was_loading = message.flags & LOADING != 0;
+        if let Some(content) = said.content {
+            message.content = content;
+        }
+        if let Some(components) = said.components {
+            message.components = components;
+        }
+        message.attachments.extend(attached);
+        message.flags = said.flags & !LOADING;
+        if !was_loading {
+            message.edited = Some(now);
+        }
+        let after = message.clone();
+        self.side_effects(&after, &said.allowed);
+        self.tell_message("MESSAGE_UPDATE", &after);
+        Some(after)
+    }
+
+    /// Takes a message away and tells the app.
+    pub(in crate::discord) fn remove(&mut self, id: &str) {
+        let Some(message) = self.message(id).cloned() else { return };
+        for all in self.messages.values_mut() {
+            all.retain(|m| m.id != id);
+        }
+        self.whispers.retain(|m| m.id != id);
+        self.tell_deleted(&message);
+    }
+
+    fn same_nonce(&self, channel: &str, body: &Value, nonce: &str) -> Option<Message> {
+        if body["enforce_nonce"] != true {
+            return None;
+        }
+        let fresh = |n: &&Nonce| n.channel == channel && n.nonce == nonce && self.now() - n.at < NONCE;
+        let known = self.nonces.iter().rev().find(fresh)?;
+        self.message(&known.message).cloned()
+    }
+}
+
+fn nonce(body: &Value) -> Result<Option<String>, Refusal> {
+    let given = match &body["nonce"] {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) if number.is_i64() => Some(number.to_string()),
+        _ => return Err(Refusal::field("nonce", "Must be a string or a number.")),
+    };
+    if given.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > NONCE_LETTERS) {
+        return Err(Refusal::field("nonce", "Must be 25 or fewer in length."));
+    }
+    if given.is_none() && body["enforce_nonce"] == true {
+        return Err(Refusal::field("nonce", "Must be given where enforce_nonce is."));
+    }
+    Ok(given)
+}
+
+const FIELDS: [&str; 13] = [
+    "content",
+    "nonce",
+    "enforce_nonce",
+    "tts",
+    "embeds",
+    "allowed_mentions",
+    "message_reference",
+    "components",
+    "sticker_ids",
+    "attachments",
+    "flags",
+    "poll",
+    "confetti_potion",
+];
+
+/// Refuses fields that a message does not have.
+pub(super) fn known(body: &Value, fields: &[&str]) -> Result<(), Refusal> {
+    let Some(given) = body.as_object() else {
+        return Err(Refusal::field("", "Only dictionaries may be used."));
+    };
+    match given.keys().find(|k| !fields.contains(&k.as_str())) {
+        Some(odd) => Err(Refusal::field(odd, "There is no such field.")),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn create(w: &mut World, request: &Request) -> Answer {
+    let (channel, body) = (request.param(0), &request.body);
+    w.writable(channel)?;
+    known(body, &FIELDS)?;
+    let nonce = nonce(body)?;
+    let said = content(body, request.files.len(), Before::Nothing).map_err(Refusal::form)?;
+    let reply = reply_to(w, channel, &body["message_reference"])?;
+    if let Some(same) = nonce.as_ref().and_then(|n| w.same_nonce(channel, body, n)) {
+        return Ok((200, w.message_json(&same)));
+    }
+    let mut message = w.own_message(channel, &said, &request.files);
+    message.nonce.clone_from(&nonce);
+    message.kind = if reply.is_some() { 19 } else { 0 };
+    message.reply_to = reply;
+    w.side_effects(&message, &said.allowed);
+    if let Some(nonce) = nonce {
+        let (channel, at) = (channel.to_owned(), w.now());
+        w.nonces.push(Nonce { channel, nonce, message: message.id.clone(), at });
+    }
+    w.keep(message.clone());
+    let mut shown = w.message_json(&message);
+    shown["nonce"] = body["nonce"].clone();
+    Ok((200, shown))
+}
+
+fn reply_to(w: &World, channel: &str, reference: &Value) -> Result<Option<String>, Refusal> {
+    if reference.is_null() {
+        return Ok(None);
+    }
+    let id = reference["message_id"].as_str().unwrap_or_default();
+    if w.messages_in(channel).iter().any(|m| m.id == id) {
+        return Ok(Some(id.to_owned()));
+    }
+    if reference["fail_if_not_exists"] == false {
+        return Ok(None);
+    }
+    Err(Refusal::of(400, 50035, "Invalid Form Body: Unknown message"))
+}
+
+pub(super) fn list(w: &mut World, request: &Request) -> Answer {
+    w.seen_channel(request.param(0))?;
+    let limit = request.limit("limit", 50, 100)?;
+    let bounds = [request.snowflake("before")?, request.snowflake("after")?, request.snowflake("around")?];
+    if bounds.iter().flatten().count() > 1 {
+        return Err(Refusal::field("before", "before, after and around exclude each other."));
+    }
+    let all = w.messages_in(request.param(0));
+    let mut found: Vec<&Message> = match bounds {
+        [Some(before), _, _] => last(all.iter().filter(|m| number(&m.id) < before).collect(), limit),
+        [_, Some(after), _] => all.iter().filter(|m| number(&m.id) > after).take(limit).collect(),
+        [_, _, Some(around)] => {
+            let at = all.partition_point(|m| number(&m.id) < around);
+            let from = at.saturating_sub(limit / 2);
+            all.iter().skip(from).take(limit).collect()
+        }
+        _ => last(all.iter().collect(), limit),
+    };
+    found.sort_by_key(|m| std::cmp::Reverse(number(&m.id)));
+    Ok((200, found.into_iter().map(|m| w.message_json(m)).collect()))
+}
+
+fn last(mut all: Vec<&Message>, limit: usize) -> Vec<&Message> {
+    let surplus = all.len().saturating_sub(limit);
+    all.drain(..surplus);
+    all
+}
+
+pub(super) fn get(w: &mut World, request: &Request) -> Answer {
+    let message = w.seen_message(request)?;
+    Ok((200, w.message_json(&message)))
+}
+
+pub(super) fn update(w: &mut World, request: &Request) -> Answer {
+    let message = w.seen_message(request)?;
+    if !message.by_bot {
+        return Err(Refusal::wrong(403, 50005, "Cannot edit a message authored by another user"));
+    }
+    known(&request.body, &["content", "embeds", "flags", "allowed_mentions", "components", "attachments"])?;
+    let before = Before::Message { flags: message.flags };
+    let said = content(&request.body, request.files.len(), before).map_err(Refusal::form)?;
+    let after = w.rewrite(&message.id, said, &request.files).unwrap_or(message);
+    Ok((200, w.message_json(&after)))
+}
+
+pub(super) fn delete(w: &mut World, request: &Request) -> Answer {
+    let message = w.seen_message(request)?;
+    if !message.by_bot {
+        return Err(Refusal::of(403, 50013, "Missing Permissions"));
+    }
+    w.remove(&message.id);
+    Ok((204, Value::Null))
+}

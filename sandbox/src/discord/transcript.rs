@@ -1,0 +1,132 @@
+//! What a person sees, as plain text: used in snapshots and in the messages of tests that fail. It reads
+//! like the fake Slack's for the same content.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::entities::{ChannelKind, LOADING, Message};
+use super::world::World;
+
+impl World {
+    /// A channel as a member sees it, threads indented below their parent.
+    #[must_use]
+    pub fn transcript(&self, channel: &str) -> String {
+        let mut out = self.spoken(channel);
+        let here = |m: &&Message| self.root(&m.channel).is_some_and(|c| c.id == channel);
+        for whisper in self.whispers.iter().filter(here) {
+            write_lines(&mut out, "", "", &self.whispered(whisper));
+        }
+        out
+    }
+
+    /// A whisper as its reader sees it.
+    #[must_use]
+    pub fn whispered(&self, whisper: &Message) -> String {
+        let reader = self.name(whisper.only.as_deref().unwrap_or_default());
+        format!("({reader} only) {}: {}", self.config.app.name, self.shown(whisper))
+    }
+
+    /// What stands in a channel for everybody, threads indented below their parent.
+    #[must_use]
+    pub fn spoken(&self, channel: &str) -> String {
+        let mut out = String::new();
+        for message in self.messages_in(channel).iter().filter(|m| m.kind != 21) {
+            self.write_message(&mut out, message, "");
+            if self.channels.get(&message.id).is_some_and(|c| c.kind == ChannelKind::Thread) {
+                for reply in self.messages_in(&message.id).iter().filter(|m| m.kind != 21) {
+                    self.write_message(&mut out, reply, "    ");
+                }
+            }
+        }
+        out
+    }
+
+    /// Every channel's transcript, for the message of a test that fails.
+    #[must_use]
+    pub fn transcript_of_all(&self) -> String {
+        let mut out = String::new();
+        for channel in self.channels.values().filter(|c| c.kind != ChannelKind::Thread) {
+            let text = self.transcript(&channel.id);
+            if !text.is_empty() {
+                let _ = writeln!(out, "--- {}\n{text}", self.channel_title(&channel.id));
+            }
+        }
+        out
+    }
+
+    pub(super) fn channel_title(&self, id: &str) -> String {
+        let Some(channel) = self.channels.get(id) else { return id.to_owned() };
+        if channel.kind == ChannelKind::Dm {
+            let names: Vec<String> = channel.members.iter().map(|m| self.name(m)).collect();
+            return format!("DM {}", names.join(", "));
+        }
+        format!("#{}", channel.name)
+    }
+
+    fn write_message(&self, out: &mut String, message: &Message, indent: &str) {
+        let mut shown = self.shown(message);
+        if message.edited.is_some() && !message.by_bot {
+            shown.push_str(" (edited)");
+        }
+        for file in &message.attachments {
+            let _ = write!(shown, "\n[file {}]", file["filename"].as_str().unwrap_or("?"));
+        }
+        let head = format!("{}: ", self.name(&message.user));
+        write_lines(out, indent, &head, &shown);
+    }
+
+    /// A user's handle.
+    pub(super) fn name(&self, user: &str) -> String {
+        self.users.get(user).map_or_else(|| user.to_owned(), |u| u.name.clone())
+    }
+
+    /// Content and components, as Discord shows them.
+    #[must_use]
+    pub fn shown(&self, message: &Message) -> String {
+        if message.flags & LOADING != 0 {
+            return "is thinking…".to_owned();
+        }
+        let mut parts = Vec::new();
+        if !message.content.is_empty() || message.components.is_empty() {
+            parts.push(self.answer(&message.content));
+        }
+        parts.extend(message.components.iter().map(|c| self.component(c, false)));
+        parts.join("\n")
+    }
+
+    fn component(&self, component: &Value, carded: bool) -> String {
+        let children = || component["components"].as_array().into_iter().flatten();
+        match component["type"].as_u64() {
+            Some(1) => children().map(|c| self.component(c, carded)).collect::<Vec<_>>().join(" "),
+            Some(2) => {
+                let emoji = component["emoji"]["name"].as_str();
+                format!("[{}]", component["label"].as_str().or(emoji).unwrap_or_default())
+            }
+            Some(3) => format!("[select {}]", component["placeholder"].as_str().unwrap_or_default()),
+            Some(9) => {
+                let mut parts: Vec<String> = children().map(|c| self.component(c, true)).collect();
+                parts.push(self.component(&component["accessory"], true));
+                parts.join("\n")
+            }
+            Some(10) => {
+                let text = component["content"].as_str().unwrap_or_default();
+                if carded { self.card(text) } else { self.answer(text) }
+            }
+            Some(14) => "---".to_owned(),
+            Some(17) => children().map(|c| self.component(c, true)).collect::<Vec<_>>().join("\n"),
+            other => format!("[component {other:?}]"),
+        }
+    }
+}
+
+fn write_lines(out: &mut String, indent: &str, head: &str, text: &str) {
+    let gap = " ".repeat(2);
+    for (n, line) in text.lines().enumerate() {
+        let start = if n == 0 { head } else { gap.as_str() };
+        let _ = writeln!(out, "{}", format!("{indent}{start}{line}").trim_end());
+    }
+    if text.is_empty() {
+        let _ = writeln!(out, "{indent}{}", head.trim_end());
+    }
+}

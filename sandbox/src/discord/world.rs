@@ -1,0 +1,274 @@
+//! What the guild holds: people, channels, messages, and who may see what. It never talks to a network.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chrono::{DateTime, Utc};
+use rand::Rng;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::config::DiscordConfig;
+use super::entities::{Channel, ChannelKind, Form, Message, Ping, Unfurl, User};
+use super::gateway::Gateway;
+use super::interactions::Interaction;
+
+/// The first millisecond of Discord's ids.
+const EPOCH: i64 = 1_420_070_400_000;
+
+/// One request to the REST interface.
+#[derive(Debug, Clone, Serialize)]
+pub struct Call {
+    /// The vendor's operation id; the verb and path where there is none.
+    pub method: String,
+    /// `POST /channels/1/messages`
+    pub path: String,
+    /// Body and query together.
+    pub args: Value,
+    /// When, by the fake's clock.
+    pub at: DateTime<Utc>,
+    /// What it was refused with; `None` where it was done and for calls that met a fault.
+    pub error: Option<String>,
+}
+
+/// A message that must not be made twice.
+#[derive(Debug, Clone)]
+pub(super) struct Nonce {
+    pub channel: String,
+    pub nonce: String,
+    pub message: String,
+    pub at: DateTime<Utc>,
+}
+
+/// The whole guild. Read it in [`super::Discord::wait_for`]; change it through [`super::Discord`].
+pub struct World {
+    /// What it was started with, and its habits.
+    pub config: DiscordConfig,
+    /// By id.
+    pub users: BTreeMap<String, User>,
+    /// By id; threads and direct lines too.
+    pub channels: BTreeMap<String, Channel>,
+    pub(super) messages: BTreeMap<String, Vec<Message>>,
+    /// What one person alone sees, oldest first.
+    pub whispers: Vec<Message>,
+    /// Every modal that was opened.
+    pub forms: Vec<Form>,
+    /// The app's registered commands.
+    pub commands: Vec<Value>,
+    /// Every interaction, oldest first.
+    pub interactions: Vec<Interaction>,
+    /// Every request.
+    pub calls: Vec<Call>,
+    /// What no real client should ever send.
+    pub violations: Vec<String>,
+    /// Whose phone rang.
+    pub pings: Vec<Ping>,
+    /// What Discord would have looked at.
+    pub unfurls: Vec<Unfurl>,
+    /// Channels in which the bot was typing, and when.
+    pub typing: Vec<(String, DateTime<Utc>)>,
+    /// Answers with 401, 403 or 429.
+    pub invalid_requests: usize,
+    pub(super) files: HashMap<String, Vec<u8>>,
+    pub(super) nonces: Vec<Nonce>,
+    pub(super) buckets: HashMap<String, (DateTime<Utc>, u32)>,
+    pub(super) gateway: Gateway,
+    pub(super) base_url: String,
+    last_id: u64,
+}
+
+impl World {
+    pub(super) fn new(config: DiscordConfig) -> Self {
+        let mut world = Self {
+            users: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            whispers: Vec::new(),
+            forms: Vec::new(),
+            commands: Vec::new(),
+            interactions: Vec::new(),
+            calls: Vec::new(),
+            violations: Vec::new(),
+            pings: Vec::new(),
+            unfurls: Vec::new(),
+            typing: Vec::new(),
+            invalid_requests: 0,
+            files: HashMap::new(),
+            nonces: Vec::new(),
+            buckets: HashMap::new(),
+            gateway: Gateway::default(),
+            base_url: String::new(),
+            last_id: 0,
+            config,
+        };
+        let mut bot = User::new(&world.config.app.name, "").bot();
+        bot.id.clone_from(&world.config.app.id);
+        world.users.insert(bot.id.clone(), bot);
+        for user in world.config.users.clone() {
+            world.insert_user(user);
+        }
+        for channel in world.config.channels.clone() {
+            world.insert_channel(channel);
+        }
+        world
+    }
+
+    pub(super) fn insert_user(&mut self, mut user: User) -> String {
+        if user.id.is_empty() {
+            user.id = self.user_id(&user.name).unwrap_or_else(|_| self.next_id());
+        }
+        let id = user.id.clone();
+        self.users.insert(id.clone(), user);
+        id
+    }
+
+    pub(super) fn insert_channel(&mut self, mut channel: Channel) -> String {
+        if channel.id.is_empty() {
+            channel.id = self.channel_id(&channel.name).unwrap_or_else(|_| self.next_id());
+        }
+        for member in &mut channel.members {
+            if let Ok(id) = self.user_id(member) {
+                *member = id;
+            }
+        }
+        let id = channel.id.clone();
+        self.channels.insert(id.clone(), channel);
+        id
+    }
+
+    /// The bot's own id.
+    #[must_use]
+    pub fn bot(&self) -> &str {
+        &self.config.app.id
+    }
+
+    /// A user's id by id or handle.
+    ///
+    /// # Errors
+    /// A sentence when there is no such user.
+    pub fn user_id(&self, who: &str) -> Result<String, String> {
+        let handle = who.trim_start_matches('@');
+        let by_name = || self.users.values().find(|u| u.name == handle).map(|u| u.id.clone());
+        let found = self.users.get(who).map(|u| u.id.clone()).or_else(by_name);
+        found.ok_or_else(|| format!("There is no user {who}."))
+    }
+
+    /// A channel's id by id, name (`general`, `#general`) or person (`dm:ana`; must be open already).
+    ///
+    /// # Errors
+    /// A sentence when there is no such channel.
+    pub fn channel_id(&self, which: &str) -> Result<String, String> {
+        if self.channels.contains_key(which) {
+            return Ok(which.to_owned());
+        }
+        let found = match which.strip_prefix("dm:") {
+            Some(who) => self.dm_of(&self.user_id(who)?),
+            None => {
+                let name = which.trim_start_matches('#');
+                let named = |c: &&Channel| c.kind == ChannelKind::Text && c.name == name;
+                self.channels.values().find(named).map(|c| c.id.clone())
+            }
+        };
+        found.ok_or_else(|| format!("There is no channel {which}."))
+    }
+
+    fn dm_of(&self, user: &str) -> Option<String> {
+        let with = |c: &&Channel| c.kind == ChannelKind::Dm && c.members.iter().any(|m| m == user);
+        self.channels.values().find(with).map(|c| c.id.clone())
+    }
+
+    /// Opens (or finds) the conversation between the bot and a user, by the user's id.
+    pub fn open_dm(&mut self, user: &str) -> String {
+        if let Some(open) = self.dm_of(user) {
+            return open;
+        }
+        let mut channel = Channel::new("", &[]);
+        channel.id = self.next_id();
+        channel.kind = ChannelKind::Dm;
+        channel.members = vec![user.to_owned()];
+        self.insert_channel(channel)
+    }
+
+    /// The channel itself, or a thread's parent.
+    pub(super) fn root(&self, channel: &str) -> Option<&Channel> {
+        let channel = self.channels.get(channel)?;
+        match &channel.parent {
+            Some(parent) => self.channels.get(parent),
+            None => Some(channel),
+        }
+    }
+
+    /// Whether a user sees a channel.
+    #[must_use]
+    pub fn sees(&self, channel: &str, user: &str) -> bool {
+        let Some(root) = self.root(channel) else { return false };
+        if user == self.bot() {
+            return root.bot_views;
+        }
+        let listed = root.members.iter().any(|m| m == user);
+        match root.kind {
+            ChannelKind::Dm => listed,
+            _ => {
+                let member = self.users.get(user).is_some_and(|u| u.is_member);
+                member && (root.members.is_empty() || listed)
+            }
+        }
+    }
+
+    /// What stands in a channel or a thread itself, oldest first.
+    #[must_use]
+    pub fn messages_in(&self, channel: &str) -> &[Message] {
+        self.messages.get(channel).map_or(&[], Vec::as_slice)
+    }
+
+    /// A channel's messages with those of its threads, oldest first, without the heads of threads.
+    #[must_use]
+    pub fn messages(&self, channel: &str) -> Vec<&Message> {
+        let hangs = |id: &&String| {
+            *id == channel || self.channels.get(*id).is_some_and(|c| c.parent.as_deref() == Some(channel))
+        };
+        let places: Vec<&String> = self.messages.keys().filter(hangs).collect();
+        let mut all: Vec<&Message> = places.into_iter().flat_map(|id| self.messages_in(id)).collect();
+        all.retain(|m| m.kind != 21);
+        all.sort_by_key(|m| number(&m.id));
+        all
+    }
+
+    /// A message by its id, wherever it stands; whispers too.
+    #[must_use]
+    pub fn message(&self, id: &str) -> Option<&Message> {
+        self.messages.values().flatten().chain(&self.whispers).find(|m| m.id == id)
+    }
+
+    pub(super) fn message_mut(&mut self, id: &str) -> Option<&mut Message> {
+        self.messages.values_mut().flatten().chain(&mut self.whispers).find(|m| m.id == id)
+    }
+
+    /// The time of the clock that was handed in.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        (self.config.clock)()
+    }
+
+    /// A new id, higher than all before, that tells its time.
+    pub(super) fn next_id(&mut self) -> String {
+        let millis = u64::try_from(self.now().timestamp_millis() - EPOCH).unwrap_or_default();
+        self.last_id = (millis << 22).max(self.last_id + 1);
+        self.last_id.to_string()
+    }
+
+    pub(super) fn violation(&mut self, sentence: impl Into<String>) {
+        self.violations.push(sentence.into());
+    }
+}
+
+/// An id as the number that orders it.
+pub(super) fn number(id: &str) -> u64 {
+    id.parse().unwrap_or_default()
+}
+
+/// Letters that nobody guesses.
+pub(super) fn secret(bytes: usize) -> String {
+    let mut all = vec![0; bytes];
+    rand::rng().fill(all.as_mut_slice());
+    hex::encode(all)
+}
