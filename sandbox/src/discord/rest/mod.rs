@@ -139,20 +139,19 @@ fn answer(
         .and_then(|()| authorised(w, operation, request))
         .and(read)
         .and_then(|()| proper(operation, request))
-        .and_then(|()| (operation.run)(w, request))
-        .and_then(|done| judged(state, operation, request, done));
+        .and_then(|()| judged(state, operation, request))
+        .and_then(|()| (operation.run)(w, request));
     let mut response = finish(w, request, operation.id, outcome);
     allowance.put(response.headers_mut());
     response
 }
 
-/// The vendor's schema has the last word, after the fake's own rules; what it refuses is a violation, but
-/// the effect stands: no run with a violation counts anyway.
-fn judged(state: &State, operation: &Operation, request: &Request, done: (u16, Value)) -> Answer {
-    let Some(judge) = &state.judge else { return Ok(done) };
+/// What the vendor's schema says; the fake's own rules come after it.
+fn judged(state: &State, operation: &Operation, request: &Request) -> Result<(), Refusal> {
+    let Some(judge) = &state.judge else { return Ok(()) };
     let body = if request.body.is_null() { json!({}) } else { request.body.clone() };
     let broken = judge.broken(operation.id, &body);
-    if broken.is_empty() { Ok(done) } else { Err(Refusal::form(broken)) }
+    if broken.is_empty() { Ok(()) } else { Err(Refusal::form(broken)) }
 }
 
 fn finish(w: &mut World, request: &Request, id: &str, outcome: Answer) -> Response {
