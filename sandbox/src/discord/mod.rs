@@ -4,6 +4,7 @@
 //! under test talks to it through the network alone.
 
 mod config;
+mod control;
 mod entities;
 mod forms;
 mod gateway;
@@ -105,6 +106,7 @@ impl Discord {
             .route("/gateway", get(gateway::door))
             .route("/gateway/", get(gateway::door))
             .route("/attachments/{channel}/{id}/{name}", get(rest::file))
+            .nest("/_sandbox", control::router())
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .with_state(state.clone());
         let server = Server::start(router).await?;

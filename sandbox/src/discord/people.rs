@@ -44,8 +44,12 @@ impl World {
         if say.text.chars().count() > 2_000 {
             return Err("That is longer than 2000 letters.".into());
         }
-        if let Some(thread) = &say.thread {
-            channel = self.thread_on(thread, &channel, &user)?;
+        let mut reply_to = say.reply_to;
+        match say.thread {
+            // In direct messages there are no threads: people reply.
+            Some(parent) if !self.in_guild(&channel) => reply_to = reply_to.or(Some(parent)),
+            Some(parent) => channel = self.thread_on(&parent, &user)?,
+            None => {}
         }
         let in_thread = self.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Thread);
         let content = if say.raw { say.text } else { self.typed(&say.text) };
@@ -56,7 +60,7 @@ impl World {
             user,
             by_bot: false,
             only: None,
-            kind: if say.reply_to.is_some() { 19 } else { 0 },
+            kind: if reply_to.is_some() { 19 } else { 0 },
             content,
             components: vec![],
             attachments: say.files,
@@ -64,7 +68,7 @@ impl World {
             nonce: Some(secret(8)),
             at: self.now(),
             edited: None,
-            reply_to: say.reply_to,
+            reply_to,
             interaction: None,
             extra: say.extra,
         };
@@ -73,14 +77,11 @@ impl World {
         Ok(id)
     }
 
-    /// The thread on a message, or the thread in which the message stands. In a direct line there is none.
-    fn thread_on(&mut self, message: &str, channel: &str, user: &str) -> Result<String, String> {
+    /// The thread on a message, or the thread in which the message stands.
+    fn thread_on(&mut self, message: &str, user: &str) -> Result<String, String> {
         let parent = self.message(message).cloned().ok_or("There is no such thread.")?;
         if let Some(thread) = parent.thread {
             return Ok(thread);
-        }
-        if self.channels.get(channel).is_some_and(|c| c.kind == ChannelKind::Dm) {
-            return Err("There are no threads in direct messages.".into());
         }
         if self.channels.contains_key(message) {
             return Ok(message.to_owned());
