@@ -58,8 +58,8 @@ impl Discord {
     pub fn file(&self, name: &str) -> Option<String> {
         self.read(|w| {
             let all = w.messages.values().flatten().flat_map(|m| &m.attachments);
-            let named = all.filter(|a| a["filename"].as_str().is_some_and(|n| n.contains(name)));
-            let bytes = w.files.get(named.last()?["id"].as_str()?)?;
+            let mut named = all.filter(|a| a["filename"].as_str().is_some_and(|n| n.contains(name)));
+            let bytes = w.files.get(named.next_back()?["id"].as_str()?)?;
             Some(String::from_utf8_lossy(bytes).into_owned())
         })
     }

@@ -214,7 +214,7 @@ impl World {
         }
     }
 
-    /// Asks every connection to come again (op 7), and closes it.
+    /// Asks every connection to come again (op 7); closing is left to the app.
     pub(super) fn ask_to_reconnect(&mut self) {
         self.tell_all(&json!({"op": 7, "d": null, "t": null, "s": null}));
     }

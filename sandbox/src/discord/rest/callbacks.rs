@@ -37,7 +37,7 @@ pub(super) fn respond(w: &mut World, request: &Request) -> Answer {
         w.forms.iter_mut().filter(|f| f.user == interaction.user).for_each(|f| f.open = false);
     }
     w.answered(&interaction.id, body.clone());
-    if !request.query.get("with_response").is_some_and(|r| r == "true") {
+    if request.query.get("with_response").is_none_or(|r| r != "true") {
         return Ok((204, Value::Null));
     }
     let told = json!({"id": interaction.id, "type": interaction.kind});

@@ -209,7 +209,7 @@ fn proper(operation: &Operation, request: &Request) -> Result<(), Refusal> {
         return Err(Refusal::field(odd, "There is no such query parameter."));
     }
     let has_body = !request.body.is_null() || !request.files.is_empty();
-    if operation.body != has_body && !(operation.id == "trigger_typing_indicator") {
+    if operation.body != has_body && operation.id != "trigger_typing_indicator" {
         return Err(Refusal::wrong(400, 50109, "The request body contains invalid JSON."));
     }
     Ok(())

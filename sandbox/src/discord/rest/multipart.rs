@@ -41,7 +41,9 @@ pub(super) fn read(request: &mut Request, body: &[u8]) -> Result<(), Refusal> {
         return Err(Refusal::field("files", "Must be 10 or fewer in length."));
     }
     let known = |f: &File, listed: &[Value]| {
-        listed.iter().any(|a| a["id"] == f.number || a["id"] == f.number.to_string())
+        listed
+            .iter()
+            .any(|a| a["id"] == f.number || a["id"].as_str().and_then(|id| id.parse().ok()) == Some(f.number))
     };
     if let Some(listed) = request.body["attachments"].as_array()
         && !request.files.iter().all(|f| known(f, listed))
