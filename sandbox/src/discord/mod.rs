@@ -13,6 +13,7 @@ mod interactions;
 mod judge;
 mod limits;
 mod markdown;
+mod oauth;
 mod people;
 mod pings;
 mod presses;
@@ -106,6 +107,7 @@ impl Discord {
             .route("/gateway", get(gateway::door))
             .route("/gateway/", get(gateway::door))
             .route("/attachments/{channel}/{id}/{name}", get(rest::file))
+            .merge(oauth::router())
             .nest("/_sandbox", control::router())
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .with_state(state.clone());

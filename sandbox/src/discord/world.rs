@@ -11,6 +11,7 @@ use super::config::DiscordConfig;
 use super::entities::{Channel, ChannelKind, Form, Message, Ping, Unfurl, User};
 use super::gateway::Gateway;
 use super::interactions::Interaction;
+use super::oauth::Grants;
 
 /// The first millisecond of Discord's ids.
 const EPOCH: i64 = 1_420_070_400_000;
@@ -71,6 +72,7 @@ pub struct World {
     pub(super) files: HashMap<String, Vec<u8>>,
     pub(super) nonces: Vec<Nonce>,
     pub(super) buckets: HashMap<String, (DateTime<Utc>, u32)>,
+    pub(super) grants: Grants,
     pub(super) gateway: Gateway,
     pub(super) base_url: String,
     last_id: u64,
@@ -95,6 +97,7 @@ impl World {
             files: HashMap::new(),
             nonces: Vec::new(),
             buckets: HashMap::new(),
+            grants: Grants::default(),
             gateway: Gateway::default(),
             base_url: String::new(),
             last_id: 0,

@@ -35,7 +35,10 @@ pub(super) fn gateway_bot(w: &mut World, _: &Request) -> Answer {
     Ok((200, json!({"url": w.gateway_url(), "shards": 1, "session_start_limit": limit})))
 }
 
-pub(super) fn me(w: &mut World, _: &Request) -> Answer {
+pub(super) fn me(w: &mut World, request: &Request) -> Answer {
+    if let Some(person) = request.person(w) {
+        return Ok((200, w.user_json(person)));
+    }
     let mut me = w.user_json(w.bot());
     me["verified"] = json!(true);
     me["mfa_enabled"] = json!(false);

@@ -51,6 +51,11 @@ impl Request {
         self.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default()
     }
 
+    /// Who asks with a token from the consent page.
+    fn person<'a>(&self, w: &'a World) -> Option<&'a String> {
+        w.grants.tokens.get(self.header(header::AUTHORIZATION).strip_prefix("Bearer ")?)
+    }
+
     /// A number of the query within bounds.
     fn limit(&self, name: &str, usual: usize, most: usize) -> Result<usize, Refusal> {
         let Some(given) = self.query.get(name) else { return Ok(usual) };
@@ -199,7 +204,9 @@ fn authorised(w: &World, operation: &Operation, request: &Request) -> Result<(),
     match operation.auth {
         Auth::None => Ok(()),
         Auth::Bot if given.strip_prefix("Bot ") == Some(&w.config.app.bot_token) => Ok(()),
-        Auth::Bot => Err(Refusal::of(401, 0, "401: Unauthorized")),
+        Auth::Either if request.person(w).is_some() => Ok(()),
+        Auth::Either if given.strip_prefix("Bot ") == Some(&w.config.app.bot_token) => Ok(()),
+        Auth::Bot | Auth::Either => Err(Refusal::of(401, 0, "401: Unauthorized")),
     }
 }
 

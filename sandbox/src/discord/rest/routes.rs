@@ -7,6 +7,8 @@ use super::{Answer, Request, callbacks, channels, commands, guilds, messages, we
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Auth {
     Bot,
+    /// A person who has consented, too.
+    Either,
     /// The path's token is enough.
     None,
 }
@@ -70,7 +72,7 @@ const FOLLOW_UP: &str = "/webhooks/{}/{}/messages/{}";
 static OPERATIONS: [Operation; 39] = [
     open(get("get_gateway", "/gateway", &[], guilds::gateway), &[]),
     get("get_bot_gateway", "/gateway/bot", &[], guilds::gateway_bot),
-    get("get_my_user", "/users/@me", &[], guilds::me),
+    Operation { auth: Auth::Either, ..get("get_my_user", "/users/@me", &[], guilds::me) },
     get("list_my_guilds", "/users/@me/guilds", &["before", "after", "limit", "with_counts"], guilds::mine),
     with_body("create_dm", "POST", "/users/@me/channels", channels::create_dm),
     get("get_user", "/users/{}", &[], guilds::user),

@@ -5,6 +5,7 @@ mod gateway;
 mod interactions;
 mod messages;
 mod models;
+mod oauth;
 mod shown;
 
 use std::sync::Arc;

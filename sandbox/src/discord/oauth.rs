@@ -1,0 +1,116 @@
+//! The consent page and its tokens: who somebody is in Discord, and nothing else (scope `identify`).
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use axum::extract::{Form, Query, State as Extract};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::{Json, Router, routing};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::State;
+use super::world::{World, secret};
+
+/// What was consented to and not fetched yet, and what was fetched.
+#[derive(Default)]
+pub(super) struct Grants {
+    codes: HashMap<String, Code>,
+    /// Users by access token.
+    pub tokens: HashMap<String, String>,
+}
+
+struct Code {
+    user: String,
+    redirect: String,
+    challenge: Option<String>,
+}
+
+type Fields = BTreeMap<String, String>;
+
+pub(super) fn router() -> Router<Arc<State>> {
+    Router::new()
+        .route("/oauth2/authorize", routing::get(authorize))
+        .route("/api/oauth2/token", routing::post(token))
+        .route("/api/v10/oauth2/token", routing::post(token))
+}
+
+/// Without `as` the page that asks; with `as=handle` that person has agreed.
+async fn authorize(Extract(state): Extract<Arc<State>>, Query(asked): Query<Fields>) -> Response {
+    match state.change(|w| w.consent(&asked)) {
+        Ok(Some(back)) => Redirect::to(&back).into_response(),
+        Ok(None) => Html("<p>Do you want to tell the app who you are?</p>").into_response(),
+        Err(sentence) => (StatusCode::BAD_REQUEST, sentence).into_response(),
+    }
+}
+
+async fn token(Extract(state): Extract<Arc<State>>, Form(given): Form<Fields>) -> Response {
+    match state.change(|w| w.exchange(&given)) {
+        Ok(token) => Json(json!({
+            "access_token": token, "token_type": "Bearer", "expires_in": 604_800, "scope": "identify",
+            "refresh_token": secret(15),
+        }))
+        .into_response(),
+        Err(error) => (StatusCode::BAD_REQUEST, Json(json!({"error": error}))).into_response(),
+    }
+}
+
+fn of<'a>(fields: &'a Fields, name: &str) -> &'a str {
+    fields.get(name).map_or("", String::as_str)
+}
+
+impl World {
+    fn consent(&mut self, asked: &Fields) -> Result<Option<String>, String> {
+        let app = &self.config.app;
+        let redirect = of(asked, "redirect_uri");
+        let challenge = asked.get("code_challenge");
+        let wrong = if of(asked, "client_id") != app.id {
+            Some("unknown client_id")
+        } else if of(asked, "response_type") != "code" {
+            Some("response_type is code")
+        } else if !app.redirects.iter().any(|r| r == redirect) {
+            Some("redirect_uri is not registered")
+        } else if of(asked, "scope") != "identify" {
+            Some("scope is identify")
+        } else if of(asked, "state").is_empty() {
+            Some("state is missing")
+        } else if challenge.is_some() && of(asked, "code_challenge_method") != "S256" {
+            Some("code_challenge_method is S256")
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            self.violation(format!("oauth2/authorize: {wrong}"));
+            return Err(wrong.to_owned());
+        }
+        let Some(who) = asked.get("as") else { return Ok(None) };
+        let (user, code) = (self.actor(who)?, secret(15));
+        let mut back = url::Url::parse(redirect).map_err(|e| e.to_string())?;
+        back.query_pairs_mut().append_pair("code", &code).append_pair("state", of(asked, "state"));
+        let granted = Code { user, redirect: redirect.to_owned(), challenge: challenge.cloned() };
+        self.grants.codes.insert(code, granted);
+        Ok(Some(back.into()))
+    }
+
+    fn exchange(&mut self, given: &Fields) -> Result<String, &'static str> {
+        let app = &self.config.app;
+        if of(given, "client_id") != app.id || of(given, "client_secret") != app.client_secret {
+            return Err("invalid_client");
+        }
+        if of(given, "grant_type") != "authorization_code" {
+            return Err("unsupported_grant_type");
+        }
+        // A code is good for one try.
+        let code = self.grants.codes.remove(of(given, "code")).ok_or("invalid_grant")?;
+        let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(of(given, "code_verifier")));
+        if code.redirect != of(given, "redirect_uri") || code.challenge.is_some_and(|c| c != proof) {
+            return Err("invalid_grant");
+        }
+        let token = secret(15);
+        self.grants.tokens.insert(token.clone(), code.user);
+        Ok(token)
+    }
+}
