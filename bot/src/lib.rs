@@ -5,10 +5,14 @@ mod cli;
 pub mod config;
 pub mod database;
 mod demo;
+pub mod discord;
 mod doctor;
 pub mod logging;
+mod pieces;
 pub mod server;
 pub mod slack;
+mod table;
 mod terminal;
+mod text;
 
 pub use cli::main;

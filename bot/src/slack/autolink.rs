@@ -1,5 +1,7 @@
 //! Addresses written out in text become links to just that address: rich text links nothing by itself.
 
+use crate::text::first_address;
+
 use super::markdown::address;
 use super::rich::Run;
 
@@ -13,7 +15,7 @@ pub(super) fn linked(runs: Vec<Run>) -> Vec<Run> {
 fn parted(run: Run) -> Vec<Run> {
     let mut out = Vec::new();
     let mut rest = run.text.as_str();
-    while let Some((before, found)) = next(rest) {
+    while let Some((before, found)) = first_address(rest) {
         let Some(url) = address(found) else { break };
         let plain = |text: &str| Run { text: text.to_owned(), ..run.clone() };
         out.extend((!before.is_empty()).then(|| plain(before)));
@@ -22,15 +24,4 @@ fn parted(run: Run) -> Vec<Run> {
     }
     out.extend((!rest.is_empty()).then(|| Run { text: rest.to_owned(), ..run.clone() }));
     out
-}
-
-fn next(text: &str) -> Option<(&str, &str)> {
-    let at = [text.find("https://"), text.find("http://")].into_iter().flatten().min()?;
-    let (before, tail) = text.split_at(at);
-    let end = tail.find(|c: char| c.is_whitespace() || "<>\"`|\u{200B}".contains(c)).unwrap_or(tail.len());
-    let mut found = tail[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', ']', '}']);
-    if found.ends_with(')') && !found.contains('(') {
-        found = found.trim_end_matches(')');
-    }
-    Some((before, found))
 }

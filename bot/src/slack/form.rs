@@ -1,8 +1,6 @@
 //! A form as Slack's modal, and what comes back as values. Pure.
 //!
-//! Slack's inputs take 3,000 characters, so a longer value is cut into several. What stands between two pieces
-//! (an empty line, a line end, a space) is written into the second one's id and put back when they are joined:
-//! nobody sees it, and it does not matter whether Slack keeps white space at the ends of a value.
+//! Slack's inputs take 3,000 characters, so a longer value is cut into several (see `pieces`).
 
 use std::collections::BTreeMap;
 
@@ -10,13 +8,11 @@ use nod_core::card::{Field, FieldError, Form, Verb};
 use nod_core::chat::Place;
 use serde_json::{Map, Value, json};
 
-use super::text::{label, letters, one_line, unpinged};
+use crate::pieces::{joined, piece_id, piece_of, pieces};
+
+use super::text::{label, one_line, unpinged};
 use super::{limits, render};
 
-/// Between a field's id and the number of a piece.
-const PIECE: char = '~';
-/// What may stand between two pieces, by the letter that says so.
-const BETWEEN: [(char, &str); 4] = [('p', "\n\n"), ('n', "\n"), ('s', " "), ('x', "")];
 /// How long a piece of a value is that has to be cut; the rest of an input is room to write.
 const CUT: usize = 2_400;
 
@@ -55,13 +51,10 @@ fn plain(text: &str, most: usize) -> Value {
 }
 
 fn inputs(field: &Field) -> Vec<Value> {
-    let cut = pieces(&field.value);
+    let cut = pieces(&field.value, limits::INPUT, CUT);
     let many = cut.len();
     let input = |(n, (between, piece)): (usize, (char, String))| {
-        let id = match n {
-            0 => field.id.clone(),
-            n => format!("{}{PIECE}{n}{between}", field.id),
-        };
+        let id = piece_id(&field.id, n, between);
         let name = match many {
             1 => field.label.clone(),
             _ => format!("{} ({} of {many})", field.label, n + 1),
@@ -81,33 +74,6 @@ fn inputs(field: &Field) -> Vec<Value> {
     cut.into_iter().enumerate().map(input).collect()
 }
 
-/// A value as pieces that fit into an input each, with what stood before each of them.
-fn pieces(value: &str) -> Vec<(char, String)> {
-    let mut all = Vec::new();
-    let (mut between, mut rest) = ('x', value);
-    while letters(rest) > limits::INPUT {
-        let end = rest.char_indices().nth(CUT).map_or(rest.len(), |(at, _)| at);
-        let cut = BETWEEN.iter().find_map(|(letter, gap)| {
-            let at = if gap.is_empty() { end } else { rest[..end].rfind(gap)? };
-            // Not so near the beginning that hardly anything would stand in the piece, and not within a wider
-            // gap, of which one side would be lost.
-            let fits = at > end / 2 && (gap.is_empty() || sound(rest, at, gap));
-            fits.then_some((*letter, at, at + gap.len()))
-        });
-        let (letter, at, next) = cut.unwrap_or(('x', end, end));
-        all.push((between, rest[..at].to_owned()));
-        (between, rest) = (letter, &rest[next..]);
-    }
-    all.push((between, rest.to_owned()));
-    all
-}
-
-/// Whether nothing white stands on either side of the gap.
-fn sound(text: &str, at: usize, gap: &str) -> bool {
-    let white = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    !white(text[..at].chars().next_back()) && !white(text[at + gap.len()..].chars().next())
-}
-
 /// What stands in the fields of a view that was sent, by their ids.
 pub(super) fn values(view: &Value) -> BTreeMap<String, String> {
     let mut fields: BTreeMap<String, BTreeMap<usize, (&str, &str)>> = BTreeMap::new();
@@ -118,29 +84,6 @@ pub(super) fn values(view: &Value) -> BTreeMap<String, String> {
         fields.entry(field.to_owned()).or_default().insert(number, (gap, typed));
     }
     fields.into_iter().map(|(field, pieces)| (field, joined(pieces.into_values()))).collect()
-}
-
-/// A piece that was emptied goes with what stood before it.
-fn joined<'a>(pieces: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut whole = String::new();
-    for (gap, typed) in pieces.filter(|(_, typed)| !typed.is_empty()) {
-        if !whole.is_empty() {
-            whole.push_str(gap);
-        }
-        whole.push_str(typed);
-    }
-    whole
-}
-
-/// The field, the number of the piece, and what stands before it.
-fn piece_of(block: &str) -> (&str, usize, &'static str) {
-    let read = || {
-        let (field, rest) = block.split_once(PIECE)?;
-        let letter = rest.chars().next_back()?;
-        let (_, gap) = BETWEEN.iter().find(|(one, _)| *one == letter)?;
-        Some((field, rest.strip_suffix(letter)?.parse().ok()?, *gap))
-    };
-    read().unwrap_or((block, 0, ""))
 }
 
 /// What the form is about, and where it was opened.

@@ -3,9 +3,10 @@
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use url::Url;
 
+use crate::table::Table;
+
 use super::limits;
 use super::rich::{Look, Part, Run};
-use super::table::Table;
 use super::text::{letters, visible};
 
 /// Reads Markdown; whatever is no Markdown is text.

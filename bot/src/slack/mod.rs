@@ -27,7 +27,6 @@ mod scopes;
 mod signature;
 mod socket;
 mod stream;
-mod table;
 #[cfg(test)]
 mod testing;
 mod text;

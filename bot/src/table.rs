@@ -1,23 +1,23 @@
 //! A table as lines of equal columns, for a fixed-width block.
 
 #[derive(Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn row(&mut self) {
+    pub(crate) fn row(&mut self) {
         self.rows.push(Vec::new());
     }
 
-    pub(super) fn cell(&mut self, text: String) {
+    pub(crate) fn cell(&mut self, text: String) {
         if let Some(row) = self.rows.last_mut() {
             row.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
         }
     }
 
     /// The first row is the head.
-    pub(super) fn aligned(&self) -> String {
+    pub(crate) fn aligned(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let wide = |column: usize| {
             self.rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)

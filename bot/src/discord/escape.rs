@@ -1,0 +1,111 @@
+//! Characters: what Discord would read as more than letters is escaped or broken, so that a text reads exactly
+//! as it is.
+//!
+//! A backslash keeps Markdown's marks from working and is not shown. It does not keep `@everyone` from ringing
+//! nor `<@1>` from becoming a name, so these are broken by a character that nobody sees.
+
+/// Breaks what Discord would resolve; invisible to the reader.
+pub(super) const BREAK: char = '\u{200B}';
+/// What rings everybody. Discord asks for no word end behind them.
+const LOUD: [&str; 2] = ["everyone", "here"];
+
+/// Text outside code. `starts` says whether it begins a line (also behind a mark that begins one).
+pub(super) fn escaped(text: &str, starts: bool) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut starting = starts;
+    for (at, c) in text.char_indices() {
+        let rest = &text[at + c.len_utf8()..];
+        if is_mark(c) || (starting && begins_block(c)) || (c == ':' && is_name_or_scheme(rest)) {
+            out.push('\\');
+        }
+        if matches!(c, '.' | ')') && numbers_line(&text[..at], starts) {
+            out.push('\\');
+        }
+        out.push(c);
+        if (c == '<' && is_token(rest)) || (c == '@' && is_loud(rest)) {
+            out.push(BREAK);
+        }
+        starting = is_line_end(c) || (starting && (c.is_whitespace() || c == BREAK));
+    }
+    out
+}
+
+/// Marks that mean something anywhere in a line. `#` is one because a heading loses those at its end.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\\' | '*' | '_' | '~' | '`' | '|' | '[' | ']' | '#')
+}
+
+/// Marks that begin a list, a quote or small print.
+fn begins_block(c: char) -> bool {
+    matches!(c, '-' | '+' | '>')
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether a dot behind this makes it the number of a list's item.
+fn numbers_line(before: &str, starts: bool) -> bool {
+    let (line, begins) = match before.rfind(is_line_end) {
+        Some(at) => (before[at..].trim_start(), true),
+        None => (before.trim_start(), starts),
+    };
+    begins && !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// `:smile:` is a picture, and `https://` an address, which would swallow the marks in it and be a link.
+fn is_name_or_scheme(after: &str) -> bool {
+    let end = after.find(|c: char| !(c.is_alphanumeric() || "_+-~".contains(c))).unwrap_or(after.len());
+    after.starts_with("//") || (end > 0 && after[end..].starts_with(':'))
+}
+
+/// `<@1>`, `<#1>`, `</ask:1>`, `<:a:1>`, `<a:b:1>`, `<t:1>`, `<id:browse>`, `<https://…>`.
+fn is_token(after: &str) -> bool {
+    let word = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
+    after.starts_with(['@', '#', '/', ':']) || (word > 0 && after[word..].starts_with(':'))
+}
+
+fn is_loud(after: &str) -> bool {
+    LOUD.iter().any(|word| after.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word)))
+}
+
+/// Breaks only what rings: for code, where nothing else is resolved and where every letter counts when it is
+/// copied.
+pub(super) fn unpinged(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        out.push(c);
+        let rest = &text[at + c.len_utf8()..];
+        if (c == '@' && is_loud(rest)) || (c == '<' && rest.starts_with('@')) {
+            out.push(BREAK);
+        }
+    }
+    out
+}
+
+/// Text as code within a line. Discord knows no escapes in there, so backticks are kept apart from each other and
+/// from those around them.
+pub(super) fn inline_code(text: &str) -> String {
+    let text = unpinged(&text.replace('\n', " "));
+    if !text.contains('`') {
+        return format!("`{text}`");
+    }
+    let start = if text.starts_with('`') { BREAK.to_string() } else { String::new() };
+    format!("``{start}{}``", text.replace('`', &format!("`{BREAK}")))
+}
+
+/// Text as a block of code. Longer fences do not exist, so a run of backticks that would end it is broken.
+pub(super) fn code_block(text: &str, language: &str) -> String {
+    let mut inner = unpinged(text);
+    // Pairs first: what is left of three is two apart from the third.
+    while inner.contains("```") {
+        inner = inner.replace("```", &format!("``{BREAK}`"));
+    }
+    // Discord swallows line ends behind the opening fence.
+    let start = if inner.starts_with('\n') { BREAK.to_string() } else { String::new() };
+    format!("```{language}\n{start}{inner}\n```")
+}
+
+#[cfg(test)]
+#[path = "escape_tests.rs"]
+mod tests;

@@ -1,0 +1,120 @@
+//! A form as Discord's modal, and what comes back as values. Pure.
+//!
+//! A modal holds five components and cannot be opened from another one. An input takes 4,000 characters, so a
+//! longer value is cut into several (see `pieces`). What stands above the fields takes a component's place; where
+//! there is none left, its first words stand under the first field's name.
+
+use std::collections::BTreeMap;
+
+use nod_core::card::{Block, Card, Field, FieldError, Form, Verb};
+use serde_json::{Value, json};
+
+use crate::pieces::{joined, piece_id, piece_of, pieces};
+use crate::text::letters;
+
+use super::limits::{self, label};
+use super::render;
+
+/// How long a piece of a value is that has to be cut; the rest of an input is room to write.
+const CUT: usize = 3_200;
+
+/// The `data` of a response that opens the form. Where it does not fit (see [`fits`]) only its first inputs are
+/// there, and what would come back is not the whole of it: so it is not to be opened then.
+#[must_use]
+pub fn modal(form: &Form) -> Value {
+    let mut inputs: Vec<Value> = form.fields.iter().flat_map(inputs).collect();
+    inputs.truncate(limits::MODAL);
+    let room = limits::MODAL - inputs.len();
+    let most = if form.fields.is_empty() { limits::MODAL } else { room.min(1) };
+    let (mut components, _) = render::for_modal(&form.body, most);
+    if components.is_empty()
+        && let Some(words) = description(&form.body)
+        && let Some(first) = inputs.first_mut()
+    {
+        first["description"] = words.into();
+    }
+    components.append(&mut inputs);
+    if components.is_empty() {
+        components.push(json!({"type": 10, "content": "—"}));
+    }
+    let title = label(&form.title, limits::MODAL_LABEL);
+    json!({"custom_id": form.verb.to_string(), "title": title, "components": components})
+}
+
+/// Whether it can be opened whole: every value in the inputs that there may be, and, of a form that only shows
+/// something, all of that.
+#[must_use]
+pub fn fits(form: &Form) -> bool {
+    if form.fields.is_empty() {
+        return render::for_modal(&form.body, limits::MODAL).1;
+    }
+    let inputs: usize = form.fields.iter().map(|f| pieces(&f.value, limits::INPUT, CUT).len()).sum();
+    inputs <= limits::MODAL
+}
+
+fn inputs(field: &Field) -> Vec<Value> {
+    let cut = pieces(&field.value, limits::INPUT, CUT);
+    let many = cut.len();
+    let input = |(n, (between, piece)): (usize, (char, String))| {
+        let number = if many > 1 { format!(" ({} of {many})", n + 1) } else { String::new() };
+        let name = label(&field.label, limits::MODAL_LABEL - number.len());
+        let several = field.lines || piece.contains('\n');
+        // A piece may be emptied; that something is there at all is looked at when it comes back.
+        let required = !field.optional && many == 1;
+        let mut element = json!({
+            "type": 4, "custom_id": piece_id(&field.id, n, between), "style": if several { 2 } else { 1 },
+            "required": required, "max_length": field.limit.max(letters(&piece)).clamp(1, limits::INPUT),
+        });
+        if !piece.is_empty() {
+            element["value"] = piece.into();
+        }
+        json!({"type": 18, "label": format!("{name}{number}"), "component": element})
+    };
+    cut.into_iter().enumerate().map(input).collect()
+}
+
+/// The first words of a body, for where no component is left for it.
+fn description(body: &[Block]) -> Option<String> {
+    let words = body.iter().find_map(|block| match block {
+        Block::Note(text) | Block::Literal(text) | Block::Markdown(text) => Some(text.clone()),
+        Block::Risks(risks) => risks.first().cloned(),
+        Block::Fields(_) => None,
+    })?;
+    Some(label(&words, limits::DESCRIPTION))
+}
+
+/// What was filled into a modal that was sent, by the fields' ids. `data` is the interaction's.
+#[must_use]
+pub fn values(data: &Value) -> BTreeMap<String, String> {
+    let mut fields: BTreeMap<String, BTreeMap<usize, (&str, &str)>> = BTreeMap::new();
+    for input in data["components"].as_array().into_iter().flatten().flat_map(held) {
+        let Some(id) = input["custom_id"].as_str() else { continue };
+        let (field, number, gap) = piece_of(id);
+        let typed = input["value"].as_str().unwrap_or_default();
+        fields.entry(field.to_owned()).or_default().insert(number, (gap, typed));
+    }
+    fields.into_iter().map(|(field, pieces)| (field, joined(pieces.into_values()))).collect()
+}
+
+/// What a label holds, or a row of the older kind.
+fn held(component: &Value) -> Vec<&Value> {
+    let row = component["components"].as_array().into_iter().flatten();
+    component.get("component").into_iter().chain(row).collect()
+}
+
+/// What the modal was about.
+#[must_use]
+pub fn verb(data: &Value) -> Option<Verb> {
+    data["custom_id"].as_str().and_then(Verb::parse)
+}
+
+/// What is wrong with what was filled in: Discord closes a modal whatever was in it, so this is said beside it.
+#[must_use]
+pub fn errors(errors: &[FieldError]) -> Card {
+    let said = errors.iter().map(|error| error.why.clone()).collect();
+    Card::default().titled("That was not saved.").with(Block::Risks(said))
+}
+
+#[cfg(test)]
+#[path = "form_tests.rs"]
+mod tests;

@@ -1,0 +1,55 @@
+//! How a posted message is found again: its first two components carry numbers made from its key.
+//!
+//! Discord's nonce keeps a message from being posted twice for some minutes and is not in the history; the
+//! components' ids are. A card in a container and an answer of several texts carry 62 bits; an answer of one text
+//! has one component and carries 31: that another message bears the same is one in two thousand million, and it
+//! is looked for only in one place and after a post of which nobody knows the outcome.
+
+use nod_core::ids::DeliveryId;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Discord numbers the other components from 1 on; these stay free for them.
+const SMALL: u32 = 1_000;
+
+/// The numbers of the first and the second component of a message with this key.
+#[must_use]
+pub fn marks(key: DeliveryId) -> (i32, i32) {
+    let hash = Sha256::digest(key.0.as_bytes());
+    let number = |at: usize| {
+        let bytes = [hash[at], hash[at + 1], hash[at + 2], hash[at + 3]];
+        i32::try_from((u32::from_be_bytes(bytes) >> 1).max(SMALL)).unwrap_or(i32::MAX)
+    };
+    let (first, second) = (number(0), number(4));
+    (first, if first == second { first - 1 } else { second })
+}
+
+/// Whether a message of the history was posted with this key.
+#[must_use]
+pub fn bears(message: &Value, key: DeliveryId) -> bool {
+    let (first, second) = marks(key);
+    let mut ids = marked(message).into_iter().map(|component| component["id"].as_i64());
+    ids.next() == Some(Some(first.into())) && ids.next().is_none_or(|id| id == Some(second.into()))
+}
+
+/// The first component and, where there is one, the second, counted from the outside in.
+fn marked(message: &Value) -> Vec<&Value> {
+    let inside =
+        |value: &'_ Value, n: usize| value["components"].as_array().and_then(|all| all.get(n)).is_some();
+    let Some(first) = message["components"].get(0) else { return Vec::new() };
+    if inside(first, 0) {
+        return vec![first, &first["components"][0]];
+    }
+    if inside(message, 1) { vec![first, &message["components"][1]] } else { vec![first] }
+}
+
+/// Writes the marks into the components of a message.
+pub(super) fn mark(components: &mut [Value], key: DeliveryId) {
+    let (first, second) = marks(key);
+    let Some((head, others)) = components.split_first_mut() else { return };
+    head["id"] = first.into();
+    let inner = head.get_mut("components").and_then(|all| all.get_mut(0));
+    if let Some(next) = inner.or(others.first_mut()) {
+        next["id"] = second.into();
+    }
+}

@@ -1,0 +1,247 @@
+//! Text as values: runs of letters in parts, and Discord's Markdown for them.
+
+use crate::text::{letters, split};
+
+use super::address::host;
+use super::escape::{BREAK, code_block, escaped, inline_code, unpinged};
+use super::limits::units;
+
+/// Letters of one look.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Run {
+    pub text: String,
+    pub look: Look,
+    /// Where it leads; without text it shows the address itself.
+    pub link: Option<String>,
+}
+
+/// How letters look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Look {
+    pub bold: bool,
+    pub italic: bool,
+    pub strike: bool,
+    pub code: bool,
+}
+
+/// What stands as a line of its own, or several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Text { kind: Kind, first: String, rest: String, runs: Vec<Run> },
+    Code { before: String, language: String, text: String },
+}
+
+/// What a text is, which says how far it stands from the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Paragraph,
+    Heading,
+    Item,
+    Quote,
+}
+
+impl Run {
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    pub(super) fn bold(text: impl Into<String>) -> Self {
+        Self { look: Look { bold: true, ..Look::default() }, ..Self::plain(text) }
+    }
+
+    /// How many characters a reader sees, about.
+    pub(super) fn letters(&self) -> usize {
+        letters(self.said())
+    }
+
+    /// Its words, or the address that stands for them.
+    pub(super) fn said(&self) -> &str {
+        if self.text.is_empty() { self.link.as_deref().unwrap_or_default() } else { &self.text }
+    }
+
+    /// As letters without any marks, the address behind the words.
+    pub(super) fn written(&self) -> String {
+        match &self.link {
+            Some(url) if !self.text.is_empty() => format!("{} ({url})", self.text),
+            _ => self.said().to_owned(),
+        }
+    }
+
+    /// Each mark with its letters; white space stays outside, where Discord wants it.
+    fn markup(&self, starts: bool) -> String {
+        let (before, inner, after) =
+            if self.look.code { ("", &self.text[..], "") } else { parted(&self.text) };
+        let words = match &self.link {
+            Some(url) if inner.is_empty() => format!("<{url}>"),
+            // A press on words asks before it leads away, but a page that is read shows no more than words.
+            Some(url) => format!("[{}]({url}) ({})", escaped(inner, false), escaped(&host(url), false)),
+            None if self.look.code && !inner.trim().is_empty() => inline_code(inner),
+            None => escaped(inner, starts),
+        };
+        let marks = self.marks();
+        if inner.trim().is_empty() && self.link.is_none() {
+            return self.text.clone();
+        }
+        let closing: String = marks.chars().rev().collect();
+        format!("{before}{marks}{words}{closing}{after}")
+    }
+
+    fn marks(&self) -> String {
+        let Look { bold, italic, strike, .. } = self.look;
+        [("~~", strike), ("**", bold), ("*", italic)].iter().filter(|(_, on)| *on).map(|(m, _)| *m).collect()
+    }
+
+    fn marked(&self) -> bool {
+        self.look != Look::default()
+    }
+}
+
+fn parted(text: &str) -> (&str, &str, &str) {
+    let inner = text.trim();
+    let start = text.len() - text.trim_start().len();
+    if inner.is_empty() {
+        return (text, "", "");
+    }
+    (&text[..start], inner, &text[start + inner.len()..])
+}
+
+impl Part {
+    pub(super) fn paragraph(runs: Vec<Run>) -> Self {
+        Self::prefixed("", runs)
+    }
+
+    /// A paragraph of which each line begins so.
+    pub(super) fn prefixed(prefix: &str, runs: Vec<Run>) -> Self {
+        Self::Text { kind: Kind::Paragraph, first: prefix.to_owned(), rest: prefix.to_owned(), runs }
+    }
+
+    /// How many characters a reader sees.
+    pub(super) fn letters(&self) -> usize {
+        match self {
+            Self::Text { runs, .. } => runs.iter().map(Run::letters).sum(),
+            Self::Code { text, .. } => letters(text),
+        }
+    }
+
+    /// What it costs of a message's text, with what parts it from the one before.
+    pub(super) fn cost(&self) -> usize {
+        units(&self.markup()) + 4
+    }
+
+    pub(super) fn markup(&self) -> String {
+        match self {
+            Self::Text { first, rest, runs, .. } => {
+                let line = |(n, runs): (usize, &Vec<Run>)| {
+                    format!("{}{}", if n == 0 { first } else { rest }, line(runs))
+                };
+                let text = lines(runs).iter().enumerate().map(line).collect::<Vec<_>>().join("\n");
+                unpinged(&text)
+            }
+            Self::Code { before, language, text } => {
+                let block = code_block(text, language);
+                block.split('\n').map(|line| format!("{before}{line}")).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+
+    /// The first `max` characters, about, and what is left. A code block is whole in both.
+    pub(super) fn split(self, max: usize) -> (Option<Self>, Option<Self>) {
+        match self {
+            Self::Text { kind, first, rest, runs } => {
+                let (head, tail) = split_runs(runs, max);
+                let some = |first: &str, runs: Vec<Run>| {
+                    let part = Self::Text { kind, first: first.to_owned(), rest: rest.clone(), runs };
+                    Some(part).filter(|part| part.letters() > 0)
+                };
+                (some(&first, head), some(&rest, tail))
+            }
+            Self::Code { before, language, text } => {
+                let (head, tail) = split(&text, max);
+                let some = |text: &str| {
+                    let text = text.trim_end_matches('\n').to_owned();
+                    let (before, language) = (before.clone(), language.clone());
+                    (!text.is_empty()).then_some(Self::Code { before, language, text })
+                };
+                (some(head), some(tail))
+            }
+        }
+    }
+}
+
+/// The parts below each other.
+pub(super) fn joined(parts: &[Part]) -> String {
+    let mut out = String::new();
+    let mut before: Option<&Part> = None;
+    for part in parts {
+        out.push_str(before.map_or("", |before| gap(before, part)));
+        out.push_str(&part.markup());
+        before = Some(part);
+    }
+    out
+}
+
+fn gap(before: &Part, after: &Part) -> &'static str {
+    let (Part::Text { kind: before, .. }, Part::Text { kind: after, .. }) = (before, after) else {
+        return "\n";
+    };
+    match (before, after) {
+        (Kind::Item, Kind::Item) | (Kind::Heading, _) => "\n",
+        (Kind::Quote, Kind::Quote) => "\n> \n",
+        _ => "\n\n",
+    }
+}
+
+/// The runs of each line: a mark does not go on in the next one, which may begin with another prefix.
+fn lines(runs: &[Run]) -> Vec<Vec<Run>> {
+    let mut lines: Vec<Vec<Run>> = vec![Vec::new()];
+    for run in runs {
+        for (n, text) in run.text.split('\n').enumerate() {
+            if n > 0 {
+                lines.push(Vec::new());
+            }
+            let Some(line) = lines.last_mut() else { continue };
+            // Letters of one look are one text, so that what they mean together is seen.
+            match line.last_mut() {
+                Some(Run { text: last, look, link: None }) if run.link.is_none() && *look == run.look => {
+                    last.push_str(text);
+                }
+                _ => line.push(Run { text: text.to_owned(), ..run.clone() }),
+            }
+        }
+    }
+    lines
+}
+
+fn line(runs: &[Run]) -> String {
+    let mut out = String::new();
+    let mut before: Option<&Run> = None;
+    for run in runs.iter().filter(|run| run.letters() > 0) {
+        let markup = run.markup(out.trim().is_empty());
+        // Marks of two neighbours would read as other marks.
+        let close = !out.ends_with(char::is_whitespace) && !markup.starts_with(char::is_whitespace);
+        if close && run.marked() && before.is_some_and(Run::marked) {
+            out.push(BREAK);
+        }
+        out.push_str(&markup);
+        before = Some(run);
+    }
+    out.trim_end().to_owned()
+}
+
+fn split_runs(runs: Vec<Run>, max: usize) -> (Vec<Run>, Vec<Run>) {
+    let (mut head, mut tail, mut left) = (Vec::new(), Vec::new(), max);
+    for run in runs {
+        let size = run.letters();
+        if tail.is_empty() && size <= left {
+            left -= size;
+            head.push(run);
+        } else if !tail.is_empty() || run.link.is_some() {
+            tail.push(run);
+        } else {
+            let (first, second) = split(&run.text, left);
+            head.push(Run { text: first.to_owned(), ..run.clone() });
+            tail.push(Run { text: second.to_owned(), ..run });
+        }
+    }
+    (head, tail)
+}

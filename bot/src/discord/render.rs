@@ -1,0 +1,251 @@
+//! A card as Discord's components. Pure; whatever the card holds, the message is valid: what does not fit is
+//! replaced by a sentence that says how much is missing.
+
+use nod_core::card::{Block, Card};
+use nod_core::ids::DeliveryId;
+use serde_json::{Value, json};
+
+use crate::text::{letters, one_line, split, visible};
+
+use super::buttons::{self, Rows};
+use super::limits::{self, units};
+use super::parts::{Kind, Part, Run, joined};
+use super::{markdown, marks};
+
+pub use super::marks::{bears, marks};
+
+/// Nothing under the message grows out of an address in it.
+const SUPPRESS_EMBEDS: u32 = 1 << 2;
+/// Only the person sees it.
+const EPHEMERAL: u32 = 1 << 6;
+/// The message is made of components alone.
+const IS_COMPONENTS_V2: u32 = 1 << 15;
+
+/// What a card without any words shows.
+const NOTHING: &str = "—";
+/// Room for a sentence about what is missing.
+const NOTICE: usize = 60;
+/// So many texts never have to become fewer.
+const FEW: usize = 3;
+
+/// The body of a request that posts or changes a message. With a key it is one that `bears` it.
+#[must_use]
+pub fn message(card: &Card, key: Option<DeliveryId>) -> Value {
+    let mut components = components(card);
+    if let Some(key) = key {
+        marks::mark(&mut components, key);
+    }
+    body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS, components)
+}
+
+/// The same for one person's eyes, in answer to an interaction.
+#[must_use]
+pub fn ephemeral(card: &Card) -> Value {
+    body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS | EPHEMERAL, components(card))
+}
+
+/// Whether one message shows the card whole.
+#[must_use]
+pub fn fits(card: &Card) -> bool {
+    let rows = buttons::rows(&card.buttons);
+    rows.left_out == 0 && size(&texts(card, &rows, usize::MAX)) <= limits::TEXT
+}
+
+/// What a modal shows of a body in at most `most` texts, none longer than a message's; whether that is all.
+pub(super) fn for_modal(blocks: &[Block], most: usize) -> (Vec<Value>, bool) {
+    if blocks.is_empty() || most == 0 {
+        return (Vec::new(), blocks.is_empty());
+    }
+    let card = Card { body: blocks.to_vec(), ..Card::default() };
+    let whole = fits(&card);
+    let mut texts = within(&card, &Rows::default());
+    merge(&mut texts, most);
+    (texts.into_iter().map(text_display).collect(), whole)
+}
+
+fn body(flags: u32, components: Vec<Value>) -> Value {
+    json!({"flags": flags, "components": components, "allowed_mentions": {"parse": []}})
+}
+
+fn text_display(content: String) -> Value {
+    json!({"type": 10, "content": content})
+}
+
+fn components(card: &Card) -> Vec<Value> {
+    let rows = buttons::rows(&card.buttons);
+    let mut texts = within(card, &rows);
+    let words = card.body.iter().all(|block| matches!(block, Block::Markdown(_)));
+    if words && card.title.is_none() && card.buttons.is_empty() {
+        merge(&mut texts, limits::COMPONENTS);
+        return texts.into_iter().map(text_display).collect();
+    }
+    merge(&mut texts, limits::COMPONENTS - 1 - rows.components());
+    let inner: Vec<Value> = texts.into_iter().map(text_display).chain(rows.rows).collect();
+    vec![json!({"type": 17, "components": inner})]
+}
+
+/// At most so many texts: those behind stand in the last.
+fn merge(texts: &mut Vec<String>, most: usize) {
+    if texts.len() > most.max(1) {
+        let last = texts.split_off(most.max(1) - 1).join("\n");
+        texts.push(last);
+    }
+}
+
+/// The texts, cut until a message takes them.
+fn within(card: &Card, rows: &Rows) -> Vec<String> {
+    let mut room = usize::MAX;
+    loop {
+        let texts = texts(card, rows, room);
+        if size(&texts) <= limits::TEXT || room == 0 {
+            return texts;
+        }
+        room = match room {
+            usize::MAX => limits::TEXT,
+            room if room < NOTICE => 0,
+            room => room * 9 / 10,
+        };
+    }
+}
+
+/// How long they are together, with the line ends where many become one.
+fn size(texts: &[String]) -> usize {
+    texts.iter().map(|text| units(text)).sum::<usize>() + texts.len().saturating_sub(FEW)
+}
+
+/// A part of a card, in the order in which room is given: facts before words.
+struct Chunk {
+    fact: bool,
+    parts: Vec<Part>,
+}
+
+fn chunk(block: &Block) -> Chunk {
+    let fact = |parts| Chunk { fact: true, parts };
+    let words = |parts| Chunk { fact: false, parts };
+    match block {
+        Block::Markdown(text) => words(markdown::parts(text)),
+        Block::Literal(text) => words(vec![literal(text)]),
+        Block::Fields(fields) => fact(vec![Part::paragraph(field_runs(fields))]),
+        Block::Risks(risks) => {
+            let lines: Vec<String> = risks.iter().map(|risk| format!("⚠ {}", one_line(risk))).collect();
+            fact(vec![Part::paragraph(vec![Run::plain(lines.join("\n"))])])
+        }
+        Block::Note(text) => fact(vec![note(text)]),
+    }
+}
+
+fn literal(text: &str) -> Part {
+    let text = visible(text);
+    let text = text.trim_end_matches('\n');
+    let text = if text.trim().is_empty() { NOTHING } else { text }.to_owned();
+    Part::Code { before: String::new(), language: String::new(), text }
+}
+
+fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (name, value) in fields {
+        let value = visible(value);
+        let value = if value.trim().is_empty() { NOTHING } else { value.trim_end() };
+        runs.extend((!runs.is_empty()).then(|| Run::plain("\n")));
+        runs.push(Run::bold(one_line(name)));
+        runs.push(Run::plain(format!("  {value}")));
+    }
+    runs
+}
+
+fn note(text: &str) -> Part {
+    let text = visible(text);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Part::prefixed("-# ", vec![Run::plain(lines.join("\n"))])
+}
+
+/// The title; cut only where the card does not fit whole.
+fn title(card: &Card, room: usize) -> Option<String> {
+    let title = card.title.as_deref().map(one_line).filter(|title| !title.is_empty())?;
+    let heading = |text: &str| Part::Text {
+        kind: Kind::Heading,
+        first: "### ".to_owned(),
+        rest: String::new(),
+        runs: vec![Run::plain(text.trim_end())],
+    };
+    let (head, tail) = if room == usize::MAX { (&title[..], "") } else { split(&title, limits::TITLE) };
+    let mut parts = vec![heading(head)];
+    parts.extend((!tail.is_empty()).then(|| missing(letters(tail))));
+    Some(joined(&parts))
+}
+
+/// The texts of a card of which title and buttons are whole and the rest takes about `room`.
+fn texts(card: &Card, rows: &Rows, room: usize) -> Vec<String> {
+    let title = title(card, room);
+    let mut beside: Vec<Part> = rows.beside.iter().cloned().map(Part::paragraph).collect();
+    if rows.left_out > 0 {
+        beside.push(Part::paragraph(vec![Run::plain(format!("… ({} more buttons)", rows.left_out))]));
+    }
+    let fixed = title.as_deref().map_or(0, units) + beside.iter().map(Part::cost).sum::<usize>() + NOTICE;
+    let mut left = room.saturating_sub(fixed);
+    let mut chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
+    let mut lost = 0;
+    for facts in [true, false] {
+        for chunk in chunks.iter_mut().filter(|chunk| chunk.fact == facts) {
+            chunk.parts = fit(std::mem::take(&mut chunk.parts), &mut left, &mut lost);
+        }
+    }
+    let mut texts: Vec<String> = title.into_iter().collect();
+    texts.extend(chunks.iter().map(|chunk| joined(&chunk.parts)));
+    texts.extend((lost > 0).then(|| missing(lost).markup()));
+    texts.push(joined(&beside));
+    texts.retain(|text| !text.trim().is_empty());
+    if texts.is_empty() {
+        texts.push(NOTHING.to_owned());
+    }
+    texts
+}
+
+/// What of the parts fits. What is missing is told right there if anything of it fits, else added to `lost`.
+fn fit(parts: Vec<Part>, left: &mut usize, lost: &mut usize) -> Vec<Part> {
+    let mut out = Vec::new();
+    let mut gone = 0;
+    for part in parts.into_iter().filter(|part| part.letters() > 0) {
+        let cost = part.cost();
+        if gone == 0 && cost <= *left {
+            *left -= cost;
+            out.push(part);
+        } else if gone == 0 {
+            let (head, letters) = cut(part, left.saturating_sub(NOTICE));
+            out.extend(head);
+            gone = letters;
+            *left = 0;
+        } else {
+            gone += part.letters();
+        }
+    }
+    if gone > 0 && !out.is_empty() {
+        out.push(missing(gone));
+    } else {
+        *lost += gone;
+    }
+    out
+}
+
+/// The head of a part that costs at most `room`, and how many characters are missing.
+fn cut(part: Part, room: usize) -> (Option<Part>, usize) {
+    let whole = part.letters();
+    let mut size = whole * room / part.cost().max(1);
+    while size > NOTICE / 2 {
+        if let (Some(head), tail) = part.clone().split(size)
+            && head.cost() <= room
+        {
+            return (Some(head), tail.map_or(0, |tail| tail.letters()).max(1));
+        }
+        size = size * 9 / 10;
+    }
+    (None, whole.max(1))
+}
+
+fn missing(letters: usize) -> Part {
+    Part::paragraph(vec![Run::plain(format!("… ({letters} more characters)"))])
+}
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;
