@@ -248,4 +248,4 @@ fn missing(letters: usize) -> Part {
 
 #[cfg(test)]
 #[path = "render_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -1,1 +1,267 @@
+#![allow(clippy::unwrap_used)]
 
+use std::collections::HashSet;
+
+use nod_core::card::{Button, Press, Style, Verb};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+
+/// A definition of the vendor's, where it is at hand.
+pub(crate) fn schema(name: &str) -> Option<impl Fn(&Value) -> Vec<String>> {
+    let Some(dir) = std::env::var_os("NOD_SPECS_DIR").map(std::path::PathBuf::from) else {
+        eprintln!("skipped: NOD_SPECS_DIR is not set");
+        return None;
+    };
+    let spec =
+        nod_sandbox::spec::Spec::read(&dir.join("discord"), "discord.requests.strict.schema.json").unwrap();
+    let validator = spec.validator(&format!("#/$defs/{name}")).unwrap();
+    Some(move |value: &Value| nod_sandbox::spec::violations(&validator, value))
+}
+
+/// Every component, from the outside in.
+fn all(components: &Value) -> Vec<&Value> {
+    let mut found = Vec::new();
+    for component in components.as_array().into_iter().flatten() {
+        found.push(component);
+        found.extend(all(&component["components"]));
+    }
+    found
+}
+
+fn words(message: &Value) -> String {
+    let texts = all(&message["components"]).into_iter().filter_map(|c| c["content"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The rules that the schema cannot say.
+fn judge(message: &Value) {
+    let components = all(&message["components"]);
+    assert!(!components.is_empty() && components.len() <= limits::COMPONENTS, "{}", components.len());
+    assert_eq!(message["flags"].as_u64().unwrap() & (1 << 15), 1 << 15);
+    assert_eq!(message["allowed_mentions"], json!({"parse": []}));
+    for name in ["custom_id", "id"] {
+        let mut seen = HashSet::new();
+        let values = components.iter().filter_map(|c| c.get(name));
+        values.for_each(|value| assert!(seen.insert(value.to_string()), "{value} twice"));
+    }
+    let texts: Vec<&str> = components.iter().filter_map(|c| c["content"].as_str()).collect();
+    assert!(texts.iter().all(|text| !text.trim().is_empty()));
+    assert!(texts.iter().map(|text| units(text)).sum::<usize>() <= limits::TEXT);
+    assert!(components.iter().all(|c| c["label"].as_str().is_none_or(|l| (1..=80).contains(&units(l)))));
+    let shown = texts.join("\n").to_lowercase();
+    for loud in ["@everyone", "@here", "<@"] {
+        assert!(!shown.contains(loud), "{loud} in {shown}");
+    }
+    // Nothing else is resolved in code, where letters are kept for those who copy them.
+    for token in ["<#", "<a:", "<t:", "<id:", "</"] {
+        assert!(shown.contains('`') || !shown.contains(token), "{token} in {shown}");
+    }
+}
+
+fn text() -> BoxedStrategy<String> {
+    let chars =
+        proptest::collection::vec(any::<char>(), 0..60).prop_map(|c| c.into_iter().collect::<String>());
+    const PIECES: [&str; 31] = [
+        "**",
+        "_",
+        "~~",
+        "`",
+        "```\n",
+        "\n\n",
+        "\n- ",
+        "\n3. ",
+        "\n> ",
+        "\n# ",
+        "    ",
+        "| a | b |\n",
+        "|---|---|\n",
+        "[x](javascript:alert(1))",
+        "[bank.test](https://evil.test/<@1>)",
+        "<@123>",
+        "<#1>",
+        "@everyone",
+        "@here",
+        "</ask:1>",
+        "<t:1>",
+        "<a:b:1>",
+        "||",
+        "\n-# ",
+        "https://a.test/b?c=d&e",
+        "](",
+        "[",
+        "\\",
+        "![y](https://a.test/@here)",
+        "word ",
+        "zäß€🙂 ",
+    ];
+    let markdown = proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..40)
+        .prop_map(|pieces| pieces.concat());
+    let long = (any::<char>(), 1usize..20_000).prop_map(|(c, n)| c.to_string().repeat(n));
+    let lines = (1usize..400).prop_map(|n| "A line of *words* and a_name.\n".repeat(n));
+    prop_oneof![4 => chars, 6 => markdown, 1 => long, 1 => lines].boxed()
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    prop_oneof![
+        4 => text().prop_map(Block::Markdown),
+        2 => text().prop_map(Block::Literal),
+        1 => proptest::collection::vec((text(), text()), 0..6).prop_map(Block::Fields),
+        1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..200).prop_map(Block::Fields),
+        1 => proptest::collection::vec(".{0,20}", 0..200).prop_map(Block::Risks),
+        1 => text().prop_map(Block::Note),
+    ]
+}
+
+fn button() -> impl Strategy<Value = Button> {
+    let does =
+        prop_oneof![
+            ("[a-z]{1,20}", 0..40_u128, any::<Option<u16>>()).prop_map(|(verb, id, choice)| Press::Verb(
+                Verb { verb, subject: Uuid::from_u128(id), choice }
+            )),
+            text().prop_map(Press::Link),
+            "https://[a-z]{1,9}\\.test/[a-z\\[\\]|^%#']{0,900}".prop_map(Press::Link),
+            Just(Press::Verb(Verb::new("same", Uuid::nil()))),
+        ];
+    let style = prop_oneof![Just(Style::Primary), Just(Style::Plain), Just(Style::Danger)];
+    (text(), style, does).prop_map(|(label, style, does)| Button { label, style, does })
+}
+
+fn card() -> impl Strategy<Value = Card> {
+    let notes = proptest::collection::vec(".{0,9}".prop_map(Block::Note), 0..120);
+    let blocks = prop_oneof![3 => proptest::collection::vec(block(), 0..6), 1 => notes];
+    let buttons = prop_oneof![
+        2 => Just(Vec::new()),
+        3 => proptest::collection::vec(button(), 0..5),
+        1 => proptest::collection::vec(button(), 0..60)
+    ];
+    (proptest::option::of(text()), blocks, buttons).prop_map(|(title, body, buttons)| Card {
+        title,
+        body,
+        buttons,
+    })
+}
+
+#[test]
+fn any_card_gives_a_valid_message() {
+    let schema = schema("MessageCreateRequest");
+    let config =
+        ProptestConfig { cases: 150, failure_persistence: None, max_shrink_iters: 200, ..Default::default() };
+    let key = DeliveryId(Uuid::from_u128(9));
+    let whole = |card: Card| {
+        let message = message(&card, Some(key));
+        judge(&message);
+        prop_assert!(bears(&message, key));
+        prop_assert!(!fits(&card) || !words(&message).contains(" more characters)"));
+        let sent: HashSet<String> = all(&message["components"])
+            .iter()
+            .filter_map(|c| c["custom_id"].as_str().map(str::to_owned))
+            .collect();
+        let verbs = card.buttons.iter().filter_map(|b| match &b.does {
+            Press::Verb(verb) => Some(verb.to_string()),
+            _ => None,
+        });
+        let lost = verbs.filter(|verb| !sent.contains(verb)).count();
+        prop_assert!(lost == 0 || card.buttons.len() > limits::BUTTONS);
+        if let Some(schema) = &schema {
+            prop_assert_eq!(schema(&message), Vec::<String>::new());
+        }
+        Ok(())
+    };
+    proptest::test_runner::TestRunner::new(config).run(&card(), whole).unwrap();
+}
+
+fn approval() -> Card {
+    let verb = |verb| Press::Verb(Verb::new(verb, Uuid::from_u128(7)));
+    Card::default()
+        .titled("Send this email?")
+        .with(Block::Fields(vec![
+            ("From".into(), "ana@acme.test".into()),
+            ("To".into(), "*bo@example.com* <@1>".into()),
+            ("Cc".into(), String::new()),
+        ]))
+        .with(Block::Literal("Hi Bo,\n```\nnot *code*\n```\nAna".into()))
+        .with(Block::Risks(vec!["bo@example.com is outside acme.test".into()]))
+        .with(Block::Note("expires tomorrow 17:00".into()))
+        .button("Approve & send", Style::Primary, verb("approve"))
+        .button("Deny", Style::Danger, verb("deny"))
+}
+
+#[test]
+fn an_approval_shows_everything_and_its_buttons_carry_their_verbs() {
+    let message = message(&approval(), None);
+    judge(&message);
+    // The dot stands for what nobody sees.
+    let shown = words(&message).replace(super::super::escape::BREAK, "·");
+    insta::assert_snapshot!(shown, @r"
+    ### Send this email?
+    **From**  ana@acme.test
+    **To**  \*bo@example.com\* <·@1>
+    **Cc**  —
+    ```
+    Hi Bo,
+    ``·`
+    not *code*
+    ``·`
+    Ana
+    ```
+    ⚠ bo@example.com is outside acme.test
+    -# expires tomorrow 17:00
+    ");
+    insta::assert_snapshot!(message["components"][0]["components"][5].to_string(), @r#"{"components":[{"custom_id":"approve:00000000-0000-0000-0000-000000000007","label":"Approve & send","style":1,"type":2},{"custom_id":"deny:00000000-0000-0000-0000-000000000007","label":"Deny","style":4,"type":2}],"type":1}"#);
+}
+
+#[test]
+fn an_answer_is_text_alone() {
+    assert_eq!(
+        message(&Card::say("Hello **Ana**"), None),
+        json!({"flags": 32772, "components": [{"type": 10, "content": "Hello **Ana**"}], "allowed_mentions": {"parse": []}})
+    );
+    assert_eq!(ephemeral(&Card::default())["flags"], 32772 | 64);
+    assert_eq!(words(&ephemeral(&Card::default())), "—");
+}
+
+#[test]
+fn a_message_is_known_by_its_key() {
+    let (key, other) = (DeliveryId(Uuid::from_u128(1)), DeliveryId(Uuid::from_u128(2)));
+    for card in [approval(), Card::say("one"), Card::say("one").with(Block::Markdown("two".into()))] {
+        let posted = message(&card, Some(key));
+        judge(&posted);
+        assert!(bears(&posted, key) && !bears(&posted, other) && !bears(&message(&card, None), key));
+    }
+    assert!(!bears(&json!({}), key));
+    let (first, second) = marks(key);
+    assert!(first > 40 && second > 40 && first != second);
+}
+
+#[test]
+fn what_does_not_fit_is_counted_and_the_rest_stays() {
+    let body = "One line of a very long mail.\n".repeat(2_000);
+    let mut card = approval();
+    card.body[1] = Block::Literal(body.clone());
+    assert!(!fits(&card) && fits(&approval()));
+    let message = message(&card, None);
+    judge(&message);
+    let shown = words(&message);
+    assert!(shown.contains("⚠ bo@example.com") && message.to_string().contains("Approve & send"));
+    let (_, tail) = shown.split_once("… (").unwrap();
+    let missing: usize = tail.split_once(" more characters)").unwrap().0.parse().unwrap();
+    let there = shown.matches("One line of a very long mail.").count() * 30;
+    assert!(body.len().abs_diff(missing + there) <= 60, "{missing} + {there} of {}", body.len());
+    assert!(there > 3_000, "more of it should fit: {there}");
+}
+
+#[test]
+fn a_link_too_long_for_a_button_is_a_line() {
+    let long = format!("https://x.test/{}", "a".repeat(600));
+    let card = Card::say("Look").button("Open", Style::Plain, Press::Link(long.clone())).button(
+        "Short",
+        Style::Plain,
+        Press::Link("https://x.test/b".into()),
+    );
+    let message = message(&card, None);
+    judge(&message);
+    assert!(words(&message).contains(&format!("Open: <{long}>")));
+    assert!(message.to_string().contains(r#""url":"https://x.test/b""#));
+}

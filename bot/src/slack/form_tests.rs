@@ -5,6 +5,8 @@ use uuid::Uuid;
 
 use nod_core::card::{Block, Unopened};
 
+use crate::text::letters;
+
 use super::*;
 
 fn field(value: &str) -> Field {
