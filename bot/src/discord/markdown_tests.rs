@@ -35,7 +35,7 @@ fn nothing_pings_or_forges() {
         ("<@1> <@&2> <#3>", "<\u{200B}@1> <\u{200B}@&2> <\u{200B}\\#3>"),
         (
             "</ask:1> <t:1:R> <id:browse> <a:b:1>",
-            "<\u{200B}/ask:1> <\u{200B}t:1:R> <\u{200B}id:browse> <\u{200B}a\\:b:1>",
+            "<\u{200B}/ask:1> <\u{200B}t\\:1:R> id:browse <\u{200B}a\\:b:1>",
         ),
         ("||secret||", r"\|\|secret\|\|"),
         ("-# small", r"\-\# small"),
