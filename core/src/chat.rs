@@ -18,7 +18,7 @@ use crate::ids::DeliveryId;
 pub struct Inbound {
     /// Which adapter brought it.
     pub platform: String,
-    /// The platform's workspace (Slack team, Discord guild).
+    /// The platform's workspace: a user is the same human anywhere in it.
     pub workspace: String,
     /// The same for every delivery of the same thing: a message's own identity, not its event's.
     pub key: String,
@@ -99,6 +99,15 @@ pub enum What {
         name: String,
         /// What follows.
         text: String,
+    },
+    /// Somebody types what a command is about, and may choose among what is stored. Nothing is kept of it.
+    Completing {
+        /// Where.
+        place: Place,
+        /// The command's name.
+        command: String,
+        /// What they have typed so far.
+        typed: String,
     },
     /// Somebody opened the page that is theirs alone.
     HomeOpened,
@@ -183,6 +192,8 @@ pub enum Immediate {
     Form(Box<Form>),
     /// What is wrong with what was filled in; the form stays open with all that was typed.
     Errors(Vec<FieldError>),
+    /// What could be meant: what the person reads, and what the command is then about.
+    Choices(Vec<(String, String)>),
 }
 
 impl Immediate {
@@ -219,10 +230,19 @@ impl Target {
 /// Where a message stands on the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Posted {
-    /// The platform's channel id (of the direct line, where it went there).
+    /// The platform's channel id (of the direct line, where it went there; of the thread, where threads are
+    /// channels).
     pub channel: String,
     /// The platform's message id.
     pub message: String,
+}
+
+impl Posted {
+    /// Whether that is this place.
+    #[must_use]
+    pub fn stands_in(&self, place: &Place) -> bool {
+        self.channel == place.channel || place.thread.as_ref() == Some(&self.channel)
+    }
 }
 
 /// A file to send.

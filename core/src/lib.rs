@@ -30,6 +30,7 @@ pub mod privacy;
 mod question;
 pub mod run;
 pub mod scope;
+mod seat;
 pub mod secret;
 pub mod store;
 mod tenant;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use sqlx::PgPool;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::chat::{Adapters, Place, Standing};
 use crate::clock::{Clock, Timestamp};
@@ -18,7 +19,7 @@ use crate::policy::Policy;
 use crate::secret::Vault;
 use crate::tool::{Tool, Tools};
 use crate::transcript::{Said, Transcript};
-use crate::{connection, history, people, tenant, transcript};
+use crate::{connection, history, people, seat, tenant, transcript};
 
 /// What the composition root hands in.
 pub struct Parts {
@@ -57,10 +58,8 @@ pub struct Settings {
     pub step_budget: u32,
     /// Longest message that is read, in characters.
     pub longest_message: usize,
-    /// How the platforms' first admins are called there.
-    pub admins: Vec<String>,
-    /// The platform that they are on.
-    pub admins_on: String,
+    /// The first admins, as their platform knows them: the platform, and a user there.
+    pub admins: Vec<(String, String)>,
     /// Whether guests may use Nod.
     pub allow_guests: bool,
     /// Whether people of other organisations may.
@@ -76,6 +75,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The first admins on a platform.
+    pub(crate) fn admins_on(&self, platform: &str) -> impl Iterator<Item = &str> {
+        self.admins.iter().filter(move |(on, _)| on == platform).map(|(_, user)| user.as_str())
+    }
+
     /// Whether somebody of this standing may use Nod: strangers are refused by default.
     #[must_use]
     pub fn welcomes(&self, standing: Standing) -> bool {
@@ -91,14 +95,13 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            tenant: TenantId(uuid::Uuid::from_u128(1)),
+            tenant: TenantId(Uuid::from_u128(1)),
             tenant_name: "default".to_owned(),
             policy: Policy::default(),
             offer_expires_after: TimeDelta::hours(1),
             step_budget: 12,
             longest_message: 40_000,
             admins: Vec::new(),
-            admins_on: String::new(),
             allow_guests: false,
             allow_external: false,
             public_url: "http://127.0.0.1:8080".to_owned(),
@@ -131,7 +134,7 @@ impl Core {
     }
 
     /// A new id of any kind.
-    pub(crate) fn id<T: From<uuid::Uuid>>(&self) -> T {
+    pub(crate) fn id<T: From<Uuid>>(&self) -> T {
         T::from(self.ids.next())
     }
 }
@@ -216,6 +219,32 @@ impl Nod {
     /// When the database does not answer.
     pub async fn hears(&self, platform: &str, workspace: &str, anew: bool) -> sqlx::Result<()> {
         history::hears(&self.core, platform, workspace, anew).await
+    }
+
+    /// Takes a seat that only one replica may hold: false where another does. It is held for ten seconds and has to
+    /// be taken anew before they are over.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn take_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<bool> {
+        let core = &self.core;
+        // Not from the workers' connections, which may all be busy.
+        seat::take(&mut *core.door.acquire().await?, core.settings.tenant, name, holder).await
+    }
+
+    /// Leaves a seat, so that another replica need not wait for it.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn leave_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<()> {
+        let core = &self.core;
+        seat::leave(&mut *core.door.acquire().await?, core.settings.tenant, name, holder).await
+    }
+
+    /// A new id.
+    #[must_use]
+    pub fn fresh_id(&self) -> Uuid {
+        self.core.ids.next()
     }
 
     /// What the database serves and this program was not given: platforms whose people it knows, and providers with

@@ -41,10 +41,9 @@ const TABLES: [&str; 27] = [
 
 /// The dispatcher works for every tenant of the database: it looks for whatever lane is due, and what it
 /// claims carries its tenant from there on.
-const FOR_ALL: [&str; 3] = [
-    "with lane as ( select tenant_id, id from lanes where due_at <= $1",
+const FOR_ALL: [&str; 2] = [
+    "select tenant_id as \"tenant_id!\", id as \"id!\", lane_id as \"lane_id!\", work as \"work!\", attempts as \"attempts!\" from claim(",
     "select min(due_at) from lanes where leased_until is null",
-    "select not exists (select 1 from lanes where due_at <= $1) as",
 ];
 
 fn statements() -> Vec<String> {

@@ -66,7 +66,7 @@ async fn stands_openly(
     let card = delivery::sql::load(conn, tenant, approval.delivery).await?;
     Ok(card.is_some_and(|(card, _)| match card.only_for {
         Some(reader) => reader == by,
-        None => card.posted.is_some_and(|at| at.channel == place.channel),
+        None => card.posted.is_some_and(|at| at.stands_in(place)),
     }))
 }
 

@@ -265,6 +265,7 @@ impl Offers {
         }
         let connections = Connections::new(core.pool.clone(), core.vault.clone(), core.ids.clone());
         connections.connect(&mut tx, tenant, offer.person, provider, account, tokens, now).await?;
+        people::sql::reached_at(&mut tx, tenant, offer.person, account).await?;
         sql::close(&mut tx, tenant, offer.id, "done").await?;
         let detail = json!({ "provider": provider.as_str() });
         audit::write(

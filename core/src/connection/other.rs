@@ -39,11 +39,12 @@ pub(super) async fn ask(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
-    if core.settings.admins.is_empty() || venue.platform != core.settings.admins_on {
+    let admins: Vec<&str> = core.settings.admins_on(&venue.platform).collect();
+    if admins.is_empty() {
         return Ok(false);
     }
     let id: Uuid = core.id();
-    let deliveries: Vec<DeliveryId> = core.settings.admins.iter().map(|_| core.id()).collect();
+    let deliveries: Vec<DeliveryId> = admins.iter().map(|_| core.id()).collect();
     let request = sql::NewOther {
         id,
         person: offer.person,
@@ -55,8 +56,8 @@ pub(super) async fn ask(
         return Ok(true);
     }
     let card = cards::may_they(id, &offer.person_name, account, offer.address.as_deref());
-    for (admin, delivery) in core.settings.admins.iter().zip(deliveries) {
-        let target = Target::Direct { workspace: venue.workspace.clone(), user: admin.clone() };
+    for (admin, delivery) in admins.into_iter().zip(deliveries) {
+        let target = Target::Direct { workspace: venue.workspace.clone(), user: admin.to_owned() };
         let new = NewDelivery {
             id: delivery,
             conversation: offer.conversation,
@@ -83,8 +84,7 @@ pub(crate) async fn press(
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
     let whisper = |words: &str| Ok(Immediate::whisper(words));
-    let is_admin = core.settings.admins.iter().any(|admin| admin == by.user);
-    if !is_admin || by.platform != core.settings.admins_on {
+    if !core.settings.admins_on(by.platform).any(|admin| admin == by.user) {
         return whisper("Only an admin of Nod can decide this. Nothing was done.");
     }
     let status = if allow { "allowed" } else { "refused" };

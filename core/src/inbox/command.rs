@@ -14,6 +14,8 @@ use crate::memory;
 use crate::people;
 use crate::tool::Provider;
 
+/// Abilities that come later; whoever looks for them is told so.
+const LATER: [&str; 4] = ["task", "knowledge", "schedule", "admin"];
 const COMMANDS: [&str; 7] = ["help", "ask", "connect", "approvals", "memory", "runs", "settings"];
 
 /// What Nod can do, in a few lines.
@@ -56,10 +58,32 @@ pub(super) async fn accept(
         "memory" => memory::command(&arrival.asker(person, place), &mut tx, text.trim()).await?,
         "runs" => runs::show(arrival, &mut tx, person).await?,
         "settings" => settings::show(arrival, &mut tx, place).await?,
+        later if LATER.contains(&later) => {
+            Immediate::whisper(format!("`{later}` comes later: I can't do that yet. I know {}.", known()))
+        }
         other => unknown(other),
     };
     tx.commit().await?;
     Ok(immediate)
+}
+
+/// What a command could be about: of what is stored, what fits what was typed.
+pub(super) async fn complete(
+    arrival: &Arrival<'_>,
+    place: &Place,
+    name: &str,
+    typed: &str,
+) -> sqlx::Result<Immediate> {
+    let mut tx = arrival.core.door.begin().await?;
+    let person = arrival.person(&mut tx).await?;
+    let choices = match name {
+        "memory" if !arrival.is_stranger(&mut tx, person).await? => {
+            memory::choices(&arrival.asker(person, place), &mut tx, typed).await?
+        }
+        _ => Vec::new(),
+    };
+    tx.commit().await?;
+    Ok(Immediate::Choices(choices))
 }
 
 fn unknown(word: &str) -> Immediate {
@@ -69,9 +93,13 @@ fn unknown(word: &str) -> Immediate {
     });
     let nearest = nearest.filter(|c| strsim::jaro_winkler(word, c) > 0.7);
     let did_you_mean = nearest.map_or_else(String::new, |c| format!(" Did you mean `/nod {c}`?"));
-    let all = COMMANDS.map(|c| format!("`{c}`")).join(", ");
+    let all = known();
     let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
     Immediate::whisper(format!("I know no command `{said}`.{did_you_mean} I know {all}."))
+}
+
+fn known() -> String {
+    COMMANDS.map(|c| format!("`{c}`")).join(", ")
 }
 
 /// Posts the question and answers in its thread; where Nod may not post, the answer goes to the asker alone.

@@ -72,6 +72,7 @@ impl Inbox {
                 What::Said { .. }
                 | What::Edited { .. }
                 | What::Deleted { .. }
+                | What::Completing { .. }
                 | What::HomeOpened
                 | What::PaneLooked { .. } => Immediate::Nothing,
                 _ => Immediate::whisper(people::NOT_FOR_STRANGERS),
@@ -145,6 +146,7 @@ async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
             pane::picked(arrival, &picked).await
         }
         What::HomeOpened => home_opened(arrival).await,
+        What::Completing { place, command, typed } => command::complete(arrival, place, command, typed).await,
         What::Pressed { place, verb } => press::accept(arrival, place, verb.as_ref()).await,
         What::Submitted { verb, values, .. } => submit::accept(arrival, verb.as_ref(), values).await,
     }

@@ -1,6 +1,7 @@
 //! `memory`: shows what is remembered, forgets it by buttons, sends it as a file. Everything goes to the asker alone.
 
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::card::{self, Remembered, Shown};
 use super::{Sourced, forget, sql};
@@ -12,6 +13,9 @@ use crate::graph::local_time;
 use crate::ids::{ChannelId, DeliveryId, PersonId, TenantId};
 use crate::nod::Core;
 use crate::people;
+
+/// What is offered to choose from at once; no platform shows more.
+const MOST_CHOICES: usize = 25;
 
 /// Who asks, and where they are.
 pub(crate) struct Asker<'a> {
@@ -32,6 +36,9 @@ pub(crate) async fn command(
     conn: &mut PgConnection,
     text: &str,
 ) -> sqlx::Result<Immediate> {
+    if let Some(fact) = text.strip_prefix("forget ").and_then(|fact| fact.trim().parse::<Uuid>().ok()) {
+        return press(asker, conn, &Verb::new("forget", fact)).await;
+    }
     match text.to_lowercase().as_str() {
         "" | "show" => show(asker, conn, None).await,
         "export" => export(asker, conn).await,
@@ -64,6 +71,19 @@ pub(crate) async fn press(
     forget::talk(conn, asker.tenant, all.channel, asker.person, asker.now).await?;
     forget::facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
     show(asker, conn, Some("Everything was forgotten.".to_owned())).await
+}
+
+/// What is remembered here and has these words: its line, and what `memory` takes for it.
+pub(crate) async fn choices(
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    typed: &str,
+) -> sqlx::Result<Vec<(String, String)>> {
+    let typed = typed.to_lowercase();
+    let facts = all(asker, conn).await?.facts;
+    let lines =
+        facts.into_iter().map(|sourced| (sourced.fact.line(), format!("forget {}", sourced.fact.id.0)));
+    Ok(lines.filter(|(line, _)| line.to_lowercase().contains(&typed)).take(MOST_CHOICES).collect())
 }
 
 fn whisper(words: &str) -> sqlx::Result<Immediate> {

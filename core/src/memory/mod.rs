@@ -18,7 +18,7 @@ mod sql;
 pub mod tokens;
 pub(crate) mod view;
 
-pub(crate) use command::{Asker, command, press};
+pub(crate) use command::{Asker, choices, command, press};
 pub(crate) use job::{is_alone, remember};
 pub(crate) use sql::recalled;
 

@@ -160,7 +160,8 @@ pub(crate) async fn learn(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update people set name = $3, full_name = $4, title = $5, address = $6, zone = $7, standing = $8,
+        "update people set name = $3, full_name = $4, title = $5, address = coalesce($6, people.address), zone = $7,
+             standing = $8,
              profile_at = $9
          where tenant_id = $1 and id = $2",
         tenant.0,
@@ -172,6 +173,24 @@ pub(crate) async fn learn(
         profile.zone,
         profile.standing.as_str(),
         now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// An account that is somebody's own is how they are written to, where no platform tells of another address.
+pub(crate) async fn reached_at(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    account: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update people set address = $3 where tenant_id = $1 and id = $2 and address is null",
+        tenant.0,
+        person.0,
+        account
     )
     .execute(conn)
     .await?;
