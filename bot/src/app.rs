@@ -2,15 +2,17 @@
 //!
 //! Clock, ids and the pool are handed in, so that a test runs this very house with a clock of its own.
 
+mod needed;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use axum::Router;
 use chrono::TimeDelta;
 use nod_connectors::google::{self, Accounts, GoogleOAuth, GoogleSettings};
-use nod_connectors::llm::{OpenAi, TierSettings};
+use nod_connectors::llm::OpenAi;
 use nod_core::chat::{Adapters, ChatAdapter};
 use nod_core::clock::{Clock, SystemClock};
 use nod_core::connection::Connections;
@@ -25,11 +27,16 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::config::{self, Config, SlackMode};
+use crate::accept::into_inbox;
+use crate::config::{self, Config};
 use crate::database::{self, Database};
-use crate::server::{self, Connecting, Platform, Readiness};
-use crate::slack::{self, Ear, Listener, SlackSettings, Way};
+use crate::discord::{self, Discord};
+use crate::hearing::{Hearing, Hears};
+use crate::server::{self, Connecting, Readiness};
+use crate::slack::{self, Ear, Listener, Slack};
 use crate::terminal::{self, TerminalAdapter};
+pub(crate) use needed::discord_settings;
+use needed::{Models, Needed, slack_settings, unset};
 
 /// Runs Nod until `stop`.
 ///
@@ -90,23 +97,27 @@ pub async fn start(
     let needed = Needed::of(config)?;
     let socket = listen(config).await?;
     let url = public_url(config, socket.local_addr()?)?;
-    let slack = slack::connect(needed.slack).await?;
-    let adapters = [slack.adapter(), Arc::new(TerminalAdapter::default()) as Arc<dyn ChatAdapter>];
+    let slack = match needed.slack {
+        Some(settings) => Some(slack::connect(settings).await?),
+        None => None,
+    };
+    let discord = match needed.discord {
+        Some(settings) => Some(discord::connect(settings, clock.clone()).await?),
+        None => None,
+    };
+    let mut adapters = vec![Arc::new(TerminalAdapter::default()) as Arc<dyn ChatAdapter>];
+    adapters.extend(slack.as_ref().map(Slack::adapter));
+    adapters.extend(discord.as_ref().map(Discord::adapter));
     let house = House { adapters: Adapters::new(adapters), url: url.clone(), pool: pool.clone(), clock, ids };
     let (nod, connecting) = house.built(config, needed.models).await?;
-    let clock = house.clock;
-    let readiness = Readiness::new(pool);
-    let platform = readiness.platform(slack::PLATFORM);
-    let identity = slack.identity();
-    nod.open_workspace(slack::PLATFORM, &identity.team, &identity.team_name).await?;
-    let ear = slack.hear(slack::into_inbox(nod.inbox()), clock);
-    let (listener, routes) = match ear {
-        Ear::Socket(listener) => (Some(listener), Router::new()),
-        Ear::Http(routes) => (None, routes),
-    };
-    let router = server::router(readiness, connecting, routes);
-    let workspace = slack.identity().team.clone();
-    Ok(open(nod, listener, url, socket, router, platform, workspace))
+    let mut parts = Started::new(nod, house.clock, Readiness::new(pool));
+    if let Some(slack) = slack {
+        parts.hear_slack(&slack).await?;
+    }
+    if let Some(discord) = discord {
+        parts.hear_discord(&discord).await?;
+    }
+    Ok(parts.open(url, socket, connecting))
 }
 
 /// How long jobs under way are waited for when somebody leaves a terminal.
@@ -143,10 +154,13 @@ async fn converse(
     let terminal = TerminalAdapter::here(std::env::current_dir()?);
     let changed = terminal.changed();
     let mut adapters: Vec<Arc<dyn ChatAdapter>> = vec![Arc::new(terminal)];
+    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(SystemIds));
     if let Some(settings) = slack_settings(&mut Vec::new(), config) {
         adapters.push(slack::connect(settings).await?.adapter());
     }
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(SystemIds));
+    if let Some(settings) = discord_settings(config) {
+        adapters.push(discord::connect(settings, clock.clone()).await?.adapter());
+    }
     let adapters = Adapters::new(adapters);
     let house = House { adapters, url, pool: pool.clone(), clock: clock.clone(), ids: ids.clone() };
     let (nod, connecting) = house.built(config, models).await?;
@@ -228,155 +242,80 @@ async fn listen(config: &Config) -> anyhow::Result<TcpListener> {
     TcpListener::bind(bind).await.with_context(|| format!("server.bind: cannot listen on {bind}"))
 }
 
-/// Starts the parts: the workers, the server, and whoever watches the ear.
-fn open(
+/// The parts that run, one after another.
+struct Started {
     nod: Nod,
+    clock: Arc<dyn Clock>,
+    readiness: Readiness,
+    /// `None` where Slack posts to the server.
     listener: Option<Listener>,
-    url: Url,
-    socket: TcpListener,
-    router: Router,
-    platform: Platform,
-    workspace: String,
-) -> App {
-    let stop = CancellationToken::new();
-    let mut tasks = JoinSet::new();
-    let (worker, asked) = (nod.clone(), stop.clone());
-    tasks.spawn(async move { worker.work(asked).await });
-    let asked = stop.clone();
-    tasks.spawn(async move {
-        if let Err(error) = server::serve(socket, router, asked).await {
-            tracing::error!(%error, "the server ended");
-        }
-    });
-    // Whoever posts finds the server.
-    let connected = listener.as_ref().map_or_else(|| watch::channel(true).1, Listener::connected);
-    let hearing = Hearing { nod: nod.clone(), workspace, platform };
-    let asked = stop.clone();
-    tasks.spawn(async move {
-        tokio::select! {
-            () = hearing.keep(connected) => {}
-            () = asked.cancelled() => {}
-        }
-    });
-    App { nod, url, listener, tasks, stop }
+    /// Where Slack posts to.
+    routes: Router,
+    tasks: JoinSet<()>,
+    stop: CancellationToken,
 }
 
-/// Knows whether Slack's events reach this replica: tells `/readyz`, and has what was missed looked up.
-struct Hearing {
-    nod: Nod,
-    workspace: String,
-    platform: Platform,
-}
+impl Started {
+    fn new(nod: Nod, clock: Arc<dyn Clock>, readiness: Readiness) -> Self {
+        let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
+        let (worker, asked) = (nod.clone(), stop.clone());
+        tasks.spawn(async move { worker.work(asked).await });
+        Self { nod, clock, readiness, listener: None, routes: Router::new(), tasks, stop }
+    }
 
-/// How often it is written down that events arrive: after an absence it is looked back so much further.
-const BEAT: Duration = Duration::from_secs(20);
-
-impl Hearing {
-    async fn keep(self, mut connected: watch::Receiver<bool>) {
-        let mut beat = tokio::time::interval(BEAT);
-        let mut caught_up = false;
-        let mut told = true;
-        loop {
-            let hears = *connected.borrow_and_update();
-            self.platform.connected(hears);
-            if hears {
-                match self.nod.hears(slack::PLATFORM, &self.workspace, !caught_up).await {
-                    Ok(()) => caught_up = true,
-                    Err(error) => tracing::warn!(%error, "not written down that Slack is heard"),
-                }
-            } else {
-                caught_up = false;
+    async fn hear_slack(&mut self, slack: &Slack) -> anyhow::Result<()> {
+        let identity = slack.identity();
+        self.nod.open_workspace(slack::PLATFORM, &identity.team, &identity.team_name).await?;
+        let heard = match slack.hear(into_inbox(slack::PLATFORM, self.nod.inbox()), self.clock.clone()) {
+            Ear::Socket(listener) => {
+                let heard = listener.connected();
+                self.listener = Some(listener);
+                heard
             }
+            Ear::Http(routes) => {
+                self.routes = routes;
+                // Whoever posts finds the server.
+                watch::channel(Hears::Since(1)).1
+            }
+        };
+        self.tell(slack::PLATFORM, identity.team.clone(), heard);
+        Ok(())
+    }
+
+    async fn hear_discord(&mut self, discord: &Discord) -> anyhow::Result<()> {
+        let identity = discord.identity();
+        self.nod.open_workspace(discord::PLATFORM, &identity.application, &identity.name).await?;
+        let accept = into_inbox(discord::PLATFORM, self.nod.inbox());
+        let (heard, listens) = discord.hear(accept, self.nod.clone(), self.stop.clone());
+        self.tasks.spawn(listens);
+        self.tell(discord::PLATFORM, identity.application.clone(), heard);
+        Ok(())
+    }
+
+    /// Tells whoever wants to know whether a platform is heard.
+    fn tell(&mut self, platform: &'static str, workspace: String, heard: watch::Receiver<Hears>) {
+        let ready = self.readiness.platform(platform);
+        let hearing = Hearing { nod: self.nod.clone(), platform, workspace, ready };
+        let asked = self.stop.clone();
+        self.tasks.spawn(async move {
             tokio::select! {
-                changed = connected.changed(), if told => told = changed.is_ok(),
-                _ = beat.tick() => {}
+                () = hearing.keep(heard) => {}
+                () = asked.cancelled() => {}
             }
-        }
+        });
     }
-}
 
-/// What Nod cannot run without.
-struct Needed {
-    slack: SlackSettings,
-    models: Models,
-}
-
-impl Needed {
-    fn of(config: &Config) -> anyhow::Result<Self> {
-        let mut missing = Vec::new();
-        let slack = slack_settings(&mut missing, config);
-        let models = Models::of(&mut missing, config);
-        match (slack, models) {
-            (Some(slack), Some(models)) => Ok(Self { slack, models }),
-            _ => Err(unset(&missing)),
-        }
+    /// Opens the server, last of all.
+    fn open(mut self, url: Url, socket: TcpListener, connecting: Option<Connecting>) -> App {
+        let router = server::router(self.readiness, connecting, self.routes);
+        let asked = self.stop.clone();
+        self.tasks.spawn(async move {
+            if let Err(error) = server::serve(socket, router, asked).await {
+                tracing::error!(%error, "the server ended");
+            }
+        });
+        App { nod: self.nod, url, listener: self.listener, tasks: self.tasks, stop: self.stop }
     }
-}
-
-/// The model of each tier.
-struct Models {
-    router: TierSettings,
-    reasoner: TierSettings,
-    summariser: TierSettings,
-}
-
-impl Models {
-    fn of(missing: &mut Vec<String>, config: &Config) -> Option<Self> {
-        let router = tier(missing, &config.llm.router, "router");
-        let reasoner = tier(missing, &config.llm.reasoner, "reasoner");
-        // Falls back to the reasoner's settings, so it adds nothing that could be missing.
-        let summariser = tier(&mut Vec::new(), &config.llm.summariser, "summariser");
-        Some(Self { router: router?, reasoner: reasoner?, summariser: summariser? })
-    }
-}
-
-fn slack_settings(missing: &mut Vec<String>, config: &Config) -> Option<SlackSettings> {
-    let bot_token = wanted(missing, config.slack.bot_token.clone(), "slack.bot_token");
-    let way = way(missing, &config.slack);
-    Some(SlackSettings { api_url: config.slack.api_url.clone(), bot_token: bot_token?, way: way? })
-}
-
-fn unset(missing: &[String]) -> anyhow::Error {
-    anyhow!(
-        "these must be set before Nod can run (in the file, or in the environment by the name in brackets):\n{}\n\
-         To look around without any account: nod demo",
-        missing.join("\n")
-    )
-}
-
-fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T> {
-    let line = format!("  {key} ({})", config::env_name(key));
-    if value.is_none() && !missing.contains(&line) {
-        missing.push(line);
-    }
-    value
-}
-
-/// The one secret that the mode needs.
-fn way(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Way> {
-    match slack.mode {
-        SlackMode::Socket => wanted(missing, slack.app_token.clone(), "slack.app_token")
-            .map(|app_token| Way::Socket { app_token }),
-        SlackMode::Http => wanted(missing, slack.signing_secret.clone(), "slack.signing_secret")
-            .map(|signing_secret| Way::Http { signing_secret }),
-    }
-}
-
-/// A tier's settings; an endpoint without a key is one that wants none.
-fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
-    wanted(missing, tier.base_url.clone(), "llm.base_url");
-    wanted(missing, tier.model.clone(), &format!("llm.{name}.model"));
-    let needs_key = |tier: &config::Tier| tier.preset.as_ref().is_some_and(|preset| preset.needs_key);
-    if needs_key(tier) {
-        wanted(missing, tier.api_key.clone(), &format!("llm.{name}.api_key"));
-    }
-    if let Some(other) = &tier.fallback {
-        wanted(missing, other.model.clone(), &format!("llm.{name}.fallback.model"));
-        if needs_key(other) {
-            wanted(missing, other.api_key.clone(), &format!("llm.{name}.fallback.api_key"));
-        }
-    }
-    tier.settings()
 }
 
 fn google(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
@@ -404,8 +343,7 @@ fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {
     Ok(Settings {
         policy: config.approvals.policy.clone(),
         stream_after: config.replies.stream_after,
-        admins: config.admin.slack.clone(),
-        admins_on: slack::PLATFORM.to_owned(),
+        admins: admins(&config.admin),
         allow_guests: config.slack.allow_guests,
         allow_external: config.slack.allow_external,
         public_url: url.as_str().trim_end_matches('/').to_owned(),
@@ -413,6 +351,12 @@ fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {
             .context("slack.answer_within is too long")?,
         ..Settings::default()
     })
+}
+
+fn admins(admin: &config::Admin) -> Vec<(String, String)> {
+    let on = |platform: &'static str| move |user: &String| (platform.to_owned(), user.clone());
+    let slack = admin.slack.iter().map(on(slack::PLATFORM));
+    slack.chain(admin.discord.iter().map(on(discord::PLATFORM))).collect()
 }
 
 /// How browsers reach us: as configured, else where we listen.

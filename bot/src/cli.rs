@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
-use crate::{app, demo, doctor, logging, slack};
+use crate::{app, demo, discord, doctor, logging, slack};
 
 /// How long a stop may take before it is cut short.
 const GRACE: Duration = Duration::from_secs(10);
@@ -49,6 +49,11 @@ enum Command {
         #[command(subcommand)]
         platform: Manifest,
     },
+    /// Prints the address that adds Nod to a server
+    Invite {
+        #[command(subcommand)]
+        platform: Invite,
+    },
     /// Checks everything that can be checked before a person finds out the hard way
     Doctor {
         /// Prints JSON
@@ -71,6 +76,12 @@ enum Manifest {
         #[arg(long, default_value = "Nod")]
         name: String,
     },
+}
+
+#[derive(Debug, Subcommand)]
+enum Invite {
+    /// Whoever opens it chooses one of the servers that they manage
+    Discord,
 }
 
 /// Runs the program.
@@ -144,6 +155,7 @@ async fn carry_out(command: Command, config: Result<Config, Problems>) -> ExitCo
             return ExitCode::from(2);
         }
         (Command::Migrate, Ok(config)) => return ended(migrate(&config).await),
+        (Command::Invite { platform: Invite::Discord }, Ok(config)) => return ended(invite(&config).await),
         (Command::Chat { user }, Ok(config)) => return ended(chat(config, user).await),
         (Command::Run | Command::Manifest { .. }, Ok(config)) => config,
     };
@@ -158,6 +170,16 @@ async fn migrate(config: &Config) -> anyhow::Result<()> {
     done?;
     let newest = facts?.newest.unwrap_or_default();
     print(&format!("The database is up to date (migration {newest})."));
+    Ok(())
+}
+
+async fn invite(config: &Config) -> anyhow::Result<()> {
+    let application = match (&config.discord.application_id, app::discord_settings(config)) {
+        (Some(id), _) => id.clone(),
+        (None, Some(settings)) => discord::probe(settings).await?.identity.application,
+        (None, None) => anyhow::bail!("set discord.token or discord.application_id first"),
+    };
+    print(&discord::invitation(&application));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! `nod doctor`: looks at everything that can go wrong before a person meets it, a line each with the cure.
 //! Changes nothing but what starting the embedded database changes. Prints no secret.
 
+mod discord;
 mod local;
 mod services;
 
@@ -88,6 +89,7 @@ async fn all(config: Arc<Config>) -> Vec<Finding> {
         ("secret key", local::secret_key(config.clone()).boxed()),
         ("database", local::database(config.clone()).boxed()),
         ("Slack", services::slack(config.clone()).boxed()),
+        ("Discord", discord::discord(config.clone()).boxed()),
         ("router model", services::model(config.clone(), ModelTier::Router).boxed()),
         ("reasoner model", services::model(config.clone(), ModelTier::Reasoner).boxed()),
         ("summariser model", services::model(config.clone(), ModelTier::Summariser).boxed()),
@@ -182,9 +184,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_inactive_is_named() {
-        let found = settings(config(&[("NOD_DISCORD__TOKEN", "t")])).await;
+        let found = settings(config(&[("NOD_LLM__SCORER__MODEL", "m")])).await;
         let text = as_text(&found);
-        assert!(text.contains("– discord.token: set, and inactive: Discord is not built yet"), "{text}");
+        assert!(text.contains("– llm.scorer.model: set, and inactive: this tier is not built yet; the reasoner does its work"), "{text}");
         assert!(text.ends_with("Nothing is wrong."), "{text}");
     }
 

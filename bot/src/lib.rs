@@ -1,5 +1,6 @@
 //! The program `nod`: the doors, the configuration, and the place where everything is put together.
 
+mod accept;
 pub mod app;
 mod cli;
 pub mod config;
@@ -7,6 +8,8 @@ pub mod database;
 mod demo;
 pub mod discord;
 mod doctor;
+mod download;
+mod hearing;
 pub mod logging;
 mod pieces;
 pub mod server;

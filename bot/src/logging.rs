@@ -12,15 +12,16 @@ use tracing_subscriber::{Layer, Registry};
 
 /// What is logged where nothing else is asked for.
 pub const DEFAULT: &str =
-    "info,serenity=warn,slack_morphism=off,async_openai=off,yup_oauth2=off,hyper=warn,rmcp=warn,sqlx=warn";
+    "info,serenity=error,slack_morphism=off,async_openai=off,yup_oauth2=off,hyper=warn,rmcp=warn,sqlx=warn";
 
 /// The most that these may ever write. yup_oauth2 logs tokens, async_openai whole bodies, slack_morphism the
 /// address of a socket with its ticket when a dial fails (we log that failure ourselves); the others carry
-/// headers and bodies in their debug lines, sqlx the values of statements.
+/// headers and bodies in their debug lines, sqlx the values of statements. serenity warns with the whole of what it
+/// cannot read.
 const CAPS: [(&str, LevelFilter); 11] = [
     ("yup_oauth2", LevelFilter::OFF),
     ("async_openai", LevelFilter::OFF),
-    ("serenity", LevelFilter::WARN),
+    ("serenity", LevelFilter::ERROR),
     ("slack_morphism", LevelFilter::OFF),
     ("hyper", LevelFilter::WARN),
     ("hyper_util", LevelFilter::WARN),

@@ -4,6 +4,7 @@
 //! vendor clients, and the sandbox's fakes at the network boundary. A world must end quiet: see
 //! [`World::ends`].
 
+pub mod chat;
 mod database;
 mod forms;
 mod program;

@@ -9,12 +9,14 @@ use chrono::TimeDelta;
 use nod_bot::app::{self, App};
 use nod_bot::config::Config;
 use nod_core::clock::Clock;
+use nod_sandbox::discord::{Discord, DiscordConfig};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
 use nod_sandbox::model::{Answer, Model, ModelConfig};
-use nod_sandbox::slack::{Channel, Pending, Say, Slack, SlackConfig, User};
+use nod_sandbox::slack::{Channel, Say, Slack, SlackConfig, User};
 use serde_json::json;
 use sqlx::PgPool;
 
+use crate::chat::{Chat, On};
 use crate::{Program, TestClock, TestDatabase, TestIds, free_port};
 
 /// How long a story waits for something before it says that it never came.
@@ -36,6 +38,8 @@ pub enum Mode {
 pub struct World {
     /// The workspace.
     pub slack: Slack,
+    /// The platform that the story is played on: the workspace, or a Discord server with the same people.
+    pub chat: Chat,
     /// The mailboxes.
     pub google: Google,
     /// The model.
@@ -47,6 +51,8 @@ pub struct World {
     /// What Nod is configured with, by environment names.
     pub env: BTreeMap<String, String>,
     mode: Mode,
+    /// The story's time, as the fakes are told it.
+    told: nod_sandbox::slack::Clock,
     database: TestDatabase,
     connections: u32,
     ids: Arc<TestIds>,
@@ -74,6 +80,27 @@ fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackCon
         .user(person("eve", "Eve Elsewhere").stranger("T0OTHER001"))
         .channel(Channel::new("general", &[&everybody[..], &["eve"]].concat()))
         .channel(Channel::new("backroom", &["ana", "bo"]));
+    config.clock = clock;
+    config.post_limit = true;
+    config.specs_dir = specs;
+    config
+}
+
+/// The same people on Discord, which tells no addresses.
+fn guild(clock: nod_sandbox::discord::Clock, specs: Option<PathBuf>) -> DiscordConfig {
+    let person = nod_sandbox::discord::User::new;
+    let closed = nod_sandbox::discord::User { refuses_dms: true, ..person("eli", "Eli Closed") };
+    let mut config = DiscordConfig::new("nod")
+        .user(person("ana", "Ana Silva"))
+        .user(person("bo", "Bo Lind"))
+        .user(person("stone", "Bob Stone"))
+        .user(person("reyes", "Bob Reyes"))
+        .user(person("cho", "Cho Park"))
+        .user(person("dana", "Dana Admin"))
+        .user(closed)
+        .user(person("eve", "Eve Elsewhere").stranger())
+        .channel(nod_sandbox::discord::Channel::new("general", &[]))
+        .channel(nod_sandbox::discord::Channel::new("backroom", &["ana", "bo"]));
     config.clock = clock;
     config.post_limit = true;
     config.specs_dir = specs;
@@ -131,6 +158,34 @@ impl World {
         world
     }
 
+    /// The same on that platform.
+    pub async fn on(platform: On) -> Self {
+        let mut world = Self::without_nod().await;
+        world.play_on(platform).await;
+        world.start().await;
+        world
+    }
+
+    /// From now on the story is played there. Must come before Nod is started.
+    pub async fn play_on(&mut self, platform: On) {
+        if platform == On::Slack {
+            return;
+        }
+        let told = self.told.clone();
+        let discord = started(Discord::start(guild(told, specs_dir())).await);
+        let token = discord.read(|w| w.config.app.bot_token.clone());
+        let admin = discord.read(|w| w.user_id("dana").unwrap_or_default());
+        for (name, value) in [
+            ("NOD_DISCORD__API_URL", discord.url()),
+            ("NOD_DISCORD__TOKEN", token),
+            ("NOD_ADMIN__DISCORD", admin),
+        ] {
+            self.env.insert(name.to_owned(), value);
+        }
+        self.env.retain(|name, _| !name.starts_with("NOD_SLACK__") && name != "NOD_ADMIN__SLACK");
+        self.chat = Chat::Discord(discord);
+    }
+
     /// With a standing clock, Nod not started.
     pub async fn without_nod() -> Self {
         let clock = TestClock::default();
@@ -162,7 +217,7 @@ impl World {
                     .collect(),
                 redirect_uris: vec![format!("http://127.0.0.1:{port}/oauth/google/callback")],
                 specs_dir: specs.clone(),
-                clock: told,
+                clock: told.clone(),
                 ..GoogleConfig::default()
             })
             .await,
@@ -174,6 +229,8 @@ impl World {
         let env = env(&slack, &google, &model, &database.url, data.path(), port);
         let pool = database.pool(3).await;
         Self {
+            chat: Chat::Slack(slack.clone()),
+            told,
             slack,
             google,
             model,
@@ -205,7 +262,7 @@ impl World {
         let app = app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone()).await;
         self.app = Some(app.unwrap_or_else(|e| panic!("nod did not start: {e:#}")));
         match self.mode {
-            Mode::Socket => self.slack.connected(patience()).await,
+            Mode::Socket => self.chat.connected(patience()).await,
             Mode::Http => self.slack.request_url(&self.address()).await.unwrap_or_else(|e| panic!("{e}")),
         }
         self.settles().await;
@@ -214,7 +271,7 @@ impl World {
     /// Stops Nod in order.
     pub async fn stop(&mut self) {
         if let Some(app) = self.app.take() {
-            let before = self.slack.connections();
+            let before = self.chat.connections();
             app.stop().await;
             if self.mode == Mode::Socket {
                 // Slack notices a little later; whoever starts Nod again must not meet the old socket.
@@ -230,15 +287,21 @@ impl World {
 
     /// One more on the same database.
     pub async fn start_replica(&self, binary: &str) -> Program {
+        self.start_program_with(binary, &self.env_of_a_replica()).await
+    }
+
+    /// What one more on the same database is configured with.
+    #[must_use]
+    pub fn env_of_a_replica(&self) -> BTreeMap<String, String> {
         let mut env = self.env.clone();
         env.insert("NOD_SERVER__BIND".to_owned(), format!("127.0.0.1:{}", free_port()));
-        self.start_program_with(binary, &env).await
+        env
     }
 
     /// Starts it with another environment.
     pub async fn start_program_with(&self, binary: &str, env: &BTreeMap<String, String>) -> Program {
         // A dead one's socket may still be there and go meanwhile.
-        let mut fewest = self.slack.connections();
+        let mut fewest = self.chat.connections();
         let env: Vec<(String, String)> = env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
         let program = Program::run(binary, &env);
         self.sockets("a socket more", |now| {
@@ -251,37 +314,36 @@ impl World {
 
     /// SIGKILL, and Slack has noticed.
     pub async fn kills(&self, program: Program) {
-        let before = self.slack.connections();
+        let before = self.chat.connections();
         program.kill().await;
         self.sockets("a socket less", |now| now < before.max(1)).await;
     }
 
     async fn sockets(&self, what: &str, mut enough: impl FnMut(usize) -> bool) {
         let until = tokio::time::Instant::now() + patience();
-        while !enough(self.slack.connections()) {
-            assert!(tokio::time::Instant::now() < until, "{what} never came:\n{}", self.slack.everything());
+        while !enough(self.chat.connections()) {
+            assert!(tokio::time::Instant::now() < until, "{what} never came:\n{}", self.chat.everything());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     /// Somebody says something; returns its timestamp. Waits until Nod has nothing left to do.
     pub async fn says(&self, user: &str, channel: &str, text: &str) -> String {
-        let ts = self.slack.say(user, channel, None, text);
+        let ts = self.chat.say(user, channel, None, text);
         self.settles().await;
         ts
     }
 
     /// The same in a thread.
     pub async fn replies(&self, user: &str, channel: &str, thread: &str, text: &str) -> String {
-        let ts = self.slack.say(user, channel, Some(thread), text);
+        let ts = self.chat.say(user, channel, Some(thread), text);
         self.settles().await;
         ts
     }
 
     /// Types a `/nod` command and returns what it answers in the same breath, as its author reads it.
     pub async fn commands(&mut self, user: &str, channel: &str, text: &str) -> String {
-        let pending: Pending = self.slack.slash(user, channel, "/nod", text);
-        pending.acknowledged(patience()).await;
+        self.chat.command(user, channel, text).await;
         self.settles().await;
         self.whispers(user)
     }
@@ -289,8 +351,7 @@ impl World {
     /// Presses the button with this label on the newest message that has it.
     pub async fn presses(&self, user: &str, channel: &str, label: &str) {
         let ts = self.button(channel, label);
-        let pending = self.slack.press(user, channel, &ts, label).unwrap_or_else(|e| panic!("{e}"));
-        pending.acknowledged(patience()).await;
+        self.chat.press(user, channel, &ts, label).await;
         self.settles().await;
     }
 
@@ -319,14 +380,8 @@ impl World {
     /// The newest message of a channel that has a button with this label.
     #[must_use]
     pub fn button(&self, channel: &str, label: &str) -> String {
-        let found = self.slack.messages(channel).into_iter().rev().find(|message| {
-            serde_json::to_string(&message.blocks)
-                .is_ok_and(|blocks| blocks.contains(&format!("\"{label}\"")))
-        });
-        found.map_or_else(
-            || panic!("no button [{label}] in {channel}:\n{}", self.slack.transcript(channel)),
-            |message| message.ts,
-        )
+        let found = self.chat.with_button(channel, label);
+        found.unwrap_or_else(|| panic!("no button [{label}] in {channel}:\n{}", self.chat.everything()))
     }
 
     /// The buttons of the newest message of a channel that has any to press, a line of labels.
@@ -349,14 +404,19 @@ impl World {
 
     /// What stands in a channel, as people read it.
     pub fn reads(&mut self, channel: &str) -> String {
-        let transcript = self.slack.spoken(channel);
+        let transcript = self.chat.spoken(channel);
         self.read.insert(self.named(channel), transcript.clone());
-        without_run_ids(&transcript)
+        let shown = without_run_ids(&transcript);
+        match self.chat {
+            Chat::Slack(_) => shown,
+            // Nobody told Nod that Ana is in Lisbon, where it is the same time.
+            Chat::Discord(_) => shown.replace(" UTC", " WET"),
+        }
     }
 
     /// What was whispered to somebody since they last heard.
     pub fn whispers(&mut self, user: &str) -> String {
-        let all = self.slack.whispers(user);
+        let all = self.chat.whispers(user);
         let from = self.heard.insert(user.to_owned(), all.len()).unwrap_or_default();
         all[from.min(all.len())..].join("\n")
     }
@@ -375,13 +435,14 @@ impl World {
 
     /// Waits until Nod has said this somewhere, and everything else is done.
     pub async fn hears_nod(&self, channel: &str, text: &str) {
-        let said = |w: &nod_sandbox::slack::World| {
-            let id = w.channel_id(channel).ok()?;
-            let mut all = w.messages(&id).iter().filter(|m| m.by_bot);
-            all.any(|m| m.text.contains(text) || json!(m.blocks).to_string().contains(text)).then_some(())
+        let heard = async {
+            let until = tokio::time::Instant::now() + patience();
+            while !self.chat.nod_said(channel, text) {
+                let late = tokio::time::Instant::now() > until;
+                assert!(!late, "“{text}” was never said in {channel}:\n{}", self.chat.everything());
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
         };
-        let what = format!("“{text}” in {channel}");
-        let heard = self.slack.wait_for(&what, patience(), said);
         tokio::select! {
             () = heard => {}
             () = self.pauses_pass() => {}
@@ -422,9 +483,10 @@ impl World {
     }
 
     fn named(&self, channel: &str) -> String {
-        match channel.strip_prefix("dm:") {
-            Some(user) => self.slack.dm(user),
-            None => self.slack.read(|world| world.channel_id(channel).unwrap_or_else(|_| channel.to_owned())),
+        match (&self.chat, channel.strip_prefix("dm:")) {
+            (Chat::Slack(slack), Some(user)) => slack.dm(user),
+            (Chat::Discord(discord), Some(user)) => discord.dm(user),
+            (chat, None) => chat.channel_id(channel),
         }
     }
 
@@ -439,11 +501,14 @@ impl World {
 
     /// Waits until everything that arrived is acknowledged and no job is due.
     pub async fn settles(&self) {
+        if self.app.is_some() {
+            self.chat.has_heard("dana").await;
+        }
         let mut look = tokio::time::interval(Duration::from_millis(5));
         let until = tokio::time::Instant::now() + patience();
         loop {
             look.tick().await;
-            if self.slack.unanswered().is_empty() {
+            if !self.chat.waits() {
                 match self.to_do().await {
                     (false, None) => return,
                     (false, Some(pause)) => self.passes(pause),
@@ -451,7 +516,7 @@ impl World {
                 }
             }
             if tokio::time::Instant::now() > until {
-                panic!("it never became quiet:\n{}\njobs: {:#?}", self.slack.everything(), self.jobs().await);
+                panic!("it never became quiet:\n{}\njobs: {:#?}", self.chat.everything(), self.jobs().await);
             }
         }
     }
@@ -468,8 +533,8 @@ impl World {
     }
 
     /// Whether anything is due or being done, and until when a message waits for the second after the last one in
-    /// its place. One look at both: between two, such a message may be taken up. (It may also be put off between ours at
-    /// the clock and at the rows: hence two seconds.)
+    /// its place. One look at both: between two, such a message may be taken up. (Where time does not stand
+    /// still, it may be put off between ours at the clock and at the rows: hence two seconds.)
     async fn to_do(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
         let looked = sqlx::query_as(
@@ -477,10 +542,11 @@ impl World {
                  where l.due_at > $1 and l.lease is null and exists (
                      select 1 from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
                          and j.work->>'work' = 'deliver'))
-             from lanes l where l.due_at <= $1 + interval '2 seconds'",
+             from lanes l where l.due_at <= $1 + make_interval(secs => $2)",
         );
         looked
             .bind(now)
+            .bind(if self.app.is_some() { 1.0 } else { 2.0 })
             .fetch_one(&self.pool)
             .await
             .unwrap_or_else(|e| panic!("the database does not answer: {e}"))
@@ -520,18 +586,36 @@ impl World {
     /// Connects somebody's own Google account, by the private link and the consent page.
     pub async fn connects(&mut self, user: &str) {
         let link = self.asks_for_link(user).await;
-        let page = self.consents(&link, &format!("{user}@acme.test"), None).await;
+        let account = format!("{user}@acme.test");
+        let mut page = self.consents(&link, &account, None).await;
+        if matches!(self.chat, Chat::Discord(_)) {
+            // Discord tells no addresses, so an admin says whose account it is, and another link comes.
+            self.settles().await;
+            self.presses("dana", "dm:dana", "Allow").await;
+            self.reads("dm:dana");
+            let said = self
+                .chat
+                .newest_link(&format!("dm:{user}"))
+                .unwrap_or_else(|| panic!("no other link:\n{}", self.chat.everything()));
+            page = self.consents(&said, &account, None).await;
+        }
         assert!(page.contains("is connected") || page.contains("Connected"), "{page}");
         self.settles().await;
         self.reads(&format!("dm:{user}"));
     }
 
+    /// Nod knows an address of somebody: Slack tells it, on Discord it is the account that they have connected.
+    pub async fn can_be_written_to(&mut self, user: &str) {
+        if matches!(self.chat, Chat::Discord(_)) {
+            self.connects(user).await;
+        }
+    }
+
     /// `/nod connect google`, and the link in the answer.
     pub async fn asks_for_link(&mut self, user: &str) -> String {
         self.commands(user, "general", "connect google").await;
-        let newest = self.slack.ephemerals(user).pop().unwrap_or_else(|| panic!("no answer to connect"));
-        link_in(&json!(newest.blocks).to_string())
-            .unwrap_or_else(|| panic!("no link in: {:?}", newest.blocks))
+        let newest = self.chat.newest_whisper(user).unwrap_or_else(|| panic!("no answer to connect"));
+        link_in(&newest).unwrap_or_else(|| panic!("no link in: {newest}"))
     }
 
     /// Follows a private link, consents at Google as `account`, and returns the page at the end.
@@ -548,11 +632,9 @@ impl World {
         self.settles().await;
         self.stop().await;
         let mut loose: Vec<String> = Vec::new();
-        let channels: Vec<String> = self.slack.read(|world| world.channels.keys().cloned().collect());
-        for channel in channels {
-            let bot = self.slack.messages(&channel).iter().any(|m| m.by_bot);
-            let transcript = self.slack.spoken(&channel);
-            if bot && self.read.get(&channel) != Some(&transcript) {
+        for channel in self.chat.channels_with_nod() {
+            let transcript = self.chat.spoken(&channel);
+            if self.read.get(&channel) != Some(&transcript) {
                 loose.push(format!("unread in {channel}:\n{transcript}"));
             }
         }
@@ -568,9 +650,9 @@ impl World {
         loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
         loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
         loose.extend(self.google.violations().into_iter().map(|s| format!("google request: {s}")));
-        loose.extend(self.slack.violations().into_iter().map(|s| format!("slack request: {s:?}")));
+        loose.extend(self.chat.violations().into_iter().map(|s| format!("chat request: {s}")));
         loose.extend(self.google.faults.unused().into_iter().map(|s| format!("unmet fault: {s}")));
-        loose.extend(self.slack.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
+        loose.extend(self.chat.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
         loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
         self.pool.close().await;
         self.database.drop_it().await;

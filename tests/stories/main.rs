@@ -2,6 +2,25 @@
 
 #![allow(clippy::unwrap_used, clippy::large_futures)]
 
+/// Plays stories on every chat platform: one body, which gets the platform.
+macro_rules! on_each_platform {
+    ($($story:ident),* $(,)?) => { $(
+        mod $story {
+            use nod_tests::chat::On;
+
+            #[tokio::test]
+            async fn on_slack() {
+                super::$story(On::Slack).await;
+            }
+
+            #[tokio::test]
+            async fn on_discord() {
+                super::$story(On::Discord).await;
+            }
+        }
+    )* };
+}
+
 mod approvals;
 mod audit;
 mod bad_input;
@@ -10,6 +29,7 @@ mod catch_up;
 mod changed;
 mod commands;
 mod connect;
+mod discord;
 mod drafts;
 mod embedded;
 mod endings;

@@ -42,6 +42,8 @@ pub struct Config {
     pub database: Database,
     /// `slack.*`
     pub slack: Slack,
+    /// `discord.*`
+    pub discord: Discord,
     /// `google.*`
     pub google: Google,
     /// `llm.*`
@@ -103,6 +105,17 @@ pub struct Slack {
     pub allow_guests: bool,
     /// Whether people of other organisations (Slack Connect) are listened to.
     pub allow_external: bool,
+}
+
+/// The Discord application.
+#[derive(Debug, Clone)]
+pub struct Discord {
+    /// Ends in a slash.
+    pub api_url: Url,
+    /// The bot's token; without one there is no Discord.
+    pub token: Option<SecretString>,
+    /// The application's id; the token tells it, so it is only compared.
+    pub application_id: Option<String>,
 }
 
 /// The Google OAuth client and Google's addresses.
@@ -191,6 +204,8 @@ pub struct Approvals {
 pub struct Admin {
     /// Slack user ids.
     pub slack: Vec<String>,
+    /// Discord user ids.
+    pub discord: Vec<String>,
 }
 
 /// What seals tokens at rest.

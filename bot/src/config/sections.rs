@@ -15,7 +15,8 @@ use super::preset::Preset;
 use super::reader::Reader;
 use super::value::{BaseUrl, DatabaseUrl, Filter, Kind, Pause, Seconds, SlackMode, Temperature};
 use super::{
-    Admin, Approvals, Config, Data, Database, Google, Llm, Log, Replies, Secrets, Server, Slack, Tier,
+    Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Replies, Secrets, Server, Slack,
+    Tier,
 };
 
 type Env = BTreeMap<String, String>;
@@ -26,11 +27,19 @@ pub(super) fn read(reader: &mut Reader, env: &Env) -> Config {
         data: Data { dir: data_dir(reader, env) },
         database: database(reader),
         slack: slack(reader),
+        discord: Discord {
+            api_url: base(reader, "discord.api_url", "https://discord.com/api/v10/"),
+            token: reader.maybe("discord.token"),
+            application_id: reader.maybe("discord.application_id"),
+        },
         google: google(reader),
         llm: llm(reader),
         replies: replies(reader),
         approvals: approvals(reader),
-        admin: Admin { slack: reader.or("admin.slack", Vec::new()) },
+        admin: Admin {
+            slack: reader.or("admin.slack", Vec::new()),
+            discord: reader.or("admin.discord", Vec::new()),
+        },
         secrets: Secrets { key: reader.maybe("secrets.key") },
         log: Log { filter: reader.maybe("log.filter").map(|Filter(text)| text) },
         inactive: Vec::new(),
@@ -215,11 +224,6 @@ fn approvals(reader: &mut Reader) -> Approvals {
 }
 
 fn not_built_yet(reader: &mut Reader) {
-    const DISCORD: &str = "Discord is not built yet";
-    reader.inactive::<BaseUrl>("discord.api_url", DISCORD);
-    reader.inactive::<SecretString>("discord.token", DISCORD);
-    reader.inactive::<String>("discord.application_id", DISCORD);
-    reader.inactive::<Vec<String>>("admin.discord", DISCORD);
     reader.inactive::<BaseUrl>("github.api_url", "GitHub is not built yet");
     const EMBEDDINGS: &str = "the knowledge base is not built yet";
     reader.inactive::<BaseUrl>("embeddings.base_url", EMBEDDINGS);

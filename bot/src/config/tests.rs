@@ -181,11 +181,11 @@ fn other_peoples_names_are_left_alone() {
 
 #[test]
 fn what_is_not_built_yet_is_checked_and_named() {
-    let pairs = [("NOD_DISCORD__TOKEN", "t"), ("NOD_LLM__SCORER__MODEL", "m")];
+    let pairs = [("NOD_GITHUB__API_URL", "https://api.github.com/"), ("NOD_LLM__SCORER__MODEL", "m")];
     let config = load("", &pairs).unwrap();
     let mut keys: Vec<&str> = config.inactive().iter().map(|i| i.key.as_str()).collect();
     keys.sort_unstable();
-    assert_eq!(keys, ["discord.token", "llm.scorer.model"]);
+    assert_eq!(keys, ["github.api_url", "llm.scorer.model"]);
 }
 
 #[test]

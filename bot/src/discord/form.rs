@@ -1,8 +1,11 @@
 //! A form as Discord's modal, and what comes back as values. Pure.
 //!
 //! A modal holds five components and cannot be opened from another one. An input takes 4,000 characters, so a
-//! longer value is cut into several (see `pieces`). What stands above the fields takes a component's place; where
-//! there is none left, its first words stand under the first field's name.
+//! longer value is cut into several (see `pieces`). What stands above the fields takes a component's place, where
+//! there is one.
+//!
+//! Inputs stand in rows, the older of Discord's two ways: serenity reads a newer label, but not what it holds, and
+//! what somebody typed would be lost without a word.
 
 use std::collections::BTreeMap;
 
@@ -27,12 +30,6 @@ pub fn modal(form: &Form) -> Value {
     let room = limits::MODAL - inputs.len();
     let most = if form.fields.is_empty() { limits::MODAL } else { room.min(1) };
     let (mut components, _) = render::for_modal(&form.body, most);
-    if components.is_empty()
-        && let Some(words) = description(&form.body)
-        && let Some(first) = inputs.first_mut()
-    {
-        first["description"] = words.into();
-    }
     components.append(&mut inputs);
     if components.is_empty() {
         components.push(json!({"type": 10, "content": "—"}));
@@ -62,25 +59,15 @@ fn inputs(field: &Field) -> Vec<Value> {
         // A piece may be emptied; that something is there at all is looked at when it comes back.
         let required = !field.optional && many == 1;
         let mut element = json!({
-            "type": 4, "custom_id": piece_id(&field.id, n, between), "style": if several { 2 } else { 1 },
+            "type": 4, "custom_id": piece_id(&field.id, n, between), "label": format!("{name}{number}"), "style": if several { 2 } else { 1 },
             "required": required, "max_length": field.limit.max(letters(&piece)).clamp(1, limits::INPUT),
         });
         if !piece.is_empty() {
             element["value"] = piece.into();
         }
-        json!({"type": 18, "label": format!("{name}{number}"), "component": element})
+        json!({"type": 1, "components": [element]})
     };
     cut.into_iter().enumerate().map(input).collect()
-}
-
-/// The first words of a body, for where no component is left for it.
-fn description(body: &[Block]) -> Option<String> {
-    let words = body.iter().find_map(|block| match block {
-        Block::Note(text) | Block::Literal(text) | Block::Markdown(text) => Some(text.clone()),
-        Block::Risks(risks) => risks.first().cloned(),
-        Block::Fields(_) => None,
-    })?;
-    Some(label(&words, limits::DESCRIPTION))
 }
 
 /// What was filled into a modal that was sent, by the fields' ids. `data` is the interaction's.

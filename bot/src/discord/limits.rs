@@ -29,8 +29,6 @@ pub(super) const INDENT: usize = 8;
 pub(super) const MODAL: usize = 5;
 /// A modal's title, and what an input is called.
 pub(super) const MODAL_LABEL: usize = 45;
-/// What stands under the name of an input.
-pub(super) const DESCRIPTION: usize = 100;
 /// What stands in one input.
 pub(super) const INPUT: usize = 4_000;
 

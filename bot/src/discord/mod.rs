@@ -1,13 +1,195 @@
 //! The Discord door: what arrives becomes an inbound, what leaves becomes components.
 //!
-//! Rendering (`render`, `form` and what they use) is pure.
+//! Parsing (`inbound`, `words`) and rendering (`render` and what it uses) are pure. `adapter` does what the core
+//! asks, `gateway` hears what people do and leads to `door`. Nothing of serenity leaves this folder.
+//!
+//! All servers that the application is in are one workspace: a user of Discord is the same human on each.
 
+mod adapter;
 mod address;
+mod atlas;
 mod buttons;
+mod commands;
+mod door;
 mod escape;
+mod files;
 pub mod form;
+mod gateway;
+mod guilds;
+mod history;
+mod inbound;
 mod limits;
 mod markdown;
 mod marks;
 mod parts;
+mod permissions;
 pub mod render;
+mod shard;
+mod tokens;
+mod web;
+mod words;
+
+use std::sync::Arc;
+
+use nod_core::Nod;
+use nod_core::chat::{ChatAdapter, ChatError};
+use nod_core::clock::{Clock, SystemClock};
+use secrecy::SecretString;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+pub use adapter::DiscordAdapter;
+pub use inbound::Identity;
+
+use crate::accept::Accept;
+use crate::hearing::Hears;
+use atlas::Atlas;
+use door::Door;
+use files::Files;
+use web::Web;
+
+/// The platform's name in rows.
+pub const PLATFORM: &str = "discord";
+
+/// How to reach Discord.
+#[derive(Debug, Clone)]
+pub struct DiscordSettings {
+    /// `https://discord.com/api/v10/`
+    pub api_url: Url,
+    /// The bot's token.
+    pub token: SecretString,
+    /// Whose token that should be.
+    pub application_id: Option<String>,
+}
+
+/// Why there is no Discord.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// There is no client to be had.
+    #[error("a client: {0}")]
+    Client(#[from] reqwest::Error),
+    /// Discord refused the token or did not answer.
+    #[error("Discord (applications/@me): {0}")]
+    Discord(#[from] ChatError),
+    /// The token is another application's.
+    #[error("discord.token is of application {0}, not of the one in discord.application_id")]
+    Another(String),
+}
+
+/// One application, signed in.
+pub struct Discord {
+    adapter: Arc<DiscordAdapter>,
+    web: Arc<Web>,
+    settings: DiscordSettings,
+}
+
+/// Signs in: asks whose the token is.
+///
+/// # Errors
+/// When Discord refuses the token or does not answer.
+pub async fn connect(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result<Discord, ConnectError> {
+    let web = Arc::new(Web::new(settings.api_url.clone(), settings.token.clone(), clock)?);
+    let application = web.get("applications/@me", &[]).await?;
+    let user = web.get("users/@me", &[]).await?;
+    let told = |value: &serde_json::Value| value.as_str().map(str::to_owned).ok_or_else(adapter::strange);
+    let identity = Identity {
+        application: told(&application["id"])?,
+        name: application["name"].as_str().unwrap_or_default().to_owned(),
+        user: told(&user["id"])?,
+    };
+    if settings.application_id.as_ref().is_some_and(|id| *id != identity.application) {
+        return Err(ConnectError::Another(identity.application));
+    }
+    let files = Files::new(&settings.api_url)?;
+    let adapter = DiscordAdapter::new(Arc::clone(&web), identity, Arc::new(Atlas::default()), files);
+    Ok(Discord { adapter: Arc::new(adapter), web, settings })
+}
+
+/// What the token leads to.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Whose bot it is.
+    pub identity: Identity,
+    /// Whether it reads messages that do not name it (privileged).
+    pub message_content: bool,
+    /// Whether it sees who is in a server (privileged).
+    pub members: bool,
+    /// In how many servers it is.
+    pub guilds: usize,
+}
+
+/// Looks at everything that is set in the developer portal.
+///
+/// # Errors
+/// When Discord refuses the token or does not answer.
+pub async fn probe(settings: DiscordSettings) -> Result<Report, ConnectError> {
+    let discord = connect(settings, Arc::new(SystemClock)).await?;
+    let application = discord.web.get("applications/@me", &[]).await?;
+    Ok(Report {
+        identity: discord.adapter.identity.clone(),
+        message_content: reads_messages(&application),
+        members: flags(&application) & MEMBERS != 0,
+        guilds: discord.adapter.guilds.all().await?.len(),
+    })
+}
+
+/// Flags of an application: each intent has one for small bots and one for large ones.
+const MEMBERS: u64 = 1 << 14 | 1 << 15;
+const MESSAGE_CONTENT: u64 = 1 << 18 | 1 << 19;
+
+fn flags(application: &serde_json::Value) -> u64 {
+    application["flags"].as_u64().unwrap_or_default()
+}
+
+fn reads_messages(application: &serde_json::Value) -> bool {
+    flags(application) & MESSAGE_CONTENT != 0
+}
+
+/// What Nod does in a server: see channels and their history, write, in threads too, open those, send files.
+const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 15 | 1 << 16 | 1 << 35 | 1 << 38;
+
+/// The address that adds an application to a server.
+#[must_use]
+pub fn invitation(application: &str) -> String {
+    format!(
+        "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={PERMISSIONS}"
+    )
+}
+
+impl Discord {
+    /// Whose bot it is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.adapter.identity
+    }
+
+    /// For the core.
+    #[must_use]
+    pub fn adapter(&self) -> Arc<dyn ChatAdapter> {
+        Arc::clone(&self.adapter) as Arc<dyn ChatAdapter>
+    }
+
+    /// Hears what people do until `stop`, as long as no other replica does: the future does it, the watch tells.
+    pub fn hear(
+        &self,
+        accept: Accept,
+        nod: Nod,
+        stop: CancellationToken,
+    ) -> (watch::Receiver<Hears>, impl Future<Output = ()> + Send + 'static) {
+        let (events, heard) = mpsc::unbounded_channel();
+        let (hears, watched) = watch::channel(Hears::No);
+        let line = gateway::Line {
+            web: Arc::clone(&self.web),
+            api_url: self.settings.api_url.clone(),
+            token: self.settings.token.clone(),
+            events,
+            hears: Arc::new(hears),
+        };
+        let door = Door::new(Arc::clone(&self.adapter), accept).listen(heard);
+        let owns = shard::own(line, nod, self.adapter.identity.clone(), stop);
+        (watched, async {
+            tokio::join!(door, owns);
+        })
+    }
+}

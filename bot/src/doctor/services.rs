@@ -17,7 +17,10 @@ use crate::slack::{SlackSettings, Way, probe};
 const CLOCK_TOLERANCE: i64 = 30;
 
 pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
-    let Slack { api_url, bot_token, .. } = &config.slack;
+    let Slack { api_url, bot_token, app_token, .. } = &config.slack;
+    if config.discord.token.is_some() && bot_token.is_none() && app_token.is_none() {
+        return vec![Finding::skipped("Slack", "not configured: Discord alone", None)];
+    }
     let missing = |key: &str, what: &str, cure: &str| {
         Finding::wrong(what, "not set", format!("set {key} ({}): {cure}", env_name(key)))
     };

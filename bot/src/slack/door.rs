@@ -3,58 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use nod_core::card::{Card, FieldError, Form, Unopened};
 use nod_core::chat::{Immediate, Inbound, Place, What};
 use nod_core::clock::Clock;
-use nod_core::inbox::Inbox;
 use serde_json::{Value, json};
+
+use crate::accept::{Accept, Arrival, NotStored, storable};
 
 use super::adapter::SlackAdapter;
 use super::inbound::{Heard, Identity, Kind, heard};
-use super::{PLATFORM, form, render};
+use super::{form, render};
 
 /// How long storing may take. Slack waits three seconds for its acknowledgement.
 const LIMIT: Duration = Duration::from_millis(2_500);
-
-/// Something to store.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Arrival {
-    /// An inbound.
-    Inbound(Inbound),
-    /// A payload that nobody can read, as it came.
-    Unreadable {
-        /// The workspace.
-        workspace: String,
-        /// The payload; a string where it is no JSON.
-        raw: Value,
-    },
-}
-
-/// It was not stored, so it must not be acknowledged: Slack delivers events again.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not stored: {0}")]
-pub struct NotStored(pub String);
-
-/// Stores an arrival and tells what to answer in the same breath.
-pub type Accept = Arc<dyn Fn(Arrival) -> BoxFuture<'static, Result<Immediate, NotStored>> + Send + Sync>;
-
-/// Stores in the inbox.
-#[must_use]
-pub fn into_inbox(inbox: Inbox) -> Accept {
-    Arc::new(move |arrival| {
-        let inbox = inbox.clone();
-        Box::pin(async move {
-            let answer = match arrival {
-                Arrival::Inbound(inbound) => inbox.accept(inbound).await,
-                Arrival::Unreadable { workspace, raw } => {
-                    inbox.keep_unreadable(PLATFORM, &workspace, &raw).await.map(|()| Immediate::Nothing)
-                }
-            };
-            answer.map_err(|error| NotStored(error.to_string()))
-        })
-    })
-}
 
 /// The door of one workspace.
 #[derive(Clone)]
@@ -95,7 +56,8 @@ impl Door {
     /// What rides on the acknowledgement; everything else goes beside it.
     fn answer(&self, immediate: Immediate, inbound: &Inbound, payload: &Value) -> Option<Value> {
         match immediate {
-            Immediate::Nothing => None,
+            // Slack completes nothing.
+            Immediate::Nothing | Immediate::Choices(_) => None,
             Immediate::Whisper(card) => self.whispered(inbound, card),
             Immediate::Errors(errors) => self.whispered(inbound, sentences(&errors)),
             Immediate::Form(form) => {
@@ -131,7 +93,7 @@ impl Door {
         };
         match immediate {
             // A form in answer to one that did not open would not open either.
-            Immediate::Nothing | Immediate::Form(_) => {}
+            Immediate::Nothing | Immediate::Form(_) | Immediate::Choices(_) => {}
             Immediate::Whisper(card) => self.whisper(&place, &inbound.author.user, &card).await,
             Immediate::Errors(errors) => {
                 self.whisper(&place, &inbound.author.user, &sentences(&errors)).await;
@@ -178,6 +140,7 @@ impl Door {
 fn place_of(what: &What) -> Option<Place> {
     match what {
         What::Command { place, .. }
+        | What::Completing { place, .. }
         | What::Pressed { place, .. }
         | What::Said { place, .. }
         | What::Edited { place, .. }
@@ -193,7 +156,7 @@ fn place_of(what: &What) -> Option<Place> {
 /// still there.
 fn answer_to_form(immediate: Immediate, view: &Value) -> Value {
     match immediate {
-        Immediate::Nothing => form::cleared(),
+        Immediate::Nothing | Immediate::Choices(_) => form::cleared(),
         Immediate::Errors(errors) => form::refused(view, &errors),
         Immediate::Whisper(card) => form::refused(view, &[FieldError::new("", render::fallback(&card))]),
         Immediate::Form(next) => {
@@ -214,20 +177,4 @@ fn sentences(errors: &[FieldError]) -> Card {
 
 fn ephemeral(card: &Card) -> Value {
     json!({"response_type": "ephemeral", "text": render::fallback(card), "blocks": render::blocks(card)})
-}
-
-/// What lets somebody act as the sender for a while is no part of what was said.
-const SECRETS: [&str; 3] = ["token", "response_url", "trigger_id"];
-
-/// Without the one character that Postgres does not store, and without secrets.
-fn storable(raw: Value) -> Value {
-    match raw {
-        Value::String(text) => text.replace('\0', "\u{FFFD}").into(),
-        Value::Array(list) => list.into_iter().map(storable).collect(),
-        Value::Object(object) => {
-            let said = object.into_iter().filter(|(key, _)| !SECRETS.contains(&key.as_str()));
-            said.map(|(key, value)| (key.replace('\0', "\u{FFFD}"), storable(value))).collect()
-        }
-        other => other,
-    }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use futures::StreamExt;
 use nod_core::chat::FetchError;
 use reqwest::header::LOCATION;
 use reqwest::redirect::Policy;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
+
+use crate::download::bounded;
 
 /// How long one file may take, however it trickles.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -51,7 +52,7 @@ impl Files {
                 continue;
             }
             return match status.as_u16() {
-                200 => body(answer, most).await,
+                200 => bounded(answer, most).await,
                 408 | 429 | 500.. => Err(FetchError::Lost(format!("HTTP {status}"))),
                 _ => Err(FetchError::Refused(format!("HTTP {status}"))),
             };
@@ -67,22 +68,6 @@ impl Files {
             && url.port_or_known_default() == self.home.port_or_known_default()
             && (host == home || below)
     }
-}
-
-async fn body(answer: reqwest::Response, most: usize) -> Result<Vec<u8>, FetchError> {
-    if answer.content_length().is_some_and(|length| length > most as u64) {
-        return Err(FetchError::TooLarge);
-    }
-    let mut bytes = Vec::new();
-    let mut stream = answer.bytes_stream();
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|_| FetchError::Lost("it broke off".to_owned()))?;
-        if bytes.len() + chunk.len() > most {
-            return Err(FetchError::TooLarge);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ fn line(kind: Kind, payload: &Value) -> String {
         What::Picked { place: at, wish, author, text } => {
             format!("{by} | {} | {wish:?} {author:?} | {text}", place(at))
         }
+        What::Completing { .. } => panic!("Slack completes nothing"),
         What::HomeOpened => format!("{by} | Home"),
         What::Edited { place: at, message, text } => {
             format!("{by} | {} | {message} now says | {text}", place(at))

@@ -42,8 +42,9 @@ use serde_json::{Value, json};
 use slack_morphism::hyper_tokio::SlackHyperClient;
 use url::Url;
 
+pub use crate::accept::{Accept, Arrival, NotStored};
 pub use adapter::SlackAdapter;
-pub use door::{Accept, Arrival, Door, NotStored, into_inbox};
+pub use door::Door;
 pub use inbound::{Heard, Identity, Kind, heard};
 pub use manifest::manifest;
 pub use probe::{Report, probe};

@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connection::{Connection, Line, Phase};
+use crate::hearing::Hears;
 
 /// Between two dials, in seconds: at first, and at most.
 const PAUSE: (u64, u64) = (1, 15);
@@ -17,7 +18,7 @@ const SHORT: Duration = Duration::from_secs(1);
 
 /// A running listener; it stops when it is dropped.
 pub struct Listener {
-    connected: watch::Receiver<bool>,
+    connected: watch::Receiver<Hears>,
     stop: DropGuard,
     task: JoinHandle<()>,
 }
@@ -25,14 +26,14 @@ pub struct Listener {
 impl Listener {
     pub(super) fn start(line: Line) -> Self {
         let stop = CancellationToken::new();
-        let (connected, watched) = watch::channel(false);
+        let (connected, watched) = watch::channel(Hears::No);
         let task = tokio::spawn(listen(line, connected, stop.clone()));
         Self { connected: watched, stop: stop.drop_guard(), task }
     }
 
     /// Whether Slack's events reach this replica now.
     #[must_use]
-    pub fn connected(&self) -> watch::Receiver<bool> {
+    pub fn connected(&self) -> watch::Receiver<Hears> {
         self.connected.clone()
     }
 
@@ -43,9 +44,10 @@ impl Listener {
     }
 }
 
-async fn listen(line: Line, connected: watch::Sender<bool>, stop: CancellationToken) {
+async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationToken) {
     let mut standing: Option<Connection> = None;
     let mut pause = PAUSE.0;
+    let mut times = 0;
     loop {
         let opened = tokio::select! {
             opened = Connection::open(&line, pause) => opened,
@@ -53,12 +55,13 @@ async fn listen(line: Line, connected: watch::Sender<bool>, stop: CancellationTo
         };
         let Some(fresh) = opened else {
             pause = (pause * 2).min(PAUSE.1);
-            connected.send_replace(false);
+            connected.send_replace(Hears::No);
             tracing::warn!(pause, "no connection to Slack yet");
             continue;
         };
         pause = PAUSE.0;
-        connected.send_replace(true);
+        // The next connection stands before the last one ends: between the two nothing is missed.
+        Hears::begin(&connected, &mut times);
         if let Some(last) = standing.take() {
             tokio::spawn(retire(last, stop.clone()));
         }
@@ -71,7 +74,7 @@ async fn listen(line: Line, connected: watch::Sender<bool>, stop: CancellationTo
         match ended {
             Phase::Leaving => {}
             Phase::Gone => {
-                connected.send_replace(false);
+                connected.send_replace(Hears::No);
                 tracing::info!("the connection to Slack is gone");
             }
             _ => break,
@@ -80,7 +83,7 @@ async fn listen(line: Line, connected: watch::Sender<bool>, stop: CancellationTo
             tokio::time::sleep(SHORT).await;
         }
     }
-    connected.send_replace(false);
+    connected.send_replace(Hears::No);
     if let Some(last) = standing {
         last.close().await;
     }

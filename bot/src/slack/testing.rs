@@ -95,7 +95,10 @@ pub(super) async fn listening(slack: &Slack, memory: &Memory) -> Listener {
 
 pub(super) async fn until_connected(listener: &Listener, expected: bool) {
     let mut connected = listener.connected();
-    tokio::time::timeout(SOON, connected.wait_for(|now| *now == expected)).await.unwrap().unwrap();
+    tokio::time::timeout(SOON, connected.wait_for(|now| (*now != crate::hearing::Hears::No) == expected))
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 /// Waits until `look` gives something.

@@ -157,7 +157,7 @@ impl Talk {
     /// Through the door, and then whatever it answers in the same breath.
     async fn take(&mut self, what: What) {
         match self.accept(what).await {
-            None | Some(Immediate::Nothing) => {}
+            None | Some(Immediate::Nothing | Immediate::Choices(_)) => {}
             Some(Immediate::Whisper(card)) => self.show(&card),
             Some(Immediate::Errors(errors)) => self.complain(&errors),
             Some(Immediate::Form(form)) => self.fill(*form).await,
@@ -214,7 +214,7 @@ impl Talk {
                 Some(Immediate::Errors(errors)) => self.complain(&errors),
                 Some(Immediate::Form(next)) => form = *next,
                 Some(Immediate::Whisper(card)) => return self.show(&card),
-                Some(Immediate::Nothing) | None => return,
+                Some(Immediate::Nothing | Immediate::Choices(_)) | None => return,
             }
         }
     }

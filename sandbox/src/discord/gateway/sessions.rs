@@ -24,8 +24,14 @@ pub(in crate::discord) struct Session {
 }
 
 impl World {
+    /// The gateway takes the token as the REST API does, with `Bot ` before it, too: serenity sends it so.
+    fn is_token(&self, said: &Value) -> bool {
+        let said = said.as_str().unwrap_or_default();
+        said.strip_prefix("Bot ").unwrap_or(said) == self.config.app.bot_token
+    }
+
     pub(super) fn identify(&mut self, connection: u64, said: &Value) {
-        if said["token"] != *self.config.app.bot_token {
+        if !self.is_token(&said["token"]) {
             return self.hang_up(connection, 4004, "Authentication failed.");
         }
         let known = |p: &str| said["properties"][p].is_string();
@@ -87,7 +93,7 @@ impl World {
     }
 
     pub(super) fn resume(&mut self, connection: u64, said: &Value) {
-        if said["token"] != *self.config.app.bot_token {
+        if !self.is_token(&said["token"]) {
             return self.hang_up(connection, 4004, "Authentication failed.");
         }
         self.forget_sessions();

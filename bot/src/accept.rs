@@ -1,0 +1,63 @@
+//! From a platform's door into the inbox: stored first, acknowledged then.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use nod_core::chat::{Immediate, Inbound};
+use nod_core::inbox::Inbox;
+use serde_json::Value;
+
+/// Something to store.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arrival {
+    /// An inbound.
+    Inbound(Inbound),
+    /// A payload that nobody can read, as it came.
+    Unreadable {
+        /// The workspace.
+        workspace: String,
+        /// The payload; a string where it is no JSON.
+        raw: Value,
+    },
+}
+
+/// It was not stored, so it must not be acknowledged: a platform may deliver it again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not stored: {0}")]
+pub struct NotStored(pub String);
+
+/// Stores an arrival and tells what to answer in the same breath.
+pub type Accept = Arc<dyn Fn(Arrival) -> BoxFuture<'static, Result<Immediate, NotStored>> + Send + Sync>;
+
+/// Stores what a platform brings in the inbox.
+#[must_use]
+pub fn into_inbox(platform: &'static str, inbox: Inbox) -> Accept {
+    Arc::new(move |arrival| {
+        let inbox = inbox.clone();
+        Box::pin(async move {
+            let answer = match arrival {
+                Arrival::Inbound(inbound) => inbox.accept(inbound).await,
+                Arrival::Unreadable { workspace, raw } => {
+                    inbox.keep_unreadable(platform, &workspace, &raw).await.map(|()| Immediate::Nothing)
+                }
+            };
+            answer.map_err(|error| NotStored(error.to_string()))
+        })
+    })
+}
+
+/// What lets somebody act as the sender for a while is no part of what was said.
+const SECRETS: [&str; 3] = ["token", "response_url", "trigger_id"];
+
+/// Without the one character that Postgres does not store, and without secrets.
+pub(crate) fn storable(raw: Value) -> Value {
+    match raw {
+        Value::String(text) => text.replace('\0', "\u{FFFD}").into(),
+        Value::Array(list) => list.into_iter().map(storable).collect(),
+        Value::Object(object) => {
+            let said = object.into_iter().filter(|(key, _)| !SECRETS.contains(&key.as_str()));
+            said.map(|(key, value)| (key.replace('\0', "\u{FFFD}"), storable(value))).collect()
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,106 @@
+//! What must be configured before Nod can run, told all at once.
+
+use anyhow::anyhow;
+use nod_connectors::llm::TierSettings;
+
+use crate::config::{self, Config, SlackMode};
+use crate::discord::DiscordSettings;
+use crate::slack::{SlackSettings, Way};
+
+/// What Nod cannot run without: a platform and models.
+pub(super) struct Needed {
+    pub(super) slack: Option<SlackSettings>,
+    pub(super) discord: Option<DiscordSettings>,
+    pub(super) models: Models,
+}
+
+impl Needed {
+    pub(super) fn of(config: &Config) -> anyhow::Result<Self> {
+        let mut missing = Vec::new();
+        let discord = discord_settings(config);
+        // Where nothing of Slack is set, Discord alone is enough.
+        let slack = &config.slack;
+        let wants_slack = slack.bot_token.is_some() || slack.app_token.is_some() || discord.is_none();
+        let slack = if wants_slack { slack_settings(&mut missing, config) } else { None };
+        let models = Models::of(&mut missing, config);
+        match models {
+            Some(models) if missing.is_empty() => Ok(Self { slack, discord, models }),
+            _ => Err(unset(&missing)),
+        }
+    }
+}
+
+pub(crate) fn discord_settings(config: &Config) -> Option<DiscordSettings> {
+    let discord = &config.discord;
+    Some(DiscordSettings {
+        api_url: discord.api_url.clone(),
+        token: discord.token.clone()?,
+        application_id: discord.application_id.clone(),
+    })
+}
+
+/// The model of each tier.
+pub(super) struct Models {
+    pub(super) router: TierSettings,
+    pub(super) reasoner: TierSettings,
+    pub(super) summariser: TierSettings,
+}
+
+impl Models {
+    pub(super) fn of(missing: &mut Vec<String>, config: &Config) -> Option<Self> {
+        let router = tier(missing, &config.llm.router, "router");
+        let reasoner = tier(missing, &config.llm.reasoner, "reasoner");
+        // Falls back to the reasoner's settings, so it adds nothing that could be missing.
+        let summariser = tier(&mut Vec::new(), &config.llm.summariser, "summariser");
+        Some(Self { router: router?, reasoner: reasoner?, summariser: summariser? })
+    }
+}
+
+pub(super) fn slack_settings(missing: &mut Vec<String>, config: &Config) -> Option<SlackSettings> {
+    let bot_token = wanted(missing, config.slack.bot_token.clone(), "slack.bot_token");
+    let way = way(missing, &config.slack);
+    Some(SlackSettings { api_url: config.slack.api_url.clone(), bot_token: bot_token?, way: way? })
+}
+
+pub(super) fn unset(missing: &[String]) -> anyhow::Error {
+    anyhow!(
+        "these must be set before Nod can run (in the file, or in the environment by the name in brackets):\n{}\n\
+         To look around without any account: nod demo",
+        missing.join("\n")
+    )
+}
+
+fn wanted<T>(missing: &mut Vec<String>, value: Option<T>, key: &str) -> Option<T> {
+    let line = format!("  {key} ({})", config::env_name(key));
+    if value.is_none() && !missing.contains(&line) {
+        missing.push(line);
+    }
+    value
+}
+
+/// The one secret that the mode needs.
+fn way(missing: &mut Vec<String>, slack: &config::Slack) -> Option<Way> {
+    match slack.mode {
+        SlackMode::Socket => wanted(missing, slack.app_token.clone(), "slack.app_token")
+            .map(|app_token| Way::Socket { app_token }),
+        SlackMode::Http => wanted(missing, slack.signing_secret.clone(), "slack.signing_secret")
+            .map(|signing_secret| Way::Http { signing_secret }),
+    }
+}
+
+/// A tier's settings; an endpoint without a key is one that wants none.
+fn tier(missing: &mut Vec<String>, tier: &config::Tier, name: &str) -> Option<TierSettings> {
+    wanted(missing, tier.base_url.clone(), "llm.base_url");
+    wanted(missing, tier.model.clone(), &format!("llm.{name}.model"));
+    let needs_key = |tier: &config::Tier| tier.preset.as_ref().is_some_and(|preset| preset.needs_key);
+    if needs_key(tier) {
+        wanted(missing, tier.api_key.clone(), &format!("llm.{name}.api_key"));
+    }
+    if let Some(other) = &tier.fallback {
+        wanted(missing, other.model.clone(), &format!("llm.{name}.fallback.model"));
+        if needs_key(other) {
+            wanted(missing, other.api_key.clone(), &format!("llm.{name}.fallback.api_key"));
+        }
+    }
+    tier.settings()
+}

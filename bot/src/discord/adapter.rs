@@ -1,0 +1,315 @@
+//! What the core asks of Discord.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use nod_core::card::Card;
+use nod_core::chat::{
+    Bound, ChatAdapter, ChatError, FetchError, File, Inbound, Ornament, Place, Posted, Profile, Sighting,
+    Target, Utterance,
+};
+use nod_core::clock::Timestamp;
+use nod_core::ids::DeliveryId;
+use serde_json::{Value, json};
+
+use super::atlas::Atlas;
+use super::files::Files;
+use super::guilds::Guilds;
+use super::inbound::Identity;
+use super::tokens::Tokens;
+use super::web::Web;
+use super::{PLATFORM, render};
+
+/// Between two edits of a growing message: Discord takes five edits in five seconds.
+const EDIT: Duration = Duration::from_millis(1_200);
+/// What a growing message shows before its first words.
+const BEGINNING: &str = "…";
+/// What a thread is called whose first message cannot be read.
+const NAMELESS: &str = "Nod";
+/// The longest name that is still read in a list of threads.
+const NAME: usize = 60;
+/// Unknown channel; unknown message; that message has a thread already.
+const NO_CHANNEL: &str = "10003";
+const NO_MESSAGE: &str = "10008";
+const HAS_THREAD: &str = "160004";
+
+/// One application, seen by the core.
+pub struct DiscordAdapter {
+    pub(super) web: Arc<Web>,
+    pub(super) identity: Identity,
+    pub(super) atlas: Arc<Atlas>,
+    pub(super) guilds: Guilds,
+    pub(super) tokens: Tokens,
+    files: Files,
+    /// The direct line to each user; it never changes.
+    lines: Mutex<HashMap<String, String>>,
+}
+
+impl DiscordAdapter {
+    pub(super) fn new(web: Arc<Web>, identity: Identity, atlas: Arc<Atlas>, files: Files) -> Self {
+        let guilds = Guilds::new(Arc::clone(&web));
+        Self { web, identity, atlas, guilds, tokens: Tokens::default(), files, lines: Mutex::default() }
+    }
+
+    /// The direct line to a user, opened if need be.
+    async fn line(&self, user: &str) -> Result<String, ChatError> {
+        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(user).cloned();
+        if let Some(line) = known {
+            return Ok(line);
+        }
+        let channel = self.web.post("users/@me/channels", &json!({"recipient_id": user})).await?;
+        self.atlas.note(&channel, None);
+        let line = channel["id"].as_str().ok_or_else(strange)?.to_owned();
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(user.to_owned(), line.clone());
+        Ok(line)
+    }
+
+    /// The channel in which a message to this target is posted.
+    async fn channel(&self, target: &Target) -> Result<String, ChatError> {
+        match target {
+            Target::Place { place, .. } => Ok(place.thread.as_ref().unwrap_or(&place.channel).clone()),
+            Target::Direct { user, .. } | Target::Whisper { user, .. } => self.line(user).await,
+        }
+    }
+
+    /// Posts; where the thread is not open yet, opens it on the message that it is named after.
+    async fn say(&self, target: &Target, body: &Value) -> Result<Posted, ChatError> {
+        let channel = self.channel(target).await?;
+        let path = format!("channels/{channel}/messages");
+        let opened = match target {
+            Target::Place { place: Place { channel: parent, thread: Some(thread), .. }, .. }
+                if self.atlas.known(thread).is_none() =>
+            {
+                Some((parent, thread))
+            }
+            _ => None,
+        };
+        let answer = match (self.web.post(&path, body).await, opened) {
+            (Err(ChatError::Closed { code }), Some((parent, thread))) if code == NO_CHANNEL => {
+                self.open_thread(parent, thread).await?;
+                self.web.post(&path, body).await?
+            }
+            (answer, _) => answer?,
+        };
+        posted(&channel, &answer)
+    }
+
+    async fn open_thread(&self, parent: &str, message: &str) -> Result<(), ChatError> {
+        let first = self.web.get(&format!("channels/{parent}/messages/{message}"), &[]).await?;
+        let name = self.thread_name(&first);
+        let path = format!("channels/{parent}/messages/{message}/threads");
+        match self.web.post(&path, &json!({"name": name})).await {
+            Ok(thread) => {
+                self.atlas.note(&thread, None);
+                Ok(())
+            }
+            Err(ChatError::Refused { code }) if code == HAS_THREAD => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A thread is called after what began it.
+    fn thread_name(&self, first: &Value) -> String {
+        let words = super::words::of_message(first, &self.identity.user).text;
+        let plain: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let plain = plain.replace("**", "").replace('#', "");
+        let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+        let name: String = line.chars().take(NAME).collect();
+        if name.is_empty() { NAMELESS.to_owned() } else { name }
+    }
+
+    async fn look(&self, channel: &str, key: DeliveryId, since: Timestamp) -> Result<Sighting, ChatError> {
+        for message in self.after(channel, since).await? {
+            let by_us = message["author"]["id"] == *self.identity.user;
+            if by_us && (render::bears(&message, key) || carries_file(&message, key)) {
+                return posted(channel, &message).map(Sighting::Yes);
+            }
+        }
+        Ok(Sighting::No)
+    }
+}
+
+#[async_trait]
+impl ChatAdapter for DiscordAdapter {
+    fn platform(&self) -> &'static str {
+        PLATFORM
+    }
+
+    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError> {
+        if let Target::Whisper { user, place, .. } = target
+            && let Some(token) = self.tokens.of(user, place)
+        {
+            let path = format!("webhooks/{}/{token}", self.identity.application);
+            let answer = self.web.answer(&path, &render::ephemeral(card)).await?;
+            return posted(&place.channel, &answer);
+        }
+        self.say(target, &keyed(render::message(card, Some(key)), key)).await
+    }
+
+    fn fits(&self, card: &Card) -> bool {
+        render::fits(card)
+    }
+
+    fn pause(&self) -> TimeDelta {
+        // Discord tells in its headers when a channel is full.
+        TimeDelta::zero()
+    }
+
+    async fn replace(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError> {
+        let path = format!("channels/{}/messages/{}", at.channel, at.message);
+        self.web.patch(&path, &render::message(card, Some(key))).await.map(|_| ())
+    }
+
+    async fn remove(&self, at: &Posted) -> Result<(), ChatError> {
+        match self.web.delete(&format!("channels/{}/messages/{}", at.channel, at.message)).await {
+            Err(ChatError::Closed { code }) if code == NO_MESSAGE => Ok(()),
+            answer => answer.map(|_| ()),
+        }
+    }
+
+    async fn adorn(&self, place: &Place, ornament: &Ornament) -> Result<(), ChatError> {
+        // "Nod is typing…" is all that Discord shows beside messages.
+        let Ornament::Status(_) = ornament else { return Ok(()) };
+        let channel = place.thread.as_ref().filter(|thread| self.atlas.known(thread).is_some());
+        let channel = channel.unwrap_or(&place.channel);
+        self.web.ask(&format!("channels/{channel}/typing")).await.map(|_| ())
+    }
+
+    async fn show_home(&self, _workspace: &str, _user: &str, _page: &[Card]) -> Result<(), ChatError> {
+        // There is no such page.
+        Ok(())
+    }
+
+    async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+        self.files.fetch(address, most).await
+    }
+
+    async fn file(
+        &self,
+        target: &Target,
+        file: &File,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Posted, ChatError> {
+        let channel = self.channel(target).await?;
+        let mut body = keyed(render::message(card, Some(key)), key);
+        let shown = json!({"type": 13, "file": {"url": format!("attachment://{}", file.name)}});
+        if let Some(components) = body["components"].as_array_mut() {
+            components.push(shown);
+        }
+        body["attachments"] = json!([{"id": 0, "filename": file.name}]);
+        let path = format!("channels/{channel}/messages");
+        let answer = self.web.upload(&path, &body, &file.name, &file.text).await?;
+        posted(&channel, &answer)
+    }
+
+    fn link(&self, place: &Place, message: &str) -> Option<String> {
+        let guild = match self.atlas.known(&place.channel) {
+            Some(channel) if channel.direct => "@me".to_owned(),
+            Some(channel) => channel.guild?,
+            None => return None,
+        };
+        let channel = place.thread.as_deref().filter(|thread| *thread != message).unwrap_or(&place.channel);
+        Some(format!("https://discord.com/channels/{guild}/{channel}/{message}"))
+    }
+
+    async fn open(&self, target: &Target, _reader: &str, key: DeliveryId) -> Result<Posted, ChatError> {
+        if matches!(target, Target::Whisper { .. }) {
+            return Err(ChatError::Refused { code: "whispers_do_not_grow".to_owned() });
+        }
+        self.say(target, &keyed(render::message(&Card::say(BEGINNING), Some(key)), key)).await
+    }
+
+    async fn grow(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
+        self.replace(at, &Card::say(words), key).await.map(|()| EDIT)
+    }
+
+    async fn find(
+        &self,
+        target: &Target,
+        key: DeliveryId,
+        since: Timestamp,
+        _opened: bool,
+    ) -> Result<Sighting, ChatError> {
+        if matches!(target, Target::Whisper { .. }) {
+            return Ok(Sighting::CannotTell);
+        }
+        let looked = match self.channel(target).await {
+            Ok(channel) => self.look(&channel, key, since).await,
+            Err(error) => Err(error),
+        };
+        match looked {
+            // A thread that was never opened holds nothing.
+            Err(ChatError::Closed { code }) if code == NO_CHANNEL => Ok(Sighting::No),
+            Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => Ok(Sighting::CannotTell),
+            looked => looked,
+        }
+    }
+
+    async fn profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
+        self.guilds.profile(user).await
+    }
+
+    async fn members(
+        &self,
+        _workspace: &str,
+        cursor: Option<String>,
+    ) -> Result<(Vec<Profile>, Option<String>), ChatError> {
+        self.guilds.members(cursor).await
+    }
+
+    async fn history(
+        &self,
+        _workspace: &str,
+        place: &Place,
+        bound: &Bound,
+    ) -> Result<Vec<Utterance>, ChatError> {
+        self.said(place, bound).await
+    }
+
+    async fn is_member(&self, _workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError> {
+        self.may_read(channel, user).await
+    }
+
+    async fn channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
+        self.mine().await
+    }
+
+    async fn missed(
+        &self,
+        _workspace: &str,
+        channel: &str,
+        threads: &[String],
+        since: Timestamp,
+    ) -> Result<Vec<Inbound>, ChatError> {
+        self.unheard(channel, threads, since).await
+    }
+}
+
+/// The key as Discord's nonce: for some minutes it makes no second message of the same.
+fn keyed(mut body: Value, key: DeliveryId) -> Value {
+    body["nonce"] = URL_SAFE_NO_PAD.encode(key.0.as_bytes()).into();
+    body["enforce_nonce"] = true.into();
+    body
+}
+
+fn carries_file(message: &Value, key: DeliveryId) -> bool {
+    let files = message["attachments"].as_array().into_iter().flatten();
+    files.filter_map(|file| file["filename"].as_str()).any(|name| name.contains(&key.short()))
+}
+
+fn posted(channel: &str, message: &Value) -> Result<Posted, ChatError> {
+    let id = message["id"].as_str().ok_or_else(strange)?;
+    let channel = message["channel_id"].as_str().unwrap_or(channel);
+    Ok(Posted { channel: channel.to_owned(), message: id.to_owned() })
+}
+
+/// The call was done, but the answer does not say what we need.
+pub(super) fn strange() -> ChatError {
+    ChatError::Lost("an answer without what it should hold".into())
+}

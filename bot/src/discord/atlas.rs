@@ -1,0 +1,121 @@
+//! Which channel is what: Discord's events name a thread by its own id and seldom say what it is a thread of.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use nod_core::chat::{ChatError, Place};
+use serde_json::Value;
+
+use super::web::Web;
+
+/// Kinds of channels, as Discord numbers them.
+const DIRECT: [u64; 2] = [1, 3];
+const THREADS: [u64; 3] = [10, 11, 12];
+/// Where people write: text, announcements, and the chat of voice and stage channels.
+const SPOKEN: [u64; 4] = [0, 5, 2, 13];
+
+/// What is known of a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Channel {
+    pub guild: Option<String>,
+    /// Of a thread: the channel that it is in.
+    pub parent: Option<String>,
+    pub name: String,
+    pub direct: bool,
+    /// People write in it, and it is no thread.
+    pub spoken: bool,
+}
+
+impl Channel {
+    fn read(channel: &Value, guild: Option<&str>) -> Option<(String, Self)> {
+        let text = |name: &str| channel[name].as_str().map(str::to_owned);
+        let kind = channel["type"].as_u64()?;
+        let thread = THREADS.contains(&kind);
+        Some((
+            text("id")?,
+            Self {
+                guild: text("guild_id").or_else(|| guild.map(str::to_owned)),
+                parent: text("parent_id").filter(|_| thread),
+                name: text("name").unwrap_or_default(),
+                direct: DIRECT.contains(&kind),
+                spoken: SPOKEN.contains(&kind),
+            },
+        ))
+    }
+}
+
+/// The channels that are known, by their ids.
+#[derive(Default)]
+pub(super) struct Atlas(Mutex<HashMap<String, Channel>>);
+
+impl Atlas {
+    /// Learns from an event that tells of a channel, a thread or a whole guild.
+    pub(super) fn learn(&self, kind: &str, told: &Value) {
+        match kind {
+            "GUILD_CREATE" => {
+                let guild = told["id"].as_str();
+                for list in ["channels", "threads"] {
+                    for channel in told[list].as_array().into_iter().flatten() {
+                        self.note(channel, guild);
+                    }
+                }
+            }
+            "CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE" => self.note(told, None),
+            "CHANNEL_DELETE" | "THREAD_DELETE" => {
+                if let Some(id) = told["id"].as_str() {
+                    self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn note(&self, channel: &Value, guild: Option<&str>) {
+        if let Some((id, channel)) = Channel::read(channel, guild) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, channel);
+        }
+    }
+
+    pub(super) fn known(&self, id: &str) -> Option<Channel> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// What a channel is; Discord is asked where nobody has told.
+    pub(super) async fn of(&self, web: &Web, id: &str) -> Result<Channel, ChatError> {
+        if let Some(known) = self.known(id) {
+            return Ok(known);
+        }
+        self.note(&web.get(&format!("channels/{id}"), &[]).await?, None);
+        self.known(id).ok_or_else(|| ChatError::Lost("a channel without a kind".to_owned()))
+    }
+
+    /// Where the core sees what stands in a channel of Discord's.
+    pub(super) async fn place(&self, web: &Web, id: &str) -> Result<Place, ChatError> {
+        let channel = self.of(web, id).await?;
+        Ok(match channel.parent {
+            Some(parent) => Place { channel: parent, direct: false, thread: Some(id.to_owned()) },
+            None => Place { channel: id.to_owned(), direct: channel.direct, thread: None },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_guild_tells_of_its_channels_and_threads() {
+        let atlas = Atlas::default();
+        atlas.learn(
+            "GUILD_CREATE",
+            &json!({"id": "1", "channels": [{"id": "2", "type": 0, "name": "general"}],
+                    "threads": [{"id": "3", "type": 11, "name": "late", "parent_id": "2", "guild_id": "1"}]}),
+        );
+        let thread = atlas.known("3").unwrap_or_default();
+        assert_eq!((thread.guild.as_deref(), thread.parent.as_deref()), (Some("1"), Some("2")));
+        assert!(atlas.known("2").unwrap_or_default().spoken && !thread.spoken);
+        atlas.learn("THREAD_DELETE", &json!({"id": "3"}));
+        assert_eq!(atlas.known("3"), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! The commands that people find behind `/`, and those in the menu of a message.
+
+use nod_core::chat::ChatError;
+use serde_json::{Value, json};
+
+use super::inbound::Identity;
+use super::web::Web;
+
+/// What stands in Discord's options.
+const TEXT: u8 = 3;
+const USER: u8 = 6;
+/// Kinds of commands.
+const CHAT: u8 = 1;
+const MESSAGE: u8 = 3;
+
+fn command(name: &str, description: &str, options: Value) -> Value {
+    json!({"type": CHAT, "name": name, "description": description, "options": options,
+        "contexts": [0, 1], "integration_types": [0]})
+}
+
+fn entry(name: &str) -> Value {
+    json!({"type": MESSAGE, "name": name, "contexts": [0, 1], "integration_types": [0]})
+}
+
+fn choice(name: &str, description: &str, values: &[&str]) -> Value {
+    let choices: Vec<Value> = values.iter().map(|value| json!({"name": value, "value": value})).collect();
+    json!({"type": TEXT, "name": name, "description": description, "choices": choices})
+}
+
+/// All of them.
+pub(super) fn all() -> Vec<Value> {
+    let words = |name: &str, description: &str, required: bool| json!([{"type": TEXT, "name": name, "description": description, "required": required}]);
+    vec![
+        command("ask", "Ask Nod anything", words("question", "What you want to know or have done", true)),
+        command("task", "Give Nod something that takes longer", words("what", "What is to be done", false)),
+        command("approvals", "What waits for your nod", json!([])),
+        command(
+            "memory",
+            "What Nod remembers here and about you",
+            json!([
+                choice("what", "Show it, or get it as a file", &["show", "export"]),
+                {"type": TEXT, "name": "forget", "description": "Something to forget", "autocomplete": true},
+            ]),
+        ),
+        command("connect", "Connect your own account", json!([choice("account", "Which one", &["google"])])),
+        command("knowledge", "What Nod knows of your documents", json!([])),
+        command("schedule", "What Nod does at set times", json!([])),
+        command("runs", "What became of what you asked", json!([])),
+        command("settings", "How Nod behaves in this channel", json!([])),
+        command("admin", "For admins", json!([])),
+        command("help", "What Nod can do", json!([])),
+        entry("Ask Nod"),
+        entry("Make a task"),
+        entry("Draft a reply"),
+    ]
+}
+
+/// Registers the commands where what is registered differs.
+///
+/// # Errors
+/// As Discord answers.
+pub(super) async fn register(web: &Web, identity: &Identity) -> Result<bool, ChatError> {
+    let path = format!("applications/{}/commands", identity.application);
+    let registered = web.get(&path, &[]).await?;
+    let registered: Vec<Value> = registered.as_array().into_iter().flatten().map(essence).collect();
+    let mut wanted: Vec<Value> = all().iter().map(essence).collect();
+    let mut there = registered;
+    let name = |command: &Value| (command["type"].as_u64(), command["name"].to_string());
+    wanted.sort_by_key(name);
+    there.sort_by_key(name);
+    if wanted == there {
+        return Ok(false);
+    }
+    web.put(&path, &all().into()).await?;
+    Ok(true)
+}
+
+/// What of a command is ours to say: Discord adds ids, versions and defaults.
+fn essence(command: &Value) -> Value {
+    let option = |option: &Value| {
+        json!({
+            "type": option["type"], "name": option["name"], "description": option["description"],
+            "required": option["required"] == true,
+            "choices": option["choices"].as_array().into_iter().flatten()
+                .map(|choice| json!([choice["name"], choice["value"]])).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "type": command["type"].as_u64().unwrap_or(1),
+        "name": command["name"],
+        "description": command["description"].as_str().unwrap_or_default(),
+        "options": command["options"].as_array().into_iter().flatten().map(option).collect::<Vec<_>>(),
+        "contexts": command["contexts"],
+    })
+}
+
+/// What somebody gave to a command.
+pub(super) struct Options<'a>(&'a Value);
+
+impl<'a> Options<'a> {
+    pub(super) fn of(data: &'a Value) -> Self {
+        Self(&data["options"])
+    }
+
+    /// As one would have typed it behind the command's name.
+    pub(super) fn words(&self) -> String {
+        let mut words = Vec::new();
+        Self::each(self.0, &mut words);
+        words.join(" ")
+    }
+
+    /// What somebody types just now.
+    pub(super) fn focused(&self) -> String {
+        fn find(options: &Value) -> Option<String> {
+            options.as_array().into_iter().flatten().find_map(|option| match &option["focused"] {
+                Value::Bool(true) => Some(option["value"].as_str().unwrap_or_default().to_owned()),
+                _ => find(&option["options"]),
+            })
+        }
+        find(self.0).unwrap_or_default()
+    }
+
+    fn each(options: &Value, words: &mut Vec<String>) {
+        for option in options.as_array().into_iter().flatten() {
+            if option["options"].is_array() {
+                words.extend(option["name"].as_str().map(str::to_owned));
+                Self::each(&option["options"], words);
+                continue;
+            }
+            words.push(match (&option["value"], option["type"].as_u64()) {
+                (Value::String(id), Some(kind)) if kind == u64::from(USER) => format!("<@{id}>"),
+                (Value::String(text), _) => text.clone(),
+                (other, _) => other.to_string(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_discord_adds_to_a_command_is_no_difference() {
+        for command in all() {
+            let mut registered = command.clone();
+            registered["id"] = "1".into();
+            registered["version"] = "2".into();
+            registered["nsfw"] = false.into();
+            assert_eq!(essence(&registered), essence(&command));
+        }
+    }
+
+    #[test]
+    fn options_read_as_if_they_were_typed() {
+        let data = json!({"options": [{"name": "question", "type": 3, "value": "what is new?"}]});
+        assert_eq!(Options::of(&data).words(), "what is new?");
+        assert_eq!(Options::of(&json!({})).words(), "");
+    }
+}

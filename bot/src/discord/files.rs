@@ -1,0 +1,48 @@
+//! Files that people drop: read from where Discord keeps them, and from nowhere else.
+
+use std::time::Duration;
+
+use nod_core::chat::FetchError;
+use reqwest::redirect::Policy;
+use url::Url;
+
+use crate::download::bounded;
+
+/// How long one file may take, however it trickles.
+const LIMIT: Duration = Duration::from_secs(30);
+/// Where Discord keeps them; their addresses are signed, so no token is needed.
+const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
+
+pub(super) struct Files {
+    http: reqwest::Client,
+    home: Url,
+}
+
+impl Files {
+    /// # Errors
+    /// When there is no client to be had.
+    pub(super) fn new(api_url: &Url) -> reqwest::Result<Self> {
+        let http = reqwest::Client::builder().redirect(Policy::none()).timeout(LIMIT).build()?;
+        Ok(Self { http, home: api_url.clone() })
+    }
+
+    /// The bytes behind an address, at most `most`.
+    pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+        let url = Url::parse(address).ok().filter(|url| self.ours(url));
+        let url = url.ok_or_else(|| FetchError::Refused("it lies outside Discord".to_owned()))?;
+        let answer =
+            self.http.get(url).send().await.map_err(|_| FetchError::Lost("no connection".to_owned()))?;
+        match answer.status().as_u16() {
+            200 => bounded(answer, most).await,
+            status @ (408 | 429 | 500..) => Err(FetchError::Lost(format!("HTTP {status}"))),
+            status => Err(FetchError::Refused(format!("HTTP {status}"))),
+        }
+    }
+
+    /// Discord's own, or the host of a configured address.
+    fn ours(&self, url: &Url) -> bool {
+        let theirs = url.scheme() == "https" && url.host_str().is_some_and(|host| HOSTS.contains(&host));
+        let standard = url.port().is_none();
+        theirs && standard || url.origin() == self.home.origin()
+    }
+}

@@ -1,0 +1,153 @@
+//! The gateway: serenity keeps the connection, resumes and identifies; what it brings goes on in order.
+//!
+//! It runs on a thread of its own. serenity starts a task for each event, and on a runtime of several threads two
+//! such tasks may change places; on one they begin in the order in which they were started. There, heartbeats also
+//! go out however busy everything else is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use secrecy::{ExposeSecret, SecretString};
+use serenity::all::{
+    ConnectionStage, Context, Event as Dispatched, GatewayIntents, RawEventHandler, ShardId,
+};
+use serenity::http::HttpBuilder;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::door::Event;
+use super::web::Web;
+use crate::hearing::Hears;
+
+/// How often it is looked whether the connection stands.
+const LOOK: Duration = Duration::from_millis(250);
+/// Between two tries to connect: Discord counts identifies.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// How to reach the gateway.
+#[derive(Clone)]
+pub(super) struct Line {
+    pub web: Arc<Web>,
+    pub api_url: Url,
+    pub token: SecretString,
+    pub events: UnboundedSender<Event>,
+    pub hears: Arc<watch::Sender<Hears>>,
+}
+
+/// Keeps the connection of one shard until `stop`.
+pub(super) fn keep(line: Line, shard: u32, stop: CancellationToken) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::Builder::new().name(format!("gateway-{shard}")).spawn(move || {
+        runtime.block_on(async {
+            while !stop.is_cancelled() {
+                if let Err(error) = connection(&line, shard, &stop).await {
+                    tracing::error!(shard, %error, "the connection to Discord ended");
+                }
+                line.hears.send_replace(Hears::No);
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    () = tokio::time::sleep(PAUSE) => {}
+                }
+            }
+        });
+    })?;
+    Ok(())
+}
+
+/// One life of serenity's client: it reconnects by itself until something is wrong that reconnecting does not mend.
+async fn connection(line: &Line, shard: u32, stop: &CancellationToken) -> anyhow::Result<()> {
+    let gateway = line.web.get("gateway/bot", &[]).await?;
+    let url = gateway["url"].as_str().ok_or_else(|| anyhow::anyhow!("no address of the gateway"))?;
+    let shards = gateway["shards"].as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1);
+    let token = line.token.expose_secret();
+    // serenity asks for the gateway's address as well; it would fall back to Discord's own.
+    let proxy = line.api_url.origin().ascii_serialization();
+    let http = HttpBuilder::new(token).proxy(proxy).ratelimiter_disabled(true).build();
+    let mut client = serenity::client::ClientBuilder::new_with_http(http, intents(line).await?)
+        .raw_event_handler(Ear { line: line.clone() })
+        .await?;
+    url.clone_into(&mut *client.ws_url.lock().await);
+    let manager = Arc::clone(&client.shard_manager);
+    let look = async {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let stage = manager.runners.lock().await.get(&ShardId(shard)).map(|runner| runner.stage);
+            if stage != Some(ConnectionStage::Connected) {
+                line.hears.send_if_modified(|now| std::mem::replace(now, Hears::No) != Hears::No);
+            }
+        }
+    };
+    tokio::select! {
+        ended = client.start_shard(shard, shards) => ended?,
+        () = look => {}
+        () = stop.cancelled() => {}
+    }
+    manager.shutdown_all().await;
+    Ok(())
+}
+
+/// What we ask for: no more than the abilities need.
+async fn intents(line: &Line) -> anyhow::Result<GatewayIntents> {
+    let mut intents =
+        GatewayIntents::GUILDS | GatewayIntents::GUILD_MESSAGES | GatewayIntents::DIRECT_MESSAGES;
+    let application = line.web.get("applications/@me", &[]).await?;
+    if super::reads_messages(&application) {
+        intents |= GatewayIntents::MESSAGE_CONTENT;
+    } else {
+        tracing::warn!("the Message Content Intent is off: follow-ups without a mention are not heard");
+    }
+    Ok(intents)
+}
+
+struct Ear {
+    line: Line,
+}
+
+#[async_trait]
+impl RawEventHandler for Ear {
+    async fn raw_event(&self, _: Context, event: Dispatched) {
+        let Some((kind, told)) = named(event) else { return };
+        match kind.as_str() {
+            // A new session: what came since the last one is not brought again.
+            "READY" => _ = self.line.hears.send_replace(Hears::Since(next())),
+            "RESUMED" => {
+                self.line.hears.send_if_modified(|now| {
+                    let again = *now == Hears::No;
+                    if again {
+                        *now = Hears::Since(next());
+                    }
+                    again
+                });
+            }
+            _ => {}
+        }
+        // Nobody listens any more only when everything ends.
+        let _ = self.line.events.send((kind, told));
+    }
+}
+
+/// The event as it came. serenity knows nothing of newer components and hands those events on as they are; what it
+/// knows it writes back as it was, but for the type of an interaction.
+fn named(event: Dispatched) -> Option<Event> {
+    if let Dispatched::Unknown(unknown) = event {
+        return Some((unknown.kind, unknown.value));
+    }
+    let kind = match &event {
+        Dispatched::InteractionCreate(told) => Some(told.interaction.kind()),
+        _ => None,
+    };
+    let mut whole = serde_json::to_value(&event).ok()?;
+    if let Some(kind) = kind {
+        whole["d"]["type"] = u8::from(kind).into();
+    }
+    Some((whole["t"].as_str()?.to_owned(), whole["d"].take()))
+}
+
+/// Every connection has a number of its own.
+fn next() -> u64 {
+    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}

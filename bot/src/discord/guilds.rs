@@ -1,0 +1,120 @@
+//! The servers that Nod is in, and their people. To the core they are one workspace: a user is the same human on all.
+
+use std::sync::Arc;
+
+use nod_core::chat::{ChatError, Profile, Standing};
+use serde_json::Value;
+
+use super::adapter::strange;
+use super::web::Web;
+
+/// The most members of one page.
+const PAGE: &str = "1000";
+/// No such user, no such member.
+const UNKNOWN: [&str; 2] = ["10013", "10007"];
+
+pub(super) struct Guilds {
+    web: Arc<Web>,
+}
+
+impl Guilds {
+    pub(super) fn new(web: Arc<Web>) -> Self {
+        Self { web }
+    }
+
+    pub(super) async fn all(&self) -> Result<Vec<String>, ChatError> {
+        let guilds = self.web.get("users/@me/guilds", &[]).await?;
+        let guilds = guilds.as_array().ok_or_else(strange)?;
+        Ok(guilds.iter().filter_map(|guild| guild["id"].as_str().map(str::to_owned)).collect())
+    }
+
+    /// Members of one of the servers belong; anybody else may write to a bot as well, and does not.
+    pub(super) async fn profile(&self, user: &str) -> Result<Profile, ChatError> {
+        for guild in self.all().await? {
+            if let Some(member) = self.member(&guild, user).await? {
+                return profile(&member["user"], Some(&member)).ok_or_else(strange);
+            }
+        }
+        match self.web.get(&format!("users/{user}"), &[]).await {
+            Ok(user) => profile(&user, None).ok_or_else(strange),
+            Err(error) if unknown(&error) => Ok(gone(user)),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
+        match self.web.get(&format!("guilds/{guild}/members/{user}"), &[]).await {
+            Ok(member) => Ok(Some(member)),
+            Err(error) if unknown(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A page of members; the cursor says of which server and after whom.
+    pub(super) async fn members(
+        &self,
+        cursor: Option<String>,
+    ) -> Result<(Vec<Profile>, Option<String>), ChatError> {
+        let guilds = self.all().await?;
+        let (guild, after) = match cursor.as_deref().and_then(|cursor| cursor.split_once(':')) {
+            Some((guild, after)) => (guild.to_owned(), after.to_owned()),
+            None => match guilds.first() {
+                Some(first) => (first.clone(), "0".to_owned()),
+                None => return Ok((Vec::new(), None)),
+            },
+        };
+        let query = [("limit", PAGE), ("after", after.as_str())];
+        let page = match self.web.get(&format!("guilds/{guild}/members"), &query).await {
+            Ok(page) => page.as_array().cloned().ok_or_else(strange)?,
+            // Without the intent for members, people become known when they speak.
+            Err(ChatError::Closed { code } | ChatError::Refused { code }) => {
+                tracing::warn!(code, "the members of a server cannot be read (Server Members Intent)");
+                Vec::new()
+            }
+            Err(error) => return Err(error),
+        };
+        let last = page.last().and_then(|member| member["user"]["id"].as_str());
+        let full = page.len().to_string() == PAGE;
+        let next = match last.filter(|_| full) {
+            Some(last) => Some(format!("{guild}:{last}")),
+            None => guilds.iter().skip_while(|g| **g != guild).nth(1).map(|next| format!("{next}:0")),
+        };
+        Ok((page.iter().filter_map(|member| profile(&member["user"], Some(member))).collect(), next))
+    }
+}
+
+fn unknown(error: &ChatError) -> bool {
+    matches!(error, ChatError::Closed { code } | ChatError::Refused { code } if UNKNOWN.contains(&code.as_str()))
+}
+
+fn profile(user: &Value, member: Option<&Value>) -> Option<Profile> {
+    let text = |value: &Value| value.as_str().filter(|t| !t.is_empty()).map(str::to_owned);
+    let name = text(&user["username"])?;
+    let shown = member.and_then(|m| text(&m["nick"])).or_else(|| text(&user["global_name"]));
+    let standing = match (user["bot"] == true, member) {
+        (true, _) => Standing::Bot,
+        (false, Some(_)) => Standing::Member,
+        (false, None) => Standing::External,
+    };
+    Some(Profile {
+        user: text(&user["id"])?,
+        full_name: shown.unwrap_or_else(|| name.clone()),
+        name,
+        title: None,
+        address: None,
+        zone: None,
+        standing,
+    })
+}
+
+fn gone(user: &str) -> Profile {
+    Profile {
+        user: user.to_owned(),
+        name: user.to_owned(),
+        full_name: String::new(),
+        title: None,
+        address: None,
+        zone: None,
+        standing: Standing::Gone,
+    }
+}

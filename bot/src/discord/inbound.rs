@@ -1,0 +1,222 @@
+//! What Discord's gateway and its history bring, as the core takes it. Pure; where it happened is told.
+//!
+//! Payloads are read as JSON: serenity's types know nothing of the components that our messages are made of, so it
+//! hands on most presses as they came.
+
+use nod_core::card::Verb;
+use nod_core::chat::{Addressed, Attached, Author, Inbound, Place, Standing, What, Wish};
+use nod_core::clock::Timestamp;
+use serde_json::Value;
+
+use super::commands::Options;
+use super::{PLATFORM, form, words};
+
+/// Whose bot it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The application's id: the workspace of everything on Discord, whichever of its servers it happened in.
+    pub application: String,
+    /// What the application is called.
+    pub name: String,
+    /// The bot's user.
+    pub user: String,
+}
+
+/// What became of a payload.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    /// For the core.
+    Inbound(Box<Inbound>),
+    /// Not for us, and why.
+    Ignored(&'static str),
+    /// It should be for us, and cannot be read.
+    Unreadable(&'static str),
+}
+
+type Read = Result<Inbound, Heard>;
+
+/// Messages that people write: a plain one and an answer to another.
+const WRITTEN: [u64; 2] = [0, 19];
+/// Milliseconds from the beginning of Unix time to that of Discord's ids.
+const EPOCH: u64 = 1_420_070_400_000;
+
+/// A message, from `MESSAGE_CREATE` or from history.
+#[must_use]
+pub fn said(message: &Value, place: Place, identity: &Identity) -> Heard {
+    heard(read_said(message, place, identity))
+}
+
+/// A message with new words (`MESSAGE_UPDATE`). Discord says the same of one whose links it has looked at meanwhile.
+#[must_use]
+pub fn edited(message: &Value, place: Place, identity: &Identity) -> Heard {
+    heard(read_edited(message, place, identity))
+}
+
+/// A message that is gone (`MESSAGE_DELETE`); Discord does not tell whose it was.
+#[must_use]
+pub fn deleted(event: &Value, id: &Value, place: Place, identity: &Identity) -> Heard {
+    let Some(id) = id.as_str().or_else(|| event["id"].as_str()) else {
+        return Heard::Unreadable("deletion without id");
+    };
+    let author = Author { user: String::new(), standing: Standing::Unknown };
+    let what = What::Deleted { place, message: id.to_owned() };
+    heard(Ok(inbound(identity, format!("delete:{id}"), author, time_of(id), what)))
+}
+
+/// A command, a press, a form (`INTERACTION_CREATE`).
+#[must_use]
+pub fn interaction(event: &Value, place: Place, identity: &Identity) -> Heard {
+    heard(read_interaction(event, place, identity))
+}
+
+fn heard(read: Read) -> Heard {
+    match read {
+        Ok(inbound) => Heard::Inbound(Box::new(inbound)),
+        Err(other) => other,
+    }
+}
+
+fn inbound(identity: &Identity, key: String, author: Author, at: Option<Timestamp>, what: What) -> Inbound {
+    Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.application.clone(),
+        key,
+        author,
+        at: at.unwrap_or_default(),
+        what,
+    }
+}
+
+/// Whoever wrote it, where that is a person.
+fn author(message: &Value, identity: &Identity) -> Result<Author, Heard> {
+    let by = &message["author"];
+    if by["bot"] == true || by["system"] == true || message["webhook_id"].is_string() {
+        return Err(Heard::Ignored("bot"));
+    }
+    let user = by["id"].as_str().ok_or(Heard::Unreadable("message without author"))?;
+    if user == identity.user {
+        return Err(Heard::Ignored("bot"));
+    }
+    Ok(Author { user: user.to_owned(), standing: Standing::Unknown })
+}
+
+fn read_said(message: &Value, place: Place, identity: &Identity) -> Read {
+    if !message["type"].as_u64().is_some_and(|kind| WRITTEN.contains(&kind)) {
+        return Err(Heard::Ignored("message type"));
+    }
+    let author = author(message, identity)?;
+    let id = message["id"].as_str().ok_or(Heard::Unreadable("message without id"))?;
+    let text = message["content"].as_str().unwrap_or_default();
+    let words = words::read(text, &identity.user);
+    let pinged =
+        message["mentions"].as_array().is_some_and(|all| all.iter().any(|m| m["id"] == *identity.user));
+    let addressed = if place.direct {
+        Addressed::Direct
+    } else if words.mentions_nod || pinged {
+        Addressed::Mention
+    } else {
+        Addressed::Overheard
+    };
+    // A thread that is opened on a message has that message's id.
+    let opens = place.thread.is_none() && addressed == Addressed::Mention;
+    let thread = place.thread.clone().or(opens.then(|| id.to_owned()));
+    let what = What::Said {
+        place: Place { thread, ..place },
+        message: id.to_owned(),
+        text: words.text,
+        addressed,
+        files: files(message),
+    };
+    Ok(inbound(identity, format!("message:{id}"), author, time_of(id), what))
+}
+
+fn read_edited(message: &Value, place: Place, identity: &Identity) -> Read {
+    let Some(when) = message["edited_timestamp"].as_str() else {
+        return Err(Heard::Ignored("no new words"));
+    };
+    let author = author(message, identity)?;
+    let id = message["id"].as_str().ok_or(Heard::Unreadable("edit without id"))?;
+    let text = words::read(message["content"].as_str().unwrap_or_default(), &identity.user).text;
+    let at = chrono::DateTime::parse_from_rfc3339(when).ok().map(Timestamp::from);
+    let what = What::Edited { place, message: id.to_owned(), text };
+    Ok(inbound(identity, format!("edit:{id}:{when}"), author, at, what))
+}
+
+fn files(message: &Value) -> Vec<Attached> {
+    let read = |file: &Value| {
+        Some(Attached {
+            name: file["filename"].as_str()?.to_owned(),
+            kind: file["content_type"].as_str().unwrap_or("application/octet-stream").to_owned(),
+            size: file["size"].as_i64().unwrap_or_default(),
+            address: file["url"].as_str().map(str::to_owned),
+        })
+    };
+    message["attachments"].as_array().into_iter().flatten().filter_map(read).collect()
+}
+
+fn read_interaction(event: &Value, place: Place, identity: &Identity) -> Read {
+    let id = event["id"].as_str().ok_or(Heard::Unreadable("interaction without id"))?;
+    let who = event["member"]["user"]["id"].as_str().or_else(|| event["user"]["id"].as_str());
+    let user = who.ok_or(Heard::Unreadable("interaction without user"))?;
+    let author = Author { user: user.to_owned(), standing: Standing::Unknown };
+    let data = &event["data"];
+    let what = match (event["type"].as_u64(), data["type"].as_u64()) {
+        (Some(2), Some(3)) => picked(data, place, identity)?,
+        (Some(2), _) => command(data, place, identity)?,
+        (Some(4), _) => What::Completing {
+            place,
+            command: data["name"].as_str().unwrap_or_default().to_owned(),
+            typed: Options::of(data).focused(),
+        },
+        (Some(3), _) => {
+            let verb = data["custom_id"].as_str().and_then(Verb::parse);
+            What::Pressed { place, verb }
+        }
+        (Some(5), _) => {
+            What::Submitted { place: Some(place), verb: form::verb(data), values: form::values(data) }
+        }
+        _ => return Err(Heard::Ignored("interaction type")),
+    };
+    Ok(inbound(identity, format!("interaction:{id}"), author, time_of(id), what))
+}
+
+fn command(data: &Value, place: Place, identity: &Identity) -> Result<What, Heard> {
+    let name = data["name"].as_str().ok_or(Heard::Unreadable("command without name"))?;
+    let text = words::read(&Options::of(data).words(), &identity.user).text;
+    Ok(What::Command { place, name: name.to_owned(), text })
+}
+
+/// An entry in the menu of a message.
+fn picked(data: &Value, place: Place, identity: &Identity) -> Result<What, Heard> {
+    let wish = match data["name"].as_str() {
+        Some("Ask Nod") => Wish::Ask,
+        Some("Draft a reply") => Wish::Draft,
+        _ => return Err(Heard::Ignored("another entry")),
+    };
+    let id = data["target_id"].as_str().ok_or(Heard::Unreadable("entry without message"))?;
+    let message = &data["resolved"]["messages"][id];
+    let thread = place.thread.clone().or_else(|| Some(id.to_owned()).filter(|_| !place.direct));
+    Ok(What::Picked {
+        place: Place { thread, ..place },
+        wish,
+        author: message["author"]["id"].as_str().map(str::to_owned),
+        text: words::of_message(message, &identity.user).text,
+    })
+}
+
+/// When something with this id was made.
+pub(super) fn time_of(id: &str) -> Option<Timestamp> {
+    let millis = (id.parse::<u64>().ok()? >> 22) + EPOCH;
+    Timestamp::from_timestamp_millis(i64::try_from(millis).ok()?)
+}
+
+/// The first id that something made at this time could have.
+pub(super) fn first_id(at: Timestamp) -> String {
+    let millis = u64::try_from(at.timestamp_millis()).unwrap_or_default();
+    (millis.saturating_sub(EPOCH) << 22).to_string()
+}
+
+#[cfg(test)]
+#[path = "inbound_tests.rs"]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,240 @@
+//! Calls to Discord's REST API: one at a time, each within a time limit, every failure sorted by what follows.
+//!
+//! They go through a client of our own rather than serenity's, which tells nothing of a 429 once its limiter is
+//! off, and cannot be pointed elsewhere while it is on. Errors name Discord's code and never quote a body.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use nod_core::chat::ChatError;
+use nod_core::clock::{Clock, Timestamp};
+use reqwest::header::{AUTHORIZATION, HeaderMap, USER_AGENT};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use url::Url;
+
+/// How long one call may take.
+const LIMIT: Duration = Duration::from_secs(10);
+/// As Discord asks bots to name themselves.
+const AGENT: &str =
+    concat!("DiscordBot (https://github.com/nod-assistant/nod, ", env!("CARGO_PKG_VERSION"), ")");
+/// The wait when Discord asks for one and does not say how long.
+const PATIENCE: f64 = 5.0;
+/// Discord blocks an address after 10,000 answers of 401, 403 or 429 within ten minutes; we stop at half of it.
+const MOST_INVALID: usize = 5_000;
+const INVALID_WITHIN: TimeDelta = TimeDelta::minutes(10);
+
+/// The API with the bot's token.
+pub(super) struct Web {
+    client: reqwest::Client,
+    /// Ends in a slash.
+    base: Url,
+    token: SecretString,
+    clock: Arc<dyn Clock>,
+    limits: Mutex<Limits>,
+}
+
+/// What Discord's headers have told of its limits.
+#[derive(Default)]
+struct Limits {
+    /// By route: nothing may be sent before then.
+    closed: HashMap<String, Timestamp>,
+    /// The same for every route.
+    everywhere: Option<Timestamp>,
+    /// When answers came that count against us.
+    invalid: Vec<Timestamp>,
+}
+
+impl Web {
+    /// # Errors
+    /// When there is no client to be had.
+    pub(super) fn new(base: Url, token: SecretString, clock: Arc<dyn Clock>) -> reqwest::Result<Self> {
+        let client = reqwest::Client::builder().timeout(LIMIT).build()?;
+        Ok(Self { client, base, token, clock, limits: Mutex::default() })
+    }
+
+    pub(super) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, ChatError> {
+        let request = self.request(Method::GET, path)?.query(query);
+        self.limited(&format!("GET {}", route(path)), request).await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
+        let request = self.request(Method::POST, path)?.json(body);
+        self.limited(&format!("POST {}", route(path)), request).await
+    }
+
+    /// Does something that takes no body.
+    pub(super) async fn ask(&self, path: &str) -> Result<Value, ChatError> {
+        self.limited(&format!("POST {}", route(path)), self.request(Method::POST, path)?).await
+    }
+
+    pub(super) async fn patch(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
+        let request = self.request(Method::PATCH, path)?.json(body);
+        self.limited(&format!("PATCH {}", route(path)), request).await
+    }
+
+    pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
+        let request = self.request(Method::PUT, path)?.json(body);
+        self.limited(&format!("PUT {}", route(path)), request).await
+    }
+
+    pub(super) async fn delete(&self, path: &str) -> Result<Value, ChatError> {
+        self.limited(&format!("DELETE {}", route(path)), self.request(Method::DELETE, path)?).await
+    }
+
+    /// Posts a message with a file beside it.
+    pub(super) async fn upload(
+        &self,
+        path: &str,
+        body: &Value,
+        name: &str,
+        text: &str,
+    ) -> Result<Value, ChatError> {
+        // Nobody can write a text that holds its own digest.
+        let boundary = format!("nod-{}", hex::encode(Sha256::digest(text)));
+        let name = name.replace(['"', '\r', '\n', '\\'], "_");
+        let parts = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"payload_json\"\r\n\
+             Content-Type: application/json\r\n\r\n{body}\r\n\
+             --{boundary}\r\nContent-Disposition: form-data; name=\"files[0]\"; filename=\"{name}\"\r\n\
+             Content-Type: text/plain; charset=utf-8\r\n\r\n{text}\r\n--{boundary}--\r\n"
+        );
+        let request = self
+            .request(Method::POST, path)?
+            .header(reqwest::header::CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
+            .body(parts);
+        self.limited(&format!("POST {}", route(path)), request).await
+    }
+
+    /// Answers an interaction: it stands outside the limits and must not wait.
+    pub(super) async fn answer(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
+        self.sent("", self.request(Method::POST, path)?.json(body)).await
+    }
+
+    /// Changes what an interaction was answered with.
+    pub(super) async fn amend(&self, path: &str, body: &Value) -> Result<Value, ChatError> {
+        self.sent("", self.request(Method::PATCH, path)?.json(body)).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, ChatError> {
+        let url = self.base.join(path).map_err(|_| ChatError::Refused { code: "path".to_owned() })?;
+        let token = format!("Bot {}", self.token.expose_secret());
+        Ok(self.client.request(method, url).header(AUTHORIZATION, token).header(USER_AGENT, AGENT))
+    }
+
+    async fn limited(&self, route: &str, request: RequestBuilder) -> Result<Value, ChatError> {
+        match self.wait(route) {
+            Some(after_seconds) => Err(ChatError::Busy { after_seconds }),
+            None => self.sent(route, request).await,
+        }
+    }
+
+    async fn sent(&self, route: &str, request: RequestBuilder) -> Result<Value, ChatError> {
+        let response = request.send().await.map_err(|error| lost(&error))?;
+        self.heed(route, response.status(), response.headers());
+        self.read(route, response).await
+    }
+
+    async fn read(&self, route: &str, response: Response) -> Result<Value, ChatError> {
+        let status = response.status();
+        if status == StatusCode::NO_CONTENT {
+            return Ok(Value::Null);
+        }
+        let body = response.bytes().await.map_err(|error| lost(&error))?;
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if status.is_success() {
+            return Ok(body);
+        }
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            let seconds = body["retry_after"].as_f64().unwrap_or(PATIENCE);
+            let everywhere = body["global"] == true;
+            self.close(if everywhere { None } else { Some(route) }, seconds);
+            return Err(ChatError::Busy { after_seconds: whole(seconds) });
+        }
+        Err(sorted(status, body["code"].as_u64().unwrap_or_default()))
+    }
+
+    /// How many seconds this route stays closed; `None` where it is open.
+    fn wait(&self, route: &str) -> Option<u64> {
+        let now = self.clock.now();
+        let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        limits.closed.retain(|_, until| *until > now);
+        limits.everywhere = limits.everywhere.filter(|until| *until > now);
+        limits.invalid.retain(|at| *at + INVALID_WITHIN > now);
+        let blocked = (limits.invalid.len() >= MOST_INVALID)
+            .then(|| limits.invalid.first().map(|first| *first + INVALID_WITHIN))
+            .flatten();
+        let until = limits.closed.get(route).copied().max(limits.everywhere).max(blocked)?;
+        Some(whole((until - now).as_seconds_f64()))
+    }
+
+    fn close(&self, route: Option<&str>, seconds: f64) {
+        let until = self.clock.now() + TimeDelta::milliseconds((seconds * 1_000.0).ceil() as i64);
+        let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        match route {
+            Some(route) => _ = limits.closed.insert(route.to_owned(), until),
+            None => limits.everywhere = Some(until),
+        }
+    }
+
+    /// What the headers say of the next call.
+    fn heed(&self, route: &str, status: StatusCode, headers: &HeaderMap) {
+        if matches!(status.as_u16(), 401 | 403 | 429) {
+            let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+            limits.invalid.push(self.clock.now());
+        }
+        let number = |name: &str| headers.get(name)?.to_str().ok()?.parse::<f64>().ok();
+        if number("x-ratelimit-remaining") == Some(0.0)
+            && let Some(seconds) = number("x-ratelimit-reset-after")
+            && !route.is_empty()
+        {
+            self.close(Some(route), seconds);
+        }
+    }
+}
+
+/// Calls that share a limit: the same operation on the same channel, guild or webhook.
+fn route(path: &str) -> String {
+    let mut parts = path.split('/');
+    let major: Vec<&str> = parts.by_ref().take(2).collect();
+    let rest = parts.map(|part| if part.bytes().all(|b| b.is_ascii_digit()) { "…" } else { part });
+    major.into_iter().chain(rest).collect::<Vec<_>>().join("/")
+}
+
+fn whole(seconds: f64) -> u64 {
+    (seconds.ceil() as u64).max(1)
+}
+
+fn lost(error: &reqwest::Error) -> ChatError {
+    let what = if error.is_timeout() { "nothing for 10 s" } else { "the connection broke" };
+    ChatError::Lost(what.to_owned())
+}
+
+/// Discord's codes where a place takes nothing from us, whatever we say: unknown channel, unknown message, missing
+/// access, cannot send to this user, missing permissions, thread archived, thread locked.
+const CLOSED: [u64; 9] = [10_003, 10_008, 10_013, 50_001, 50_007, 50_013, 50_083, 160_005, 240_000];
+
+fn sorted(status: StatusCode, code: u64) -> ChatError {
+    let named = if code == 0 { format!("http_{}", status.as_u16()) } else { code.to_string() };
+    match status.as_u16() {
+        408 | 500.. => ChatError::Lost(format!("HTTP {}", status.as_u16())),
+        _ if CLOSED.contains(&code) => ChatError::Closed { code: named },
+        _ => ChatError::Refused { code: named },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shares_a_limit_shares_a_route() {
+        assert_eq!(route("channels/1/messages"), "channels/1/messages");
+        assert_eq!(route("channels/1/messages/2"), route("channels/1/messages/3"));
+        assert_ne!(route("channels/1/messages"), route("channels/2/messages"));
+    }
+}
