@@ -70,6 +70,20 @@ async fn a_direct_message_needs_no_mention() {
 }
 
 #[tokio::test]
+async fn what_was_written_directly_while_nod_was_away_is_answered() {
+    let (mut world, discord) = world().await;
+    world.model_will("conversational", [Answer::text("Hello, Ana!")]);
+    world.says("ana", "dm:ana", "hello").await;
+    world.stop().await;
+    discord.say("ana", "dm:ana", None, "are you there?");
+    world.model_will("conversational", [Answer::text("Here I am.")]);
+    world.start().await;
+    world.hears_nod("dm:ana", "Here I am.").await;
+    assert_eq!(world.reads("dm:ana").matches("Here I am.").count(), 1);
+    world.ends().await;
+}
+
+#[tokio::test]
 async fn an_answer_that_discord_did_not_confirm_stands_once() {
     let (mut world, discord) = world().await;
     world.model_will("conversational", [Answer::text("On Friday.")]);

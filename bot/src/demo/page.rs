@@ -35,7 +35,7 @@ macro_rules! files {
 /// Path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
-        "anew.js" "api.js" "avatar.js" "blocks.js" "chat.js" "composer.js" "dom.js" "gmail.js" "guide.js" "look.js"
+        "anew.js" "api.js" "avatar.js" "blocks.js" "chat.js" "composer.js" "dom.js" "guide.js" "links.js" "look.js"
         "mail.js" "main.js" "message.js" "modal.js" "more.js" "mrkdwn.js" "news.js" "rich.js" "sidebar.js"
         "store.js" "toast.js"
     );

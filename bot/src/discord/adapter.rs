@@ -145,8 +145,11 @@ impl ChatAdapter for DiscordAdapter {
             && let Some(token) = self.tokens.of(user, place)
         {
             let path = format!("webhooks/{}/{token}", self.identity.application);
-            let answer = self.web.answer(&path, &render::ephemeral(card)).await?;
-            return posted(&place.channel, &answer);
+            match self.web.answer(&path, &render::ephemeral(card)).await {
+                // Its interaction was never answered, or is too old: to the person directly.
+                Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => {}
+                answer => return posted(&place.channel, &answer?),
+            }
         }
         self.say(target, &keyed(render::message(card, Some(key)), key)).await
     }

@@ -11,6 +11,8 @@ use super::web::Web;
 /// Kinds of channels, as Discord numbers them.
 const DIRECT: [u64; 2] = [1, 3];
 const THREADS: [u64; 3] = [10, 11, 12];
+/// One that only those see who were added to it.
+const PRIVATE: u64 = 12;
 /// Where people write: text, announcements, and the chat of voice and stage channels.
 const SPOKEN: [u64; 4] = [0, 5, 2, 13];
 
@@ -18,10 +20,12 @@ const SPOKEN: [u64; 4] = [0, 5, 2, 13];
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Channel {
     pub guild: Option<String>,
-    /// Of a thread: the channel that it is in.
+    /// Of a thread that everybody sees who sees its channel: that channel. A private one stands for itself.
     pub parent: Option<String>,
     pub name: String,
     pub direct: bool,
+    /// A private thread.
+    pub private: bool,
     /// People write in it, and it is no thread.
     pub spoken: bool,
 }
@@ -35,7 +39,8 @@ impl Channel {
             text("id")?,
             Self {
                 guild: text("guild_id").or_else(|| guild.map(str::to_owned)),
-                parent: text("parent_id").filter(|_| thread),
+                parent: text("parent_id").filter(|_| thread && kind != PRIVATE),
+                private: kind == PRIVATE,
                 name: text("name").unwrap_or_default(),
                 direct: DIRECT.contains(&kind),
                 spoken: SPOKEN.contains(&kind),
@@ -76,6 +81,12 @@ impl Atlas {
         }
     }
 
+    /// A direct line, by what is said in it: Discord does not tell bots of those otherwise.
+    pub(super) fn note_line(&self, id: &str) {
+        let line = Channel { direct: true, ..Channel::default() };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(id.to_owned()).or_insert(line);
+    }
+
     pub(super) fn known(&self, id: &str) -> Option<Channel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
@@ -93,6 +104,10 @@ impl Atlas {
     pub(super) async fn place(&self, web: &Web, id: &str) -> Result<Place, ChatError> {
         let channel = self.of(web, id).await?;
         Ok(match channel.parent {
+            // What is said in a private thread is known in no other place.
+            None if channel.private => {
+                Place { channel: id.to_owned(), direct: false, thread: Some(id.to_owned()) }
+            }
             Some(parent) => Place { channel: parent, direct: false, thread: Some(id.to_owned()) },
             None => Place { channel: id.to_owned(), direct: channel.direct, thread: None },
         })
@@ -115,6 +130,9 @@ mod tests {
         let thread = atlas.known("3").unwrap_or_default();
         assert_eq!((thread.guild.as_deref(), thread.parent.as_deref()), (Some("1"), Some("2")));
         assert!(atlas.known("2").unwrap_or_default().spoken && !thread.spoken);
+        atlas.learn("THREAD_CREATE", &json!({"id": "4", "type": 12, "parent_id": "2", "guild_id": "1"}));
+        let private = atlas.known("4").unwrap_or_default();
+        assert!(private.private && private.parent.is_none());
         atlas.learn("THREAD_DELETE", &json!({"id": "3"}));
         assert_eq!(atlas.known("3"), None);
     }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nod_core::card::{Block, Card, Form, Unopened};
-use nod_core::chat::{ChatAdapter, ChatError, Immediate, Inbound, Target, What};
+use nod_core::chat::{ChatAdapter, ChatError, Immediate, Inbound, Place, Target, What};
 use nod_core::ids::DeliveryId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::adapter::DiscordAdapter;
@@ -28,6 +30,10 @@ const LIMIT: Duration = Duration::from_secs(5);
 const MOST_PAUSE: Duration = Duration::from_secs(30);
 /// After so many tries, about ten minutes, a message is left to whoever looks up what was missed.
 const MOST_TRIES: u32 = 24;
+/// How often it is asked where a message stands.
+const MOST_LOOKS: u32 = 10;
+/// How long interactions that were begun are waited for at the end.
+const GRACE: Duration = Duration::from_secs(5);
 /// How Discord numbers interactions, and the answers to them.
 const PRESS: u64 = 3;
 const AUTOCOMPLETE: u64 = 4;
@@ -71,16 +77,35 @@ impl Door {
         Self { adapter, accept }
     }
 
-    /// Takes what comes, in order; interactions do not wait for what came before them.
-    pub(super) async fn listen(self, mut events: UnboundedReceiver<Event>) {
-        while let Some((kind, event)) = events.recv().await {
-            match kind.as_str() {
-                "INTERACTION_CREATE" => drop(tokio::spawn(self.clone().interact(event))),
-                "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
-                    self.message(&kind, &event).await;
-                }
-                _ => self.adapter.atlas.learn(&kind, &event),
+    /// Takes what comes until `stop`, in order; interactions do not wait for what came before them, and what was begun
+    /// is ended.
+    pub(super) async fn listen(self, mut events: UnboundedReceiver<Event>, stop: CancellationToken) {
+        let mut interactions = JoinSet::new();
+        loop {
+            let (kind, event) = tokio::select! {
+                () = stop.cancelled() => break,
+                event = events.recv() => match event {
+                    Some(event) => event,
+                    None => break,
+                },
+            };
+            while interactions.try_join_next().is_some() {}
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = self.take_event(&kind, event, &mut interactions) => {}
             }
+        }
+        let ended = async { while interactions.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(GRACE, ended).await;
+    }
+
+    async fn take_event(&self, kind: &str, event: Value, interactions: &mut JoinSet<()>) {
+        match kind {
+            "INTERACTION_CREATE" => drop(interactions.spawn(self.clone().interact(event))),
+            "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
+                self.message(kind, &event).await;
+            }
+            _ => self.adapter.atlas.learn(kind, &event),
         }
     }
 
@@ -92,12 +117,11 @@ impl Door {
         let Some(channel) = event["channel_id"].as_str() else {
             return self.keep("message without channel", event).await;
         };
-        let place = match self.adapter.atlas.place(&self.adapter.web, channel).await {
-            Ok(place) => place,
-            Err(error) => {
-                tracing::warn!(channel, %error, "where a message stands could not be looked up");
-                return self.keep("message in an unknown place", event).await;
-            }
+        if event["guild_id"].is_null() {
+            self.adapter.atlas.note_line(channel);
+        }
+        let Some(place) = self.place(channel).await else {
+            return self.keep("message in an unknown place", event).await;
         };
         let identity = &self.adapter.identity;
         let all = match kind {
@@ -116,6 +140,19 @@ impl Door {
                 Heard::Unreadable(why) => self.keep(why, event).await,
             }
         }
+    }
+
+    /// Where a channel is to the core; asked for again while Discord does not tell.
+    async fn place(&self, channel: &str) -> Option<Place> {
+        for _ in 0..MOST_LOOKS {
+            match self.adapter.atlas.place(&self.adapter.web, channel).await {
+                Ok(place) => return Some(place),
+                Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => return None,
+                Err(error) => tracing::warn!(channel, %error, "where a message stands is not known yet"),
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        None
     }
 
     /// Stores a message, again and again while the database does not answer.

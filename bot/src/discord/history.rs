@@ -107,7 +107,12 @@ impl DiscordAdapter {
     pub(super) async fn mine(&self) -> Result<Vec<(String, String)>, ChatError> {
         let mut all = Vec::new();
         for id in self.guilds.all().await? {
-            let guild = self.web.get(&format!("guilds/{id}"), &[]).await?;
+            let guild = match self.web.get(&format!("guilds/{id}"), &[]).await {
+                Ok(guild) => guild,
+                // We were removed from it a moment ago.
+                Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => continue,
+                Err(error) => return Err(error),
+            };
             let Some(member) = self.guilds.member(&id, &self.identity.user).await? else { continue };
             let channels = self.web.get(&format!("guilds/{id}/channels"), &[]).await?;
             for channel in channels.as_array().ok_or_else(strange)? {

@@ -186,7 +186,7 @@ impl Discord {
             events,
             hears: Arc::new(hears),
         };
-        let door = Door::new(Arc::clone(&self.adapter), accept).listen(heard);
+        let door = Door::new(Arc::clone(&self.adapter), accept).listen(heard, stop.clone());
         let owns = shard::own(line, nod, self.adapter.identity.clone(), stop);
         (watched, async {
             tokio::join!(door, owns);

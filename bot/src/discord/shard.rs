@@ -13,8 +13,10 @@ use crate::hearing::Hears;
 
 /// How often the seat is taken anew; it is held for ten seconds.
 const BEAT: Duration = Duration::from_secs(3);
-/// A database that does not answer for so long may have given the seat to another.
-const MOST_SILENT: u32 = 2;
+/// How long the database may take to say whose the seat is.
+const SOON: Duration = Duration::from_secs(2);
+/// A database that is silent twice in a row may have given the seat to another: by then ten seconds are over.
+const MOST_SILENT: u32 = 1;
 
 /// Hears every shard whose seat is free, until `stop`.
 pub(super) async fn own(line: Line, nod: Nod, identity: Identity, stop: CancellationToken) {
@@ -47,13 +49,14 @@ async fn seat(line: Line, nod: Nod, name: String, shard: u32, stop: Cancellation
     let mut hearing: Option<CancellationToken> = None;
     let mut silent = 0;
     loop {
-        let held = match nod.take_seat(&name, holder).await {
-            Ok(held) => {
+        let held = match tokio::time::timeout(SOON, nod.take_seat(&name, holder)).await {
+            Ok(Ok(held)) => {
                 silent = 0;
                 held
             }
-            Err(error) => {
-                tracing::warn!(%error, seat = name, "the database does not say whose the seat is");
+            answer => {
+                let error = answer.err().map_or_else(|| "it refused".to_owned(), |late| late.to_string());
+                tracing::warn!(error, seat = name, "the database does not say whose the seat is");
                 silent += 1;
                 hearing.is_some() && silent <= MOST_SILENT
             }

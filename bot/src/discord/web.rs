@@ -215,8 +215,9 @@ fn lost(error: &reqwest::Error) -> ChatError {
 }
 
 /// Discord's codes where a place takes nothing from us, whatever we say: unknown channel, unknown message, missing
-/// access, cannot send to this user, missing permissions, thread archived, thread locked.
-const CLOSED: [u64; 9] = [10_003, 10_008, 10_013, 50_001, 50_007, 50_013, 50_083, 160_005, 240_000];
+/// access, cannot send to this user, missing permissions, no such thing in this kind of channel (a thread in the chat
+/// of a voice channel), thread archived, thread locked.
+const CLOSED: [u64; 10] = [10_003, 10_008, 10_013, 50_001, 50_007, 50_013, 50_024, 50_083, 160_005, 240_000];
 
 fn sorted(status: StatusCode, code: u64) -> ChatError {
     let named = if code == 0 { format!("http_{}", status.as_u16()) } else { code.to_string() };

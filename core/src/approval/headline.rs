@@ -12,7 +12,9 @@ pub(super) fn headline(approval: &Approval) -> String {
         Status::Superseded if !approval.first_done => {
             format!("Replaced: {} {}", words.thing, words.not_done.to_lowercase())
         }
-        Status::Denied | Status::Expired | Status::Superseded | Status::Withdrawn | Status::Undone => {
+        // The request to do it once more was not needed.
+        Status::Superseded => format!("{} again", thing(words, &words.not_done)),
+        Status::Denied | Status::Expired | Status::Withdrawn | Status::Undone => {
             thing(words, &words.not_done)
         }
         Status::Approved => match approval.effect.as_ref().and_then(|effect| effect.outcome.as_ref()) {
@@ -61,7 +63,7 @@ mod tests {
             (approval(Status::Undone, None), "Email not sent"),
             (approval(Status::Withdrawn, None), "Email not sent"),
             (approval(Status::Superseded, None), "Replaced: email not sent"),
-            (first_done, "Email not sent"),
+            (first_done, "Email not sent again"),
             (approval(Status::Approved, None), "Sending this email"),
             (ended(None), "Sending this email"),
             (ended(Some(Ok(ToolOutput::ours(json!({}))))), "Email sent"),

@@ -52,7 +52,12 @@ pub(crate) async fn catch_up(
     let mut left = match left {
         Some(left) => left.to_vec(),
         None => match adapter.channels(workspace).await {
-            Ok(all) => all.into_iter().map(|(id, _)| id).collect(),
+            Ok(all) => {
+                let mut conn = core.pool.acquire().await?;
+                let mut lines = sql::direct_lines(&mut conn, claim.tenant, platform, workspace).await?;
+                lines.retain(|line| !all.iter().any(|(id, _)| id == line));
+                all.into_iter().map(|(id, _)| id).chain(lines).collect()
+            }
             // A scope that an older installation lacks: whoever runs Nod learns of it from the doctor.
             Err(ChatError::Refused { code } | ChatError::Closed { code }) => {
                 tracing::warn!(code, "nothing can be caught up with");

@@ -29,6 +29,23 @@ pub(crate) async fn names(
     Ok(rows.into_iter().filter(|row| !row.name.is_empty()).map(|row| (row.user_ref, row.name)).collect())
 }
 
+/// The direct lines in which somebody spoke with Nod: not every platform lists them.
+pub(crate) async fn direct_lines(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        "select channel_ref from channels where tenant_id = $1 and platform = $2 and workspace = $3 and direct",
+        tenant.0,
+        platform,
+        workspace
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// Up to when everything that was said there is known to have arrived.
 pub(crate) async fn heard_until(
     conn: &mut PgConnection,

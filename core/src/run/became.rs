@@ -34,9 +34,15 @@ impl Asked {
         }
     }
 
-    /// Whether something of it has left, or may have.
+    /// Whether the run waits for what becomes of it.
+    fn is_open(&self) -> bool {
+        let ended = matches!(self.effect.as_deref(), Some("done" | "unknown" | "failed" | "cancelled"));
+        self.status == Status::Pending || (self.status == Status::Approved && !ended)
+    }
+
+    /// Whether something of it has left, or may have, or still will.
     fn counts(&self) -> bool {
-        matches!(self.effect.as_deref(), Some("started" | "done" | "unknown"))
+        matches!(self.effect.as_deref(), Some("planned" | "started" | "done" | "unknown"))
     }
 }
 
@@ -47,7 +53,12 @@ pub(crate) fn became(status: &str, asked: &[Asked]) -> String {
         "done" => counted(asked).unwrap_or_else(|| "answered".to_owned()),
         "stopped" => cut_short(asked, "stopped"),
         "failed" => cut_short(asked, "failed"),
-        "waiting" => counted(asked).unwrap_or_else(|| "waits for an answer".to_owned()),
+        "waiting" if asked.iter().any(Asked::is_open) => counted(asked).unwrap_or_default(),
+        // It asks its person something, or needs an account, whatever else has been done.
+        "waiting" => match counted(asked) {
+            Some(counted) => format!("{counted}, waits for an answer"),
+            None => "waits for an answer".to_owned(),
+        },
         _ => "under way".to_owned(),
     }
 }
@@ -109,6 +120,8 @@ mod tests {
             ("waiting", vec![asked(Status::Pending, None)], "waits for your nod"),
             ("waiting", vec![sent(), asked(Status::Pending, None)], "1 sent, 1 waiting for your nod"),
             ("waiting", vec![asked(Status::Approved, Some("planned"))], "sending"),
+            ("waiting", vec![sent()], "sent, waits for an answer"),
+            ("failed", vec![asked(Status::Approved, Some("planned"))], "sending, then failed"),
             ("stopped", vec![denied()], "stopped"),
             ("stopped", vec![sent(), denied()], "sent, then stopped"),
             ("failed", vec![unknown()], "unknown whether it was sent, then failed"),

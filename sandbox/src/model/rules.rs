@@ -133,6 +133,15 @@ fn read(asked: &Asked<'_>, query: &str) -> Option<Answer> {
 }
 
 fn told(asked: &Asked<'_>) -> Answer {
-    let all: Vec<String> = asked.results.iter().map(|(tool, content)| results::tell(tool, content)).collect();
+    let several = asked.results.len() > 1;
+    let told = |((tool, content), to): (&(String, String), &Option<String>)| {
+        let sentence = results::tell(tool, content);
+        match to {
+            // One of several says whom it is about, where its own words do not.
+            Some(to) if several && !sentence.contains(to.as_str()) => format!("{to}: {sentence}"),
+            _ => sentence,
+        }
+    };
+    let all: Vec<String> = asked.results.iter().zip(&asked.recipients).map(told).collect();
     Answer::text(all.join("\n\n"))
 }

@@ -1,4 +1,4 @@
-import { played } from "./gmail.js";
+import { played } from "./links.js";
 
 // Builds elements. Data only ever becomes text, so nothing in a message or a mail can become markup.
 

@@ -4,7 +4,7 @@ import { wasBegunAnew } from "./anew.js";
 import * as api from "./api.js";
 import { pointAt, renderChat } from "./chat.js";
 import { renderComposer } from "./composer.js";
-import { asked } from "./gmail.js";
+import { askedMail, askedMessage } from "./links.js";
 import { recallGuide, renderGuide } from "./guide.js";
 import { lookInto, openedMail, renderMail } from "./mail.js";
 import { renderModal } from "./modal.js";
@@ -98,9 +98,16 @@ function tell() {
   }
 }
 
-// Opens the mail that a link to Gmail leads to; where it is not there any more, the mailbox.
-function playedGmail() {
-  const mail = asked();
+// Opens what a link leads to: a message, or a mail; where that is not there any more, the mailbox.
+function playedLink() {
+  const message = askedMessage();
+  if (message) {
+    document.body.dataset.view = "slack";
+    store.channel = message.channel;
+    changed();
+    pointAt(message.ts);
+  }
+  const mail = askedMail();
   if (!mail) return;
   const account = store.boxes.has(mail.account) ? mail.account : me().email;
   const box = store.boxes.get(account);
@@ -128,7 +135,7 @@ function views() {
 async function start() {
   onChange(render);
   views();
-  window.addEventListener("hashchange", playedGmail);
+  window.addEventListener("hashchange", playedLink);
   store.facts = await api.facts();
   recall();
   recallGuide();
@@ -139,7 +146,7 @@ async function start() {
   await Promise.all([readWorkspace(), readMail(), readNod()]);
   const first = store.slack.channels.find((one) => one.name === store.facts.channel);
   store.channel = (first ?? store.slack.channels[0]).id;
-  playedGmail();
+  playedLink();
   changed();
   listen();
 }

@@ -28,7 +28,12 @@ export async function readNod() {
     Object.assign(store, { away: is, stops });
     changed();
   }
-  if (is) setTimeout(() => readNod().catch(() => {}), AWAY);
+  if (is) setTimeout(askAgain, AWAY);
+}
+
+// One answer that does not come is no reason to believe for ever that Nod is away.
+function askAgain() {
+  readNod().catch(() => setTimeout(askAgain, PAUSE));
 }
 
 export function listen() {
@@ -41,6 +46,7 @@ export function listen() {
   });
   follow(async (signal, resumed) => {
     if (resumed) await readMail();
+    if (resumed) lost(null);
     const first = store.accounts[0].email;
     const version = store.boxes.get(first).version;
     const box = await api.mailboxNews(first, version, signal);

@@ -19,6 +19,8 @@ pub(super) struct Asked<'a> {
     pub thread: Option<String>,
     /// What tools answered since: tool name and content.
     pub results: Vec<(String, String)>,
+    /// To whom each of those calls wanted to write.
+    pub recipients: Vec<Option<String>>,
     messages: &'a [Value],
     tools: &'a [Value],
 }
@@ -37,6 +39,7 @@ impl<'a> Asked<'a> {
             signer: prompts.iter().find_map(|prompt| signer(prompt)),
             facts: prompts.iter().flat_map(|prompt| facts(prompt)).collect(),
             results: results_of(after),
+            recipients: recipients_of(after),
             messages,
             tools: request["tools"].as_array().map(Vec::as_slice).unwrap_or_default(),
         }
@@ -133,13 +136,26 @@ fn facts(prompt: &str) -> Vec<(String, String)> {
 }
 
 fn results_of(after: &[Value]) -> Vec<(String, String)> {
-    let name = |id: &Value| {
-        let calls = after.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
-        let call = { calls }.find(|call| call["id"] == *id)?;
-        call["function"]["name"].as_str().map(str::to_owned)
+    let name = |answer: &Value| call_of(after, answer)?["name"].as_str().map(str::to_owned);
+    answers(after).map(|m| (name(m).unwrap_or_default(), text(&m["content"]))).collect()
+}
+
+fn recipients_of(after: &[Value]) -> Vec<Option<String>> {
+    let to = |answer: &Value| {
+        let arguments: Value = serde_json::from_str(call_of(after, answer)?["arguments"].as_str()?).ok()?;
+        results::people(&arguments["to"])
     };
-    let tools = after.iter().filter(|message| message["role"] == "tool");
-    tools.map(|m| (name(&m["tool_call_id"]).unwrap_or_default(), text(&m["content"]))).collect()
+    answers(after).map(to).collect()
+}
+
+fn answers(after: &[Value]) -> impl Iterator<Item = &Value> {
+    after.iter().filter(|message| message["role"] == "tool")
+}
+
+/// The call that a tool's answer belongs to.
+fn call_of<'a>(after: &'a [Value], answer: &Value) -> Option<&'a Value> {
+    let mut calls = after.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
+    calls.find(|call| call["id"] == answer["tool_call_id"]).map(|call| &call["function"])
 }
 
 /// Keeps what the parameters know, and adds what they require.

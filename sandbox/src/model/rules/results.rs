@@ -90,7 +90,7 @@ fn error(result: &Value) -> Option<String> {
     Some(text.map_or_else(|| error.to_string(), str::to_owned))
 }
 
-fn people(value: &Value) -> Option<String> {
+pub(super) fn people(value: &Value) -> Option<String> {
     match value {
         Value::String(one) => Some(one.clone()),
         Value::Array(all) => {
