@@ -138,7 +138,9 @@ fn told(asked: &Asked<'_>) -> Answer {
         let sentence = results::tell(tool, content);
         match to {
             // One of several says whom it is about, where its own words do not.
-            Some(to) if several && !sentence.contains(to.as_str()) => format!("{to}: {sentence}"),
+            Some(to) if several && !sentence.to_lowercase().contains(&to.to_lowercase()) => {
+                format!("{to}: {sentence}")
+            }
             _ => sentence,
         }
     };
