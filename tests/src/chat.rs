@@ -121,12 +121,6 @@ impl Chat {
         }
     }
 
-    /// How many whispers somebody has.
-    #[must_use]
-    pub fn whisper_count(&self, user: &str) -> usize {
-        each!(self, fake => fake.whispers(user).len())
-    }
-
     /// The newest message of a channel that has a button with this label.
     #[must_use]
     pub fn with_button(&self, channel: &str, label: &str) -> Option<String> {

@@ -22,7 +22,6 @@ pub(super) struct Channel {
     pub guild: Option<String>,
     /// Of a thread that everybody sees who sees its channel: that channel. A private one stands for itself.
     pub parent: Option<String>,
-    pub name: String,
     pub direct: bool,
     /// A private thread.
     pub private: bool,
@@ -41,7 +40,6 @@ impl Channel {
                 guild: text("guild_id").or_else(|| guild.map(str::to_owned)),
                 parent: text("parent_id").filter(|_| thread && kind != PRIVATE),
                 private: kind == PRIVATE,
-                name: text("name").unwrap_or_default(),
                 direct: DIRECT.contains(&kind),
                 spoken: SPOKEN.contains(&kind),
             },

@@ -28,7 +28,7 @@ const SOON: Duration = Duration::from_millis(1_500);
 const LIMIT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const MOST_PAUSE: Duration = Duration::from_secs(30);
-/// After so many tries, about ten minutes, a message is left to whoever looks up what was missed.
+/// After so many tries, about ten minutes, a message is given up: nothing looks for it again before the next absence.
 const MOST_TRIES: u32 = 24;
 /// How often it is asked where a message stands.
 const MOST_LOOKS: u32 = 10;
@@ -407,7 +407,7 @@ fn pages(form: &Form) -> Vec<Card> {
     pages
 }
 
-/// A form closes when it is sent: what was typed is shown, so that it is not lost.
+/// A form closes when it is sent: what was typed is shown, as far as one message shows it.
 fn with_typed(card: Card, data: &Value) -> Card {
     let typed: Vec<(String, String)> = form::values(data).into_iter().collect();
     if typed.is_empty() { card } else { card.with(Block::Fields(typed)) }

@@ -55,8 +55,11 @@ async fn seat(line: Line, nod: Nod, name: String, shard: u32, stop: Cancellation
                 held
             }
             answer => {
-                let error = answer.err().map_or_else(|| "it refused".to_owned(), |late| late.to_string());
-                tracing::warn!(error, seat = name, "the database does not say whose the seat is");
+                let error = match answer {
+                    Ok(answer) => answer.err().map(|error| error.to_string()),
+                    Err(late) => Some(late.to_string()),
+                };
+                tracing::warn!(?error, seat = name, "the database does not say whose the seat is");
                 silent += 1;
                 hearing.is_some() && silent <= MOST_SILENT
             }
