@@ -30,7 +30,7 @@ use url::Url;
 use crate::accept::into_inbox;
 use crate::config::{self, Config};
 use crate::database::{self, Database};
-use crate::discord::{self, Discord};
+use crate::discord::{self, Discord, SignIn};
 use crate::hearing::{Hearing, Hears};
 use crate::server::{self, Connecting, Readiness};
 use crate::slack::{self, Ear, Listener, Slack};
@@ -108,8 +108,9 @@ pub async fn start(
     let mut adapters = vec![Arc::new(TerminalAdapter::default()) as Arc<dyn ChatAdapter>];
     adapters.extend(slack.as_ref().map(Slack::adapter));
     adapters.extend(discord.as_ref().map(Discord::adapter));
+    let discord_sign_in = sign_in(discord.as_ref(), &url)?;
     let house = House { adapters: Adapters::new(adapters), url: url.clone(), pool: pool.clone(), clock, ids };
-    let (nod, connecting) = house.built(config, needed.models).await?;
+    let (nod, connecting) = house.built(config, needed.models, discord_sign_in).await?;
     let mut parts = Started::new(nod, house.clock, Readiness::new(pool));
     if let Some(slack) = slack {
         parts.hear_slack(&slack).await?;
@@ -158,12 +159,15 @@ async fn converse(
     if let Some(settings) = slack_settings(&mut Vec::new(), config) {
         adapters.push(slack::connect(settings).await?.adapter());
     }
-    if let Some(settings) = discord_settings(config) {
-        adapters.push(discord::connect(settings, clock.clone()).await?.adapter());
-    }
+    let discord = match discord_settings(config) {
+        Some(settings) => Some(discord::connect(settings, clock.clone()).await?),
+        None => None,
+    };
+    adapters.extend(discord.as_ref().map(Discord::adapter));
+    let discord_sign_in = sign_in(discord.as_ref(), &url)?;
     let adapters = Adapters::new(adapters);
     let house = House { adapters, url, pool: pool.clone(), clock: clock.clone(), ids: ids.clone() };
-    let (nod, connecting) = house.built(config, models).await?;
+    let (nod, connecting) = house.built(config, models, discord_sign_in).await?;
     let unserved = nod.unserved().await?;
     if !unserved.is_empty() {
         bail!(
@@ -208,7 +212,12 @@ struct House {
 
 impl House {
     /// The assistant, and the pages that connect accounts.
-    async fn built(&self, config: &Config, models: Models) -> anyhow::Result<(Nod, Option<Connecting>)> {
+    async fn built(
+        &self,
+        config: &Config,
+        models: Models,
+        discord: Option<SignIn>,
+    ) -> anyhow::Result<(Nod, Option<Connecting>)> {
         let Self { adapters, url, pool, clock, ids } = self;
         let vault = config.vault(ids.as_ref())?;
         let model = OpenAi::new(models.router, models.reasoner, models.summariser, clock.clone())?;
@@ -230,10 +239,18 @@ impl House {
         let connecting = oauth.map(|google| Connecting {
             offers: nod.offers(),
             google,
+            discord,
             clock: clock.clone(),
             https: url.scheme() == "https",
         });
         Ok((nod, connecting))
+    }
+}
+
+fn sign_in(discord: Option<&Discord>, url: &Url) -> anyhow::Result<Option<SignIn>> {
+    match discord {
+        Some(discord) => discord.sign_in(url.join("oauth/discord/callback")?),
+        None => Ok(None),
     }
 }
 

@@ -371,6 +371,10 @@ pub struct Bound {
 pub trait ChatAdapter: Send + Sync {
     /// The platform's name in rows.
     fn platform(&self) -> &'static str;
+    /// What people call it, behind "in".
+    fn title(&self) -> &'static str;
+    /// How a command is typed there, with what stands behind it.
+    fn typed(&self, command: &str) -> String;
     /// Posts a card under a key by which it can be found again.
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError>;
     /// Whether one message shows the card whole.
@@ -443,6 +447,17 @@ pub trait ChatAdapter: Send + Sync {
     ) -> Result<Vec<Inbound>, ChatError>;
 }
 
+/// How commands are typed on a platform; it lends nothing else of its adapter.
+#[derive(Clone, Copy)]
+pub(crate) struct Typing<'a>(Option<&'a dyn ChatAdapter>);
+
+impl Typing<'_> {
+    /// `connect google` as one types it there.
+    pub(crate) fn typed(self, command: &str) -> String {
+        self.0.map_or_else(|| command.to_owned(), |adapter| adapter.typed(command))
+    }
+}
+
 /// The adapters of this installation, by platform.
 #[derive(Clone, Default)]
 pub struct Adapters(HashMap<&'static str, Arc<dyn ChatAdapter>>);
@@ -452,6 +467,16 @@ impl Adapters {
     #[must_use]
     pub fn new(adapters: impl IntoIterator<Item = Arc<dyn ChatAdapter>>) -> Self {
         Self(adapters.into_iter().map(|adapter| (adapter.platform(), adapter)).collect())
+    }
+
+    /// Every one of them, in no order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &dyn ChatAdapter> {
+        self.0.values().map(AsRef::as_ref)
+    }
+
+    /// How commands are typed on a platform.
+    pub(crate) fn typing(&self, platform: &str) -> Typing<'_> {
+        Typing(self.get(platform).map(AsRef::as_ref))
     }
 
     /// The adapter of a platform.

@@ -59,6 +59,25 @@ impl Chat {
         }
     }
 
+    /// Presses a button of the newest whisper to somebody that has it, and waits until the press was acknowledged.
+    pub async fn press_whispered(&self, user: &str, label: &str) {
+        let label_of = format!("\"{label}\"");
+        let none = || panic!("nothing was whispered to {user} with [{label}]:\n{}", self.everything());
+        let (channel, message) = match self {
+            Self::Slack(fake) => {
+                let mut all = fake.ephemerals(user).into_iter().rev();
+                let found = all.find(|e| json!(e.blocks).to_string().contains(&label_of));
+                found.map(|e| (e.channel, e.ts)).unwrap_or_else(none)
+            }
+            Self::Discord(fake) => {
+                let mut all = fake.ephemerals(user).into_iter().rev();
+                let found = all.find(|e| json!(e.components).to_string().contains(&label_of));
+                found.map(|e| (e.channel, e.id)).unwrap_or_else(none)
+            }
+        };
+        self.press(user, &channel, &message, label).await;
+    }
+
     /// Gives a command, as typed behind Slack's `/nod`, and waits until it was acknowledged.
     pub async fn command(&self, user: &str, channel: &str, text: &str) {
         match self {
@@ -229,6 +248,7 @@ impl Chat {
 fn options(command: &str, typed: &str) -> Value {
     let name = match command {
         "ask" => "question",
+        "connect" if typed.contains('-') => "code",
         "connect" => "account",
         "task" | "memory" => "what",
         _ => return json!({}),

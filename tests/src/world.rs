@@ -40,6 +40,8 @@ pub struct World {
     pub slack: Slack,
     /// The platform that the story is played on: the workspace, or a Discord server with the same people.
     pub chat: Chat,
+    /// The other platform, in a story of both.
+    beside: Option<Chat>,
     /// The mailboxes.
     pub google: Google,
     /// The model.
@@ -87,7 +89,7 @@ fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackCon
 }
 
 /// The same people on Discord, which tells no addresses.
-fn guild(clock: nod_sandbox::discord::Clock, specs: Option<PathBuf>) -> DiscordConfig {
+fn guild(clock: nod_sandbox::discord::Clock, specs: Option<PathBuf>, signed_in: String) -> DiscordConfig {
     let person = nod_sandbox::discord::User::new;
     let closed = nod_sandbox::discord::User { refuses_dms: true, ..person("eli", "Eli Closed") };
     let mut config = DiscordConfig::new("nod")
@@ -101,6 +103,7 @@ fn guild(clock: nod_sandbox::discord::Clock, specs: Option<PathBuf>) -> DiscordC
         .user(person("eve", "Eve Elsewhere").stranger())
         .channel(nod_sandbox::discord::Channel::new("general", &[]))
         .channel(nod_sandbox::discord::Channel::new("backroom", &["ana", "bo"]));
+    config.app.redirects = vec![signed_in];
     config.clock = clock;
     config.post_limit = true;
     config.specs_dir = specs;
@@ -171,19 +174,43 @@ impl World {
         if platform == On::Slack {
             return;
         }
-        let told = self.told.clone();
-        let discord = started(Discord::start(guild(told, specs_dir())).await);
-        let token = discord.read(|w| w.config.app.bot_token.clone());
+        let discord = self.discord().await;
+        self.env.retain(|name, _| !name.starts_with("NOD_SLACK__") && name != "NOD_ADMIN__SLACK");
+        self.chat = Chat::Discord(discord);
+    }
+
+    /// On Slack and on Discord with the same people; on Slack to begin with.
+    pub async fn on_both() -> Self {
+        let mut world = Self::without_nod().await;
+        world.beside = Some(Chat::Discord(world.discord().await));
+        world.start().await;
+        world
+    }
+
+    /// In a story of both platforms: goes on, on the other.
+    pub fn changes_over(&mut self) {
+        let beside = self.beside.as_mut().unwrap_or_else(|| panic!("there is no other platform"));
+        std::mem::swap(&mut self.chat, beside);
+    }
+
+    fn chats(&self) -> impl Iterator<Item = &Chat> {
+        std::iter::once(&self.chat).chain(&self.beside)
+    }
+
+    async fn discord(&mut self) -> Discord {
+        let signed_in = format!("{}/oauth/discord/callback", self.address());
+        let discord = started(Discord::start(guild(self.told.clone(), specs_dir(), signed_in)).await);
+        let app = discord.read(|w| w.config.app.clone());
         let admin = discord.read(|w| w.user_id("dana").unwrap_or_default());
         for (name, value) in [
             ("NOD_DISCORD__API_URL", discord.url()),
-            ("NOD_DISCORD__TOKEN", token),
+            ("NOD_DISCORD__TOKEN", app.bot_token),
+            ("NOD_DISCORD__CLIENT_SECRET", app.client_secret),
             ("NOD_ADMIN__DISCORD", admin),
         ] {
             self.env.insert(name.to_owned(), value);
         }
-        self.env.retain(|name, _| !name.starts_with("NOD_SLACK__") && name != "NOD_ADMIN__SLACK");
-        self.chat = Chat::Discord(discord);
+        discord
     }
 
     /// With a standing clock, Nod not started.
@@ -230,6 +257,7 @@ impl World {
         let pool = database.pool(3).await;
         Self {
             chat: Chat::Slack(slack.clone()),
+            beside: None,
             told,
             slack,
             google,
@@ -262,7 +290,11 @@ impl World {
         let app = app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone()).await;
         self.app = Some(app.unwrap_or_else(|e| panic!("nod did not start: {e:#}")));
         match self.mode {
-            Mode::Socket => self.chat.connected(patience()).await,
+            Mode::Socket => {
+                for chat in self.chats() {
+                    chat.connected(patience()).await;
+                }
+            }
             Mode::Http => self.slack.request_url(&self.address()).await.unwrap_or_else(|e| panic!("{e}")),
         }
         self.settles().await;
@@ -355,6 +387,12 @@ impl World {
         self.settles().await;
     }
 
+    /// Presses the button with this label on the newest whisper to somebody that has it.
+    pub async fn presses_whispered(&self, user: &str, label: &str) {
+        self.chat.press_whispered(user, label).await;
+        self.settles().await;
+    }
+
     /// Says something and drops a file with it.
     pub async fn drops(&self, user: &str, channel: &str, text: &str, file: serde_json::Value) -> String {
         let subtype = Some("file_share".to_owned());
@@ -417,13 +455,21 @@ impl World {
     /// What was whispered to somebody since they last heard.
     pub fn whispers(&mut self, user: &str) -> String {
         let all = self.chat.whispers(user);
-        let from = self.heard.insert(user.to_owned(), all.len()).unwrap_or_default();
+        let from = self.heard.insert(self.ear(user), all.len()).unwrap_or_default();
         all[from.min(all.len())..].join("\n")
+    }
+
+    /// Somebody, where they are.
+    fn ear(&self, user: &str) -> String {
+        match self.chat {
+            Chat::Slack(_) => format!("slack:{user}"),
+            Chat::Discord(_) => format!("discord:{user}"),
+        }
     }
 
     /// Waits until something was whispered to somebody, and returns it.
     pub async fn hears(&mut self, user: &str) -> String {
-        let from = self.heard.get(user).copied().unwrap_or_default();
+        let from = self.heard.get(&self.ear(user)).copied().unwrap_or_default();
         self.slack
             .wait_for("a whisper", patience(), |w| {
                 let id = w.user_id(user).ok()?;
@@ -482,6 +528,12 @@ impl World {
         all
     }
 
+    /// The ids of all people known to Nod.
+    pub async fn persons(&self) -> Vec<String> {
+        let all = sqlx::query_scalar("select id::text from people order by id");
+        all.fetch_all(&self.pool).await.unwrap_or_else(|e| panic!("{e}"))
+    }
+
     fn named(&self, channel: &str) -> String {
         match (&self.chat, channel.strip_prefix("dm:")) {
             (Chat::Slack(slack), Some(user)) => slack.dm(user),
@@ -502,13 +554,15 @@ impl World {
     /// Waits until everything that arrived is acknowledged and no job is due.
     pub async fn settles(&self) {
         if self.app.is_some() {
-            self.chat.has_heard("dana").await;
+            for chat in self.chats() {
+                chat.has_heard("dana").await;
+            }
         }
         let mut look = tokio::time::interval(Duration::from_millis(5));
         let until = tokio::time::Instant::now() + patience();
         loop {
             look.tick().await;
-            if !self.chat.waits() {
+            if !self.chats().any(Chat::waits) {
                 match self.to_do().await {
                     (false, None) => return,
                     (false, Some(pause)) => self.passes(pause),
@@ -586,19 +640,7 @@ impl World {
     /// Connects somebody's own Google account, by the private link and the consent page.
     pub async fn connects(&mut self, user: &str) {
         let link = self.asks_for_link(user).await;
-        let account = format!("{user}@acme.test");
-        let mut page = self.consents(&link, &account, None).await;
-        if matches!(self.chat, Chat::Discord(_)) {
-            // Discord tells no addresses, so an admin says whose account it is, and another link comes.
-            self.settles().await;
-            self.presses("dana", "dm:dana", "Allow").await;
-            self.reads("dm:dana");
-            let said = self
-                .chat
-                .newest_link(&format!("dm:{user}"))
-                .unwrap_or_else(|| panic!("no other link:\n{}", self.chat.everything()));
-            page = self.consents(&said, &account, None).await;
-        }
+        let page = self.consents_as(user, &link, &format!("{user}@acme.test")).await;
         assert!(page.contains("is connected") || page.contains("Connected"), "{page}");
         self.settles().await;
         self.reads(&format!("dm:{user}"));
@@ -618,6 +660,21 @@ impl World {
         link_in(&newest).unwrap_or_else(|| panic!("no link in: {newest}"))
     }
 
+    /// Follows a private link as that person: where the way leads by the platform's own sign-in, they sign in there.
+    /// Consents at Google as `account`; the page at the end.
+    pub async fn consents_as(&self, user: &str, link: &str, account: &str) -> String {
+        let browser = Browser::new();
+        let mut to = browser.begins(link).await;
+        if let Chat::Discord(discord) = &self.chat {
+            to = match browser.signs_in(discord, &to, user).await {
+                Ok(to) => to,
+                Err(page) => return page,
+            };
+        }
+        let back = self.google.consent(&to, account, None).unwrap_or_else(|e| panic!("{e}"));
+        browser.returns(&back, &to).await
+    }
+
     /// Follows a private link, consents at Google as `account`, and returns the page at the end.
     pub async fn consents(&self, link: &str, account: &str, scopes: Option<&[&str]>) -> String {
         let browser = Browser::new();
@@ -632,6 +689,26 @@ impl World {
         self.settles().await;
         self.stop().await;
         let mut loose: Vec<String> = Vec::new();
+        self.finds_unread(&mut loose);
+        if self.beside.is_some() {
+            self.changes_over();
+            self.finds_unread(&mut loose);
+        }
+        let open = self.slack.views().into_iter().filter(|form| form.open);
+        loose.extend(open.map(|form| format!("a form is open before {}: {}", form.user, form.view["title"])));
+        loose.extend(self.model.unused().into_iter().map(|s| format!("unused answer: {s}")));
+        loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
+        loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
+        loose.extend(self.google.violations().into_iter().map(|s| format!("google request: {s}")));
+        loose.extend(self.google.faults.unused().into_iter().map(|s| format!("unmet fault: {s}")));
+        loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
+        self.pool.close().await;
+        self.database.drop_it().await;
+        assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
+    }
+
+    /// What nobody read or heard on the platform where the story is now, and what should never have been asked of it.
+    fn finds_unread(&mut self, loose: &mut Vec<String>) {
         for channel in self.chat.channels_with_nod() {
             let transcript = self.chat.spoken(&channel);
             if self.read.get(&channel) != Some(&transcript) {
@@ -644,19 +721,8 @@ impl World {
                 loose.push(format!("unheard by {user}: {whispers}"));
             }
         }
-        let open = self.slack.views().into_iter().filter(|form| form.open);
-        loose.extend(open.map(|form| format!("a form is open before {}: {}", form.user, form.view["title"])));
-        loose.extend(self.model.unused().into_iter().map(|s| format!("unused answer: {s}")));
-        loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
-        loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
-        loose.extend(self.google.violations().into_iter().map(|s| format!("google request: {s}")));
         loose.extend(self.chat.violations().into_iter().map(|s| format!("chat request: {s}")));
-        loose.extend(self.google.faults.unused().into_iter().map(|s| format!("unmet fault: {s}")));
         loose.extend(self.chat.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
-        loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
-        self.pool.close().await;
-        self.database.drop_it().await;
-        assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
     }
 
     /// Ends without looking back, for what is no story.
@@ -721,8 +787,12 @@ impl Browser {
         let url = started(url::Url::parse(link));
         let token: String =
             url.query_pairs().find(|(k, _)| k == "t").map(|(_, v)| v.into_owned()).unwrap_or_default();
-        let sent = self.http.post(link).form(&[("t", token)]).send().await;
-        let response = started(sent);
+        self.arrives(self.http.post(link).form(&[("t", token)])).await
+    }
+
+    /// Where the answer leads on to, keeping its cookie; else its page.
+    async fn arrives(&self, request: reqwest::RequestBuilder) -> Result<String, String> {
+        let response = started(request.send().await);
         let header =
             |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let cookie = header("set-cookie").unwrap_or_default();
@@ -735,10 +805,26 @@ impl Browser {
         }
     }
 
+    /// Signs in with Discord as somebody; where that leads.
+    ///
+    /// # Errors
+    /// The page where it leads nowhere.
+    pub async fn signs_in(&self, discord: &Discord, to: &str, user: &str) -> Result<String, String> {
+        let who = discord.read(|world| started(world.user_id(user)));
+        let agreed = started(self.http.get(format!("{to}&as={who}")).send().await);
+        let back = agreed.headers().get("location").and_then(|v| v.to_str().ok()).map(str::to_owned);
+        let back = back.unwrap_or_else(|| panic!("Discord refused the sign-in: {}", agreed.status()));
+        self.arrives(self.http.get(back).header("cookie", self.cookie()).header("referer", to)).await
+    }
+
+    fn cookie(&self) -> String {
+        self.cookie.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
     /// Comes back from Google.
     pub async fn returns(&self, location: &str, from: &str) -> String {
-        let cookie = self.cookie.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        let sent = self.http.get(location).header("cookie", cookie).header("referer", from).send().await;
+        let sent =
+            self.http.get(location).header("cookie", self.cookie()).header("referer", from).send().await;
         started(started(sent).text().await)
     }
 }

@@ -24,7 +24,7 @@ async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
     let mut world = World::new().await;
     insta::assert_snapshot!(world.commands("ana", "general", "connect google").await, @r"
         (ana only) nod: Connect your Google account, so that I can work with your mail.
-        · The link is for you alone, works once and for an hour. It takes only the account whose address is yours here.
+        · The link is for you alone, works once and for an hour. It takes only your own account.
         [Connect Google]
     ");
     let link = world.asks_for_link("ana").await;
@@ -130,7 +130,7 @@ async fn a_no_at_google_is_taken_as_a_no() {
         Ask Nod in chat for a new link if you want to connect.
     ");
     world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Google says that you did not agree. Nothing was connected. Ask again whenever you like.");
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: You did not agree to it. Nothing was connected. Ask again whenever you like.");
     world.ends().await;
 }
 
@@ -276,7 +276,7 @@ async fn the_request_that_needed_it_goes_on_by_itself() {
     ");
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
-          · The link is for you alone, works once and for an hour. It takes only the account whose address is yours here.
+          · The link is for you alone, works once and for an hour. It takes only your own account.
           [Connect Google]
     ");
     let page = world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;
@@ -371,7 +371,7 @@ async fn saying_no_at_google_ends_the_request_honestly() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         ana: what's new in my mail?
-        nod: Google says that you did not agree. Nothing was connected. Ask again whenever you like.
+        nod: You did not agree to it. Nothing was connected. Ask again whenever you like.
         nod: You did not connect Google, so I read nothing.
     ");
     let heard = world.model.requests().pop().unwrap().to_string();
@@ -434,7 +434,7 @@ async fn a_grant_that_was_taken_back_is_noticed_and_the_request_goes_on() {
         nod: · ✓ Google is connected: ana@acme.test
         ana: what's new in my mail?
         nod: Google no longer lets me into your account. Connect it again, and your request goes on by itself.
-          · The link is for you alone, works once and for an hour. It takes only the account whose address is yours here.
+          · The link is for you alone, works once and for an hour. It takes only your own account.
           [Connect Google]
     ");
     world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;

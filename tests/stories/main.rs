@@ -48,6 +48,7 @@ mod models;
 mod names;
 mod one_connection;
 mod pane;
+mod people;
 mod places;
 mod policy;
 mod private;

@@ -36,6 +36,7 @@ pub(crate) fn discord_settings(config: &Config) -> Option<DiscordSettings> {
         api_url: discord.api_url.clone(),
         token: discord.token.clone()?,
         application_id: discord.application_id.clone(),
+        client_secret: discord.client_secret.clone(),
     })
 }
 

@@ -116,6 +116,8 @@ pub struct Discord {
     pub token: Option<SecretString>,
     /// The application's id; the token tells it, so it is only compared.
     pub application_id: Option<String>,
+    /// What the application signs people in with; without it an admin says whose account somebody's is.
+    pub client_secret: Option<SecretString>,
 }
 
 /// The Google OAuth client and Google's addresses.

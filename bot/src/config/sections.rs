@@ -31,6 +31,7 @@ pub(super) fn read(reader: &mut Reader, env: &Env) -> Config {
             api_url: base(reader, "discord.api_url", "https://discord.com/api/v10/"),
             token: reader.maybe("discord.token"),
             application_id: reader.maybe("discord.application_id"),
+            client_secret: reader.maybe("discord.client_secret"),
         },
         google: google(reader),
         llm: llm(reader),

@@ -140,6 +140,14 @@ impl ChatAdapter for DiscordAdapter {
         PLATFORM
     }
 
+    fn title(&self) -> &'static str {
+        "Discord"
+    }
+
+    fn typed(&self, command: &str) -> String {
+        super::commands::typed(command)
+    }
+
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError> {
         if let Target::Whisper { user, place, .. } = target
             && let Some(token) = self.tokens.of(user, place)

@@ -42,7 +42,14 @@ pub(super) fn all() -> Vec<Value> {
                 {"type": TEXT, "name": "forget", "description": "Something to forget", "autocomplete": true},
             ]),
         ),
-        command("connect", "Connect your own account", json!([choice("account", "Which one", &["google"])])),
+        command(
+            "connect",
+            "Connect your own account",
+            json!([
+                choice("account", "Which one; chat is where you also talk to Nod", &["google", "chat"]),
+                {"type": TEXT, "name": "code", "description": "A code that Nod gave you elsewhere"},
+            ]),
+        ),
         command("knowledge", "What Nod knows of your documents", json!([])),
         command("schedule", "What Nod does at set times", json!([])),
         command("runs", "What became of what you asked", json!([])),
@@ -53,6 +60,25 @@ pub(super) fn all() -> Vec<Value> {
         entry("Make a task"),
         entry("Draft a reply"),
     ]
+}
+
+/// A command as one types it: what stands behind its name is one of an option's values, else what an option without
+/// any takes.
+pub(super) fn typed(command: &str) -> String {
+    let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
+    if rest.is_empty() {
+        return format!("/{name}");
+    }
+    let all = all();
+    let options = all.iter().find(|one| one["name"] == name).and_then(|one| one["options"].as_array());
+    let options = || options.into_iter().flatten();
+    let choices = |option: &Value| option["choices"].as_array().cloned().unwrap_or_default();
+    let chosen = options().find(|option| choices(option).iter().any(|choice| choice["value"] == rest));
+    let option = chosen.or_else(|| options().find(|option| choices(option).is_empty()));
+    match option.and_then(|option| option["name"].as_str()) {
+        Some(option) => format!("/{name} {option}:{rest}"),
+        None => format!("/{name} {rest}"),
+    }
 }
 
 /// Registers the commands where what is registered differs.
@@ -148,6 +174,19 @@ mod tests {
             registered["version"] = "2".into();
             registered["nsfw"] = false.into();
             assert_eq!(essence(&registered), essence(&command));
+        }
+    }
+
+    #[test]
+    fn a_command_is_told_as_it_is_typed() {
+        for (command, wanted) in [
+            ("help", "/help"),
+            ("connect google", "/connect account:google"),
+            ("connect K7QM-4XPT", "/connect code:K7QM-4XPT"),
+            ("ask what is new?", "/ask question:what is new?"),
+            ("memory export", "/memory what:export"),
+        ] {
+            assert_eq!(typed(command), wanted);
         }
     }
 

@@ -25,6 +25,7 @@ mod parts;
 mod permissions;
 pub mod render;
 mod shard;
+mod sign_in;
 mod tokens;
 mod web;
 mod words;
@@ -41,6 +42,7 @@ use url::Url;
 
 pub use adapter::DiscordAdapter;
 pub use inbound::Identity;
+pub use sign_in::{SignIn, SignInError};
 
 use crate::accept::Accept;
 use crate::hearing::Hears;
@@ -61,6 +63,8 @@ pub struct DiscordSettings {
     pub token: SecretString,
     /// Whose token that should be.
     pub application_id: Option<String>,
+    /// With it people can sign in with Discord on the pages.
+    pub client_secret: Option<SecretString>,
 }
 
 /// Why there is no Discord.
@@ -162,6 +166,16 @@ impl Discord {
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.adapter.identity
+    }
+
+    /// The sign-in that comes back to `redirect`; none without a client secret.
+    ///
+    /// # Errors
+    /// When an address cannot be made of it.
+    pub fn sign_in(&self, redirect: Url) -> anyhow::Result<Option<SignIn>> {
+        let DiscordSettings { api_url, client_secret, .. } = &self.settings;
+        let secret = client_secret.as_ref();
+        secret.map(|secret| SignIn::new(api_url, &self.identity().application, secret, redirect)).transpose()
     }
 
     /// For the core.

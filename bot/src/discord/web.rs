@@ -20,7 +20,7 @@ use url::Url;
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_secs(10);
 /// As Discord asks bots to name themselves.
-const AGENT: &str =
+pub(super) const AGENT: &str =
     concat!("DiscordBot (https://github.com/nod-assistant/nod, ", env!("CARGO_PKG_VERSION"), ")");
 /// The wait when Discord asks for one and does not say how long.
 const PATIENCE: f64 = 5.0;

@@ -3,28 +3,40 @@
 use std::sync::Arc;
 
 use super::Finding;
+use crate::app::discord_settings;
 use crate::config::{Config, env_name};
-use crate::discord::{self, DiscordSettings, Report};
+use crate::discord::{self, Report};
 
 const TOKEN: &str = "Discord token";
 const CONTENT: &str = "Discord message content";
 const MEMBERS: &str = "Discord members";
 const SERVERS: &str = "Discord servers";
+const SIGN_IN: &str = "Discord sign-in";
 
 pub(super) async fn discord(config: Arc<Config>) -> Vec<Finding> {
-    let Some(token) = config.discord.token.clone() else { return Vec::new() };
-    let settings = DiscordSettings {
-        api_url: config.discord.api_url.clone(),
-        token,
-        application_id: config.discord.application_id.clone(),
-    };
+    let Some(settings) = discord_settings(&config) else { return Vec::new() };
+    let signs_in = settings.client_secret.is_some();
     match discord::probe(settings).await {
-        Ok(report) => told(&report),
+        Ok(report) => told(&report).into_iter().chain([sign_in(signs_in)]).collect(),
         Err(error) => {
             let cure = format!("copy the token (Developer Portal, Bot) into {}", env_name("discord.token"));
             vec![Finding::wrong(TOKEN, error.to_string(), cure)]
         }
     }
+}
+
+fn sign_in(possible: bool) -> Finding {
+    if possible {
+        return Finding::good(SIGN_IN, "people show on the page that connects Google who they are");
+    }
+    Finding::wrong(
+        SIGN_IN,
+        "not set: Discord tells no addresses, so an admin has to allow every Google account",
+        format!(
+            "set {} and add {{server.public_url}}/oauth/discord/callback as a redirect (Developer Portal, OAuth2)",
+            env_name("discord.client_secret")
+        ),
+    )
 }
 
 fn told(report: &Report) -> Vec<Finding> {

@@ -1,23 +1,26 @@
-//! The way to a connected account: a page that names whose it will be, Google's consent, the way back. The
-//! core's offers say who may and remember what happened; this is only the browser's side of it.
+//! The way to a connected account: a page that names whose it will be, Google's consent, the way back. Where the chat
+//! platform tells no address, its own sign-in comes first, so that a forwarded link leads nowhere. The core's offers
+//! say who may and remember what happened; this is only the browser's side of it.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Form, Query, State};
-use axum::http::header::{COOKIE, LOCATION, SET_COOKIE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use nod_connectors::google::{GoogleOAuth, OAuthError, SCOPES, missing};
 use nod_core::clock::Clock;
-use nod_core::connection::{Completion, OfferError, Offers, Pending, Setback};
+use nod_core::connection::{Begun, Completion, OfferError, Offers, Pending, Setback};
 use secrecy::SecretString;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
+use url::Url;
 
+use super::cookie::Cookie;
 use super::pages;
+use crate::discord::{PLATFORM, SignIn, SignInError};
 
 /// How long somebody may take at Google's, in seconds.
 const CONSENT_SECONDS: u32 = 600;
@@ -28,6 +31,8 @@ pub struct Connecting {
     pub offers: Offers,
     /// Google's sign-in.
     pub google: GoogleOAuth,
+    /// Discord's sign-in; without one an admin allows each account.
+    pub discord: Option<SignIn>,
     /// For how long a link is still valid.
     pub clock: Arc<dyn Clock>,
     /// Whether people reach the pages by https: then the cookie travels by nothing else.
@@ -35,6 +40,13 @@ pub struct Connecting {
 }
 
 type Shared = State<Arc<Connecting>>;
+
+impl Connecting {
+    /// The sign-in that has to come first: where the platform tells no address.
+    fn first(&self, platform: &str, address: Option<&str>) -> Option<&SignIn> {
+        self.discord.as_ref().filter(|_| platform == PLATFORM && address.is_none())
+    }
+}
 
 /// The token in a link.
 #[derive(Deserialize)]
@@ -54,6 +66,7 @@ pub(super) fn routes(connecting: Arc<Connecting>) -> Router {
     Router::new()
         .route("/oauth/google/start", get(show).post(begin))
         .route("/oauth/google/callback", get(back))
+        .route("/oauth/discord/callback", get(signed_in))
         .with_state(connecting)
 }
 
@@ -68,7 +81,10 @@ pub(super) fn not_configured() -> Router {
 async fn show(State(at): Shared, token: Result<Query<Token>, QueryRejection>) -> Response {
     let Ok(Query(Token { t })) = token else { return pages::offer_error(&OfferError::Unknown) };
     match at.offers.read(&t).await {
-        Ok(page) => pages::offer(&page, &t, at.clock.now()),
+        Ok(page) => {
+            let signs_in = at.first(&page.platform, page.address.as_deref()).is_some();
+            pages::offer(&page, signs_in, &t, at.clock.now())
+        }
         Err(error) => pages::offer_error(&error),
     }
 }
@@ -83,47 +99,100 @@ async fn begin(State(at): Shared, headers: HeaderMap, token: Result<Form<Token>,
         Ok(begun) => begun,
         Err(error) => return pages::offer_error(&error),
     };
+    if let Some(discord) = at.first(&begun.platform, begun.address.as_deref()) {
+        let verifier = SecretString::from(begun.verifier.clone());
+        return sent(&at, &begun.state, &discord.authorize(&begun.state, &verifier));
+    }
+    to_google(&at, begun)
+}
+
+fn to_google(at: &Connecting, begun: Begun) -> Response {
     let verifier = SecretString::from(begun.verifier);
     match at.google.authorize(&begun.state, &verifier, &SCOPES, begun.address.as_deref()) {
-        Ok(address) => {
-            let cookie = Cookie::of(&begun.state).set(at.https, CONSENT_SECONDS);
-            let headers = [(SET_COOKIE, cookie), (LOCATION, address.to_string())];
-            (StatusCode::SEE_OTHER, headers).into_response()
-        }
+        Ok(address) => sent(at, &begun.state, &address),
         Err(error) => oauth_error(&error),
+    }
+}
+
+fn sent(at: &Connecting, state: &str, address: &Url) -> Response {
+    let cookie = Cookie::of(state).set(at.https, CONSENT_SECONDS);
+    (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, address.to_string())]).into_response()
+}
+
+/// The browser returns from Discord's sign-in.
+async fn signed_in(
+    State(at): Shared,
+    headers: HeaderMap,
+    query: Result<Query<Back>, QueryRejection>,
+) -> Response {
+    let Some(discord) = &at.discord else { return pages::not_configured() };
+    let (mut response, cookie) = match returned(&at, "Discord", &headers, query).await {
+        Ok(Returned { pending, code, cookie }) => (recognise(&at, discord, pending, &code).await, cookie),
+        Err(page) => return page,
+    };
+    cookie.clear(&mut response, at.https);
+    response
+}
+
+async fn recognise(at: &Connecting, discord: &SignIn, pending: Pending, code: &str) -> Response {
+    let verifier = SecretString::from(pending.verifier.clone());
+    let user = match discord.who(code, &verifier).await {
+        Ok(user) => user,
+        Err(error) => return give_up(at, pending, Setback::Broken, || sign_in_error(&error)).await,
+    };
+    match at.offers.signed_in(pending, &user).await {
+        Ok(Some(begun)) => to_google(at, begun),
+        Ok(None) => pages::somebody_else(),
+        Err(error) => pages::offer_error(&error),
     }
 }
 
 /// The browser returns from Google.
 async fn back(State(at): Shared, headers: HeaderMap, query: Result<Query<Back>, QueryRejection>) -> Response {
-    let Ok(Query(back)) = query else { return pages::refused() };
-    let Some(state) = back.state.as_deref() else { return pages::other_browser() };
-    let cookie = Cookie::of(state);
-    // Before the state is looked at: somebody else's browser must not use it up.
-    if !cookie.is_in(&headers) {
-        return pages::other_browser();
-    }
-    let mut response = match at.offers.resume(state).await {
-        Ok(pending) => settle(&at, pending, back).await,
-        Err(error) => pages::offer_error(&error),
+    let (mut response, cookie) = match returned(&at, "Google", &headers, query).await {
+        Ok(Returned { pending, code, cookie }) => (settle(&at, pending, &code).await, cookie),
+        Err(page) => return page,
     };
-    if let Ok(cleared) = HeaderValue::from_str(&cookie.set(at.https, 0)) {
-        response.headers_mut().append(SET_COOKIE, cleared);
-    }
+    cookie.clear(&mut response, at.https);
     response
 }
 
-async fn settle(at: &Connecting, pending: Pending, back: Back) -> Response {
-    if let Some(error) = back.error {
-        let denied = error == "access_denied";
-        let why = if denied { Setback::Declined } else { Setback::Broken };
-        return give_up(at, pending, why, if denied { pages::declined } else { pages::refused }).await;
+/// What somebody's page sent the browser back with.
+struct Returned {
+    pending: Pending,
+    code: String,
+    cookie: Cookie,
+}
+
+/// What a way back is about; it counts once, and only in the browser that began it.
+async fn returned(
+    at: &Connecting,
+    from: &str,
+    headers: &HeaderMap,
+    query: Result<Query<Back>, QueryRejection>,
+) -> Result<Returned, Response> {
+    let Ok(Query(back)) = query else { return Err(pages::refused(from)) };
+    let Some(state) = back.state.as_deref() else { return Err(pages::other_browser()) };
+    let cookie = Cookie::of(state);
+    // Before the state is looked at: somebody else's browser must not use it up.
+    if !cookie.is_in(headers) {
+        return Err(pages::other_browser());
     }
-    let Some(code) = back.code else {
-        return give_up(at, pending, Setback::Broken, pages::refused).await;
+    let pending = at.offers.resume(state).await.map_err(|error| pages::offer_error(&error))?;
+    let mut page = match (back.error, back.code) {
+        (None, Some(code)) => return Ok(Returned { pending, code, cookie }),
+        (Some(error), _) if error == "access_denied" => {
+            give_up(at, pending, Setback::Declined, pages::declined).await
+        }
+        _ => give_up(at, pending, Setback::Broken, || pages::refused(from)).await,
     };
+    cookie.clear(&mut page, at.https);
+    Err(page)
+}
+
+async fn settle(at: &Connecting, pending: Pending, code: &str) -> Response {
     let verifier = SecretString::from(pending.verifier.clone());
-    let tokens = match at.google.exchange(&code, &verifier, at.clock.now()).await {
+    let tokens = match at.google.exchange(code, &verifier, at.clock.now()).await {
         Ok(tokens) => tokens,
         Err(error) => return give_up(at, pending, Setback::Broken, || oauth_error(&error)).await,
     };
@@ -160,60 +229,17 @@ async fn give_up(
 fn oauth_error(error: &OAuthError) -> Response {
     tracing::warn!(%error, "a sign-in with Google did not work");
     match error {
-        OAuthError::Revoked | OAuthError::Refused { .. } => pages::refused(),
-        OAuthError::Misconfigured { .. } => pages::broken(),
-        OAuthError::Silent { .. } => pages::silent(),
+        OAuthError::Revoked | OAuthError::Refused { .. } => pages::refused("Google"),
+        OAuthError::Misconfigured { .. } => pages::broken("Google"),
+        OAuthError::Silent { .. } => pages::silent("Google"),
     }
 }
 
-/// Binds one sign-in to one browser. Named after it, so that two at once do not disturb each other; made from
-/// the state, so that nothing has to be kept.
-struct Cookie {
-    name: String,
-    value: String,
-}
-
-impl Cookie {
-    fn of(state: &str) -> Self {
-        let digest = hex::encode(Sha256::digest(state.as_bytes()));
-        let (name, value) = digest.split_at(16);
-        Self { name: format!("nod_connect_{name}"), value: value.to_owned() }
-    }
-
-    /// `Lax` and not `Strict`: the way back is a navigation that Google begins.
-    fn set(&self, https: bool, seconds: u32) -> String {
-        let Self { name, value } = self;
-        let secure = if https { "; Secure" } else { "" };
-        format!("{name}={value}; Path=/oauth/google; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
-    }
-
-    fn is_in(&self, headers: &HeaderMap) -> bool {
-        let wanted = format!("{}={}", self.name, self.value);
-        let sent = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        sent.flat_map(|value| value.split(';')).any(|cookie| cookie.trim() == wanted)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    fn sent(value: &str) -> HeaderMap {
-        HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(value).unwrap())])
-    }
-
-    #[test]
-    fn a_sign_in_is_bound_to_the_browser_that_began_it() {
-        let cookie = Cookie::of("state-one");
-        let set = cookie.set(true, 600);
-        let pair = set.split(';').next().unwrap();
-        assert!(set.ends_with("; Path=/oauth/google; Max-Age=600; HttpOnly; SameSite=Lax; Secure"), "{set}");
-        assert!(cookie.is_in(&sent(pair)));
-        assert!(cookie.is_in(&sent(&format!("a=b; {pair}; c=d"))));
-        assert!(!Cookie::of("state-two").is_in(&sent(pair)));
-        assert!(!cookie.is_in(&HeaderMap::new()));
-        assert!(!set.contains("state-one"));
+fn sign_in_error(error: &SignInError) -> Response {
+    tracing::warn!(%error, "a sign-in with Discord did not work");
+    match error {
+        SignInError::Refused(_) => pages::refused("Discord"),
+        SignInError::Misconfigured(_) => pages::broken("Discord"),
+        SignInError::Silent(_) => pages::silent("Discord"),
     }
 }

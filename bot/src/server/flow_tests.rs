@@ -79,6 +79,7 @@ impl Setting {
         let connecting = Connecting {
             offers: nod.offers(),
             google: oauth(&google),
+            discord: None,
             clock: Arc::new(SystemClock),
             https: true,
         };

@@ -2,6 +2,7 @@
 //! platforms bring. Everything else is not there. Pages load nothing from elsewhere and are kept by nobody.
 
 mod connect;
+mod cookie;
 mod headers;
 mod pages;
 mod ready;

@@ -36,7 +36,7 @@ pub(super) fn style_digest() -> &'static str {
 <body><main><h1>Connect your Google account to Nod</h1>
 <p>This link is for one person. Go on only if that is you.</p>
 <dl><dt>Person</dt><dd><strong>{{ name }}</strong></dd>
-<dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else %}an admin has to allow it, since your chat profile shows no address{% endif %}</strong></dd>
+<dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else if signs_in %}any of yours: first you sign in with Discord, so that Nod knows that it is you{% else %}an admin has to allow it, since your chat profile shows no address{% endif %}</strong></dd>
 <dt>Workspace</dt><dd><strong>{{ workspace }}</strong></dd></dl>
 <h2>What Nod will be able to do</h2>
 <ul><li>Search and read the mail of this account, when {{ name }} asks for it.</li>
@@ -45,7 +45,7 @@ pub(super) fn style_digest() -> &'static str {
 <p>What Nod reads goes to {{ name }} alone. You can take this back at any time in your Google account, under
 third-party access.</p>
 <form method="post" action="/oauth/google/start"><input type="hidden" name="t" value="{{ token }}">
-<button type="submit">Continue to Google</button></form>
+<button type="submit">Continue to {% if signs_in %}Discord{% else %}Google{% endif %}</button></form>
 <p><small>The link works once, {{ valid }}. If you are not {{ name }}, close this page.</small></p>
 </main></body></html>"#
 )]
@@ -53,6 +53,7 @@ struct Offer<'a> {
     style: &'static str,
     name: &'a str,
     address: Option<&'a str>,
+    signs_in: bool,
     workspace: &'a str,
     token: &'a str,
     valid: String,
@@ -88,11 +89,13 @@ fn said(status: StatusCode, title: &str, lines: &[&str]) -> Response {
     (status, html(&Said { style: STYLE, title, lines: &lines })).into_response()
 }
 
-pub(super) fn offer(page: &OfferPage, token: &str, now: Timestamp) -> Response {
+/// `signs_in` with the chat platform first.
+pub(super) fn offer(page: &OfferPage, signs_in: bool, token: &str, now: Timestamp) -> Response {
     html(&Offer {
         style: STYLE,
         name: &page.person_name,
         address: page.address.as_deref(),
+        signs_in,
         workspace: &page.workspace_name,
         token,
         valid: valid(page.expires_at, now),
@@ -150,21 +153,28 @@ pub(super) fn other_browser() -> Response {
     said(StatusCode::BAD_REQUEST, "Not connected", &[why, ASK_AGAIN])
 }
 
-pub(super) fn refused() -> Response {
-    said(StatusCode::BAD_REQUEST, "Not connected", &["Google did not accept the sign-in.", ASK_AGAIN])
+pub(super) fn refused(by: &str) -> Response {
+    let why = format!("{by} did not accept the sign-in.");
+    said(StatusCode::BAD_REQUEST, "Not connected", &[&why, ASK_AGAIN])
 }
 
-pub(super) fn silent() -> Response {
-    let why = "Google did not answer. Nothing was connected.";
-    said(StatusCode::BAD_GATEWAY, "Not connected", &[why, ASK_AGAIN])
+pub(super) fn silent(who: &str) -> Response {
+    let why = format!("{who} did not answer. Nothing was connected.");
+    said(StatusCode::BAD_GATEWAY, "Not connected", &[&why, ASK_AGAIN])
 }
 
-pub(super) fn broken() -> Response {
+pub(super) fn broken(with: &str) -> Response {
     let lines = [
-        "Nod's registration with Google does not work. Nothing was connected.",
-        "Please tell whoever runs Nod: its log says what Google said, and “nod doctor” checks the rest.",
+        &format!("Nod's registration with {with} does not work. Nothing was connected."),
+        "Please tell whoever runs Nod: its log says what was answered, and “nod doctor” checks the rest.",
     ];
     said(StatusCode::BAD_GATEWAY, "Not connected", &lines)
+}
+
+pub(super) fn somebody_else() -> Response {
+    let why = "You signed in as somebody else than the person whom this link was made for, so nothing was connected. \
+               If somebody sent you the link: it would have let them read your mail.";
+    said(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
 }
 
 /// The core's own sentence, which tells nothing of the inside.

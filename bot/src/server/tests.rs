@@ -80,14 +80,15 @@ async fn elsewhere_there_is_nothing_and_without_google_no_account_is_connected()
 #[tokio::test]
 async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
     let now = chrono::Utc.with_ymd_and_hms(2026, 3, 6, 14, 0, 0).unwrap();
-    let offer = OfferPage {
+    let mut offer = OfferPage {
         person_name: "Ana <b>Ruiz</b>".to_owned(),
         address: Some("ana@acme.test".to_owned()),
+        platform: "slack".to_owned(),
         workspace_name: "Acme & Sons".to_owned(),
         provider: Provider::Google,
         expires_at: now + chrono::TimeDelta::minutes(12),
     };
-    let page = text(pages::offer(&offer, "a\"token", now)).await;
+    let page = text(pages::offer(&offer, false, "a\"token", now)).await;
     for wanted in [
         "ana@acme.test",
         "Acme &#38; Sons",
@@ -99,6 +100,10 @@ async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
     ] {
         assert!(page.contains(wanted), "{wanted} is not in {page}");
     }
+    offer.address = None;
+    let page = text(pages::offer(&offer, true, "token", now)).await;
+    assert!(page.contains("any of yours: first you sign in with Discord"), "{page}");
+    assert!(page.contains("Continue to Discord"), "{page}");
 }
 
 #[tokio::test]

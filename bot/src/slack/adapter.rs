@@ -204,6 +204,14 @@ impl ChatAdapter for SlackAdapter {
         PLATFORM
     }
 
+    fn title(&self) -> &'static str {
+        "Slack"
+    }
+
+    fn typed(&self, command: &str) -> String {
+        format!("/nod {command}")
+    }
+
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError> {
         match target {
             Target::Place { place, .. } => self.say(&place.channel, place.thread.as_deref(), card, key).await,

@@ -55,6 +55,14 @@ impl ChatAdapter for TerminalAdapter {
         PLATFORM
     }
 
+    fn title(&self) -> &'static str {
+        "the terminal"
+    }
+
+    fn typed(&self, command: &str) -> String {
+        format!("/{command}")
+    }
+
     async fn post(&self, _target: &Target, _card: &Card, key: DeliveryId) -> Result<Posted, ChatError> {
         Ok(self.stands(key))
     }

@@ -183,11 +183,7 @@ fn why(fault: &Fault) -> String {
         | Fault::Broken { reason } => sentence(reason).to_owned(),
         Fault::NotFound { what } => format!("Not found: {}", sentence(what)),
         Fault::NeedsConnect { provider, .. } => {
-            format!(
-                "{0} no longer lets Nod into the account (/nod connect {1})",
-                provider.title(),
-                provider.as_str()
-            )
+            format!("{} no longer lets Nod into the account: connect it again", provider.title())
         }
         Fault::Outdated { .. } | Fault::Ambiguous { .. } | Fault::Busy { .. } => fault.to_string(),
     }

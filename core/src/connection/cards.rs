@@ -9,7 +9,7 @@ use crate::tool::Provider;
 
 /// The private link to the person's own account. `why` is one sentence.
 pub(crate) fn connect(provider: Provider, offer: OfferId, why: &str) -> Card {
-    link(provider, offer, why, "It takes only the account whose address is yours here.")
+    link(provider, offer, why, "It takes only your own account.")
 }
 
 /// The private link to an account that an admin allowed.
@@ -49,13 +49,18 @@ pub(crate) fn connected(provider: Provider, account: &str) -> Card {
 pub(crate) fn failed(provider: Provider, why: Setback) -> Card {
     let title = provider.title();
     Card::say(match why {
-        Setback::Declined => format!(
-            "{title} says that you did not agree. Nothing was connected. Ask again whenever you like."
-        ),
+        Setback::Declined => {
+            "You did not agree to it. Nothing was connected. Ask again whenever you like.".to_owned()
+        }
         Setback::TooLittle => format!(
             "Nothing was connected: on {title}'s page at least one box was left empty, and I need all of them. \
              Ask again, and tick every box."
         ),
+        Setback::SomebodyElse => {
+            "Whoever followed the link signed in as somebody else than you. Nothing was \
+                                  connected. If that was you, ask again and sign in as yourself."
+                .to_owned()
+        }
         Setback::Broken => {
             format!("{title} did not complete the sign-in. Nothing was connected; please ask again.")
         }

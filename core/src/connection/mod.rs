@@ -4,11 +4,12 @@
 
 use chrono::TimeDelta;
 use secrecy::SecretString;
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::ids::{Ids, PersonId, TenantId};
+use crate::nod::Core;
 use crate::secret::Vault;
 use crate::tool::Provider;
 
@@ -125,7 +126,7 @@ impl Connections {
     #[expect(clippy::too_many_arguments, reason = "a row of that many columns")]
     pub async fn connect(
         &self,
-        conn: &mut sqlx::PgConnection,
+        conn: &mut PgConnection,
         tenant: TenantId,
         person: PersonId,
         provider: Provider,
@@ -183,6 +184,51 @@ impl Connections {
             scopes: tokens.scopes.clone(),
         }
     }
+}
+
+/// The accounts of one person become another's, sealed anew. Where both have one with a provider, that of whoever
+/// stays is kept: the provider, the account that is kept, and the other.
+pub(crate) async fn move_all(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    from: PersonId,
+    to: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Vec<(String, String, String)>> {
+    let mut kept = Vec::new();
+    for (name, row) in sql::take_all(conn, tenant, from).await? {
+        let Some(provider) = Provider::named(&name) else { continue };
+        let theirs = sql::load(conn, tenant, to, &name).await?.filter(|theirs| theirs.status == "active");
+        if let Some(theirs) = theirs {
+            if theirs.account != row.account {
+                kept.push((provider.title().to_owned(), theirs.account, row.account));
+            }
+            continue;
+        }
+        let (before, after) = (context(tenant, from, provider), context(tenant, to, provider));
+        let again = |sealed: &str| {
+            let opened = core.vault.open(sealed, &before);
+            opened.map(|secret| core.vault.seal(&secret, &after, core.ids.as_ref()))
+        };
+        let refresh = row.refresh_sealed.as_deref().map(again).transpose();
+        let (Ok(access), Ok(refresh)) = (again(&row.access_sealed), refresh) else {
+            tracing::error!(person = %from, "a connected account could not be opened, so it was not moved");
+            continue;
+        };
+        let sealed = sql::Sealed {
+            access,
+            refresh,
+            key_id: core.vault.key_id().to_owned(),
+            expires_at: row.expires_at,
+            scopes: Some(row.scopes),
+        };
+        sql::upsert(conn, tenant, to, &name, &row.account, &sealed, now).await?;
+        if row.status != "active" {
+            sql::revoked(conn, tenant, to, &name, row.expires_at, now).await?;
+        }
+    }
+    Ok(kept)
 }
 
 /// Ties a sealed token to its row.

@@ -1,7 +1,8 @@
 //! Offers: the way from a private link to a connected account, one guarded step after another.
 //!
 //! open → begun (the link was used, by a POST) → resumed (the provider sent the browser back) → done |
-//! declined | other_account; or expired. Each step happens once.
+//! declined | other_account; or expired. Each step happens once. Where the chat platform tells no address, the browser
+//! is sent there first, and comes back from it as from a provider: resumed → begun, signed in.
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use sqlx::PgConnection;
 
 use super::{Connections, Tokens, cards, links, other, sql};
 use crate::audit;
+use crate::chat::Standing;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::home;
@@ -38,6 +40,8 @@ pub struct OfferPage {
     pub person_name: String,
     /// The one address that is taken.
     pub address: Option<String>,
+    /// Where the person talks with Nod.
+    pub platform: String,
     /// Where the person works.
     pub workspace_name: String,
     /// Whose service.
@@ -53,8 +57,11 @@ pub struct Begun {
     pub state: String,
     /// PKCE verifier.
     pub verifier: String,
-    /// A hint for the account chooser.
+    /// The one address that is taken, where the platform tells one.
     pub address: Option<String>,
+    /// Where the person talks with Nod: where it tells no address, whoever signs in there as that person may connect
+    /// any account of theirs.
+    pub platform: String,
 }
 
 /// The browser came back: what is needed to end it.
@@ -74,6 +81,8 @@ pub enum Setback {
     Declined,
     /// The person left out something that the tools need.
     TooLittle,
+    /// Whoever followed the link is not the person it was made for.
+    SomebodyElse,
     /// The provider did not complete it.
     Broken,
 }
@@ -83,7 +92,7 @@ impl From<Setback> for Connecting {
         match why {
             Setback::Declined => Self::Declined,
             Setback::TooLittle => Self::TooLittle,
-            Setback::Broken => Self::Failed,
+            Setback::SomebodyElse | Setback::Broken => Self::Failed,
         }
     }
 }
@@ -141,14 +150,14 @@ impl Offers {
         let mut conn = core.pool.acquire().await?;
         let mut offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
         offer.usable(core.now())?;
-        let person = people::sql::load(&mut conn, tenant, offer.person).await?;
-        if let Some(person) = person.filter(|person| !person.known) {
-            let venue = delivery::sql::venue(&mut conn, tenant, offer.conversation).await?;
+        let (platform, workspace) = (offer.platform.as_str(), offer.workspace.as_str());
+        let person = people::sql::load_there(&mut conn, tenant, offer.person, platform, workspace).await?;
+        if let Some(person) = person.filter(|person| person.standing == Standing::Unknown) {
             drop(conn);
-            match people::directory::known(core, tenant, person, &venue.platform, &venue.workspace).await {
-                Ok(person) => {
-                    person.display_name().clone_into(&mut offer.person_name);
-                    offer.address = person.address;
+            match people::directory::known(core, tenant, person, platform, workspace).await {
+                Ok(_) => {
+                    let mut conn = core.pool.acquire().await?;
+                    offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
                 }
                 // An admin can still allow the account.
                 Err(error) => tracing::warn!(offer = %id, %error, "whose link it is could not be asked"),
@@ -166,6 +175,7 @@ impl Offers {
         Ok(OfferPage {
             person_name: offer.person_name,
             address: offer.address,
+            platform: offer.platform,
             workspace_name: offer.workspace_name.unwrap_or_else(|| self.core.settings.tenant_name.clone()),
             provider: offer.provider,
             expires_at: offer.expires_at,
@@ -179,15 +189,44 @@ impl Offers {
     pub async fn begin(&self, token: &str) -> Result<Begun, OfferError> {
         let core = &self.core;
         let offer = self.usable(token).await?;
-        let id = offer.id;
-        let state = URL_SAFE_NO_PAD.encode(core.ids.secret());
-        let verifier = SecretString::from(URL_SAFE_NO_PAD.encode(core.ids.secret()));
-        let sealed = core.vault.seal(&verifier, &format!("offer/{id}"), core.ids.as_ref());
+        let leg = self.leg(offer.id);
         let mut conn = core.pool.acquire().await?;
-        if !sql::begun(&mut conn, self.tenant(), id, &hash(&state), &sealed, core.now()).await? {
+        if !sql::begun(&mut conn, self.tenant(), offer.id, &hash(&leg.state), &leg.sealed, core.now()).await?
+        {
             return Err(OfferError::Used);
         }
-        Ok(Begun { state, verifier: verifier.expose_secret().to_owned(), address: offer.address })
+        Ok(leg.begun(offer))
+    }
+
+    /// The platform says that `user` sits at the browser: where that is whose link it is, the way goes on to the
+    /// provider, and any account will do. None where it is somebody else: that ends it.
+    ///
+    /// # Errors
+    /// When the offer is gone, or the database does not answer.
+    pub async fn signed_in(&self, pending: Pending, user: &str) -> Result<Option<Begun>, OfferError> {
+        let (core, tenant) = (&self.core, self.tenant());
+        let leg = self.leg(pending.offer);
+        let mut conn = core.pool.acquire().await?;
+        let offer = sql::offer(&mut conn, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
+        let (platform, workspace) = (offer.platform.as_str(), offer.workspace.as_str());
+        let theirs = people::sql::user_of(&mut conn, tenant, offer.person, platform, workspace).await?;
+        if theirs.as_deref() != Some(user) {
+            drop(conn);
+            self.failed(pending, Setback::SomebodyElse).await?;
+            return Ok(None);
+        }
+        if !sql::signed_in(&mut conn, tenant, offer.id, &hash(&leg.state), &leg.sealed, core.now()).await? {
+            return Err(OfferError::Used);
+        }
+        Ok(Some(leg.begun(offer)))
+    }
+
+    fn leg(&self, offer: OfferId) -> Leg {
+        let core = &self.core;
+        let state = URL_SAFE_NO_PAD.encode(core.ids.secret());
+        let verifier = SecretString::from(URL_SAFE_NO_PAD.encode(core.ids.secret()));
+        let sealed = core.vault.seal(&verifier, &format!("offer/{offer}"), core.ids.as_ref());
+        Leg { state, verifier, sealed }
     }
 
     /// The provider sent the browser back with this state; it works once.
@@ -252,7 +291,10 @@ impl Offers {
         let provider = pending.provider;
         let mut tx = core.pool.begin().await?;
         let offer = sql::offer(&mut tx, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
-        let own = offer.address.as_deref().is_some_and(|a| a.eq_ignore_ascii_case(account));
+        let own = match offer.address.as_deref() {
+            Some(address) => address.eq_ignore_ascii_case(account),
+            None => offer.signed_in,
+        };
         if !own && !other::allowed(&mut tx, tenant, offer.person, provider, account).await? {
             sql::close(&mut tx, tenant, offer.id, "other_account").await?;
             let admin_asked = other::ask(core, &mut tx, tenant, &offer, account, now).await?;
@@ -288,17 +330,35 @@ impl Offers {
     }
 }
 
+/// What one way of the browser to somebody and back needs.
+struct Leg {
+    state: String,
+    verifier: SecretString,
+    sealed: String,
+}
+
+impl Leg {
+    fn begun(self, offer: Offer) -> Begun {
+        let verifier = self.verifier.expose_secret().to_owned();
+        Begun { state: self.state, verifier, address: offer.address, platform: offer.platform }
+    }
+}
+
 /// An offer as loaded, with whose it is.
 pub(crate) struct Offer {
     pub(crate) id: OfferId,
     pub(crate) person: PersonId,
     pub(crate) person_name: String,
+    /// As the platform tells it.
     pub(crate) address: Option<String>,
+    pub(crate) platform: String,
+    pub(crate) workspace: String,
     pub(crate) workspace_name: Option<String>,
     pub(crate) provider: Provider,
     pub(crate) conversation: ConversationId,
     pub(crate) delivery: Option<DeliveryId>,
     pub(crate) status: String,
+    pub(crate) signed_in: bool,
     pub(crate) expires_at: Timestamp,
 }
 

@@ -42,6 +42,34 @@ pub(super) async fn load(
     .await
 }
 
+/// Takes away every account of somebody, each with its provider.
+pub(super) async fn take_all(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<(String, Row)>> {
+    let rows = sqlx::query!(
+        "delete from connections where tenant_id = $1 and person_id = $2
+         returning provider, account, status, scopes, access_sealed, refresh_sealed, expires_at",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    let account = rows.into_iter().map(|r| {
+        let row = Row {
+            account: r.account,
+            status: r.status,
+            scopes: r.scopes,
+            access_sealed: r.access_sealed,
+            refresh_sealed: r.refresh_sealed,
+            expires_at: r.expires_at,
+        };
+        (r.provider, row)
+    });
+    Ok(account.collect())
+}
+
 pub(super) async fn upsert(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -159,7 +187,8 @@ pub(super) async fn offer(
 ) -> sqlx::Result<Option<super::offer::Offer>> {
     let row = sqlx::query!(
         r#"select o.person_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
-             d.name as "workspace_name?", o.provider, o.conversation_id, o.delivery_id, o.status, o.expires_at
+             d.name as "workspace_name?", ch.platform, ch.workspace, o.provider, o.conversation_id, o.delivery_id,
+             o.status, o.signed_in, o.expires_at
          from offers o
          join people p on p.tenant_id = o.tenant_id and p.id = o.person_id
          join conversations c on c.tenant_id = o.tenant_id and c.id = o.conversation_id
@@ -179,11 +208,14 @@ pub(super) async fn offer(
         person: PersonId(row.person_id),
         person_name: row.person_name,
         address: row.address,
+        platform: row.platform,
+        workspace: row.workspace,
         workspace_name: row.workspace_name,
         provider,
         conversation: ConversationId(row.conversation_id),
         delivery: row.delivery_id.map(DeliveryId),
         status: row.status,
+        signed_in: row.signed_in,
         expires_at: row.expires_at,
     }))
 }
@@ -200,6 +232,29 @@ pub(super) async fn begun(
     let done = sqlx::query!(
         "update offers set status = 'begun', state_hash = $3, verifier_sealed = $4
          where tenant_id = $1 and id = $2 and status = 'open' and expires_at > $5",
+        tenant.0,
+        id.0,
+        state_hash,
+        verifier_sealed,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// resumed → begun once more, by the person whose link it is; false where it has ended meanwhile.
+pub(super) async fn signed_in(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+    state_hash: &str,
+    verifier_sealed: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update offers set status = 'begun', signed_in = true, state_hash = $3, verifier_sealed = $4
+         where tenant_id = $1 and id = $2 and status = 'resumed' and expires_at > $5",
         tenant.0,
         id.0,
         state_hash,

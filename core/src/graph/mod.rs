@@ -29,6 +29,7 @@ pub(crate) use route::grouped;
 pub(crate) use think::done_so_far;
 
 use crate::card::Card;
+use crate::chat::Typing;
 use crate::clock::Clock;
 use crate::draft::{Closing, OpenDraft};
 use crate::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
@@ -165,6 +166,7 @@ pub(crate) struct NodeContext<'a> {
     /// What was loaded for this step, where the node is the one that needs it.
     pub(crate) memory: Option<Memory>,
     pub(crate) directory: Directory<'a>,
+    pub(crate) typing: Typing<'a>,
     pub(crate) tools: &'a Tools,
     /// On which terms a nod is asked for.
     pub(crate) policy: &'a Policy,

@@ -21,7 +21,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         // Answered at the door.
         return Ok(Step::go(state, Node::Reply));
     }
-    if let Some((rule, words)) = by_rule(state.said(), cx.longest_message) {
+    if let Some((rule, words)) = by_rule(state.said(), cx) {
         state.intent = Some(Intent::Conversational);
         state.routed_via = Some(format!("rule:{rule}"));
         state.turns.push(Turn::Ai { text: words.clone(), calls: Vec::new() });
@@ -103,7 +103,8 @@ fn sends(said: &str) -> bool {
 }
 
 /// What needs no model.
-fn by_rule(said: &str, longest: usize) -> Option<(&'static str, String)> {
+fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
+    let longest = cx.longest_message;
     let length = said.chars().count();
     if length > longest {
         let words = format!(
@@ -119,7 +120,7 @@ fn by_rule(said: &str, longest: usize) -> Option<(&'static str, String)> {
         "stop" => {
             Some(("stop", "Nothing of yours is under way here, so there is nothing to stop.".to_owned()))
         }
-        "" | "help" => Some(("help", crate::inbox::help_text().to_owned())),
+        "" | "help" => Some(("help", crate::inbox::help_text(cx.typing))),
         _ => None,
     }
 }

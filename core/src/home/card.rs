@@ -33,13 +33,16 @@ pub(super) fn page(seen: &Seen, zone: &str) -> Vec<Card> {
 fn accounts(all: &[(String, String, bool)]) -> Card {
     let card = Card::default().titled("Connected accounts");
     if all.is_empty() {
-        return card.with(Block::Note("None yet. /nod connect google connects yours.".to_owned()));
+        return card.with(Block::Note("None yet. The command “connect google” connects yours.".to_owned()));
     }
     let line = |(provider, account, works): &(String, String, bool)| {
         let title =
             Provider::named(provider).map_or_else(|| provider.clone(), |known| known.title().to_owned());
-        let state =
-            if *works { String::new() } else { format!(": needs you again, /nod connect {provider}") };
+        let state = if *works {
+            String::new()
+        } else {
+            format!(": needs you again, by the command “connect {provider}”")
+        };
         (title, format!("{account}{state}"))
     };
     card.with(Block::Fields(all.iter().map(line).collect()))

@@ -85,7 +85,9 @@ pub(crate) async fn show(
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let user = people::sql::user_of(&mut conn, claim.tenant, person, platform, workspace).await?;
-    let person = people::sql::load(&mut conn, claim.tenant, person).await?.ok_or("no such person")?;
+    let person = people::sql::load_there(&mut conn, claim.tenant, person, platform, workspace)
+        .await?
+        .ok_or("no such person")?;
     drop(conn);
     let (Some(user), Some(adapter)) = (user, core.adapters.get(platform)) else {
         return end(core, claim, None).await;

@@ -6,29 +6,40 @@ use sqlx::PgConnection;
 use super::{Arrival, runs, said, settings};
 use crate::approval;
 use crate::card::{Block, Card, Press, Style, Verb};
-use crate::chat::{Immediate, Place};
+use crate::chat::{Immediate, Place, Typing};
 use crate::connection::{self, NewOffer, cards};
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{DeliveryId, OfferId, PersonId};
 use crate::memory;
-use crate::people;
+use crate::people::{self, join};
 use crate::tool::Provider;
 
 /// Abilities that come later; whoever looks for them is told so.
 const LATER: [&str; 4] = ["task", "knowledge", "schedule", "admin"];
 const COMMANDS: [&str; 7] = ["help", "ask", "connect", "approvals", "memory", "runs", "settings"];
 
-/// What Nod can do, in a few lines.
-pub(crate) fn help_text() -> &'static str {
-    "I read your mail when you ask, answer questions, and send mail for you — only after you press \
-     **Approve & send**.\n\n\
-     - Mention me in a channel and I answer in the thread; follow-ups there need no mention.\n\
-     - Write to me directly and no mention is needed.\n\
-     - Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”\n\
-     - “stop” stops what I am doing; [Undo] takes back what is about to leave.\n\n\
-     `/nod ask …` asks me anything · `/nod connect google` connects your account · `/nod approvals` shows what \
-     waits for your nod · `/nod memory` shows what I remember · `/nod runs` shows what became of what you asked · \
-     `/nod settings` shows how I behave in this channel · `/nod help` shows this."
+/// What Nod can do, in a few lines; commands as they are typed in that place.
+pub(crate) fn help_text(typing: Typing<'_>) -> String {
+    let commands = [
+        ("ask …", "asks me anything"),
+        ("connect google", "connects your account"),
+        ("connect chat", "tells me who you are where you also talk to me"),
+        ("approvals", "shows what waits for your nod"),
+        ("memory", "shows what I remember"),
+        ("runs", "shows what became of what you asked"),
+        ("settings", "shows how I behave in this channel"),
+        ("help", "shows this"),
+    ];
+    let commands = commands.map(|(command, does)| format!("`{}` {does}", typing.typed(command))).join(" · ");
+    format!(
+        "I read your mail when you ask, answer questions, and send mail for you — only after you press \
+         **Approve & send**.\n\n\
+         - Mention me in a channel and I answer in the thread; follow-ups there need no mention.\n\
+         - Write to me directly and no mention is needed.\n\
+         - Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”\n\
+         - “stop” stops what I am doing; [Undo] takes back what is about to leave.\n\n\
+         {commands}."
+    )
 }
 
 pub(super) async fn accept(
@@ -48,9 +59,10 @@ pub(super) async fn accept(
         return Ok(Immediate::whisper(people::NOT_FOR_STRANGERS));
     }
     let immediate = match name {
-        "" | "help" => Immediate::whisper(help_text()),
+        "" | "help" => Immediate::whisper(help_text(arrival.typing())),
         "ask" if text.trim().is_empty() => {
-            Immediate::whisper("Ask me something: `/nod ask what is new in my mail?`")
+            let asked = arrival.typing().typed("ask what is new in my mail?");
+            Immediate::whisper(format!("Ask me something: `{asked}`"))
         }
         "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
         "connect" => connect(arrival, &mut tx, place, person, text.trim()).await?,
@@ -61,7 +73,7 @@ pub(super) async fn accept(
         later if LATER.contains(&later) => {
             Immediate::whisper(format!("`{later}` comes later: I can't do that yet. I know {}.", known()))
         }
-        other => unknown(other),
+        other => unknown(arrival, other),
     };
     tx.commit().await?;
     Ok(immediate)
@@ -86,13 +98,14 @@ pub(super) async fn complete(
     Ok(Immediate::Choices(choices))
 }
 
-fn unknown(word: &str) -> Immediate {
+fn unknown(arrival: &Arrival<'_>, word: &str) -> Immediate {
     let nearest = COMMANDS.iter().max_by(|a, b| {
         let near = |c: &str| strsim::jaro_winkler(word, c);
         near(a).total_cmp(&near(b))
     });
     let nearest = nearest.filter(|c| strsim::jaro_winkler(word, c) > 0.7);
-    let did_you_mean = nearest.map_or_else(String::new, |c| format!(" Did you mean `/nod {c}`?"));
+    let did_you_mean =
+        nearest.map_or_else(String::new, |c| format!(" Did you mean `{}`?", arrival.typing().typed(c)));
     let all = known();
     let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
     Immediate::whisper(format!("I know no command `{said}`.{did_you_mean} I know {all}."))
@@ -151,13 +164,24 @@ async fn connect(
     person: PersonId,
     text: &str,
 ) -> sqlx::Result<Immediate> {
-    let wanted = if text.is_empty() { "google" } else { text };
-    let Some(provider) = Provider::named(&wanted.to_lowercase()) else {
-        return Ok(Immediate::whisper("I can connect `google`: `/nod connect google`"));
-    };
+    let asker = arrival.joiner(person);
+    if let Some(code) = join::read(text) {
+        return join::enter(&asker, conn, &code).await;
+    }
     // The conversation only says where the person is; nothing is posted into it.
     let thread = place.direct.then_some("");
     let conversation = said::conversation(arrival, conn, place, thread, person).await?;
+    if text.eq_ignore_ascii_case("chat") {
+        return join::show(&asker, conn, conversation).await;
+    }
+    let wanted = if text.is_empty() { "google" } else { text };
+    let Some(provider) = Provider::named(&wanted.to_lowercase()) else {
+        return Ok(Immediate::whisper(format!(
+            "`{}` connects your Google account, `{}` tells me who you are where you also talk to me.",
+            arrival.typing().typed("connect google"),
+            arrival.typing().typed("connect chat")
+        )));
+    };
     let offer: OfferId = arrival.core.id();
     let new = NewOffer { id: offer, person, provider, conversation, run: None, delivery: None };
     connection::make(arrival.core, conn, arrival.tenant, &new, arrival.now).await?;

@@ -18,14 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use command::help_text;
 
-use crate::chat::{Author, Immediate, Inbound, Place, Standing, What};
+use crate::chat::{Author, Immediate, Inbound, Place, Standing, Typing, What};
 use crate::clock::Timestamp;
 use crate::connection::links;
 use crate::home::{self, Home};
 use crate::ids::{PersonId, TenantId};
 use crate::memory::Asker;
 use crate::nod::Core;
-use crate::people;
+use crate::people::{self, join};
 use crate::store::deadlocked;
 
 /// The door.
@@ -198,6 +198,17 @@ impl Arrival<'_> {
         people::sql::meet(conn, self.tenant, platform, workspace, &author.user, fresh, self.now).await
     }
 
+    /// How commands are typed where it came from.
+    fn typing(&self) -> Typing<'_> {
+        self.core.adapters.typing(&self.inbound.platform)
+    }
+
+    /// Who may be the same as somebody elsewhere.
+    fn joiner(&self, person: PersonId) -> join::Asker<'_> {
+        let platform = &self.inbound.platform;
+        join::Asker { core: self.core, tenant: self.tenant, platform, person, now: self.now }
+    }
+
     /// Who asks about what is remembered, and where.
     fn asker<'p>(&'p self, person: PersonId, place: &'p Place) -> Asker<'p> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
@@ -215,7 +226,14 @@ impl Arrival<'_> {
 
     /// Whether the platform has told that this person does not belong.
     async fn is_stranger(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<bool> {
-        let person = people::sql::load(conn, self.tenant, person).await?;
-        Ok(person.is_some_and(|p| p.known && !self.core.settings.welcomes(p.standing)))
+        let standing = self.standing(conn, person).await?;
+        Ok(standing != Standing::Unknown && !self.core.settings.welcomes(standing))
+    }
+
+    /// What the platform has told of this person's standing there.
+    async fn standing(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<Standing> {
+        let Inbound { platform, workspace, .. } = self.inbound;
+        let person = people::sql::load_there(conn, self.tenant, person, platform, workspace).await?;
+        Ok(person.map_or(Standing::Unknown, |p| p.standing))
     }
 }

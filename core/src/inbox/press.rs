@@ -12,7 +12,7 @@ use crate::delivery;
 use crate::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
 use crate::jobs::{News, Work, sql as jobs};
 use crate::memory;
-use crate::people;
+use crate::people::{self, join};
 use crate::question;
 use crate::run;
 use crate::run::stop::{self, Stopped};
@@ -84,6 +84,7 @@ async fn pressed(
             What::Pressed { place, .. } => memory::press(&arrival.asker(person, place), conn, verb).await,
             _ => Ok(unknown()),
         },
+        "join" => join::press(&arrival.joiner(person), conn, subject).await,
         "allow" | "refuse" => {
             let Inbound { platform, author, .. } = arrival.inbound;
             let by = Presser { person, user: &author.user, platform };

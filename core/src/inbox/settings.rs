@@ -9,7 +9,6 @@ use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Immediate, Inbound, Place, Standing, What};
 use crate::delivery;
 use crate::ids::{ChannelId, PersonId};
-use crate::people;
 
 /// The two verbs of the buttons.
 pub(super) const HEAR_ALL: &str = "hear_all";
@@ -44,8 +43,7 @@ pub(super) async fn change(
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
     let (tenant, now) = (arrival.tenant, arrival.now);
-    let member = people::sql::load(conn, tenant, person).await?;
-    if member.is_none_or(|p| p.standing != Standing::Member) {
+    if arrival.standing(conn, person).await? != Standing::Member {
         return Ok(Immediate::whisper(
             "Only members of this workspace can change that. Nothing was changed.",
         ));

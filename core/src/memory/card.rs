@@ -32,8 +32,10 @@ pub(super) fn forgotten(line: &str) -> String {
 /// A wish that led to nothing.
 pub(super) fn nothing(wish: Wish) -> &'static str {
     match wish {
-        Wish::Remember => "There was nothing new in that to note. /nod memory shows what I remember.",
-        Wish::Forget(_) => "I have noted nothing like that. /nod memory shows what I remember.",
+        Wish::Remember => {
+            "There was nothing new in that to note. The command “memory” shows what I remember."
+        }
+        Wish::Forget(_) => "I have noted nothing like that. The command “memory” shows what I remember.",
     }
 }
 
@@ -42,7 +44,7 @@ pub(super) fn failed(wish: Wish) -> &'static str {
     match wish {
         Wish::Remember => "I could not note that: the model did not answer. Please say it again later.",
         Wish::Forget(_) => {
-            "I could not tell what to forget: the model did not answer. /nod memory forgets by buttons."
+            "I could not tell what to forget: the model did not answer. The command “memory” forgets by buttons."
         }
     }
 }
@@ -101,7 +103,7 @@ pub(super) fn list(all: &Remembered<'_>, before: Option<String>) -> Card {
         1 => card.with(Block::Note("And a summary of one conversation here.".to_owned())),
         n => card.with(Block::Note(format!("And summaries of {n} conversations here."))),
     };
-    card.with(Block::Note("/nod memory export sends you all of it as a file.".to_owned())).button(
+    card.with(Block::Note("The command “memory export” sends you all of it as a file.".to_owned())).button(
         "Forget all",
         Style::Danger,
         Press::Verb(Verb::new("forget_all", all.channel)),

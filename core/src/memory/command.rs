@@ -42,7 +42,13 @@ pub(crate) async fn command(
     match text.to_lowercase().as_str() {
         "" | "show" => show(asker, conn, None).await,
         "export" => export(asker, conn).await,
-        _ => whisper("`/nod memory` shows what I remember, `/nod memory export` sends it to you as a file."),
+        _ => {
+            let typing = asker.core.adapters.typing(asker.platform);
+            let (show, export) = (typing.typed("memory"), typing.typed("memory export"));
+            Ok(Immediate::whisper(format!(
+                "`{show}` shows what I remember, `{export}` sends it to you as a file."
+            )))
+        }
     }
 }
 

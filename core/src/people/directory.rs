@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{Person, sql};
-use crate::chat::{ChatError, Profile};
+use crate::chat::{ChatError, Profile, Standing};
 use crate::ids::TenantId;
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
@@ -70,12 +70,12 @@ async fn write(
     let mut tx = core.pool.begin().await?;
     for profile in page {
         let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
-        sql::learn(&mut tx, tenant, person, profile, now).await?;
+        sql::learn(&mut tx, tenant, person, platform, workspace, profile, now).await?;
     }
     tx.commit().await
 }
 
-/// The person, after asking the platform about them if nobody has.
+/// The person, after asking the platform about them if nobody has. `person` comes with their standing there.
 pub(crate) async fn known(
     core: &Core,
     tenant: TenantId,
@@ -83,7 +83,7 @@ pub(crate) async fn known(
     platform: &str,
     workspace: &str,
 ) -> Result<Person, WorkError> {
-    if person.known {
+    if person.standing != Standing::Unknown {
         return Ok(person);
     }
     let person = person.id;
@@ -94,6 +94,6 @@ pub(crate) async fn known(
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
     let profile = adapter.profile(workspace, &user).await?;
     let mut conn = core.pool.acquire().await?;
-    sql::learn(&mut conn, tenant, person, &profile, core.now()).await?;
-    Ok(sql::load(&mut conn, tenant, person).await?.ok_or("no such person")?)
+    sql::learn(&mut conn, tenant, person, platform, workspace, &profile, core.now()).await?;
+    Ok(sql::load_there(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such person")?)
 }

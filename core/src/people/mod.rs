@@ -1,6 +1,7 @@
 //! Humans known to Nod: who they are on a platform, what it tells of them, and how a name becomes an address.
 
 pub(crate) mod directory;
+pub(crate) mod join;
 pub mod names;
 pub(crate) mod sql;
 
@@ -95,7 +96,7 @@ pub(crate) async fn address(
         return Ok(names::of_mentioned(person.as_ref()));
     }
     let people = match names::words(written) {
-        Some(words) => sql::named(conn, tenant, &words).await?,
+        Some(words) => sql::named(conn, tenant, platform, workspace, &words).await?,
         None => Vec::new(),
     };
     Ok(names::resolve(written, me, &people))

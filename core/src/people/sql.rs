@@ -17,6 +17,7 @@ pub(crate) struct Row {
     full_name: String,
     title: Option<String>,
     address: Option<String>,
+    own_account: Option<String>,
     zone: Option<String>,
     standing: String,
     profile_at: Option<Timestamp>,
@@ -29,7 +30,7 @@ impl From<Row> for Person {
             name: row.name,
             full_name: row.full_name,
             title: row.title,
-            address: row.address,
+            address: row.address.or(row.own_account),
             zone: row.zone,
             standing: Standing::named(&row.standing),
             known: row.profile_at.is_some(),
@@ -98,10 +99,36 @@ pub(crate) async fn load(
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
         Row,
-        "select id, name, full_name, title, address, zone, standing, profile_at
+        "select id, name, full_name, title, address, own_account, zone, standing, profile_at
          from people where tenant_id = $1 and id = $2",
         tenant.0,
         person.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(Person::from))
+}
+
+/// The same with their standing in that place, which is unknown where its platform has not been asked.
+pub(crate) async fn load_there(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<Option<Person>> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"select p.id, p.name, p.full_name, p.title, p.address, p.own_account, p.zone,
+             coalesce(i.standing, 'unknown') as "standing!", p.profile_at
+         from people p
+         left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = $3
+             and i.workspace = $4
+         where p.tenant_id = $1 and p.id = $2"#,
+        tenant.0,
+        person.0,
+        platform,
+        workspace
     )
     .fetch_optional(conn)
     .await?;
@@ -138,7 +165,7 @@ pub(crate) async fn by_user(
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
         Row,
-        "select p.id, p.name, p.full_name, p.title, p.address, p.zone, p.standing, p.profile_at
+        "select p.id, p.name, p.full_name, p.title, p.address, p.own_account, p.zone, i.standing, p.profile_at
          from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
          where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4",
         tenant.0,
@@ -151,19 +178,37 @@ pub(crate) async fn by_user(
     Ok(row.map(Person::from))
 }
 
-/// Writes down what a platform tells of a person.
+/// Writes down what a platform tells of a person. Where somebody is known in several places, their name, zone and
+/// address are those of the place that tells an address; the others only say whether they belong there.
 pub(crate) async fn learn(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
+    platform: &str,
+    workspace: &str,
     profile: &Profile,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update people set name = $3, full_name = $4, title = $5, address = coalesce($6, people.address), zone = $7,
-             standing = $8,
+        "with here as (
+             update identities set standing = $8
+             where tenant_id = $1 and person_id = $2 and platform = $10 and workspace = $11),
+         elsewhere as (
+             select coalesce(bool_or(standing = 'member'), false) as belongs, count(*) > 0 as known
+             from identities
+             where tenant_id = $1 and person_id = $2 and (platform, workspace) <> ($10, $11)),
+         told as (
+             select p.id, e.belongs, e.known and p.address is not null and $6::text is null as better
+             from people p, elsewhere e where p.tenant_id = $1 and p.id = $2)
+         update people p set
+             name = case when better then p.name else $3 end,
+             full_name = case when better then p.full_name else $4 end,
+             title = case when better then p.title else $5 end,
+             address = case when better then p.address else $6 end,
+             zone = case when better then p.zone else $7 end,
+             standing = case when belongs then 'member' else $8 end,
              profile_at = $9
-         where tenant_id = $1 and id = $2",
+         from told where p.tenant_id = $1 and p.id = told.id",
         tenant.0,
         person.0,
         profile.name,
@@ -172,7 +217,9 @@ pub(crate) async fn learn(
         profile.address,
         profile.zone,
         profile.standing.as_str(),
-        now
+        now,
+        platform,
+        workspace
     )
     .execute(conn)
     .await?;
@@ -187,7 +234,7 @@ pub(crate) async fn reached_at(
     account: &str,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update people set address = $3 where tenant_id = $1 and id = $2 and address is null",
+        "update people set own_account = $3 where tenant_id = $1 and id = $2",
         tenant.0,
         person.0,
         account
@@ -195,6 +242,21 @@ pub(crate) async fn reached_at(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Where somebody is known.
+pub(crate) async fn platforms_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        "select distinct platform from identities where tenant_id = $1 and person_id = $2 order by 1",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The platforms whose people are known.
@@ -215,9 +277,10 @@ pub(crate) async fn introduce(
     sqlx::query!(
         "with known as (
              select id from people where tenant_id = $1 and lower(address) = lower($4) and standing = 'member')
-         insert into identities (tenant_id, platform, workspace, user_ref, person_id)
-         select $1, $2, $3, $4, id from known where (select count(*) from known) = 1
-         on conflict (tenant_id, platform, workspace, user_ref) do update set person_id = excluded.person_id",
+         insert into identities (tenant_id, platform, workspace, user_ref, person_id, standing)
+         select $1, $2, $3, $4, id, 'member' from known where (select count(*) from known) = 1
+         on conflict (tenant_id, platform, workspace, user_ref) do update set person_id = excluded.person_id,
+             standing = excluded.standing",
         tenant.0,
         platform,
         workspace,
@@ -228,25 +291,34 @@ pub(crate) async fn introduce(
     Ok(())
 }
 
-/// Members of a workspace whose people are known, who have all of these words in their name.
+/// Members of a workspace whose people are known, who have all of these words in their name. Where that place has
+/// such people, they are meant: somebody who is known in two places without having said so is two people here.
 pub(crate) async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
+    platform: &str,
+    workspace: &str,
     words: &[String],
 ) -> sqlx::Result<Vec<Person>> {
     let rows = sqlx::query_as!(
         Row,
-        "select id, name, full_name, title, address, zone, standing, profile_at from people p
-         where p.tenant_id = $1 and standing = 'member'
-           and string_to_array(lower(full_name || ' ' || name), ' ') @> $2
-           and exists (
-             select 1 from identities i
-             join directories d on d.tenant_id = i.tenant_id and d.platform = i.platform
-                 and d.workspace = i.workspace
-             where i.tenant_id = $1 and i.person_id = p.id)
-         order by full_name, id limit 50",
+        r#"with fits as (
+             select p.*, i.here from people p
+             join lateral (
+                 select bool_or(i.platform = $3 and i.workspace = $4) as here from identities i
+                 join directories d on d.tenant_id = i.tenant_id and d.platform = i.platform
+                     and d.workspace = i.workspace
+                 where i.tenant_id = $1 and i.person_id = p.id having count(*) > 0) i on true
+             where p.tenant_id = $1 and p.standing = 'member'
+               and string_to_array(lower(p.full_name || ' ' || p.name), ' ') @> $2)
+         select id as "id!", name as "name!", full_name as "full_name!", title, address, own_account, zone,
+             standing as "standing!", profile_at
+         from fits where here or not exists (select 1 from fits where here)
+         order by full_name, id limit 50"#,
         tenant.0,
-        words
+        words,
+        platform,
+        workspace
     )
     .fetch_all(conn)
     .await?;

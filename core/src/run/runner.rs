@@ -233,6 +233,7 @@ async fn context<'a>(
             platform: &venue.platform,
             workspace: &venue.workspace,
         },
+        typing: core.adapters.typing(&venue.platform),
         tools: &core.tools,
         policy: &core.settings.policy,
         model: core.model.as_ref(),

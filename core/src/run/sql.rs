@@ -98,10 +98,13 @@ pub(crate) async fn load(
 ) -> sqlx::Result<Option<Loaded>> {
     let row = sqlx::query!(
         r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.kept,
-             to_jsonb(v) as "venue!: Json<Venue>", to_jsonb(p) as "person!: Json<PersonRow>"
+             to_jsonb(v) as "venue!: Json<Venue>",
+             to_jsonb(p) || jsonb_build_object('standing', coalesce(i.standing, 'unknown')) as "person!: Json<PersonRow>"
          from runs r
          join venues v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
          join people p on p.tenant_id = r.tenant_id and p.id = r.person_id
+         left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = v.platform
+             and i.workspace = v.workspace
          where r.tenant_id = $1 and r.id = $2"#,
         tenant.0,
         id.0

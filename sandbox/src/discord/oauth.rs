@@ -12,8 +12,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::State;
 use super::world::{World, secret};
+use super::{Discord, State};
 
 /// What was consented to and not fetched yet, and what was fetched.
 #[derive(Default)]
@@ -60,6 +60,23 @@ async fn token(Extract(state): Extract<Arc<State>>, Form(given): Form<Fields>) -
 
 fn of<'a>(fields: &'a Fields, name: &str) -> &'a str {
     fields.get(name).map_or("", String::as_str)
+}
+
+impl Discord {
+    /// Somebody says no on the consent page; where the browser is sent back to.
+    ///
+    /// # Errors
+    /// A sentence, where the page would not have been shown.
+    pub fn refuse_consent(&self, address: &str) -> Result<String, String> {
+        let url = url::Url::parse(address).map_err(|e| e.to_string())?;
+        let asked: Fields = url.query_pairs().into_owned().collect();
+        self.change(|w| w.consent(&asked))?;
+        let mut back = url::Url::parse(of(&asked, "redirect_uri")).map_err(|e| e.to_string())?;
+        let mut answer = back.query_pairs_mut();
+        answer.append_pair("error", "access_denied").append_pair("state", of(&asked, "state"));
+        drop(answer);
+        Ok(back.into())
+    }
 }
 
 impl World {

@@ -1,0 +1,124 @@
+//! Who sits at a browser: Discord's own sign-in (OAuth, scope `identify`), since Discord tells no addresses by which an
+//! account could be known as somebody's. Keeps nothing; the token is used once and forgotten.
+
+use std::time::Duration;
+
+use oauth2::basic::{BasicClient, BasicErrorResponseType};
+use oauth2::{
+    AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet, EndpointSet,
+    HttpRequest, HttpResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope,
+    TokenResponse, TokenUrl,
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use url::Url;
+
+use super::web::AGENT;
+
+const WITHIN: Duration = Duration::from_secs(10);
+
+type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
+
+/// Why nobody signed in, sorted by who can mend it. Holds no token, code or secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SignInError {
+    /// The code is not good (used twice, too old): the person will start over.
+    #[error("Discord refused: {0}")]
+    Refused(String),
+    /// The client secret or the redirect is wrong: an operator will mend it.
+    #[error("Discord refuses this installation: {0}")]
+    Misconfigured(String),
+    /// No answer, or a broken one: time will mend it.
+    #[error("Discord did not answer: {0}")]
+    Silent(&'static str),
+}
+
+/// Discord's sign-in, for one application.
+pub struct SignIn {
+    client: Client,
+    http: reqwest::Client,
+    me: Url,
+}
+
+#[derive(Deserialize)]
+struct Me {
+    id: String,
+}
+
+impl SignIn {
+    /// Connects nothing yet. `api_url` is `https://discord.com/api/v10/`; the consent page stands beside it.
+    ///
+    /// # Errors
+    /// When an address cannot be made of it.
+    pub fn new(api_url: &Url, id: &str, secret: &SecretString, redirect: Url) -> anyhow::Result<Self> {
+        let client = BasicClient::new(ClientId::new(id.to_owned()))
+            .set_client_secret(ClientSecret::new(secret.expose_secret().to_owned()))
+            .set_auth_uri(AuthUrl::from_url(api_url.join("/oauth2/authorize")?))
+            .set_token_uri(TokenUrl::from_url(api_url.join("oauth2/token")?))
+            .set_redirect_uri(RedirectUrl::from_url(redirect))
+            .set_auth_type(AuthType::RequestBody);
+        // A redirect of a token request would carry the secret elsewhere.
+        let http = reqwest::Client::builder()
+            .user_agent(AGENT)
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(WITHIN)
+            .build()?;
+        Ok(Self { client, http, me: api_url.join("users/@me")? })
+    }
+
+    /// Where the person says who they are.
+    #[must_use]
+    pub fn authorize(&self, state: &str, verifier: &SecretString) -> Url {
+        let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
+        let state = CsrfToken::new(state.to_owned());
+        self.client
+            .authorize_url(|| state)
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
+            .add_scope(Scope::new("identify".to_owned()))
+            .url()
+            .0
+    }
+
+    /// Who signed in, by Discord's id.
+    ///
+    /// # Errors
+    /// When Discord refuses the code or does not answer.
+    pub async fn who(&self, code: &str, verifier: &SecretString) -> Result<String, SignInError> {
+        let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
+        let http = |request| send(self.http.clone(), request);
+        let answer = self
+            .client
+            .exchange_code(AuthorizationCode::new(code.to_owned()))
+            .set_pkce_verifier(verifier)
+            .request_async(&http)
+            .await;
+        let token = match answer {
+            Ok(answer) => answer,
+            // The library's texts may quote whole bodies; only Discord's error code is kept.
+            Err(RequestTokenError::ServerResponse(answer)) => {
+                let code = answer.error().to_string();
+                return Err(match answer.error() {
+                    BasicErrorResponseType::InvalidClient | BasicErrorResponseType::UnauthorizedClient => {
+                        SignInError::Misconfigured(code)
+                    }
+                    _ => SignInError::Refused(code),
+                });
+            }
+            Err(_) => return Err(SignInError::Silent("no token")),
+        };
+        let asked = self.http.get(self.me.clone()).bearer_auth(token.access_token().secret()).send().await;
+        let told = asked.and_then(reqwest::Response::error_for_status);
+        let told = told.map_err(|_| SignInError::Silent("it does not say who that is"))?;
+        let me: Me = told.json().await.map_err(|_| SignInError::Silent("it does not say who that is"))?;
+        Ok(me.id)
+    }
+}
+
+async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
+    let response = http.execute(request.try_into()?).await?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let mut answer = HttpResponse::new(response.bytes().await?.to_vec());
+    *answer.status_mut() = status;
+    *answer.headers_mut() = headers;
+    Ok(answer)
+}

@@ -1,0 +1,65 @@
+//! The cookie of a sign-in.
+
+use axum::http::header::{COOKIE, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
+use sha2::{Digest, Sha256};
+
+/// Binds one sign-in to one browser. Named after it, so that two at once do not disturb each other; made from
+/// the state, so that nothing has to be kept.
+pub(super) struct Cookie {
+    name: String,
+    value: String,
+}
+
+impl Cookie {
+    pub(super) fn of(state: &str) -> Self {
+        let digest = hex::encode(Sha256::digest(state.as_bytes()));
+        let (name, value) = digest.split_at(16);
+        Self { name: format!("nod_connect_{name}"), value: value.to_owned() }
+    }
+
+    /// `Lax` and not `Strict`: the way back is a navigation that Google or Discord begins.
+    pub(super) fn set(&self, https: bool, seconds: u32) -> String {
+        let Self { name, value } = self;
+        let secure = if https { "; Secure" } else { "" };
+        format!("{name}={value}; Path=/oauth; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+    }
+
+    /// The sign-in is over in this browser.
+    pub(super) fn clear(&self, response: &mut Response, https: bool) {
+        if let Ok(cleared) = HeaderValue::from_str(&self.set(https, 0)) {
+            response.headers_mut().append(SET_COOKIE, cleared);
+        }
+    }
+
+    pub(super) fn is_in(&self, headers: &HeaderMap) -> bool {
+        let wanted = format!("{}={}", self.name, self.value);
+        let sent = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        sent.flat_map(|value| value.split(';')).any(|cookie| cookie.trim() == wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn sent(value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(COOKIE, HeaderValue::from_str(value).unwrap())])
+    }
+
+    #[test]
+    fn a_sign_in_is_bound_to_the_browser_that_began_it() {
+        let cookie = Cookie::of("state-one");
+        let set = cookie.set(true, 600);
+        let pair = set.split(';').next().unwrap();
+        assert!(set.ends_with("; Path=/oauth; Max-Age=600; HttpOnly; SameSite=Lax; Secure"), "{set}");
+        assert!(cookie.is_in(&sent(pair)));
+        assert!(cookie.is_in(&sent(&format!("a=b; {pair}; c=d"))));
+        assert!(!Cookie::of("state-two").is_in(&sent(pair)));
+        assert!(!cookie.is_in(&HeaderMap::new()));
+        assert!(!set.contains("state-one"));
+    }
+}

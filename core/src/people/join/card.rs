@@ -1,0 +1,55 @@
+//! What Nod says to somebody who is known in two places.
+
+use uuid::Uuid;
+
+use crate::card::{Block, Card, Press, Style, Verb};
+
+/// The code, and how it is entered in each of the other places.
+pub(super) fn code(code: &str, ways: Vec<(String, String)>) -> Card {
+    Card::say(format!(
+        "Your code is `{code}`. Enter it within ten minutes where you also talk to me, and I know that you are the \
+         same person."
+    ))
+    .with(Block::Fields(ways))
+    .with(Block::Note("It is for you alone: whoever enters it shares your accounts with you.".to_owned()))
+}
+
+/// To whoever entered it: whom it would make them.
+pub(super) fn are_you(id: Uuid, there: &str, here: &str) -> Card {
+    Card::default()
+        .titled("Are you both?")
+        .with(Block::Fields(vec![
+            ("There".to_owned(), there.to_owned()),
+            ("Here".to_owned(), here.to_owned()),
+        ]))
+        .with(Block::Note(
+            "Then your connected accounts, what waits for your nod and what I remember about you are the same in \
+             both. Go on only if you asked for this code yourself: anybody else who gave it to you would read your \
+             mail."
+                .to_owned(),
+        ))
+        .button("That is me", Style::Primary, Press::Verb(Verb::new("join", id)))
+}
+
+/// To whoever entered it, once it is done.
+pub(super) fn joined(there: &str, here: &str, kept: &[(String, String, String)]) -> Card {
+    let mut card = Card::say(format!("You are one person for me now, in {there} and in {here}."));
+    for (provider, stays, gone) in kept {
+        card = card
+            .with(Block::Note(format!("Your {provider} account is {stays}. {gone} is no longer connected.")));
+    }
+    card
+}
+
+/// To whoever showed it.
+pub(super) fn told(other: &str) -> Card {
+    Card::say(format!("You are one person for me now, here and in {other}."))
+        .with(Block::Note("If that was not you, tell whoever runs Nod at once.".to_owned()))
+}
+
+pub(super) const NO_SUCH_CODE: &str =
+    "I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.";
+pub(super) const TWO_HERE: &str =
+    "Whoever asked for that code is known in this place as well, as somebody else. Nothing was done.";
+pub(super) const BUSY: &str = "Something is still under way for you in both places. Let it end, or say “stop” in one of \
+                               them, and press again. Nothing was done yet.";

@@ -1,0 +1,212 @@
+//! Two people who are one human: somebody asks for a code in one place, enters it in another and says there that it is
+//! them. Names and addresses join nobody.
+//!
+//! The rows of the one become those of the other in one transaction. That waits until nothing of one of them is under
+//! way, so that no running work holds the id of somebody who is no more.
+
+mod card;
+mod sql;
+
+use chrono::TimeDelta;
+use serde_json::json;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::sql as people;
+use crate::audit;
+use crate::chat::{Immediate, Target};
+use crate::clock::Timestamp;
+use crate::connection;
+use crate::delivery::{self, NewDelivery};
+use crate::home;
+use crate::ids::{ConversationId, PersonId, TenantId};
+use crate::nod::Core;
+
+/// How long a code is good: ten minutes, in which nobody guesses one of 2^40.
+const VALID: TimeDelta = TimeDelta::minutes(10);
+/// Digits and letters that nobody takes for another (Crockford's base 32).
+const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const LENGTH: usize = 8;
+
+/// Who asks, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Asker<'a> {
+    pub(crate) core: &'a Core,
+    pub(crate) tenant: TenantId,
+    pub(crate) platform: &'a str,
+    pub(crate) person: PersonId,
+    pub(crate) now: Timestamp,
+}
+
+/// Shows a code; `conversation` says where the person is.
+pub(crate) async fn show(
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    conversation: ConversationId,
+) -> sqlx::Result<Immediate> {
+    let core = asker.core;
+    let code: String =
+        core.ids.secret().iter().take(LENGTH).map(|b| char::from(LETTERS[usize::from(b % 32)])).collect();
+    let (id, mac) = (core.id(), mac(core, &code));
+    let expires_at = asker.now + VALID;
+    let shown = sql::Shown { id, person: asker.person, conversation, mac: &mac, expires_at };
+    sql::show(conn, asker.tenant, &shown, asker.now).await?;
+    let code = format!("{}-{}", &code[..LENGTH / 2], &code[LENGTH / 2..]);
+    let others = core.adapters.all().filter(|other| other.platform() != asker.platform);
+    let mut ways: Vec<(String, String)> = others
+        .map(|other| (format!("In {}", other.title()), other.typed(&format!("connect {code}"))))
+        .collect();
+    ways.sort_unstable();
+    Ok(Immediate::Whisper(card::code(&code, ways)))
+}
+
+/// What was typed, as a code; `None` where it is none. A word of letters alone is one that somebody else could mean.
+pub(crate) fn read(typed: &str) -> Option<String> {
+    if !typed.contains(|c: char| c == '-' || c.is_ascii_digit()) {
+        return None;
+    }
+    let plain =
+        typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| match c.to_ascii_uppercase() {
+            'O' => '0',
+            'I' | 'L' => '1',
+            other => other,
+        });
+    let code: String = plain.collect();
+    let fits = code.len() == LENGTH && code.bytes().all(|b| LETTERS.contains(&b));
+    fits.then_some(code)
+}
+
+/// A code is entered: asks whether it is the same person. Nothing is joined yet.
+pub(crate) async fn enter(asker: &Asker<'_>, conn: &mut PgConnection, code: &str) -> sqlx::Result<Immediate> {
+    let Asker { core, tenant, person, now, .. } = *asker;
+    let mac = mac(core, code);
+    let no_such_code = || Ok(Immediate::whisper(card::NO_SUCH_CODE));
+    let Some(other) = sql::shown_by(conn, tenant, &mac, now).await? else { return no_such_code() };
+    // Before it counts as entered, so that a neighbour who overheard it takes it from nobody.
+    if sql::neighbours(conn, tenant, person, other).await? {
+        return Ok(Immediate::whisper(card::TWO_HERE));
+    }
+    let Some(id) = sql::enter(conn, tenant, &mac, person, now).await? else { return no_such_code() };
+    let there = format!("{} in {}", name(conn, tenant, other).await?, places(asker, conn, other).await?);
+    let here = format!("{} in {}", name(conn, tenant, person).await?, title(core, asker.platform));
+    Ok(Immediate::Whisper(card::are_you(id, &there, &here)))
+}
+
+/// They say that they are both.
+pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) -> sqlx::Result<Immediate> {
+    let Asker { core, tenant, person, now, .. } = *asker;
+    let Some((other, conversation)) = sql::entered(conn, tenant, id, person, now).await? else {
+        return Ok(Immediate::whisper(card::NO_SUCH_CODE));
+    };
+    let both = sql::both(conn, tenant, person, other).await?;
+    let Some((gone, stays)) = chosen(&both, person) else { return Ok(Immediate::whisper(card::BUSY)) };
+    let there = places(asker, conn, other).await?;
+    sql::drop_doubles(conn, tenant, gone, stays).await?;
+    let kept = connection::move_all(core, conn, tenant, gone, stays, now).await?;
+    sql::move_rows(conn, tenant, gone, stays).await?;
+    sql::remove(conn, tenant, gone, stays).await?;
+    let detail = json!({ "was": gone });
+    audit::write(conn, tenant, Some(stays), "person.joined", stays.0, None, &detail, now).await?;
+    home::touch(conn, tenant, stays, now).await?;
+    let here = title(core, asker.platform);
+    tell(asker, conn, stays, conversation, &here).await?;
+    Ok(Immediate::Whisper(card::joined(&there, &here, &kept)))
+}
+
+/// Who goes and who stays: whoever a platform vouches for stays, else whoever showed the code; and nobody goes for
+/// whom something is under way. None where that is so for both.
+fn chosen(both: &[sql::Candidate], entered_by: PersonId) -> Option<(PersonId, PersonId)> {
+    let going = both.iter().filter(|one| !one.busy).min_by_key(|one| (one.told, one.id != entered_by.0))?;
+    let staying = both.iter().find(|one| one.id != going.id)?;
+    Some((PersonId(going.id), PersonId(staying.id)))
+}
+
+/// Whoever showed the code hears of it where they did.
+async fn tell(
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    person: PersonId,
+    conversation: ConversationId,
+    other: &str,
+) -> sqlx::Result<()> {
+    let (core, tenant) = (asker.core, asker.tenant);
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let user = people::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
+    let Some(user) = user else { return Ok(()) };
+    let target = Target::Direct { workspace: venue.workspace.clone(), user };
+    let new = NewDelivery {
+        id: core.id(),
+        conversation,
+        run: None,
+        platform: &venue.platform,
+        target: Some(&target),
+        opens_thread: false,
+        card: &card::told(other),
+        only_for: Some(person),
+    };
+    delivery::send(conn, tenant, &venue, &new, asker.now).await
+}
+
+async fn name(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<String> {
+    let person = people::load(conn, tenant, person).await?.filter(|person| person.known);
+    Ok(person.map_or_else(|| "you".to_owned(), |person| person.display_name().to_owned()))
+}
+
+/// Where somebody is known, in words.
+async fn places(asker: &Asker<'_>, conn: &mut PgConnection, person: PersonId) -> sqlx::Result<String> {
+    let platforms = people::platforms_of(conn, asker.tenant, person).await?;
+    let titles: Vec<String> = platforms.iter().map(|platform| title(asker.core, platform)).collect();
+    Ok(titles.join(" and "))
+}
+
+fn title(core: &Core, platform: &str) -> String {
+    core.adapters.get(platform).map_or_else(|| platform.to_owned(), |adapter| adapter.title().to_owned())
+}
+
+/// What of a code stands in rows: only this installation can make it.
+fn mac(core: &Core, code: &str) -> String {
+    core.vault.sign(&format!("join/{code}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(id: u128, told: bool, busy: bool) -> sql::Candidate {
+        sql::Candidate { id: Uuid::from_u128(id), told, busy }
+    }
+
+    #[test]
+    fn codes_are_read_as_people_type_them() {
+        for (typed, wanted) in [
+            ("K7QM-4XPT", Some("K7QM4XPT")),
+            (" k7qm 4xpt ", Some("K7QM4XPT")),
+            ("kiqm-4xot", Some("K1QM4X0T")),
+            ("calendar", None),
+            ("K7QM", None),
+            ("K7QM-4XPU", None),
+            ("K7QM-4XPTT", None),
+        ] {
+            assert_eq!(read(typed).as_deref(), wanted, "{typed}");
+        }
+    }
+
+    /// Two entered the code of one.
+    #[test]
+    fn whoever_a_platform_vouches_for_stays_and_nobody_goes_in_the_middle_of_something() {
+        let entered_by = PersonId(Uuid::from_u128(2));
+        let table = [
+            ((false, false), (false, false), Some(2)),
+            ((false, false), (true, false), Some(1)),
+            ((true, false), (true, false), Some(2)),
+            ((true, false), (false, true), Some(1)),
+            ((false, true), (true, false), Some(2)),
+            ((false, true), (false, true), None),
+        ];
+        for (one, two, gone) in table {
+            let both = [candidate(1, one.0, one.1), candidate(2, two.0, two.1)];
+            let going = chosen(&both, entered_by).map(|(gone, _)| gone.0.as_u128());
+            assert_eq!(going, gone, "{one:?} {two:?}");
+        }
+    }
+}

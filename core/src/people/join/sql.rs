@@ -1,0 +1,285 @@
+//! Rows of codes that are shown in one place and entered in another, and the move of one person's rows to another.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+use crate::ids::{ConversationId, PersonId, TenantId};
+
+/// A code that is shown.
+pub(super) struct Shown<'a> {
+    pub(super) id: Uuid,
+    pub(super) person: PersonId,
+    pub(super) conversation: ConversationId,
+    pub(super) mac: &'a str,
+    pub(super) expires_at: Timestamp,
+}
+
+/// Puts a code in the place of the one that this person was shown before; those that are over go.
+pub(super) async fn show(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    shown: &Shown<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "delete from joinings where tenant_id = $1 and (person_id = $2 or expires_at <= $3)",
+        tenant.0,
+        shown.person.0,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "insert into joinings (tenant_id, id, person_id, conversation_id, code_mac, expires_at)
+         values ($1, $2, $3, $4, $5, $6)",
+        tenant.0,
+        shown.id,
+        shown.person.0,
+        shown.conversation.0,
+        shown.mac,
+        shown.expires_at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Who shows a code.
+pub(super) async fn shown_by(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    mac: &str,
+    now: Timestamp,
+) -> sqlx::Result<Option<PersonId>> {
+    let person = sqlx::query_scalar!(
+        "select person_id from joinings where tenant_id = $1 and code_mac = $2 and expires_at > $3",
+        tenant.0,
+        mac,
+        now
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(person.map(PersonId))
+}
+
+/// Somebody enters a code. `None` where somebody else entered it before, or it is gone.
+pub(super) async fn enter(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    mac: &str,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Option<Uuid>> {
+    sqlx::query_scalar!(
+        "update joinings set entered_by = $3
+         where tenant_id = $1 and code_mac = $2 and expires_at > $4 and person_id <> $3
+           and (entered_by is null or entered_by = $3)
+         returning id",
+        tenant.0,
+        mac,
+        by.0,
+        now
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// A code that this person entered, to be used now: who shows it, and where.
+pub(super) async fn entered(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Option<(PersonId, ConversationId)>> {
+    let row = sqlx::query!(
+        "select person_id, conversation_id from joinings
+         where tenant_id = $1 and id = $2 and entered_by = $3 and expires_at > $4 for update",
+        tenant.0,
+        id,
+        by.0,
+        now
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (PersonId(row.person_id), ConversationId(row.conversation_id))))
+}
+
+/// What speaks for and against keeping somebody.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub(super) id: Uuid,
+    /// A platform vouches for their address.
+    pub(super) told: bool,
+    /// A run of theirs is not over, or something is being done for them.
+    pub(super) busy: bool,
+}
+
+/// Both, locked: nothing begins for either meanwhile.
+pub(super) async fn both(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    one: PersonId,
+    other: PersonId,
+) -> sqlx::Result<Vec<Candidate>> {
+    // Apart from the look at what is under way: a lock that was waited for shows what was committed meanwhile only to
+    // the next statement.
+    sqlx::query!(
+        "select id from people where tenant_id = $1 and id in ($2, $3) order by id for update",
+        tenant.0,
+        one.0,
+        other.0
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    sqlx::query_as!(
+        Candidate,
+        r#"select p.id, p.address is not null as "told!",
+             exists (select 1 from runs r where r.tenant_id = $1 and r.person_id = p.id
+                 and r.status in ('queued', 'running', 'waiting'))
+             or exists (select 1 from effects e where e.tenant_id = $1 and e.person_id = p.id
+                 and e.status in ('planned', 'started')) as "busy!"
+         from people p where p.tenant_id = $1 and p.id in ($2, $3)"#,
+        tenant.0,
+        one.0,
+        other.0
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Whether both are known in one and the same workspace, where they are two.
+pub(super) async fn neighbours(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    one: PersonId,
+    other: PersonId,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from identities a
+             join identities b on b.tenant_id = a.tenant_id and b.platform = a.platform and b.workspace = a.workspace
+             where a.tenant_id = $1 and a.person_id = $2 and b.person_id = $3) as "neighbours!""#,
+        tenant.0,
+        one.0,
+        other.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Takes away what both have and only one may: the older of two facts of one name, an account that was asked for
+/// twice, the same draft.
+pub(super) async fn drop_doubles(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    gone: PersonId,
+    stays: PersonId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with theirs as (
+             select id, kind, lower(name) as name, noted_at,
+                 case owner when $2 then $3 else owner end as owner,
+                 case person_id when $2 then $3 else person_id end as person
+             from facts
+             where tenant_id = $1 and (owner in ($2, $3) or person_id in ($2, $3))),
+         older as (
+             select a.id from theirs a join theirs b
+                 on b.owner = a.owner and coalesce(b.person, b.owner) = coalesce(a.person, a.owner)
+                 and b.kind = a.kind and b.name = a.name and (b.noted_at, b.id) > (a.noted_at, a.id)),
+         facts_gone as (delete from facts where tenant_id = $1 and id in (select id from older)),
+         accounts_gone as (
+             delete from other_accounts o where o.tenant_id = $1 and o.person_id = $2 and exists (
+                 select 1 from other_accounts s where s.tenant_id = $1 and s.person_id = $3
+                     and s.provider = o.provider and s.address = o.address)),
+         codes_gone as (delete from joinings where tenant_id = $1 and (person_id in ($2, $3) or entered_by in ($2, $3)))
+         delete from drafts d where d.tenant_id = $1 and d.person_id = $2 and exists (
+             select 1 from drafts s where s.tenant_id = $1 and s.person_id = $3 and s.draft_ref = d.draft_ref)",
+        tenant.0,
+        gone.0,
+        stays.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Moves every row of one person to the other. The audit stays as it was written.
+pub(super) async fn move_rows(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    gone: PersonId,
+    stays: PersonId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with theirs as (select id from runs where tenant_id = $1 and person_id = $2),
+         a as (update identities set person_id = $3 where tenant_id = $1 and person_id = $2),
+         b as (update conversations set alone_with = $3 where tenant_id = $1 and alone_with = $2),
+         c as (
+             update runs set person_id = $3, state = replace(state::text, $2::uuid::text, $3::uuid::text)::jsonb
+             where tenant_id = $1 and person_id = $2),
+         d as (
+             update messages set person_id = case person_id when $2 then $3 else person_id end,
+                 only_for = case only_for when $2 then $3 else only_for end
+             where tenant_id = $1 and run_id in (select id from theirs)),
+         e as (
+             update run_steps set only_for = case only_for when $2 then $3 else only_for end,
+                 input = replace(input::text, $2::uuid::text, $3::uuid::text)::jsonb,
+                 output = replace(output::text, $2::uuid::text, $3::uuid::text)::jsonb
+             where tenant_id = $1 and run_id in (select id from theirs)),
+         f as (update deliveries set only_for = $3 where tenant_id = $1 and only_for = $2),
+         g as (
+             update approvals set decider_id = case decider_id when $2 then $3 else decider_id end,
+                 decided_by = case decided_by when $2 then $3 else decided_by end
+             where tenant_id = $1 and (decider_id = $2 or decided_by = $2)),
+         h as (update effects set person_id = $3 where tenant_id = $1 and person_id = $2),
+         i as (update questions set person_id = $3 where tenant_id = $1 and person_id = $2),
+         j as (update offers set person_id = $3 where tenant_id = $1 and person_id = $2),
+         k as (
+             update other_accounts set person_id = case person_id when $2 then $3 else person_id end,
+                 decided_by = case decided_by when $2 then $3 else decided_by end
+             where tenant_id = $1 and (person_id = $2 or decided_by = $2)),
+         l as (
+             update drafts set person_id = $3, only_for = case only_for when $2 then $3 else only_for end
+             where tenant_id = $1 and person_id = $2),
+         m as (update summaries set only_for = $3 where tenant_id = $1 and only_for = $2),
+         n as (
+             update facts set owner = case owner when $2 then $3 else owner end,
+                 person_id = case person_id when $2 then $3 else person_id end
+             where tenant_id = $1 and (owner = $2 or person_id = $2)),
+         o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2),
+         p as (update panes set person_id = $3 where tenant_id = $1 and person_id = $2)
+         update jobs set work = replace(work::text, $2::uuid::text, $3::uuid::text)::jsonb
+         where tenant_id = $1 and work::text like '%' || $2::uuid::text || '%'",
+        tenant.0,
+        gone.0,
+        stays.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The person is nobody of their own any more; what they are reached at goes on where there is nothing better.
+pub(super) async fn remove(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    gone: PersonId,
+    stays: PersonId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with left_over as (delete from people where tenant_id = $1 and id = $2
+             returning own_account, zone, title, standing)
+         update people p set own_account = coalesce(p.own_account, l.own_account), zone = coalesce(p.zone, l.zone),
+             title = coalesce(p.title, l.title),
+             standing = case when l.standing = 'member' then l.standing else p.standing end
+         from left_over l where p.tenant_id = $1 and p.id = $3",
+        tenant.0,
+        gone.0,
+        stays.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! One human in several places: who somebody is on Discord, which tells no addresses, and how two accounts become one
+//! person.
+
+use nod_sandbox::discord::Discord;
+use nod_sandbox::model::Answer;
+use nod_tests::chat::{Chat, On};
+use nod_tests::{Browser, World, words_of};
+
+use crate::mail::late;
+
+fn server(world: &World) -> Discord {
+    match &world.chat {
+        Chat::Discord(discord) => discord.clone(),
+        Chat::Slack(_) => panic!("the story is played on Discord"),
+    }
+}
+
+/// The code that was whispered last.
+fn code(whisper: &str) -> String {
+    let code = whisper.split("code is ").nth(1).and_then(|rest| rest.split('.').next());
+    code.unwrap_or_else(|| panic!("no code in {whisper}")).trim_matches('`').to_owned()
+}
+
+async fn joined(world: &mut World) {
+    let code = code(&world.commands("ana", "general", "connect chat").await);
+    world.changes_over();
+    world.commands("ana", "general", &format!("connect {code}")).await;
+    world.presses_whispered("ana", "That is me").await;
+    world.whispers("ana");
+    world.changes_over();
+    world.reads("dm:ana");
+}
+
+#[tokio::test]
+async fn whoever_connects_from_discord_signs_in_there_first() {
+    let mut world = World::on(On::Discord).await;
+    let link = world.asks_for_link("ana").await;
+    insta::assert_snapshot!(words_of(&Browser::new().looks(&link).await), @r"
+        Connect your Google account to Nod
+        This link is for one person. Go on only if that is you.
+        Person
+        Ana Silva
+        Google account
+        any of yours: first you sign in with Discord, so that Nod knows that it is you
+        Workspace
+        nod
+        What Nod will be able to do
+        Search and read the mail of this account, when Ana Silva asks for it.
+        Write drafts.
+        Send a mail, after Ana Silva has approved that very mail in chat.
+        What Nod reads goes to Ana Silva alone. You can take this back at any time in your Google account, under
+        third-party access.
+        Continue to Discord
+        The link works once, for another 60 minutes, until 10:30 UTC on 6 March. If you are not Ana Silva, close this page.
+    ");
+    let page = world.consents_as("ana", &link, "ana.private@mail.test").await;
+    insta::assert_snapshot!(words_of(&page), @r"
+        Connected
+        Nod can now work with ana.private@mail.test for you.
+        You can close this page. Whatever waited for this in chat goes on by itself.
+    ");
+    world.whispers("ana");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: · ✓ Google is connected: ana.private@mail.test");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_link_that_was_handed_on_hands_on_no_mail() {
+    let mut world = World::on(On::Discord).await;
+    let link = world.asks_for_link("ana").await;
+    let page = world.consents_as("bo", &link, "bo@acme.test").await;
+    insta::assert_snapshot!(words_of(&page), @r"
+        Not connected
+        You signed in as somebody else than the person whom this link was made for, so nothing was connected. If somebody sent you the link: it would have let them read your mail.
+        Ask Nod in chat for a new link if you want to connect.
+    ");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Whoever followed the link signed in as somebody else than you. Nothing was connected. If that was you, ask again and sign in as yourself.");
+    assert!(!world.rows().await.contains("bo@acme.test"));
+    world.whispers("ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn without_a_sign_in_an_admin_says_whose_account_it_is() {
+    let mut world = World::without_nod().await;
+    world.play_on(On::Discord).await;
+    world.env.remove("NOD_DISCORD__CLIENT_SECRET");
+    world.start().await;
+    let link = world.asks_for_link("ana").await;
+    world.consents(&link, "ana@acme.test", None).await;
+    world.settles().await;
+    world.presses("dana", "dm:dana", "Allow").await;
+    world.reads("dm:dana");
+    let another = world.chat.newest_link("dm:ana").unwrap();
+    let page = world.consents(&another, "ana@acme.test", None).await;
+    assert!(page.contains("Connected"), "{page}");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · That was ana@acme.test, but your address is not known here. Nothing was connected. An admin has been asked to allow it; I will tell you.
+        nod: · ✓ Google is connected: ana@acme.test
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn somebody_who_does_not_agree_at_discord_connects_nothing() {
+    let mut world = World::on(On::Discord).await;
+    let link = world.asks_for_link("ana").await;
+    let browser = Browser::new();
+    let to = browser.begins(&link).await;
+    let back = server(&world).refuse_consent(&to).unwrap();
+    let page = browser.returns(&back, &to).await;
+    assert!(page.contains("You did not give your consent"), "{page}");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: You did not agree to it. Nothing was connected. Ask again whenever you like.");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_code_shown_in_one_place_and_entered_in_the_other_makes_one_person() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    let shown = world.commands("ana", "general", "connect chat").await;
+    let code = code(&shown);
+    insta::assert_snapshot!(shown.replace(&code, "K7QM-4XPT"), @r"
+        (ana only) nod: Your code is K7QM-4XPT. Enter it within ten minutes where you also talk to me, and I know that you are the same person.
+
+        In Discord  /connect code:K7QM-4XPT
+        In the terminal  /connect K7QM-4XPT
+        · It is for you alone: whoever enters it shares your accounts with you.
+    ");
+    world.changes_over();
+    let asked = world.commands("ana", "general", &format!("connect {}", code.to_lowercase())).await;
+    insta::assert_snapshot!(asked, @r"
+        (ana only) nod: # Are you both?
+        There  Ana Silva in Slack
+        Here  Ana Silva in Discord
+        · Then your connected accounts, what waits for your nod and what I remember about you are the same in both. Go on only if you asked for this code yourself: anybody else who gave it to you would read your mail.
+        [That is me]
+    ");
+    world.presses_whispered("ana", "That is me").await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: You are one person for me now, in Slack and in Discord.");
+    world.changes_over();
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: You are one person for me now, here and in Discord.
+          · If that was not you, tell whoever runs Nod at once.
+    ");
+    world.ends().await;
+}
+
+/// Whatever stood in the name of the one who is gone stands in the name of the one who stays.
+#[tokio::test]
+async fn no_row_names_whoever_is_no_more() {
+    let mut world = World::on_both().await;
+    world.changes_over();
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [late(), Answer::text("Sent.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.presses("ana", "general", "Approve & send").await;
+    world.model_will("conversational", [Answer::text("Hello!")]);
+    world.says("ana", "dm:ana", "hello").await;
+    world.reads("general");
+    world.reads("dm:ana");
+    world.changes_over();
+    let before = world.persons().await;
+    joined(&mut world).await;
+    let after = world.persons().await;
+    let gone: Vec<&String> = before.iter().filter(|id| !after.contains(id)).collect();
+    assert_eq!(gone.len(), 1);
+    let rows = world.rows().await;
+    let naming: Vec<&str> =
+        rows.lines().filter(|row| row.contains(gone[0].as_str()) && !row.starts_with("audit ")).collect();
+    assert!(naming.is_empty(), "{naming:#?}");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    joined(&mut world).await;
+    world.model_will("tool", [late(), Answer::text("Sent.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.changes_over();
+    world.commands("ana", "general", "approvals").await;
+    world.presses_whispered("ana", "Show 1").await;
+    world.whispers("ana");
+    world.presses_whispered("ana", "Approve & send").await;
+    insta::assert_snapshot!(world.whispers("ana"), @"");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.presses_whispered("ana", "Approve & send").await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done.");
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.changes_over();
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod tell Bo I'm late
+            nod: # Email sent · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
+            nod: Sent.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn nobody_is_joined_by_a_code_that_is_wrong_over_or_anothers() {
+    let mut world = World::on_both().await;
+    let code = code(&world.commands("ana", "general", "connect chat").await);
+    insta::assert_snapshot!(world.commands("bo", "general", &format!("connect {code}")).await, @"(bo only) nod: Whoever asked for that code is known in this place as well, as somebody else. Nothing was done.");
+    world.changes_over();
+    world.commands("ana", "general", &format!("connect {code}")).await;
+    insta::assert_snapshot!(world.commands("cho", "general", &format!("connect {code}")).await, @"(cho only) nod: I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.");
+    insta::assert_snapshot!(world.commands("ana", "general", "connect K7QM-4XPT").await, @"(ana only) nod: I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.");
+    world.later(chrono::TimeDelta::minutes(11)).await;
+    insta::assert_snapshot!(world.commands("ana", "general", &format!("connect {code}")).await, @"(ana only) nod: I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn nobody_is_joined_while_something_is_under_way_for_both() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    world.model_will("tool", [late()]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    let code = code(&world.commands("ana", "general", "connect chat").await);
+    world.changes_over();
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [late()]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.commands("ana", "general", &format!("connect {code}")).await;
+    world.presses_whispered("ana", "That is me").await;
+    assert!(world.whispers("ana").contains("Something is still under way"));
+    world.model.will(Answer::text("All right."));
+    world.presses("ana", "general", "Deny").await;
+    world.chat.submit("ana", &std::collections::BTreeMap::new()).await;
+    world.settles().await;
+    world.presses_whispered("ana", "That is me").await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: You are one person for me now, in Slack and in Discord.");
+    world.reads("general");
+    world.changes_over();
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
