@@ -190,7 +190,7 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
     world.presses_whispered("ana", "Show 1").await;
     world.whispers("ana");
     world.presses_whispered("ana", "Approve & send").await;
-    insta::assert_snapshot!(world.whispers("ana"), @"");
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Approved. What becomes of it is told where it was asked.");
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.presses_whispered("ana", "Approve & send").await;
     insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done.");
@@ -256,5 +256,45 @@ async fn nobody_is_joined_while_something_is_under_way_for_both() {
     world.changes_over();
     world.reads("general");
     world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_change_made_on_a_copy_is_shown_there() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    joined(&mut world).await;
+    world.model_will("tool", [late(), Answer::text("All right.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.changes_over();
+    world.commands("ana", "general", "approvals").await;
+    world.presses_whispered("ana", "Show 1").await;
+    world.whispers("ana");
+    world.presses_whispered("ana", "Edit").await;
+    let typed = [("Subject".to_owned(), "Very late".to_owned())].into();
+    world.chat.submit("ana", &typed).await;
+    world.settles().await;
+    insta::assert_snapshot!(world.whispers("ana"), @r"
+        (ana only) nod: # Send this email? · rev 2 · 993156
+        From  ana@acme.test
+        To  bo@acme.test
+        Cc  —
+        Bcc  —
+        Subject  Very late
+        Hi Bo,
+
+        I'm running late.
+
+        Ana
+        ⚠ Nod's first mail to bo@acme.test
+        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        [Approve & send] [Edit] [Deny]
+    ");
+    world.presses_whispered("ana", "Deny").await;
+    world.chat.submit("ana", &std::collections::BTreeMap::new()).await;
+    world.settles().await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Denied. What becomes of it is told where it was asked.");
+    world.changes_over();
+    world.reads("general");
     world.ends().await;
 }

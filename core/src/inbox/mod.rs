@@ -5,6 +5,7 @@ mod card;
 mod changed;
 mod command;
 mod draft;
+mod echo;
 mod pane;
 mod press;
 mod runs;
@@ -148,7 +149,9 @@ async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
         What::HomeOpened => home_opened(arrival).await,
         What::Completing { place, command, typed } => command::complete(arrival, place, command, typed).await,
         What::Pressed { place, verb } => press::accept(arrival, place, verb.as_ref()).await,
-        What::Submitted { verb, values, .. } => submit::accept(arrival, verb.as_ref(), values).await,
+        What::Submitted { place, verb, values } => {
+            submit::accept(arrival, place.as_ref(), verb.as_ref(), values).await
+        }
     }
 }
 

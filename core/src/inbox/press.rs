@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{Arrival, draft, settings};
+use super::{Arrival, draft, echo, settings};
 use crate::approval::{self, Decision, Many};
 use crate::card::{Card, Verb};
 use crate::chat::{Immediate, Inbound, Place, What};
@@ -30,7 +30,11 @@ pub(super) async fn accept(
     let person = arrival.person(&mut tx).await?;
     let immediate = match verb {
         _ if arrival.is_stranger(&mut tx, person).await? => Immediate::whisper(people::NOT_FOR_STRANGERS),
-        Some(verb) => pressed(arrival, &mut tx, place, verb, person).await?,
+        Some(verb) => {
+            let immediate = pressed(arrival, &mut tx, place, verb, person).await?;
+            echo::tell(arrival, &mut tx, verb, place, person, &immediate).await?;
+            immediate
+        }
         None => unknown(),
     };
     tx.commit().await?;

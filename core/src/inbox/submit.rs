@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::Arrival;
+use super::{Arrival, echo};
 use crate::approval::{self, Editor};
 use crate::card::Verb;
-use crate::chat::{Immediate, Inbound};
+use crate::chat::{Immediate, Inbound, Place};
 use crate::people;
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
+    place: Option<&Place>,
     verb: Option<&Verb>,
     values: &BTreeMap<String, String>,
 ) -> sqlx::Result<Immediate> {
@@ -32,6 +33,9 @@ pub(super) async fn accept(
         }
         _ => Immediate::whisper("I do not know that form. Nothing was done."),
     };
+    if let (Some(verb), Some(place)) = (verb, place) {
+        echo::tell(arrival, &mut tx, verb, place, person, &immediate).await?;
+    }
     tx.commit().await?;
     Ok(immediate)
 }
