@@ -15,7 +15,7 @@ async fn home_shows_what_waits_and_a_press_there_gives_the_receipt() {
         · Nothing waits for your nod.
         ---
         # Connected accounts
-        · None yet. The command “connect google” connects yours.
+        · None yet. /nod connect google connects yours.
         ---
         # What you asked lately
         · Nothing yet. Mention me in a channel, or write to me here.
@@ -92,7 +92,7 @@ async fn nobody_sees_anything_of_others_on_their_home() {
         · Nothing waits for your nod.
         ---
         # Connected accounts
-        · None yet. The command “connect google” connects yours.
+        · None yet. /nod connect google connects yours.
         ---
         # What you asked lately
         · Nothing yet. Mention me in a channel, or write to me here.

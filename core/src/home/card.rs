@@ -3,6 +3,7 @@
 use super::Seen;
 use crate::approval::{self, Approval, Status};
 use crate::card::{Block, Card};
+use crate::chat::Typing;
 use crate::graph::local_time;
 use crate::run::{became, sql::Listed};
 use crate::tool::Provider;
@@ -11,7 +12,7 @@ use crate::tool::Provider;
 const LONGEST: usize = 100;
 
 /// The page, part by part.
-pub(super) fn page(seen: &Seen, zone: &str) -> Vec<Card> {
+pub(super) fn page(seen: &Seen, zone: &str, typing: Typing<'_>) -> Vec<Card> {
     let (waiting, decided): (Vec<_>, Vec<_>) =
         seen.approvals.iter().partition(|approval| approval.status == Status::Pending);
     let mut page = vec![Card::default().titled("Waits for your nod")];
@@ -25,24 +26,22 @@ pub(super) fn page(seen: &Seen, zone: &str) -> Vec<Card> {
         page.push(Card::default().titled("Decided lately"));
         page.extend(decided.into_iter().map(card));
     }
-    page.push(accounts(&seen.accounts));
+    page.push(accounts(&seen.accounts, typing));
     page.push(asked(&seen.runs, zone));
     page
 }
 
-fn accounts(all: &[(String, String, bool)]) -> Card {
+fn accounts(all: &[(String, String, bool)], typing: Typing<'_>) -> Card {
     let card = Card::default().titled("Connected accounts");
     if all.is_empty() {
-        return card.with(Block::Note("None yet. The command “connect google” connects yours.".to_owned()));
+        return card
+            .with(Block::Note(format!("None yet. {} connects yours.", typing.typed("connect google"))));
     }
     let line = |(provider, account, works): &(String, String, bool)| {
         let title =
             Provider::named(provider).map_or_else(|| provider.clone(), |known| known.title().to_owned());
-        let state = if *works {
-            String::new()
-        } else {
-            format!(": needs you again, by the command “connect {provider}”")
-        };
+        let again = || format!(": needs you again, {}", typing.typed(&format!("connect {provider}")));
+        let state = if *works { String::new() } else { again() };
         (title, format!("{account}{state}"))
     };
     card.with(Block::Fields(all.iter().map(line).collect()))

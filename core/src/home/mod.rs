@@ -94,7 +94,8 @@ pub(crate) async fn show(
     };
     let person = people::directory::known(core, claim.tenant, person, platform, workspace).await?;
     let page = if core.settings.welcomes(person.standing) {
-        card::page(&seen(core, claim.tenant, &person).await?, &person.principal().zone)
+        let (seen, typing) = (seen(core, claim.tenant, &person).await?, core.adapters.typing(platform));
+        card::page(&seen, &person.principal().zone, typing)
     } else {
         vec![Card::say(people::NOT_FOR_STRANGERS)]
     };

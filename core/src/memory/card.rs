@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::batch::Wish;
 use super::{Kind, Sourced};
 use crate::card::{Block, Card, Press, Style, Verb};
+use crate::chat::Typing;
 use crate::clock::Timestamp;
 use crate::graph::local_time;
 use crate::ids::ChannelId;
@@ -30,22 +31,24 @@ pub(super) fn forgotten(line: &str) -> String {
 }
 
 /// A wish that led to nothing.
-pub(super) fn nothing(wish: Wish) -> &'static str {
-    match wish {
-        Wish::Remember => {
-            "There was nothing new in that to note. The command “memory” shows what I remember."
-        }
-        Wish::Forget(_) => "I have noted nothing like that. The command “memory” shows what I remember.",
-    }
+pub(super) fn nothing(wish: Wish, typing: Typing<'_>) -> String {
+    let happened = match wish {
+        Wish::Remember => "There was nothing new in that to note.",
+        Wish::Forget(_) => "I have noted nothing like that.",
+    };
+    format!("{happened} {} shows what I remember.", typing.typed("memory"))
 }
 
 /// A wish that could not be read.
-pub(super) fn failed(wish: Wish) -> &'static str {
+pub(super) fn failed(wish: Wish, typing: Typing<'_>) -> String {
     match wish {
-        Wish::Remember => "I could not note that: the model did not answer. Please say it again later.",
-        Wish::Forget(_) => {
-            "I could not tell what to forget: the model did not answer. The command “memory” forgets by buttons."
+        Wish::Remember => {
+            "I could not note that: the model did not answer. Please say it again later.".to_owned()
         }
+        Wish::Forget(_) => format!(
+            "I could not tell what to forget: the model did not answer. {} forgets by buttons.",
+            typing.typed("memory")
+        ),
     }
 }
 
@@ -65,6 +68,7 @@ pub(super) struct Remembered<'a> {
     pub(super) about_reader: Vec<Shown<'a>>,
     pub(super) summaries: &'a [(Timestamp, String)],
     pub(super) zone: &'a str,
+    pub(super) typing: Typing<'a>,
 }
 
 /// The list, with a button for each thing. `before` stands above it.
@@ -103,7 +107,8 @@ pub(super) fn list(all: &Remembered<'_>, before: Option<String>) -> Card {
         1 => card.with(Block::Note("And a summary of one conversation here.".to_owned())),
         n => card.with(Block::Note(format!("And summaries of {n} conversations here."))),
     };
-    card.with(Block::Note("The command “memory export” sends you all of it as a file.".to_owned())).button(
+    let export = all.typing.typed("memory export");
+    card.with(Block::Note(format!("{export} sends you all of it as a file."))).button(
         "Forget all",
         Style::Danger,
         Press::Verb(Verb::new("forget_all", all.channel)),

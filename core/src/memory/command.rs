@@ -116,7 +116,7 @@ async fn all(asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<All> {
 }
 
 impl All {
-    fn shown<'a>(&'a self, asker: &Asker<'_>) -> Remembered<'a> {
+    fn shown<'a>(&'a self, asker: &Asker<'a>) -> Remembered<'a> {
         let of = |own: bool| {
             let facts = self.facts.iter().filter(move |sourced| sourced.fact.person.is_some() == own);
             facts.map(|sourced| Shown { sourced, link: link(asker, sourced) }).collect()
@@ -128,6 +128,7 @@ impl All {
             about_reader: of(true),
             summaries: &self.summaries,
             zone: &self.zone,
+            typing: asker.core.adapters.typing(asker.platform),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::batch::{Batch, Heard, Wish};
 use super::sql::{self, MOST_MESSAGES};
 use super::{Fact, Kind, Summary, asks_to_remember, card, forget, prompt};
 use crate::audit;
+use crate::chat::Typing;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::graph::StepRecord;
 use crate::ids::{InvocationId, PersonId, RunId, TenantId, TraceId};
@@ -143,7 +144,8 @@ async fn write(
     let next = next(reading, taken);
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
-    say(core, &mut tx, claim, reading, lines(reading, taken)).await?;
+    let typing = core.adapters.typing(&reading.venue.platform);
+    say(core, &mut tx, claim, reading, lines(reading, taken, typing)).await?;
     if !sql::advance(&mut tx, tenant, reading.venue.conversation, &reading.seen, &next, now).await? {
         // Somebody made Nod forget meanwhile, or another reading was first: what this one says is out of date.
         tx.rollback().await?;
@@ -210,7 +212,7 @@ fn asker(reading: &Reading) -> PersonId {
 }
 
 /// What a person should hear: what they asked for, and every contradiction.
-fn lines(reading: &Reading, taken: &Taken) -> Vec<String> {
+fn lines(reading: &Reading, taken: &Taken, typing: Typing<'_>) -> Vec<String> {
     let mut lines: Vec<String> =
         forgotten(reading, taken).map(|fact| card::forgotten(&fact.line())).collect();
     for new in taken.facts.iter().filter(|new| new.kind == Kind::Fact) {
@@ -222,7 +224,7 @@ fn lines(reading: &Reading, taken: &Taken) -> Vec<String> {
         }
     }
     if lines.is_empty() {
-        lines.extend(reading.batch.wish().map(|wish| card::nothing(wish).to_owned()));
+        lines.extend(reading.batch.wish().map(|wish| card::nothing(wish, typing)));
     }
     lines
 }
@@ -281,7 +283,8 @@ async fn give_up(
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     let wish = reading.batch.wish();
-    say(core, &mut tx, claim, reading, wish.map(|wish| card::failed(wish).to_owned()).into_iter().collect())
+    let typing = core.adapters.typing(&reading.venue.platform);
+    say(core, &mut tx, claim, reading, wish.map(|wish| card::failed(wish, typing)).into_iter().collect())
         .await?;
     if wish.is_some() {
         // Told once; with the next reply it would be another answer to an old wish.
