@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use nod_sandbox::Faults;
 use nod_sandbox::discord::{self, Discord};
 use nod_sandbox::slack::{self, Slack};
+use nod_sandbox::{Fault, Faults};
 use serde_json::{Value, json};
 
 use crate::{link_in, patience};
@@ -33,8 +33,12 @@ pub enum Chat {
 pub enum Deed {
     /// A message is posted.
     Posts,
+    /// A thread is opened for it; on Slack its first message does that.
+    OpensThread,
     /// A message is given other words.
     Replaces,
+    /// A press is answered; on Slack that is no call, but goes the way on which the press came.
+    Answers,
     /// It is asked who somebody is.
     LooksUp,
     /// A message that will grow is begun.
@@ -71,6 +75,22 @@ impl Chat {
             Self::Discord(fake) => {
                 let pending = fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"));
                 pending.acknowledged(patience()).await;
+            }
+        }
+    }
+
+    /// Presses a button where it still stands, and waits until the press was acknowledged.
+    pub async fn press_if_there(&self, user: &str, channel: &str, message: &str, label: &str) {
+        match self {
+            Self::Slack(fake) => {
+                if let Ok(pending) = fake.press(user, channel, message, label) {
+                    pending.acknowledged(patience()).await;
+                }
+            }
+            Self::Discord(fake) => {
+                if let Ok(pending) = fake.press(user, channel, message, label) {
+                    pending.acknowledged(patience()).await;
+                }
             }
         }
     }
@@ -157,6 +177,50 @@ impl Chat {
                 let pending = fake.submit(user, typed).unwrap_or_else(|e| panic!("{e}"));
                 pending.acknowledged(patience()).await;
             }
+        }
+    }
+
+    /// Types into the form that stands open before somebody and sends it, and does not wait for anything.
+    pub fn sends_form(&self, user: &str, typed: &BTreeMap<String, String>) {
+        match self {
+            Self::Slack(fake) => {
+                let id = fake.read(|w| w.user_id(user)).unwrap_or_else(|e| panic!("{e}"));
+                let open = fake.views().into_iter().rfind(|form| form.open && form.user == id);
+                let open = open.unwrap_or_else(|| panic!("no form is open:\n{}", fake.everything()));
+                fake.send_form(user, &open.id, typed).unwrap_or_else(|e| panic!("{e}"));
+            }
+            Self::Discord(fake) => drop(fake.submit(user, typed).unwrap_or_else(|e| panic!("{e}"))),
+        }
+    }
+
+    /// Until a form stands open before somebody.
+    pub async fn has_form(&self, user: &str) {
+        match self {
+            Self::Slack(fake) => {
+                let open = |w: &slack::World| {
+                    let id = w.user_id(user).ok()?;
+                    w.views.iter().any(|form| form.open && form.user == id).then_some(())
+                };
+                fake.wait_for("a form", patience(), open).await;
+            }
+            Self::Discord(fake) => {
+                let open = |w: &discord::World| {
+                    let id = w.user_id(user).ok()?;
+                    w.forms.iter().any(|form| form.open && form.user == id).then_some(())
+                };
+                fake.wait_for("a form", patience(), open).await;
+            }
+        }
+    }
+
+    /// How many presses, commands and forms were answered by nobody, which the platform says to who made them.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        match self {
+            Self::Slack(fake) => {
+                fake.envelopes().into_iter().filter(|e| e.state == slack::Delivery::Lost).count()
+            }
+            Self::Discord(fake) => fake.failed().len(),
         }
     }
 
@@ -285,9 +349,13 @@ impl Chat {
     }
 
     /// What the platform calls this.
+    ///
+    /// # Panics
+    /// Where it does no such thing.
     #[must_use]
     pub fn operation(&self, deed: Deed) -> &'static str {
         match (self, deed) {
+            (Self::Slack(_), Deed::OpensThread | Deed::Answers) => panic!("Slack has no call for {deed:?}"),
             (Self::Slack(_), Deed::Posts) => "chat.postMessage",
             (Self::Slack(_), Deed::Replaces) => "chat.update",
             (Self::Slack(_), Deed::LooksUp) => "users.info",
@@ -295,9 +363,23 @@ impl Chat {
             (Self::Slack(_), Deed::Grows) => "chat.appendStream",
             (Self::Slack(_), Deed::Ends) => "chat.stopStream",
             (Self::Discord(_), Deed::Posts | Deed::Begins) => "create_message",
+            (Self::Discord(_), Deed::Answers) => "create_interaction_response",
+            (Self::Discord(_), Deed::OpensThread) => "create_thread_from_message",
             (Self::Discord(_), Deed::Replaces | Deed::Grows | Deed::Ends) => "update_message",
             (Self::Discord(_), Deed::LooksUp) => "get_guild_member",
         }
+    }
+
+    /// Plans that this goes wrong next. How many calls of that name meet something until it has happened: on Discord
+    /// the first message of a thread is tried, and only then the thread is opened for it.
+    pub fn fails(&self, deed: Deed, fault: Fault) -> usize {
+        let posts = matches!(deed, Deed::Posts | Deed::Begins);
+        let opens = posts && matches!(self, Self::Discord(_)) && self.messages_of_nod("general").is_empty();
+        if opens {
+            self.faults().next(self.operation(deed), Fault::Delay(Duration::ZERO));
+        }
+        self.faults().next(self.operation(deed), fault);
+        1 + usize::from(opens)
     }
 
     /// What Nod asked for so far, by the platform's names, in order.

@@ -306,9 +306,13 @@ impl World {
         self.start_program_with(binary, &self.env).await
     }
 
-    /// One more on the same database.
+    /// One more on the same database. On Discord it does not connect as long as another one hears.
     pub async fn start_replica(&self, binary: &str) -> Program {
-        self.start_program_with(binary, &self.env_of_a_replica()).await
+        let env = self.env_of_a_replica();
+        if matches!(self.chat, Chat::Discord(_)) {
+            return Program::run(binary, &env.into_iter().collect::<Vec<_>>());
+        }
+        self.start_program_with(binary, &env).await
     }
 
     /// What one more on the same database is configured with.
