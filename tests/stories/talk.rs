@@ -91,6 +91,20 @@ async fn an_event_delivered_twice_is_heard_once(platform: On) {
     world.ends().await;
 }
 
+/// Slack repeats what it believes was not acknowledged; Discord repeats nothing.
+#[tokio::test]
+async fn an_event_delivered_again_later_is_heard_once() {
+    let mut world = World::new().await;
+    world.model_will("conversational", [Answer::text("Once.")]);
+    world.says("ana", "general", "@nod hello").await;
+    world.slack.redeliver_last();
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod hello
+            nod: Once.
+    ");
+    world.ends().await;
+}
+
 async fn what_was_said_while_the_connection_was_cut_is_heard_afterwards(platform: On) {
     let mut world = World::on(platform).await;
     world.chat.cut();
