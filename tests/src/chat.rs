@@ -370,8 +370,8 @@ impl Chat {
         }
     }
 
-    /// Plans that this goes wrong next. How many calls of that name meet something until it has happened: on Discord
-    /// the first message of a thread is tried, and only then the thread is opened for it.
+    /// Plans that this goes wrong next in #general. How many calls of that name meet something until it has
+    /// happened: on Discord the first message of a thread is tried, and only then the thread is opened for it.
     pub fn fails(&self, deed: Deed, fault: Fault) -> usize {
         let posts = matches!(deed, Deed::Posts | Deed::Begins);
         let opens = posts && matches!(self, Self::Discord(_)) && self.messages_of_nod("general").is_empty();
