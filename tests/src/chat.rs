@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use nod_sandbox::Faults;
-use nod_sandbox::discord::Discord;
-use nod_sandbox::slack::Slack;
+use nod_sandbox::discord::{self, Discord};
+use nod_sandbox::slack::{self, Slack};
+use nod_sandbox::{Fault, Faults};
 use serde_json::{Value, json};
 
 use crate::{link_in, patience};
@@ -28,6 +28,27 @@ pub enum Chat {
     Discord(Discord),
 }
 
+/// What Nod asks of a platform, for faults: each has its own name for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    /// A message is posted.
+    Posts,
+    /// A thread is opened for it; on Slack its first message does that.
+    OpensThread,
+    /// A message is given other words.
+    Replaces,
+    /// A press is answered; on Slack that is no call, but goes the way on which the press came.
+    Answers,
+    /// It is asked who somebody is.
+    LooksUp,
+    /// A message that will grow is begun.
+    Begins,
+    /// It grows.
+    Grows,
+    /// It stands whole.
+    Ends,
+}
+
 /// Gives the answer of whichever fake it is.
 macro_rules! each {
     ($chat:expr, $fake:ident => $answer:expr) => {
@@ -40,7 +61,6 @@ macro_rules! each {
 
 impl Chat {
     /// Somebody says something; the id of the message.
-    #[must_use]
     pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
         each!(self, fake => fake.say(user, channel, thread, text))
     }
@@ -78,6 +98,82 @@ impl Chat {
         self.press(user, &channel, &message, label).await;
     }
 
+    /// Presses a button where it still stands, and waits until the press was acknowledged.
+    pub async fn press_if_there(&self, user: &str, channel: &str, message: &str, label: &str) {
+        match self {
+            Self::Slack(fake) => {
+                if let Ok(pending) = fake.press(user, channel, message, label) {
+                    pending.acknowledged(patience()).await;
+                }
+            }
+            Self::Discord(fake) => {
+                if let Ok(pending) = fake.press(user, channel, message, label) {
+                    pending.acknowledged(patience()).await;
+                }
+            }
+        }
+    }
+
+    /// Presses a button, and does not wait for anything.
+    pub fn pushes(&self, user: &str, channel: &str, message: &str, label: &str) {
+        each!(self, fake => drop(fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"))));
+    }
+
+    /// A button as a client knows it, also when it is gone for everybody else.
+    #[must_use]
+    pub fn kept(&self, channel: &str, label: &str) -> Value {
+        let all = self.all_buttons(channel).into_iter().flatten();
+        let found = all.into_iter().rev().find(|button| label_of(button) == label);
+        found.unwrap_or_else(|| panic!("no button [{label}] in {channel}:\n{}", self.everything()))
+    }
+
+    /// Presses such a button, on whatever message, and waits until the press was acknowledged.
+    pub async fn press_kept(&self, user: &str, channel: &str, message: &str, button: &Value) {
+        let text = |field: &str| button[field].as_str().unwrap_or_default().to_owned();
+        let (user, channel, ts) = (user.to_owned(), channel.to_owned(), message.to_owned());
+        match self {
+            Self::Slack(fake) => {
+                let (action_id, value) = (text("action_id"), text("value"));
+                let forged = slack::Forged { user, channel, ts, action_id, value, ..Default::default() };
+                let pending = fake.press_raw(forged).unwrap_or_else(|e| panic!("{e}"));
+                pending.acknowledged(patience()).await;
+            }
+            Self::Discord(fake) => {
+                let custom_id = text("custom_id");
+                let forged = discord::Forged { user, channel, ts, custom_id, ..Default::default() };
+                let pending = fake.press_raw(forged).unwrap_or_else(|e| panic!("{e}"));
+                pending.acknowledged(patience()).await;
+            }
+        }
+    }
+
+    /// The buttons of the newest message of a channel that has any to press.
+    #[must_use]
+    pub fn buttons(&self, channel: &str) -> Vec<Value> {
+        self.all_buttons(channel).into_iter().rev().find(|all| !all.is_empty()).unwrap_or_default()
+    }
+
+    /// The buttons of each message of a channel, oldest first.
+    fn all_buttons(&self, channel: &str) -> Vec<Vec<Value>> {
+        match self {
+            Self::Slack(fake) => {
+                let of = |blocks: &[Value]| {
+                    let elements = blocks.iter().filter_map(|block| block["elements"].as_array()).flatten();
+                    elements.filter(|element| element["type"] == "button").cloned().collect()
+                };
+                fake.messages(channel).iter().map(|message| of(&message.blocks)).collect()
+            }
+            Self::Discord(fake) => {
+                let of = |components: &[Value]| {
+                    let mut all = Vec::new();
+                    components.iter().for_each(|component| buttons_below(component, &mut all));
+                    all
+                };
+                fake.messages(channel).iter().map(|message| of(&message.components)).collect()
+            }
+        }
+    }
+
     /// Gives a command, as typed behind Slack's `/nod`, and waits until it was acknowledged.
     pub async fn command(&self, user: &str, channel: &str, text: &str) {
         match self {
@@ -103,6 +199,65 @@ impl Chat {
         }
     }
 
+    /// Types into the form that stands open before somebody and sends it, and does not wait for anything.
+    pub fn sends_form(&self, user: &str, typed: &BTreeMap<String, String>) {
+        match self {
+            Self::Slack(fake) => {
+                let id = fake.read(|w| w.user_id(user)).unwrap_or_else(|e| panic!("{e}"));
+                let open = fake.views().into_iter().rfind(|form| form.open && form.user == id);
+                let open = open.unwrap_or_else(|| panic!("no form is open:\n{}", fake.everything()));
+                fake.send_form(user, &open.id, typed).unwrap_or_else(|e| panic!("{e}"));
+            }
+            Self::Discord(fake) => drop(fake.submit(user, typed).unwrap_or_else(|e| panic!("{e}"))),
+        }
+    }
+
+    /// Until a form stands open before somebody.
+    pub async fn has_form(&self, user: &str) {
+        match self {
+            Self::Slack(fake) => {
+                let open = |w: &slack::World| {
+                    let id = w.user_id(user).ok()?;
+                    w.views.iter().any(|form| form.open && form.user == id).then_some(())
+                };
+                fake.wait_for("a form", patience(), open).await;
+            }
+            Self::Discord(fake) => {
+                let open = |w: &discord::World| {
+                    let id = w.user_id(user).ok()?;
+                    w.forms.iter().any(|form| form.open && form.user == id).then_some(())
+                };
+                fake.wait_for("a form", patience(), open).await;
+            }
+        }
+    }
+
+    /// How many presses, commands and forms were answered by nobody, which the platform says to who made them.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        match self {
+            Self::Slack(fake) => {
+                fake.envelopes().into_iter().filter(|e| e.state == slack::Delivery::Lost).count()
+            }
+            Self::Discord(fake) => fake.failed().len(),
+        }
+    }
+
+    /// The forms that stand open: before whom, and what they are called.
+    #[must_use]
+    pub fn open_forms(&self) -> Vec<String> {
+        let told = |user: &str, form: &Value| format!("{user}: {}", form["title"]);
+        match self {
+            Self::Slack(fake) => {
+                let all = fake.views().into_iter().filter(|form| form.open);
+                all.map(|form| told(&form.user, &form.view)).collect()
+            }
+            Self::Discord(fake) => {
+                fake.read(|w| w.forms.iter().filter(|f| f.open).map(|f| told(&f.user, &f.modal)).collect())
+            }
+        }
+    }
+
     /// Until all that was said has reached Nod. Slack has its acknowledgements for that; Discord has none, but what
     /// it dispatches is taken in order, so whoever answers this has taken what came before.
     pub async fn has_heard(&self, asker: &str) {
@@ -110,6 +265,199 @@ impl Chat {
             && let Ok(pending) = fake.complete(asker, "general", "memory", &json!({"forget": "~"}))
         {
             pending.acknowledged(patience()).await;
+        }
+    }
+
+    /// Somebody says something, and the platform delivers it more than once.
+    pub fn say_twice(&self, user: &str, channel: &str, text: &str) {
+        match self {
+            Self::Slack(fake) => {
+                let deliver = slack::Deliver::Twice;
+                let say = slack::Say { deliver, ..slack::Say::new(user, channel, text) };
+                fake.say_with(say).unwrap_or_else(|e| panic!("{e}"));
+            }
+            Self::Discord(fake) => {
+                fake.duplicate_next();
+                fake.say(user, channel, None, text);
+            }
+        }
+    }
+
+    /// Every connection of Nod's is cut without a word.
+    pub fn cut(&self) {
+        match self {
+            Self::Slack(fake) => fake.drop_sockets(),
+            Self::Discord(fake) => fake.cut(),
+        }
+    }
+
+    /// Nod may not see a channel any more, or may again.
+    pub fn admits_nod(&self, channel: &str, admitted: bool) {
+        match self {
+            Self::Slack(fake) => fake.change(|w| {
+                let (id, bot) = (w.channel_id(channel).unwrap_or_default(), w.config.app.bot_user.clone());
+                let Some(channel) = w.channels.get_mut(&id) else { return };
+                channel.members.retain(|member| *member != bot);
+                channel.members.extend(admitted.then_some(bot));
+            }),
+            Self::Discord(fake) => fake.change(|w| {
+                let id = w.channel_id(channel).unwrap_or_default();
+                if let Some(channel) = w.channels.get_mut(&id) {
+                    channel.bot_views = admitted;
+                }
+            }),
+        }
+    }
+
+    /// Nobody may write there any more: Slack archives the channel; on Discord its threads are locked.
+    pub fn closes(&self, channel: &str) {
+        match self {
+            Self::Slack(fake) => fake.change(|w| {
+                let id = w.channel_id(channel).unwrap_or_default();
+                if let Some(channel) = w.channels.get_mut(&id) {
+                    channel.archived = true;
+                }
+            }),
+            Self::Discord(fake) => fake.change(|w| {
+                let id = w.channel_id(channel).unwrap_or_default();
+                for thread in w.channels.values_mut().filter(|c| c.parent.as_ref() == Some(&id)) {
+                    (thread.archived, thread.locked) = (true, true);
+                }
+            }),
+        }
+    }
+
+    /// All that was said in a channel is deleted, with its threads, and Nod does not hear of it.
+    pub fn forgets_messages(&self, channel: &str) {
+        match self {
+            Self::Slack(fake) => fake.change(|w| {
+                let id = w.channel_id(channel).unwrap_or_default();
+                w.forget_messages(&id);
+            }),
+            Self::Discord(fake) => fake.change(|w| {
+                let id = w.channel_id(channel).unwrap_or_default();
+                let of = |c: &&discord::Channel| c.parent.as_ref() == Some(&id);
+                let threads: Vec<String> = w.channels.values().filter(of).map(|c| c.id.clone()).collect();
+                for thread in threads {
+                    w.forget_messages(&thread);
+                    w.channels.remove(&thread);
+                }
+                w.forget_messages(&id);
+            }),
+        }
+    }
+
+    /// Somebody leaves for good.
+    pub fn leaves(&self, user: &str) {
+        match self {
+            Self::Slack(fake) => fake.change(|w| {
+                let id = w.user_id(user).unwrap_or_default();
+                if let Some(user) = w.users.get_mut(&id) {
+                    user.deleted = true;
+                }
+            }),
+            Self::Discord(fake) => fake.leave(user),
+        }
+    }
+
+    /// How a mention of somebody is written.
+    #[must_use]
+    pub fn mention(&self, user: &str) -> String {
+        let id = each!(self, fake => fake.read(|w| w.user_id(user)).unwrap_or_else(|e| panic!("{e}")));
+        format!("<@{id}>")
+    }
+
+    /// What the platform calls this.
+    ///
+    /// # Panics
+    /// Where it does no such thing.
+    #[must_use]
+    pub fn operation(&self, deed: Deed) -> &'static str {
+        match (self, deed) {
+            (Self::Slack(_), Deed::OpensThread | Deed::Answers) => panic!("Slack has no call for {deed:?}"),
+            (Self::Slack(_), Deed::Posts) => "chat.postMessage",
+            (Self::Slack(_), Deed::Replaces) => "chat.update",
+            (Self::Slack(_), Deed::LooksUp) => "users.info",
+            (Self::Slack(_), Deed::Begins) => "chat.startStream",
+            (Self::Slack(_), Deed::Grows) => "chat.appendStream",
+            (Self::Slack(_), Deed::Ends) => "chat.stopStream",
+            (Self::Discord(_), Deed::Posts | Deed::Begins) => "create_message",
+            (Self::Discord(_), Deed::Answers) => "create_interaction_response",
+            (Self::Discord(_), Deed::OpensThread) => "create_thread_from_message",
+            (Self::Discord(_), Deed::Replaces | Deed::Grows | Deed::Ends) => "update_message",
+            (Self::Discord(_), Deed::LooksUp) => "get_guild_member",
+        }
+    }
+
+    /// Plans that this goes wrong next in #general. How many calls of that name meet something until it has
+    /// happened: on Discord the first message of a thread is tried, and only then the thread is opened for it.
+    pub fn fails(&self, deed: Deed, fault: Fault) -> usize {
+        let posts = matches!(deed, Deed::Posts | Deed::Begins);
+        let opens = posts && matches!(self, Self::Discord(_)) && self.messages_of_nod("general").is_empty();
+        if opens {
+            self.faults().next(self.operation(deed), Fault::Delay(Duration::ZERO));
+        }
+        self.faults().next(self.operation(deed), fault);
+        1 + usize::from(opens)
+    }
+
+    /// What Nod asked for so far, by the platform's names, in order.
+    #[must_use]
+    pub fn calls(&self) -> Vec<String> {
+        each!(self, fake => fake.calls().into_iter().map(|call| call.method).collect())
+    }
+
+    /// What was refused because it came too soon after what came before it.
+    #[must_use]
+    pub fn too_early(&self) -> Vec<String> {
+        let limited = |error: &str| error.contains("limited");
+        each!(self, fake => {
+            let all = fake.calls().into_iter().filter(|call| call.error.as_deref().is_some_and(limited));
+            all.map(|call| call.method).collect()
+        })
+    }
+
+    /// What Nod posted so far, wherever, in order, as it was sent.
+    #[must_use]
+    pub fn posts(&self) -> Vec<String> {
+        let posts = self.operation(Deed::Posts);
+        each!(self, fake => fake.calls_of(posts).into_iter().map(|call| call.args.to_string()).collect())
+    }
+
+    /// What growing messages were given to show, in order; not what stood there in the end.
+    #[must_use]
+    pub fn grown(&self) -> Vec<String> {
+        let grows = self.operation(Deed::Grows);
+        let mut all: Vec<String> =
+            each!(self, fake => fake.calls_of(grows).into_iter().map(|call| call.args.to_string()).collect());
+        // On Discord a message is made whole as it grew.
+        all.truncate(all.len() - usize::from(matches!(self, Self::Discord(_)) && !all.is_empty()));
+        all
+    }
+
+    /// Whether Nod has shown that it thinks: Slack's status line, Discord's "is typing…".
+    #[must_use]
+    pub fn shown_thinking(&self) -> bool {
+        match self {
+            Self::Slack(fake) => {
+                let statuses = fake.calls_of("assistant.threads.setStatus");
+                statuses.first().is_some_and(|call| call.args["status"] == "is thinking…")
+            }
+            Self::Discord(fake) => fake.read(|w| !w.typing.is_empty()),
+        }
+    }
+
+    /// What nobody but Nod and the platform may know.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        match self {
+            Self::Slack(fake) => {
+                fake.read(|w| vec![w.config.app.bot_token.clone(), w.config.app.app_token.clone()])
+            }
+            Self::Discord(fake) => fake.read(|w| {
+                let given = w.interactions.iter().map(|interaction| interaction.token.clone());
+                given.chain([w.config.app.bot_token.clone()]).collect()
+            }),
         }
     }
 
@@ -137,6 +485,37 @@ impl Chat {
         match self {
             Self::Slack(fake) => fake.ephemerals(user).pop().map(|e| json!(e.blocks).to_string()),
             Self::Discord(fake) => fake.ephemerals(user).pop().map(|e| json!(e.components).to_string()),
+        }
+    }
+
+    /// The ids of what was whispered to somebody, oldest first.
+    #[must_use]
+    pub fn whispered(&self, user: &str) -> Vec<String> {
+        match self {
+            Self::Slack(fake) => fake.ephemerals(user).into_iter().map(|e| e.ts).collect(),
+            Self::Discord(fake) => fake.ephemerals(user).into_iter().map(|e| e.id).collect(),
+        }
+    }
+
+    /// The ids of a channel's messages with those of its threads, oldest first.
+    #[must_use]
+    pub fn messages(&self, channel: &str) -> Vec<String> {
+        match self {
+            Self::Slack(fake) => fake.messages(channel).into_iter().map(|m| m.ts).collect(),
+            Self::Discord(fake) => fake.messages(channel).into_iter().map(|m| m.id).collect(),
+        }
+    }
+
+    /// Those of Nod.
+    #[must_use]
+    pub fn messages_of_nod(&self, channel: &str) -> Vec<String> {
+        match self {
+            Self::Slack(fake) => {
+                fake.messages(channel).into_iter().filter(|m| m.by_bot).map(|m| m.ts).collect()
+            }
+            Self::Discord(fake) => {
+                fake.messages(channel).into_iter().filter(|m| m.by_bot).map(|m| m.id).collect()
+            }
         }
     }
 
@@ -242,6 +621,23 @@ impl Chat {
             }
         }
     }
+}
+
+/// What stands on a button.
+#[must_use]
+pub fn label_of(button: &Value) -> String {
+    button["text"]["text"].as_str().or(button["label"].as_str()).unwrap_or_default().to_owned()
+}
+
+/// Every button of a Discord message, in order.
+fn buttons_below(component: &Value, all: &mut Vec<Value>) {
+    if component["type"] == 2 {
+        all.push(component.clone());
+    }
+    for child in component["components"].as_array().into_iter().flatten() {
+        buttons_below(child, all);
+    }
+    all.extend(component.get("accessory").filter(|accessory| accessory["type"] == 2).cloned());
 }
 
 /// What was typed behind a command, as Discord's options.

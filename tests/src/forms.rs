@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use nod_sandbox::slack::OpenView;
 
 use crate::World;
+use crate::chat::Chat;
 use crate::world::patience;
 
 impl World {
@@ -51,6 +52,13 @@ impl World {
 
     /// Presses [Deny] and sends its form, with a reason or none.
     pub async fn denies(&self, user: &str, channel: &str, reason: &str) -> String {
+        if matches!(self.chat, Chat::Discord(_)) {
+            // The form is the answer to the press, and closes when it is sent.
+            self.presses(user, channel, "Deny").await;
+            self.chat.submit(user, &[("Reason".to_owned(), reason.to_owned())].into()).await;
+            self.settles().await;
+            return String::new();
+        }
         self.opens(user, channel, "Deny").await;
         self.submits(user, &[("Reason", reason)]).await
     }

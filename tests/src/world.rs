@@ -16,7 +16,7 @@ use nod_sandbox::slack::{Channel, Say, Slack, SlackConfig, User};
 use serde_json::json;
 use sqlx::PgPool;
 
-use crate::chat::{Chat, On};
+use crate::chat::{Chat, On, label_of};
 use crate::{Program, TestClock, TestDatabase, TestIds, free_port};
 
 /// How long a story waits for something before it says that it never came.
@@ -67,11 +67,16 @@ pub struct World {
 
 fn company(clock: nod_sandbox::slack::Clock, specs: Option<PathBuf>) -> SlackConfig {
     let person = |handle: &str, name: &str| User::new(handle, name);
+    let in_lisbon = |handle: &str, name: &str| User {
+        tz: "Europe/Lisbon".to_owned(),
+        tz_offset: 0,
+        ..person(handle, name)
+    };
     let guest = User { is_restricted: true, ..person("gus", "Gus Guest") };
-    let closed = User { refuses_dms: true, ..person("eli", "Eli Closed") };
+    let closed = User { refuses_dms: true, ..in_lisbon("eli", "Eli Closed") };
     let everybody = ["ana", "bo", "stone", "reyes", "cho", "dana", "gus", "eli", "nod"];
     let mut config = SlackConfig::new("nod")
-        .user(User { tz: "Europe/Lisbon".to_owned(), tz_offset: 0, ..person("ana", "Ana Silva") })
+        .user(in_lisbon("ana", "Ana Silva"))
         .user(person("bo", "Bo Lind"))
         .user(person("stone", "Bob Stone"))
         .user(person("reyes", "Bob Reyes"))
@@ -163,8 +168,7 @@ impl World {
 
     /// The same on that platform.
     pub async fn on(platform: On) -> Self {
-        let mut world = Self::without_nod().await;
-        world.play_on(platform).await;
+        let mut world = Self::without_nod_on(platform).await;
         world.start().await;
         world
     }
@@ -213,6 +217,20 @@ impl World {
         discord
     }
 
+    /// The same, Nod not started.
+    pub async fn without_nod_on(platform: On) -> Self {
+        let mut world = Self::without_nod().await;
+        world.play_on(platform).await;
+        world
+    }
+
+    /// With the machine's clock, for Nod as a process, on that platform.
+    pub async fn in_real_time_on(platform: On) -> Self {
+        let mut world = Self::in_real_time().await;
+        world.play_on(platform).await;
+        world
+    }
+
     /// With a standing clock, Nod not started.
     pub async fn without_nod() -> Self {
         let clock = TestClock::default();
@@ -237,7 +255,7 @@ impl World {
         let port = free_port();
         let google = started(
             Google::start(GoogleConfig {
-                accounts: ["ana", "bo", "cho", "eli"]
+                accounts: ["ana", "bo", "stone", "reyes", "cho", "eli"]
                     .map(|n| Account::new(&format!("{n}@acme.test"), n))
                     .into_iter()
                     .chain([Account::new("ana.private@mail.test", "Ana")])
@@ -317,9 +335,13 @@ impl World {
         self.start_program_with(binary, &self.env).await
     }
 
-    /// One more on the same database.
+    /// One more on the same database. On Discord it does not connect as long as another one hears.
     pub async fn start_replica(&self, binary: &str) -> Program {
-        self.start_program_with(binary, &self.env_of_a_replica()).await
+        let env = self.env_of_a_replica();
+        if matches!(self.chat, Chat::Discord(_)) {
+            return Program::run(binary, &env.into_iter().collect::<Vec<_>>());
+        }
+        self.start_program_with(binary, &env).await
     }
 
     /// What one more on the same database is configured with.
@@ -395,11 +417,18 @@ impl World {
 
     /// Says something and drops a file with it.
     pub async fn drops(&self, user: &str, channel: &str, text: &str, file: serde_json::Value) -> String {
-        let subtype = Some("file_share".to_owned());
-        let say = Say { files: vec![file], subtype, ..Say::new(user, channel, text) };
-        let ts = self.slack.say_with(say).unwrap_or_else(|e| panic!("{e}"));
+        let said = match &self.chat {
+            Chat::Slack(slack) => {
+                let subtype = Some("file_share".to_owned());
+                slack.say_with(Say { files: vec![file], subtype, ..Say::new(user, channel, text) })
+            }
+            Chat::Discord(discord) => {
+                let say = nod_sandbox::discord::Say::new(user, channel, text);
+                discord.say_with(nod_sandbox::discord::Say { files: vec![file], ..say })
+            }
+        };
         self.settles().await;
-        ts
+        said.unwrap_or_else(|e| panic!("{e}"))
     }
 
     /// Opens the app's Home tab.
@@ -425,19 +454,17 @@ impl World {
     /// The buttons of the newest message of a channel that has any to press, a line of labels.
     #[must_use]
     pub fn button_labels(&self, channel: &str) -> String {
-        let labels = buttons_of(self, channel);
-        let label = |b: &serde_json::Value| format!("[{}]", b["text"]["text"].as_str().unwrap_or_default());
-        labels.iter().map(label).collect::<Vec<_>>().join(" ")
+        let labels = self.chat.buttons(channel);
+        labels.iter().map(|button| format!("[{}]", label_of(button))).collect::<Vec<_>>().join(" ")
     }
 
     /// The whole label of the button there that begins so.
     #[must_use]
     pub fn labelled(&self, channel: &str, begins: &str) -> String {
-        let labels = buttons_of(self, channel).into_iter();
-        let mut labels = labels.filter_map(|button| button["text"]["text"].as_str().map(str::to_owned));
-        labels.find(|label| label.starts_with(begins)).unwrap_or_else(|| {
-            panic!("no button [{begins}…] in {channel}:\n{}", self.slack.transcript(channel))
-        })
+        let mut labels = self.chat.buttons(channel).iter().map(label_of).collect::<Vec<_>>().into_iter();
+        labels
+            .find(|label| label.starts_with(begins))
+            .unwrap_or_else(|| panic!("no button [{begins}…] in {channel}:\n{}", self.chat.everything()))
     }
 
     /// What stands in a channel, as people read it.
@@ -447,8 +474,7 @@ impl World {
         let shown = without_run_ids(&transcript);
         match self.chat {
             Chat::Slack(_) => shown,
-            // Nobody told Nod that Ana is in Lisbon, where it is the same time.
-            Chat::Discord(_) => shown.replace(" UTC", " WET"),
+            Chat::Discord(_) => in_lisbon(&shown),
         }
     }
 
@@ -456,7 +482,8 @@ impl World {
     pub fn whispers(&mut self, user: &str) -> String {
         let all = self.chat.whispers(user);
         let from = self.heard.insert(self.ear(user), all.len()).unwrap_or_default();
-        all[from.min(all.len())..].join("\n")
+        let said = all[from.min(all.len())..].join("\n");
+        if matches!(self.chat, Chat::Discord(_)) { in_lisbon(&said) } else { said }
     }
 
     /// Somebody, where they are.
@@ -470,13 +497,27 @@ impl World {
     /// Waits until something was whispered to somebody, and returns it.
     pub async fn hears(&mut self, user: &str) -> String {
         let from = self.heard.get(&self.ear(user)).copied().unwrap_or_default();
-        self.slack
-            .wait_for("a whisper", patience(), |w| {
-                let id = w.user_id(user).ok()?;
-                (w.ephemerals.iter().filter(|e| e.user == id).count() > from).then_some(())
-            })
-            .await;
+        self.comes("a whisper", || (self.chat.whispers(user).len() > from).then_some(())).await;
         self.whispers(user)
+    }
+
+    /// Waits until this stands in a channel, and returns all that stands there.
+    pub async fn stands(&self, channel: &str, words: &str) -> String {
+        let look = || Some(self.chat.spoken(channel)).filter(|said| said.contains(words));
+        self.comes(words, look).await
+    }
+
+    /// Waits until there is something to see.
+    async fn comes<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
+        let until = tokio::time::Instant::now() + patience();
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            let late = tokio::time::Instant::now() > until;
+            assert!(!late, "“{what}” never came:\n{}", self.chat.everything());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Waits until Nod has said this somewhere, and everything else is done.
@@ -503,7 +544,7 @@ impl World {
             assert!(
                 tokio::time::Instant::now() < until,
                 "the model was never asked: {}",
-                self.slack.everything()
+                self.chat.everything()
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -553,8 +594,8 @@ impl World {
 
     /// Waits until everything that arrived is acknowledged and no job is due.
     pub async fn settles(&self) {
-        if self.app.is_some() {
-            for chat in self.chats() {
+        for chat in self.chats() {
+            if self.app.is_some() || chat.connections() > 0 {
                 chat.has_heard("dana").await;
             }
         }
@@ -586,24 +627,31 @@ impl World {
         }
     }
 
-    /// Whether anything is due or being done, and until when a message waits for the second after the last one in
-    /// its place. One look at both: between two, such a message may be taken up. (Where time does not stand
-    /// still, it may be put off between ours at the clock and at the rows: hence two seconds.)
+    /// Whether anything is due or being done, and until when a message waits for its place to be free again; what
+    /// was tried and lost waits for its next try, which is no pause. One look at both: between two, such a message
+    /// may be taken up. (Where time does not stand still, it may be put off between ours at the clock and at the
+    /// rows: hence a second more.)
     async fn to_do(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
         let looked = sqlx::query_as(
             "select coalesce(bool_or(l.due_at <= $1 or l.lease is not null), false), min(l.due_at) filter (
-                 where l.due_at > $1 and l.lease is null and exists (
-                     select 1 from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
+                 where l.due_at > $1 and l.lease is null and 0 = (
+                     select max(j.attempts) from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
                          and j.work->>'work' = 'deliver'))
              from lanes l where l.due_at <= $1 + make_interval(secs => $2)",
         );
         looked
             .bind(now)
-            .bind(if self.app.is_some() { 1.0 } else { 2.0 })
+            .bind(self.pause())
             .fetch_one(&self.pool)
             .await
             .unwrap_or_else(|e| panic!("the database does not answer: {e}"))
+    }
+
+    /// How long the platform has a message wait, in seconds. Slack takes one a second in a place, Discord five in five.
+    fn pause(&self) -> f64 {
+        let pause = if matches!(self.chat, Chat::Slack(_)) { 1.0 } else { 5.0 };
+        if self.app.is_some() { pause } else { pause + 1.0 }
     }
 
     /// Lets the time until then pass, where it is the story's.
@@ -694,8 +742,6 @@ impl World {
             self.changes_over();
             self.finds_unread(&mut loose);
         }
-        let open = self.slack.views().into_iter().filter(|form| form.open);
-        loose.extend(open.map(|form| format!("a form is open before {}: {}", form.user, form.view["title"])));
         loose.extend(self.model.unused().into_iter().map(|s| format!("unused answer: {s}")));
         loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
         loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
@@ -721,6 +767,7 @@ impl World {
                 loose.push(format!("unheard by {user}: {whispers}"));
             }
         }
+        loose.extend(self.chat.open_forms().into_iter().map(|form| format!("a form is open before {form}")));
         loose.extend(self.chat.violations().into_iter().map(|s| format!("chat request: {s}")));
         loose.extend(self.chat.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
     }
@@ -741,12 +788,7 @@ impl World {
 /// The buttons of the newest message of a channel that has any.
 #[must_use]
 pub fn buttons_of(world: &World, channel: &str) -> Vec<serde_json::Value> {
-    let of = |blocks: &[serde_json::Value]| {
-        let elements = blocks.iter().filter_map(|block| block["elements"].as_array()).flatten();
-        elements.filter(|element| element["type"] == "button").cloned().collect::<Vec<_>>()
-    };
-    let messages = world.slack.messages(channel);
-    messages.iter().rev().map(|message| of(&message.blocks)).find(|all| !all.is_empty()).unwrap_or_default()
+    world.chat.buttons(channel)
 }
 
 /// Follows links as a browser does, with its cookie.
@@ -905,6 +947,11 @@ fn env(
     .into_iter()
     .map(|(name, value)| (format!("NOD_{name}"), value))
     .collect()
+}
+
+/// Nobody told Nod that Ana is in Lisbon, where it is the same time as without a zone.
+fn in_lisbon(text: &str) -> String {
+    text.replace(" UTC", " WET")
 }
 
 /// A run's id says how many ids were handed out before it, which is no part of any story.

@@ -3,17 +3,29 @@
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::{Value, json};
 
 use crate::mail::late;
+
+on_each_platform!(
+    every_node_tool_and_model_call_is_kept,
+    every_run_says_its_intent_and_its_way,
+    what_was_said_is_kept_before_the_model_is_asked,
+    the_whole_turn_is_kept_under_one_run,
+    who_asked_and_who_decided_is_kept_for_good,
+    a_denial_and_a_silence_are_kept_apart,
+    an_error_is_in_the_record_with_the_run_that_people_were_told,
+);
 
 async fn column(world: &World, query: &'static str) -> Vec<String> {
     sqlx::query_scalar(query).fetch_all(&world.pool).await.unwrap()
 }
 
-async fn sent_mail() -> World {
-    let mut world = World::new().await;
+async fn sent_mail(platform: On) -> World {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.model_will(
         "tool",
         [Answer::tool("gmail_list_recent", json!({})), late(), Answer::text("Bo knows.")],
@@ -24,32 +36,34 @@ async fn sent_mail() -> World {
     world
 }
 
-#[tokio::test]
-async fn every_node_tool_and_model_call_is_kept() {
-    let world = sent_mail().await;
+async fn every_node_tool_and_model_call_is_kept(platform: On) {
+    let world = sent_mail(platform).await;
     let steps = "select kind || ' ' || name || case when prompt_tokens > 0 and completion_tokens > 0
                      then ' (tokens)' else '' end || case when duration_us >= 0 then '' else ' (no time)' end
                  from run_steps order by seq";
-    insta::assert_snapshot!(column(&world, steps).await.join("\n"), @r"
-        node recall
-        model router (tokens)
-        node route
-        model reasoner (tokens)
-        node think
-        node gate
-        tool gmail_list_recent
-        node act
-        model reasoner (tokens)
-        node think
-        tool gmail_send_email.preview
-        node gate
-        tool gmail_send_email
-        node gate
-        model reasoner (tokens)
-        node think
-        node reply
-        node remember
-    ");
+    let kept = column(&world, steps).await.join("\n");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(kept, @r"
+            node recall
+            model router (tokens)
+            node route
+            model reasoner (tokens)
+            node think
+            node gate
+            tool gmail_list_recent
+            node act
+            model reasoner (tokens)
+            node think
+            tool gmail_send_email.preview
+            node gate
+            tool gmail_send_email
+            node gate
+            model reasoner (tokens)
+            node think
+            node reply
+            node remember
+        ");
+    }
     let inputs: Vec<Value> =
         sqlx::query_scalar("select input from run_steps where kind = 'model' order by seq")
             .fetch_all(&world.pool)
@@ -65,9 +79,8 @@ async fn every_node_tool_and_model_call_is_kept() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn every_run_says_its_intent_and_its_way() {
-    let mut world = World::new().await;
+async fn every_run_says_its_intent_and_its_way(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will("conversational", [Answer::text("Hello.")]);
     world.says("ana", "dm:ana", "hello").await;
     world.says("ana", "dm:ana", "help").await;
@@ -77,24 +90,26 @@ async fn every_run_says_its_intent_and_its_way() {
     world.model.will(Answer::text("What?"));
     world.says("ana", "dm:ana", "brrr").await;
     let ways = "select status || ' ' || coalesce(intent, '—') || ' ' || coalesce(routed_via, '—') from runs order by id";
-    insta::assert_snapshot!(column(&world, ways).await.join("\n"), @r"
-        done conversational router
-        done conversational rule:help
-        done tool router
-        done tool fallback
-    ");
+    let kept = column(&world, ways).await.join("\n");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(kept, @r"
+            done conversational router
+            done conversational rule:help
+            done tool router
+            done tool fallback
+        ");
+    }
     world.reads("dm:ana");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_said_is_kept_before_the_model_is_asked() {
-    let mut world = World::new().await;
+async fn what_was_said_is_kept_before_the_model_is_asked(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will(
         "conversational",
         [Answer::text("Hello.").delayed(std::time::Duration::from_millis(700))],
     );
-    world.slack.say("ana", "dm:ana", None, "remember this");
+    world.chat.say("ana", "dm:ana", None, "remember this");
     assert!(world.model.wait_for(|model| !model.requests().is_empty(), nod_tests::patience()).await);
     assert_eq!(column(&world, "select turn->>'text' from messages").await, ["remember this"]);
     world.settles().await;
@@ -106,38 +121,43 @@ async fn what_was_said_is_kept_before_the_model_is_asked() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn the_whole_turn_is_kept_under_one_run() {
-    let world = sent_mail().await;
+async fn the_whole_turn_is_kept_under_one_run(platform: On) {
+    let world = sent_mail(platform).await;
     let roles =
         "select role || case when jsonb_array_length(coalesce(nullif(turn->'calls', 'null'), '[]')) > 0
                      then ' calls' else '' end from messages order by seq";
-    insta::assert_snapshot!(column(&world, roles).await.join("\n"), @r"
-        human
-        ai calls
-        tool
-        ai calls
-        tool
-        ai
-    ");
+    let kept = column(&world, roles).await.join("\n");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(kept, @r"
+            human
+            ai calls
+            tool
+            ai calls
+            tool
+            ai
+        ");
+    }
     let runs = column(&world, "select distinct run_id::text from messages").await;
     assert_eq!(runs.len(), 1);
     world.ends().await;
 }
 
-#[tokio::test]
-async fn who_asked_and_who_decided_is_kept_for_good() {
-    let world = sent_mail().await;
+async fn who_asked_and_who_decided_is_kept_for_good(platform: On) {
+    let world = sent_mail(platform).await;
     let lines = "select a.action || ' by ' || coalesce(p.full_name, 'nobody') || case when a.digest is null
                      then '' else ' ' || left(a.digest, 6) end
                  from audit a left join people p on p.tenant_id = a.tenant_id and p.id = a.person_id
+                 where coalesce(p.name, 'ana') = 'ana'
                  order by a.seq";
-    insta::assert_snapshot!(column(&world, lines).await.join("\n"), @r"
-        account.connected by Ana Silva
-        approval.asked by Ana Silva db435d
-        approval.approved by Ana Silva db435d
-        effect.done by Ana Silva db435d
-    ");
+    let kept = column(&world, lines).await.join("\n");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(kept, @r"
+            account.connected by Ana Silva
+            approval.asked by Ana Silva db435d
+            approval.approved by Ana Silva db435d
+            effect.done by Ana Silva db435d
+        ");
+    }
     let words = column(&world, "select detail::text from audit").await.join("\n");
     assert!(!words.contains("late") && !words.contains("bo@acme.test"), "{words}");
     for statement in ["update audit set action = 'x'", "delete from audit", "truncate audit"] {
@@ -147,10 +167,10 @@ async fn who_asked_and_who_decided_is_kept_for_good() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_denial_and_a_silence_are_kept_apart() {
-    let mut world = World::new().await;
+async fn a_denial_and_a_silence_are_kept_apart(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.model_will("tool", [late(), Answer::text("All right, not sent.")]);
     world.says("ana", "dm:ana", "tell Bo I'm late").await;
     world.denies("ana", "dm:ana", "").await;
@@ -158,64 +178,70 @@ async fn a_denial_and_a_silence_are_kept_apart() {
     world.says("ana", "dm:ana", "tell Bo I'm late").await;
     world.later(TimeDelta::hours(25)).await;
     let lines = "select action from audit where action like 'approval%' order by seq";
-    insta::assert_snapshot!(column(&world, lines).await.join("\n"), @r"
-        approval.asked
-        approval.denied
-        approval.asked
-        approval.expired
-    ");
+    let kept = column(&world, lines).await.join("\n");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(kept, @r"
+            approval.asked
+            approval.denied
+            approval.asked
+            approval.expired
+        ");
+    }
     let heard: Vec<String> = world.model.requests().iter().map(|r| r["messages"].to_string()).collect();
     assert!(heard.iter().any(|m| m.contains("the person said no")));
     assert!(heard.last().unwrap().contains("nobody answered in time"));
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        ana: tell Bo I'm late
-        nod: # Email not sent · rev 1 · db435d
-          From  ana@acme.test
-          To  bo@acme.test
-          Cc  —
-          Bcc  —
-          Subject  Running late
-          Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            ana: tell Bo I'm late
+            nod: # Email not sent · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
 
-          I'm running late.
+              I'm running late.
 
-          Ana
-          Denied by Ana Silva 09:30 WET. Not sent.
-        nod: All right, not sent.
-        ana: tell Bo I'm late
-        nod: # Email not sent · rev 1 · db435d
-          From  ana@acme.test
-          To  bo@acme.test
-          Cc  —
-          Bcc  —
-          Subject  Running late
-          Hi Bo,
+              Ana
+              Denied by Ana Silva 09:30 WET. Not sent.
+            nod: All right, not sent.
+            ana: tell Bo I'm late
+            nod: # Email not sent · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
 
-          I'm running late.
+              I'm running late.
 
-          Ana
-          Nobody answered in time. Not sent.
-          · Ask again and I will prepare it anew.
-        nod: Nobody answered.
-    ");
+              Ana
+              Nobody answered in time. Not sent.
+              · Ask again and I will prepare it anew.
+            nod: Nobody answered.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_error_is_in_the_record_with_the_run_that_people_were_told() {
-    let mut world = World::new().await;
+async fn an_error_is_in_the_record_with_the_run_that_people_were_told(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will("tool", [Answer::status(401, None)]);
     world.says("ana", "dm:ana", "hello").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        ana: hello
-        nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Nothing was sent or changed.
-          · run ········
-          [Try again]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: hello
+            nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Nothing was sent or changed.
+              · run ········
+              [Try again]
+        ");
+    }
     let run: String =
         column(&world, "select id::text from runs where status = 'failed' and error <> ''").await.remove(0);
-    let told = world.slack.spoken(&world.slack.dm("ana"));
+    let told = world.chat.spoken("dm:ana");
     let short = told.split("run ").nth(1).unwrap().split_whitespace().next().unwrap();
     assert!(run.replace('-', "").contains(short), "{run} {short}");
     let errors =

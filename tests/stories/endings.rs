@@ -4,15 +4,24 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::{Deed, On};
 use serde_json::json;
 
 use crate::mail::late;
 
+on_each_platform!(
+    an_unknown_outcome_is_never_told_as_nothing_sent,
+    a_draft_that_nobody_got_is_no_acquaintance,
+    what_cannot_be_shown_whole_is_not_asked_about,
+    a_thread_that_others_were_quicker_in_does_not_block_its_channel,
+    a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on,
+);
+
 /// The model falls silent right after a mail whose outcome nobody knows.
-#[tokio::test]
-async fn an_unknown_outcome_is_never_told_as_nothing_sent() {
-    let mut world = World::new().await;
+async fn an_unknown_outcome_is_never_told_as_nothing_sent(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.model_will("tool", [late()]);
     world.says("ana", "dm:ana", "tell Bo I'm late").await;
     world.google.faults.next("gmail.users.drafts.send", Fault::Drop);
@@ -24,19 +33,20 @@ async fn an_unknown_outcome_is_never_told_as_nothing_sent() {
         world.later(TimeDelta::minutes(1)).await;
     }
     let read = world.reads("dm:ana");
-    insta::assert_snapshot!(read[read.find("→ Unknown").unwrap()..].lines().skip(1).collect::<Vec<_>>().join("\n"), @r"
-          · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
-          [Check again] [Send again]
-        nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Whether something went out before that is not known: look at its card above.
-          · run ········
-          [Try again]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(read[read.find("→ Unknown").unwrap()..].lines().skip(1).collect::<Vec<_>>().join("\n"), @r"
+              · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+              [Check again] [Send again]
+            nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Whether something went out before that is not known: look at its card above.
+              · run ········
+              [Try again]
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_draft_that_nobody_got_is_no_acquaintance() {
-    let mut world = World::new().await;
+async fn a_draft_that_nobody_got_is_no_acquaintance(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
     let to_eve = || json!({ "to": ["eve@evil.test"], "subject": "Hi", "body": "Hi." });
     world.model_will("tool", [Answer::tool("gmail_create_draft", to_eve())]);
@@ -50,9 +60,8 @@ async fn a_draft_that_nobody_got_is_no_acquaintance() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_cannot_be_shown_whole_is_not_asked_about() {
-    let mut world = World::new().await;
+async fn what_cannot_be_shown_whole_is_not_asked_about(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
     let many: Vec<String> = (0..90)
         .map(|n| format!("somebody.of.that.number.{n}@a-very-long-name-of-a-house.example.test"))
@@ -63,11 +72,13 @@ async fn what_cannot_be_shown_whole_is_not_asked_about() {
         [Answer::tool("gmail_send_email", mail), Answer::text("It is too long to show you whole.")],
     );
     world.says("ana", "dm:ana", "send the news to everybody").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        ana: send the news to everybody
-        nod: It is too long to show you whole.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            ana: send the news to everybody
+            nod: It is too long to show you whole.
+        ");
+    }
     let heard =
         world.model.requests().pop().unwrap()["messages"].as_array().unwrap().last().unwrap()["content"]
             .to_string();
@@ -79,29 +90,29 @@ async fn what_cannot_be_shown_whole_is_not_asked_about() {
 }
 
 /// The question stands, we do not know it yet, and somebody writes into its thread.
-#[tokio::test]
-async fn a_thread_that_others_were_quicker_in_does_not_block_its_channel() {
-    let mut world = World::new().await;
-    world.slack.faults().next("chat.postMessage", Fault::LoseAnswer);
+async fn a_thread_that_others_were_quicker_in_does_not_block_its_channel(platform: On) {
+    let mut world = World::on(platform).await;
+    world.chat.faults().next(world.chat.operation(Deed::Posts), Fault::LoseAnswer);
     world.model_will("conversational", [Answer::text("Forty-two.")]);
     world.commands("ana", "general", "ask what is the answer?").await;
-    let root = world.slack.messages("general")[0].ts.clone();
+    let root = world.chat.messages("general")[0].clone();
     world.model_will("conversational", [Answer::text("To you as well.")]);
     world.replies("bo", "general", &root, "@nod and hello").await;
     world.later(TimeDelta::seconds(5)).await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        nod: # Ana Silva asks
-          what is the answer?
-            bo: @nod and hello
-            nod: Forty-two.
-            nod: To you as well.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            nod: # Ana Silva asks
+              what is the answer?
+                bo: @nod and hello
+                nod: Forty-two.
+                nod: To you as well.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on() {
-    let mut world = World::new().await;
+async fn a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on(platform: On) {
+    let mut world = World::on(platform).await;
     let tenant = "select id, $1, now() - interval '1 year' from tenants";
     let lane = uuid::Uuid::from_u128(7);
     let text = format!("insert into lanes (tenant_id, id, due_at) {tenant}");

@@ -2,11 +2,19 @@
 
 use nod_sandbox::model::{Answer, Model, ModelConfig};
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::{Value, json};
 
+on_each_platform!(
+    where_the_model_is_down_another_answers_and_nobody_is_told_but_the_record,
+    where_both_are_down_both_are_told,
+    a_model_that_cannot_call_tools_is_told_in_one_sentence,
+    a_prompt_begins_the_same_for_everybody_at_any_time,
+);
+
 /// A world with a second model behind the reasoner.
-async fn with_stand_in() -> (World, Model) {
-    let mut world = World::without_nod().await;
+async fn with_stand_in(platform: On) -> (World, Model) {
+    let mut world = World::without_nod_on(platform).await;
     let other = Model::start(ModelConfig::default()).await.unwrap();
     let prefix = "NOD_LLM__REASONER__FALLBACK__";
     for (name, value) in
@@ -18,16 +26,17 @@ async fn with_stand_in() -> (World, Model) {
     (world, other)
 }
 
-#[tokio::test]
-async fn where_the_model_is_down_another_answers_and_nobody_is_told_but_the_record() {
-    let (mut world, other) = with_stand_in().await;
+async fn where_the_model_is_down_another_answers_and_nobody_is_told_but_the_record(platform: On) {
+    let (mut world, other) = with_stand_in(platform).await;
     world.model_will("tool", (0..3).map(|_| Answer::status(503, None)));
     other.will(Answer::text("Hello from elsewhere."));
     world.says("ana", "general", "@nod hello").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod hello
-            nod: Hello from elsewhere.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod hello
+                nod: Hello from elsewhere.
+        ");
+    }
     let step: Value = sqlx::query_scalar(
         "select jsonb_build_array(output->'model', output->'stand_in') from run_steps where name = 'reasoner'",
     )
@@ -39,33 +48,35 @@ async fn where_the_model_is_down_another_answers_and_nobody_is_told_but_the_reco
     world.ends().await;
 }
 
-#[tokio::test]
-async fn where_both_are_down_both_are_told() {
-    let (mut world, other) = with_stand_in().await;
+async fn where_both_are_down_both_are_told(platform: On) {
+    let (mut world, other) = with_stand_in(platform).await;
     world.model_will("tool", (0..3).map(|_| Answer::status(503, None)));
     other.will(Answer::status(402, None));
     world.says("ana", "general", "@nod hello").await;
-    insta::assert_snapshot!(world.reads("general").replace(char::is_numeric, "#"), @r"
-        ana: @nod hello
-            nod: The model did not answer (# tries, # s). Its stand-in's endpoint refused the request (status ###); whoever runs Nod must look. Nothing was sent or changed.
-              · run ········
-              [Try again]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general").replace(char::is_numeric, "#"), @r"
+            ana: @nod hello
+                nod: The model did not answer (# tries, # s). Its stand-in's endpoint refused the request (status ###); whoever runs Nod must look. Nothing was sent or changed.
+                  · run ········
+                  [Try again]
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_model_that_cannot_call_tools_is_told_in_one_sentence() {
-    let mut world = World::new().await;
+async fn a_model_that_cannot_call_tools_is_told_in_one_sentence(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
     world.model_will("tool", [Answer::integer_code(400, "scripted does not support tools")]);
     world.says("ana", "general", "@nod any mail?").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod any mail?
-            nod: The model (scripted) cannot call tools, and I need one that can; whoever runs Nod must choose another. Nothing was sent or changed.
-              · run ········
-              [Try again]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod any mail?
+                nod: The model (scripted) cannot call tools, and I need one that can; whoever runs Nod must choose another. Nothing was sent or changed.
+                  · run ········
+                  [Try again]
+        ");
+    }
     world.ends().await;
 }
 
@@ -76,9 +87,8 @@ fn prefix(request: &Value) -> (String, String) {
     (request["tools"].to_string(), fixed.to_owned())
 }
 
-#[tokio::test]
-async fn a_prompt_begins_the_same_for_everybody_at_any_time() {
-    let mut world = World::new().await;
+async fn a_prompt_begins_the_same_for_everybody_at_any_time(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
     for (user, channel) in [("ana", "dm:ana"), ("bo", "general"), ("ana", "general")] {
         world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("None.")]);

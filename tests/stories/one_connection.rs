@@ -2,16 +2,19 @@
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::json;
 
 use crate::mail::late;
 
-#[tokio::test]
-async fn the_mail_story_needs_one_connection() {
-    let mut world = World::without_nod().await;
+on_each_platform!(the_mail_story_needs_one_connection, a_slow_model_holds_no_connection,);
+
+async fn the_mail_story_needs_one_connection(platform: On) {
+    let mut world = World::without_nod_on(platform).await;
     world.connections(1);
     world.start().await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.google.deliver("ana@acme.test", "bo@acme.test", "Lunch?", "At noon?").unwrap();
     let recent = Answer::tool("gmail_list_recent", json!({}));
     world.model_will("tool", [recent, late(), Answer::text("Bo knows.")]);
@@ -23,18 +26,16 @@ async fn the_mail_story_needs_one_connection() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_slow_model_holds_no_connection() {
-    let mut world = World::without_nod().await;
+async fn a_slow_model_holds_no_connection(platform: On) {
+    let mut world = World::without_nod_on(platform).await;
     world.connections(1);
     world.start().await;
     let slow = Answer::text("One.").delayed(std::time::Duration::from_millis(1500));
     world.model_will("conversational", [slow]);
     world.model_will("conversational", [Answer::text("Two.")]);
-    world.slack.say("ana", "general", None, "@nod first");
+    world.chat.say("ana", "general", None, "@nod first");
     let begun = std::time::Instant::now();
-    let asked = world.slack.slash("bo", "general", "/nod", "help");
-    asked.acknowledged(nod_tests::patience()).await;
+    world.chat.command("bo", "general", "help").await;
     assert!(begun.elapsed() < std::time::Duration::from_millis(1000), "{:?}", begun.elapsed());
     world.says("bo", "general", "@nod second").await;
     world.reads("general");

@@ -3,13 +3,23 @@
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::{Chat, On};
 
 use crate::mail::late;
 
+on_each_platform!(
+    a_channel_that_nod_was_removed_from_is_answered_in_the_direct_line,
+    a_place_that_was_closed_is_answered_in_the_direct_line,
+    a_thread_that_was_deleted_is_answered_in_the_direct_line,
+    the_request_of_somebody_who_left_ends_and_its_card_says_so,
+    who_asks_later_where_it_went_on_with_somebody_else_is_answered_alone,
+);
+
 /// Ana's mail waits for her nod in #general, in a thread that Bo began.
-async fn waits() -> World {
-    let mut world = World::new().await;
+async fn waits(platform: On) -> World {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.connects("bo").await;
     let ts = world.says("bo", "general", "where is Ana?").await;
     world.model_will("tool", [late()]);
     world.replies("ana", "general", &ts, "@nod tell Bo I'm late").await;
@@ -17,119 +27,102 @@ async fn waits() -> World {
 }
 
 /// She approves, and then the place is as `happens` makes it.
-async fn approved_and_then(world: &mut World, happens: impl FnOnce(&mut nod_sandbox::slack::World)) {
+async fn approved_and_then(world: &mut World, happens: impl FnOnce(&Chat)) {
     world.model.will(Answer::text("Bo knows.").delayed(std::time::Duration::from_millis(300)));
     let asked = world.model.requests().len();
     let ts = world.button("general", "Approve & send");
-    world.slack.press("ana", "general", &ts, "Approve & send").unwrap();
+    world.chat.pushes("ana", "general", &ts, "Approve & send");
     world.asked(asked + 1).await;
-    world.slack.change(happens);
+    happens(&world.chat);
     world.settles().await;
     world.later(TimeDelta::minutes(5)).await;
 }
 
-#[tokio::test]
-async fn a_channel_that_nod_was_removed_from_is_answered_in_the_direct_line() {
-    let mut world = waits().await;
-    approved_and_then(&mut world, |w| {
-        let (channel, bot) = (w.channel_id("general").unwrap(), w.config.app.bot_user.clone());
-        w.channels.get_mut(&channel).unwrap().members.retain(|member| *member != bot);
-    })
-    .await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: Bo knows.
-          · I may not write where you asked, so this comes to you here.
-    ");
+async fn a_channel_that_nod_was_removed_from_is_answered_in_the_direct_line(platform: On) {
+    let mut world = waits(platform).await;
+    approved_and_then(&mut world, |chat| chat.admits_nod("general", false)).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Bo knows.
+              · I may not write where you asked, so this comes to you here.
+        ");
+    }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_archived_channel_is_answered_in_the_direct_line() {
-    let mut world = waits().await;
-    approved_and_then(&mut world, |w| {
-        let channel = w.channel_id("general").unwrap();
-        w.channels.get_mut(&channel).unwrap().archived = true;
-    })
-    .await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: Bo knows.
-          · I may not write where you asked, so this comes to you here.
-    ");
+async fn a_place_that_was_closed_is_answered_in_the_direct_line(platform: On) {
+    let mut world = waits(platform).await;
+    approved_and_then(&mut world, |chat| chat.closes("general")).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Bo knows.
+              · I may not write where you asked, so this comes to you here.
+        ");
+    }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_thread_that_was_deleted_is_answered_in_the_direct_line() {
-    let mut world = waits().await;
-    approved_and_then(&mut world, |w| {
-        let channel = w.channel_id("general").unwrap();
-        w.forget_messages(&channel);
-    })
-    .await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: Bo knows.
-          · I may not write where you asked, so this comes to you here.
-    ");
+async fn a_thread_that_was_deleted_is_answered_in_the_direct_line(platform: On) {
+    let mut world = waits(platform).await;
+    approved_and_then(&mut world, |chat| chat.forgets_messages("general")).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Bo knows.
+              · I may not write where you asked, so this comes to you here.
+        ");
+    }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.ends().await;
 }
 
-#[tokio::test]
-async fn the_request_of_somebody_who_left_ends_and_its_card_says_so() {
-    let mut world = World::new().await;
+async fn the_request_of_somebody_who_left_ends_and_its_card_says_so(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.later(TimeDelta::hours(1)).await;
     world.model_will("tool", [late()]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.slack.change(|w| {
-        let ana = w.user_id("ana").unwrap();
-        w.users.get_mut(&ana).unwrap().deleted = true;
-    });
+    world.chat.leaves("ana");
     // The people are read anew once a day.
     world.later(TimeDelta::hours(23) + TimeDelta::minutes(1)).await;
     world.later(TimeDelta::hours(2)).await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod tell Bo I'm late
-            nod: # Email not sent · rev 1 · db435d
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Running late
-              Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: # Email not sent · rev 1 · db435d
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Bo,
 
-              I'm running late.
+                  I'm running late.
 
-              Ana
-              Nobody answered in time. Not sent.
-              · Ask again and I will prepare it anew.
-            nod: · I reminded Ana Silva of a request; its card says what became of it.
-    ");
+                  Ana
+                  Nobody answered in time. Not sent.
+                  · Ask again and I will prepare it anew.
+                nod: · I reminded Ana Silva of a request; its card says what became of it.
+        ");
+    }
+    // Whose account is gone reads nothing any more; who only left a server does.
+    world.reads("dm:ana");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.ends().await;
 }
 
-#[tokio::test]
-async fn who_asks_later_where_it_went_on_with_somebody_else_is_answered_alone() {
-    let mut world = waits().await;
-    world.connects("bo").await;
-    let root = world.slack.messages("general")[0].ts.clone();
-    approved_and_then(&mut world, |w| {
-        let (channel, bot) = (w.channel_id("general").unwrap(), w.config.app.bot_user.clone());
-        w.channels.get_mut(&channel).unwrap().members.retain(|member| *member != bot);
-    })
-    .await;
-    world.slack.change(|w| {
-        let (channel, bot) = (w.channel_id("general").unwrap(), w.config.app.bot_user.clone());
-        w.channels.get_mut(&channel).unwrap().members.push(bot);
-    });
+async fn who_asks_later_where_it_went_on_with_somebody_else_is_answered_alone(platform: On) {
+    let mut world = waits(platform).await;
+    let root = world.chat.messages("general")[0].clone();
+    approved_and_then(&mut world, |chat| chat.admits_nod("general", false)).await;
+    world.chat.admits_nod("general", true);
     world.google.deliver("bo@acme.test", "cho@acme.test", "Secret plans", "Psst.").unwrap();
     let recent = Answer::tool("gmail_list_recent", serde_json::json!({}));
     world.model_will("tool", [recent, Answer::text("Cho wrote of secret plans.")]);

@@ -5,9 +5,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::json;
 
 use crate::mail::late;
+
+on_each_platform!(
+    what_a_mailbox_shows_goes_to_its_owner_alone,
+    nobody_elses_prompt_has_it,
+    a_follow_up_that_has_it_in_view_is_answered_privately_too,
+    a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning,
+    who_takes_no_direct_messages_is_shown_it_on_demand,
+    who_takes_no_direct_messages_can_still_approve,
+    every_row_with_it_says_whose_it_is,
+    the_log_has_no_words_and_no_tokens,
+);
 
 /// Words that stand in Ana's mailbox and nowhere else.
 const SECRET: &str = "the merger is called Marmalade";
@@ -16,228 +28,245 @@ fn recent() -> Answer {
     Answer::tool("gmail_list_recent", json!({}))
 }
 
-async fn world_with_mail() -> World {
-    let mut world = World::new().await;
+async fn world_with_mail(platform: On) -> World {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.google.deliver("ana@acme.test", "cfo@bank.test", "Plans", SECRET).unwrap();
     world
 }
 
-async fn asked_in_general() -> (World, String) {
-    let world = world_with_mail().await;
+async fn asked_in_general(platform: On) -> (World, String) {
+    let world = world_with_mail(platform).await;
     world.model_will("tool", [recent(), Answer::text(format!("The bank writes: {SECRET}."))]);
     let thread = world.says("ana", "general", "@nod what's new in my mail?").await;
     (world, thread)
 }
 
-#[tokio::test]
-async fn what_a_mailbox_shows_goes_to_its_owner_alone() {
-    let (mut world, _) = asked_in_general().await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod what's new in my mail?
-            nod: · Answered Ana Silva privately.
-    ");
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: The bank writes: the merger is called Marmalade.
-    ");
+async fn what_a_mailbox_shows_goes_to_its_owner_alone(platform: On) {
+    let (mut world, _) = asked_in_general(platform).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod what's new in my mail?
+                nod: · Answered Ana Silva privately.
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: The bank writes: the merger is called Marmalade.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn nobody_elses_prompt_has_it() {
-    let (mut world, thread) = asked_in_general().await;
+async fn nobody_elses_prompt_has_it(platform: On) {
+    let (mut world, thread) = asked_in_general(platform).await;
     let before = world.model.requests().len();
     world.model_will("conversational", [Answer::text("I cannot tell you that.")]);
     world.replies("bo", "general", &thread, "what does it say?").await;
     for request in &world.model.requests()[before..] {
         assert!(!request.to_string().contains("Marmalade"), "{request}");
     }
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod what's new in my mail?
-            nod: · Answered Ana Silva privately.
-            bo: what does it say?
-            nod: I cannot tell you that.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod what's new in my mail?
+                nod: · Answered Ana Silva privately.
+                bo: what does it say?
+                nod: I cannot tell you that.
+        ");
+    }
     world.reads("dm:ana");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_follow_up_that_has_it_in_view_is_answered_privately_too() {
-    let (mut world, thread) = asked_in_general().await;
+async fn a_follow_up_that_has_it_in_view_is_answered_privately_too(platform: On) {
+    let (mut world, thread) = asked_in_general(platform).await;
     world.model_will("conversational", [Answer::text(format!("In short: {SECRET}!"))]);
     world.replies("ana", "general", &thread, "in short?").await;
     assert!(world.model.requests().last().unwrap().to_string().contains("Marmalade"));
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod what's new in my mail?
-            nod: · Answered Ana Silva privately.
-            ana: in short?
-            nod: · Answered Ana Silva privately.
-    ");
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: The bank writes: the merger is called Marmalade.
-        nod: In short: the merger is called Marmalade!
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod what's new in my mail?
+                nod: · Answered Ana Silva privately.
+                ana: in short?
+                nod: · Answered Ana Silva privately.
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: The bank writes: the merger is called Marmalade.
+            nod: In short: the merger is called Marmalade!
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning() {
-    let mut world = world_with_mail().await;
+async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: On) {
+    let mut world = world_with_mail(platform).await;
     world.model_will("tool", [recent(), late(), Answer::text("Bo knows.")]);
     world.says("ana", "general", "@nod look into my mail and tell Bo I'm late").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod look into my mail and tell Bo I'm late
-            nod: · Asked Ana Silva privately.
-    ");
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: # Send this email? · rev 1 · db435d
-          From  ana@acme.test
-          To  bo@acme.test
-          Cc  —
-          Bcc  —
-          Subject  Running late
-          Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod look into my mail and tell Bo I'm late
+                nod: · Asked Ana Silva privately.
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
 
-          I'm running late.
+              I'm running late.
 
-          Ana
-          ⚠ Nod's first mail to bo@acme.test
-          ⚠ this run has read outside text: mail from cfo@bank.test
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Approve & send] [Edit] [Deny]
-    ");
+              Ana
+              ⚠ Nod's first mail to bo@acme.test
+              ⚠ this run has read outside text: mail from cfo@bank.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
     world.presses("ana", "dm:ana", "Approve & send").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod look into my mail and tell Bo I'm late
-            nod: · Asked Ana Silva privately.
-            nod: · Answered Ana Silva privately.
-    ");
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: # Email sent · rev 1 · db435d
-          From  ana@acme.test
-          To  bo@acme.test
-          Cc  —
-          Bcc  —
-          Subject  Running late
-          Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod look into my mail and tell Bo I'm late
+                nod: · Asked Ana Silva privately.
+                nod: · Answered Ana Silva privately.
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Email sent · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
 
-          I'm running late.
+              I'm running late.
 
-          Ana
-          Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-          · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
-          [Open in Gmail]
-        nod: Bo knows.
-    ");
+              Ana
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
+              [Open in Gmail]
+            nod: Bo knows.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn who_takes_no_direct_messages_is_shown_it_on_demand() {
-    let mut world = World::new().await;
+async fn who_takes_no_direct_messages_is_shown_it_on_demand(platform: On) {
+    let mut world = World::on(platform).await;
+    world.can_be_written_to("bo").await;
     world.google.deliver("eli@acme.test", "cfo@bank.test", "Plans", SECRET).unwrap();
-    let link = world.asks_for_link("eli").await;
-    world.consents(&link, "eli@acme.test", None).await;
-    world.settles().await;
-    insta::assert_snapshot!(world.reads("general"), @"");
+    world.connects("eli").await;
+    assert_eq!(world.reads("general"), "");
     world.model_will("tool", [recent(), Answer::text(format!("The bank writes: {SECRET}."))]);
     world.says("eli", "general", "@nod what's new in my mail?").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        eli: @nod what's new in my mail?
-            nod: · Eli Closed, I have something for you alone, but may not write to you directly.
-              [Show me]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            eli: @nod what's new in my mail?
+                nod: · Eli Closed, I have something for you alone, but may not write to you directly.
+                  [Show me]
+        ");
+    }
 
     world.presses("bo", "general", "Show me").await;
-    insta::assert_snapshot!(world.hears("bo").await, @"(bo only) nod: That is for somebody else, or gone. Nothing was done.");
+    let heard = world.hears("bo").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard, @"(bo only) nod: That is for somebody else, or gone. Nothing was done.");
+    }
     world.presses("eli", "general", "Show me").await;
-    insta::assert_snapshot!(world.hears("eli").await, @"(eli only) nod: The bank writes: the merger is called Marmalade.");
+    let heard = world.hears("eli").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard, @"(eli only) nod: The bank writes: the merger is called Marmalade.");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn who_takes_no_direct_messages_can_still_approve() {
-    let mut world = World::new().await;
+async fn who_takes_no_direct_messages_can_still_approve(platform: On) {
+    let mut world = World::on(platform).await;
+    world.can_be_written_to("bo").await;
     world.google.deliver("eli@acme.test", "cfo@bank.test", "Plans", SECRET).unwrap();
-    let link = world.asks_for_link("eli").await;
-    world.consents(&link, "eli@acme.test", None).await;
-    world.settles().await;
+    world.connects("eli").await;
     world.model_will("tool", [recent(), late(), Answer::text("Bo knows.")]);
     world.says("eli", "general", "@nod look into my mail and tell Bo I'm late").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        eli: @nod look into my mail and tell Bo I'm late
-            nod: · Eli Closed, I have something for you alone, but may not write to you directly.
-              [Show me]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            eli: @nod look into my mail and tell Bo I'm late
+                nod: · Eli Closed, I have something for you alone, but may not write to you directly.
+                  [Show me]
+        ");
+    }
     world.presses("eli", "general", "Show me").await;
-    insta::assert_snapshot!(world.hears("eli").await, @r"
-        (eli only) nod: # Send this email? · rev 1 · 2e1018
-        From  eli@acme.test
-        To  bo@acme.test
-        Cc  —
-        Bcc  —
-        Subject  Running late
-        Hi Bo,
+    let heard = world.hears("eli").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard, @r"
+            (eli only) nod: # Send this email? · rev 1 · 2e1018
+            From  eli@acme.test
+            To  bo@acme.test
+            Cc  —
+            Bcc  —
+            Subject  Running late
+            Hi Bo,
 
-        I'm running late.
+            I'm running late.
 
-        Ana
-        ⚠ Nod's first mail to bo@acme.test
-        ⚠ this run has read outside text: mail from cfo@bank.test
-        · Only Eli Closed can decide. Expires Sat 7 Mar 2026, 10:30 CET.
-        [Approve & send] [Edit] [Deny]
-    ");
-    let whisper = world.slack.ephemerals("eli").pop().unwrap();
-    let pressed = world.slack.press("eli", "general", &whisper.ts, "Approve & send").unwrap();
-    pressed.acknowledged(nod_tests::patience()).await;
+            Ana
+            ⚠ Nod's first mail to bo@acme.test
+            ⚠ this run has read outside text: mail from cfo@bank.test
+            · Only Eli Closed can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+            [Approve & send] [Edit] [Deny]
+        ");
+    }
+    let whisper = world.chat.whispered("eli").pop().unwrap();
+    world.chat.press("eli", "general", &whisper, "Approve & send").await;
     world.settles().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    insta::assert_snapshot!(world.reads("general"), @r"
-        eli: @nod look into my mail and tell Bo I'm late
-            nod: · Eli Closed, I have something for you alone, but may not write to you directly.
-              [Show me]
-            nod: · Eli Closed, I have something for you alone, but may not write to you directly.
-              [Show me]
-    ");
-    let first = world
-        .slack
-        .messages("general")
-        .into_iter()
-        .find(|m| json!(m.blocks).to_string().contains("Show me"))
-        .unwrap();
-    world
-        .slack
-        .press("eli", "general", &first.ts, "Show me")
-        .unwrap()
-        .acknowledged(nod_tests::patience())
-        .await;
-    insta::assert_snapshot!(world.hears("eli").await, @r"
-        (eli only) nod: # Email sent · rev 1 · 2e1018
-        From  eli@acme.test
-        To  bo@acme.test
-        Cc  —
-        Bcc  —
-        Subject  Running late
-        Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            eli: @nod look into my mail and tell Bo I'm late
+                nod: · Eli Closed, I have something for you alone, but may not write to you directly.
+                  [Show me]
+                nod: · Eli Closed, I have something for you alone, but may not write to you directly.
+                  [Show me]
+        ");
+    }
+    let first = world.chat.messages_of_nod("general")[0].clone();
+    world.chat.press("eli", "general", &first, "Show me").await;
+    let heard = world.hears("eli").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard, @r"
+            (eli only) nod: # Email sent · rev 1 · 2e1018
+            From  eli@acme.test
+            To  bo@acme.test
+            Cc  —
+            Bcc  —
+            Subject  Running late
+            Hi Bo,
 
-        I'm running late.
+            I'm running late.
 
-        Ana
-        Approved by Eli Closed 10:30 CET → Sent 10:30 CET
-        · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
-        [Open in Gmail]
-    ");
+            Ana
+            Approved by Eli Closed 09:30 WET → Sent 09:30 WET
+            · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
+            [Open in Gmail]
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn every_row_with_it_says_whose_it_is() {
-    let (mut world, thread) = asked_in_general().await;
+async fn every_row_with_it_says_whose_it_is(platform: On) {
+    let (mut world, thread) = asked_in_general(platform).await;
     world.model_will("conversational", [Answer::text(format!("In short: {SECRET}!"))]);
     world.replies("ana", "general", &thread, "in short?").await;
     for row in world.rows().await.lines().filter(|row| row.contains("Marmalade")) {
@@ -270,8 +299,7 @@ impl io::Write for Log {
     }
 }
 
-#[tokio::test]
-async fn the_log_has_no_words_and_no_tokens() {
+async fn the_log_has_no_words_and_no_tokens(platform: On) {
     let log = Log::default();
     let into = log.clone();
     let subscriber =
@@ -279,17 +307,17 @@ async fn the_log_has_no_words_and_no_tokens() {
     let _here = tracing::subscriber::set_default(subscriber);
     // With one subscriber in the process, a thread that has none may decide for all that a line is never heard.
     let _second = tracing::Dispatch::new(nod_bot::logging::lines(None, io::sink, false));
-    let mut world = world_with_mail().await;
+    let mut world = world_with_mail(platform).await;
     world.google.faults.next("gmail.users.messages.list", nod_sandbox::Fault::Drop);
     world.model_will("tool", [recent(), late(), Answer::text(format!("Sent. {SECRET}"))]);
     world.says("ana", "general", "@nod look into my mail and tell Bo about the pineapple").await;
     world.presses("ana", "dm:ana", "Approve & send").await;
     let said = String::from_utf8_lossy(&log.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
     assert!(said.contains("an effect ended"), "nothing was logged");
-    let slack = world.slack.read(|w| [w.config.app.bot_token.clone(), w.config.app.app_token.clone()]);
+    let chat = world.chat.secrets();
     let own = ["Marmalade", "pineapple", "running late", "sk-sandbox", "sandbox-client-secret"];
     let secrets = world.google.secrets();
-    for secret in own.into_iter().chain(slack.iter().chain(&secrets).map(String::as_str)) {
+    for secret in own.into_iter().chain(chat.iter().chain(&secrets).map(String::as_str)) {
         let found = said.lines().find(|line| line.contains(secret));
         assert!(found.is_none(), "{secret} is in the log: {found:?}");
     }

@@ -3,7 +3,15 @@
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::json;
+
+on_each_platform!(
+    an_answer_stands_in_the_thread_of_the_mail,
+    where_answers_are_to_go_elsewhere_the_card_says_so,
+    a_draft_of_an_answer_stays_in_its_thread_through_changes,
+    an_answer_asked_for_in_a_channel_is_shown_to_its_owner_alone,
+);
 
 const ANA: &str = "ana@acme.test";
 
@@ -20,8 +28,8 @@ fn from_kim() -> Incoming {
 }
 
 /// Ana has read Kim's mail, and its thread is in view.
-async fn read(mail: &Incoming) -> (World, String) {
-    let mut world = World::new().await;
+async fn read(platform: On, mail: &Incoming) -> (World, String) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
     world.google.deliver_mail(mail).unwrap();
     let thread = world.google.inbox(ANA)[0].thread_id.clone();
@@ -40,34 +48,35 @@ fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     &text[text.rfind(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
 }
 
-#[tokio::test]
-async fn an_answer_stands_in_the_thread_of_the_mail() {
-    let (mut world, thread) = read(&from_kim()).await;
+async fn an_answer_stands_in_the_thread_of_the_mail(platform: On) {
+    let (mut world, thread) = read(platform, &from_kim()).await;
     will_reply(&world, json!({ "thread_id": thread, "body": "Hi Kim,\n\nWednesday works.\n\nAna" }));
     world.says("ana", "dm:ana", "reply that it works").await;
     let prompt = world.model.requests().last().unwrap().clone();
     let said = prompt["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
     assert!(said.contains(&format!("- mail thread in view: {thread}")), "{said}");
-    insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: reply"), @r"
-        ana: reply that it works
-        nod: # Send this email? · rev 1 · a2a72b
-          From  ana@acme.test
-          To  Kim Vale <kim@northwind.test>
-          Cc  —
-          Bcc  —
-          Subject  Re: Contract for the pilot
-          Thread  answers “Contract for the pilot” from kim@northwind.test
-          Hi Kim,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: reply"), @r"
+            ana: reply that it works
+            nod: # Send this email? · rev 1 · a2a72b
+              From  ana@acme.test
+              To  Kim Vale <kim@northwind.test>
+              Cc  —
+              Bcc  —
+              Subject  Re: Contract for the pilot
+              Thread  answers “Contract for the pilot” from kim@northwind.test
+              Hi Kim,
 
-          Wednesday works.
+              Wednesday works.
 
-          Ana
-          ⚠ kim@northwind.test is outside acme.test
-          ⚠ Nod's first mail to kim@northwind.test
-          ⚠ this run has read outside text: mail from kim@northwind.test
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Approve & send] [Edit] [Deny]
-    ");
+              Ana
+              ⚠ kim@northwind.test is outside acme.test
+              ⚠ Nod's first mail to kim@northwind.test
+              ⚠ this run has read outside text: mail from kim@northwind.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
     world.model.will(Answer::text("Kim has it."));
     world.presses("ana", "dm:ana", "Approve & send").await;
     let (asked, sent) = (&world.google.inbox(ANA)[0], &world.google.sent(ANA)[0]);
@@ -83,39 +92,39 @@ async fn an_answer_stands_in_the_thread_of_the_mail() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn where_answers_are_to_go_elsewhere_the_card_says_so() {
+async fn where_answers_are_to_go_elsewhere_the_card_says_so(platform: On) {
     let elsewhere = ("Reply-To".to_owned(), "desk@elsewhere.test".to_owned());
-    let (mut world, thread) = read(&Incoming { headers: vec![elsewhere], ..from_kim() }).await;
+    let (mut world, thread) = read(platform, &Incoming { headers: vec![elsewhere], ..from_kim() }).await;
     will_reply(&world, json!({ "thread_id": thread, "body": "Wednesday works.", "all": true }));
     world.says("ana", "dm:ana", "reply to all that it works").await;
-    insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: reply"), @r"
-        ana: reply to all that it works
-        nod: # Send this email? · rev 1 · 23363f
-          From  ana@acme.test
-          To  desk@elsewhere.test
-          Cc  cho@acme.test
-          Bcc  —
-          Subject  Re: Contract for the pilot
-          Thread  answers “Contract for the pilot” from kim@northwind.test
-          Reply-To  desk@elsewhere.test, as that mail asks
-          Wednesday works.
-          ⚠ desk@elsewhere.test is outside acme.test
-          ⚠ Nod's first mail to desk@elsewhere.test and 1 more
-          ⚠ this run has read outside text: mail from kim@northwind.test
-          ⚠ the mail asks for answers to desk@elsewhere.test, not to its sender
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-          [Approve & send] [Edit] [Deny]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: reply"), @r"
+            ana: reply to all that it works
+            nod: # Send this email? · rev 1 · 23363f
+              From  ana@acme.test
+              To  desk@elsewhere.test
+              Cc  cho@acme.test
+              Bcc  —
+              Subject  Re: Contract for the pilot
+              Thread  answers “Contract for the pilot” from kim@northwind.test
+              Reply-To  desk@elsewhere.test, as that mail asks
+              Wednesday works.
+              ⚠ desk@elsewhere.test is outside acme.test
+              ⚠ Nod's first mail to desk@elsewhere.test and 1 more
+              ⚠ this run has read outside text: mail from kim@northwind.test
+              ⚠ the mail asks for answers to desk@elsewhere.test, not to its sender
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
     world.model.will(Answer::text("All right, not sent."));
     world.denies("ana", "dm:ana", "").await;
     world.reads("dm:ana");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_draft_of_an_answer_stays_in_its_thread_through_changes() {
-    let (mut world, thread) = read(&from_kim()).await;
+async fn a_draft_of_an_answer_stays_in_its_thread_through_changes(platform: On) {
+    let (mut world, thread) = read(platform, &from_kim()).await;
     world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_draft_reply" })));
     world.model.will(Answer::tool(
         "gmail_draft_reply",
@@ -125,19 +134,21 @@ async fn a_draft_of_an_answer_stays_in_its_thread_through_changes() {
     world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
     world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "Yes." })));
     world.says("ana", "dm:ana", "make it shorter").await;
-    insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: make"), @r"
-        ana: make it shorter
-        nod: # Draft
-          From  ana@acme.test
-          To  Kim Vale <kim@northwind.test>
-          Cc  —
-          Bcc  —
-          Subject  Re: Contract for the pilot
-          Thread  answers “Contract for the pilot” from kim@northwind.test
-          Yes.
-          · It was not sent. Tell me what to change, or say “send it”.
-          [Send…] [Discard] [Open in Gmail]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: make"), @r"
+            ana: make it shorter
+            nod: # Draft
+              From  ana@acme.test
+              To  Kim Vale <kim@northwind.test>
+              Cc  —
+              Bcc  —
+              Subject  Re: Contract for the pilot
+              Thread  answers “Contract for the pilot” from kim@northwind.test
+              Yes.
+              · It was not sent. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+        ");
+    }
     world.says("ana", "dm:ana", "send it").await;
     world.presses("ana", "dm:ana", "Approve & send").await;
     let sent = &world.google.sent(ANA)[0];
@@ -147,15 +158,16 @@ async fn a_draft_of_an_answer_stays_in_its_thread_through_changes() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_answer_asked_for_in_a_channel_is_shown_to_its_owner_alone() {
-    let (mut world, thread) = read(&from_kim()).await;
+async fn an_answer_asked_for_in_a_channel_is_shown_to_its_owner_alone(platform: On) {
+    let (mut world, thread) = read(platform, &from_kim()).await;
     will_reply(&world, json!({ "thread_id": thread, "body": "Wednesday works." }));
     world.says("ana", "general", &format!("@nod reply in thread {thread} that it works")).await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod reply in thread 019a400000000001 that it works
-            nod: · Asked Ana Silva privately.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod reply in thread 019a400000000001 that it works
+                nod: · Asked Ana Silva privately.
+        ");
+    }
     assert!(world.reads("dm:ana").contains("Send this email?"));
     world.model.will(Answer::text("Not sent."));
     world.denies("ana", "dm:ana", "").await;

@@ -1,42 +1,53 @@
 //! Talking with Nod: mentions, threads, direct messages; each thing said is heard once.
 
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::{MentionOrder, Say};
+use nod_sandbox::slack::MentionOrder;
 use nod_tests::World;
+use nod_tests::chat::On;
 
-#[tokio::test]
-async fn a_mention_is_answered_in_its_thread_and_follow_ups_need_none() {
-    let mut world = World::new().await;
+on_each_platform!(
+    a_mention_is_answered_in_its_thread_and_follow_ups_need_none,
+    a_direct_message_needs_no_mention,
+    what_is_not_said_to_nod_is_not_kept,
+    an_event_delivered_twice_is_heard_once,
+    what_was_said_while_the_connection_was_cut_is_heard_afterwards,
+    one_conversation_is_answered_in_order_and_another_does_not_wait,
+);
+
+async fn a_mention_is_answered_in_its_thread_and_follow_ups_need_none(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will("conversational", [Answer::text("Hello **Ana**.")]);
     let ts = world.says("ana", "general", "@nod hello").await;
     world.model_will("conversational", [Answer::text("Twice *two* is 4.")]);
     world.replies("bo", "general", &ts, "and what is 2×2?").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod hello
-            nod: Hello Ana.
-            bo: and what is 2×2?
-            nod: Twice two is 4.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod hello
+                nod: Hello Ana.
+                bo: and what is 2×2?
+                nod: Twice two is 4.
+        ");
+    }
     let last = world.model.requests().pop().unwrap().to_string();
     assert!(last.contains("Ana Silva: hello") && last.contains("Hello **Ana**."), "{last}");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_direct_message_needs_no_mention() {
-    let mut world = World::new().await;
+async fn a_direct_message_needs_no_mention(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will("conversational", [Answer::text("You're welcome.")]);
     world.says("ana", "dm:ana", "thanks!").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        ana: thanks!
-        nod: You're welcome.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: thanks!
+            nod: You're welcome.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_is_not_said_to_nod_is_not_kept() {
-    let world = World::new().await;
+async fn what_is_not_said_to_nod_is_not_kept(platform: On) {
+    let world = World::on(platform).await;
     world.says("ana", "general", "lunch, anyone?").await;
     world.says("bo", "general", "me, at 12").await;
     let rows: i64 =
@@ -66,14 +77,26 @@ async fn a_mention_comes_as_two_events_in_either_order_and_is_heard_once() {
     }
 }
 
+async fn an_event_delivered_twice_is_heard_once(platform: On) {
+    let mut world = World::on(platform).await;
+    world.model_will("conversational", [Answer::text("Once.")]);
+    world.chat.say_twice("ana", "general", "@nod hello");
+    world.settles().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod hello
+                nod: Once.
+        ");
+    }
+    world.ends().await;
+}
+
+/// Slack repeats what it believes was not acknowledged; Discord repeats nothing.
 #[tokio::test]
-async fn an_event_delivered_twice_is_heard_once() {
+async fn an_event_delivered_again_later_is_heard_once() {
     let mut world = World::new().await;
     world.model_will("conversational", [Answer::text("Once.")]);
-    let twice =
-        Say { deliver: nod_sandbox::slack::Deliver::Twice, ..Say::new("ana", "general", "@nod hello") };
-    world.slack.say_with(twice).unwrap();
-    world.settles().await;
+    world.says("ana", "general", "@nod hello").await;
     world.slack.redeliver_last();
     insta::assert_snapshot!(world.reads("general"), @r"
         ana: @nod hello
@@ -82,22 +105,22 @@ async fn an_event_delivered_twice_is_heard_once() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_said_while_the_socket_was_cut_is_heard_afterwards() {
-    let mut world = World::new().await;
-    world.slack.drop_sockets();
+async fn what_was_said_while_the_connection_was_cut_is_heard_afterwards(platform: On) {
+    let mut world = World::on(platform).await;
+    world.chat.cut();
     world.model_will("conversational", [Answer::text("Here again.")]);
     world.says("ana", "general", "@nod are you there?").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod are you there?
-            nod: Here again.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod are you there?
+                nod: Here again.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn one_conversation_is_answered_in_order_and_another_does_not_wait() {
-    let mut world = World::new().await;
+async fn one_conversation_is_answered_in_order_and_another_does_not_wait(platform: On) {
+    let mut world = World::on(platform).await;
     let slow = std::time::Duration::from_millis(400);
     let says = |text: &'static str| move |ask: &serde_json::Value| ask.to_string().contains(text);
     let script = nod_sandbox::model::ModelScript::from;
@@ -110,34 +133,48 @@ async fn one_conversation_is_answered_in_order_and_another_does_not_wait() {
         );
         world.model.script(script(Answer::text(said).delayed(delay)).when(last));
     }
-    world.slack.say("ana", "dm:ana", None, "first");
-    world.slack.say("ana", "dm:ana", None, "second");
-    world.slack.say("bo", "dm:bo", None, "other");
+    world.chat.say("ana", "dm:ana", None, "first");
+    world.chat.say("ana", "dm:ana", None, "second");
+    world.chat.say("bo", "dm:bo", None, "other");
     world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        ana: first
-        ana: second
-        nod: 1
-        nod: 2
-    ");
-    insta::assert_snapshot!(world.reads("dm:bo"), @r"
-        bo: other
-        nod: 3
-    ");
-    let order: Vec<String> =
-        world.slack.calls_of("chat.postMessage").iter().map(|c| c.args["text"].to_string()).collect();
-    assert_eq!(order, ["\"3\"", "\"1\"", "\"2\""]);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: first
+            ana: second
+            nod: 1
+            nod: 2
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:bo"), @r"
+            bo: other
+            nod: 3
+        ");
+    }
+    let posts = world.chat.posts();
+    let order = ["3", "1", "2"].map(|said| {
+        let said = format!(":\"{said}\"");
+        posts.iter().position(|post| post.contains(&said)).unwrap_or_else(|| panic!("{said}: {posts:?}"))
+    });
+    assert_eq!((order, posts.len()), ([0, 1, 2], 3));
     world.ends().await;
 }
 
-#[tokio::test]
-async fn markdown_becomes_what_slack_shows() {
-    let mut world = World::new().await;
+/// An answer with everything, as it is read there.
+async fn shows_everything(platform: On) -> String {
+    let mut world = World::on(platform).await;
     let answer = "# Plan\n\n1. one\n2. two\n   - *nested*\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn main() {}\n```\n\
                   See [the site](https://acme.test) or [bank](https://evil.test). <!channel> @here <@U0000ANA>";
     world.model_will("conversational", [Answer::text(answer)]);
     world.says("ana", "dm:ana", "show me everything").await;
-    insta::assert_snapshot!(world.reads("dm:ana").replace('\u{200b}', "(nothing)"), @r"
+    let read = world.reads("dm:ana").replace('\u{200b}', "(nothing)");
+    world.ends().await;
+    read
+}
+
+#[tokio::test]
+async fn markdown_becomes_what_slack_shows() {
+    insta::assert_snapshot!(shows_everything(On::Slack).await, @r"
         ana: show me everything
         nod: Plan
 
@@ -154,5 +191,20 @@ async fn markdown_becomes_what_slack_shows() {
 
           See the site (https://acme.test/) or bank (https://evil.test/). <(nothing)!channel> @(nothing)here <(nothing)@U0000ANA>
     ");
-    world.ends().await;
+}
+
+#[tokio::test]
+async fn markdown_becomes_what_discord_shows() {
+    insta::assert_snapshot!(shows_everything(On::Discord).await, @r"
+        ana: show me everything
+        nod: # Plan
+          1. one
+          2. two
+            - nested
+          a  b
+          ─  ─
+          1  2
+          fn main() {}
+          See the site (https://acme.test/) (acme.test) or bank (https://evil.test/) (evil.test). <!channel> @(nothing)here <(nothing)@U0000ANA>
+    ");
 }

@@ -11,6 +11,9 @@ use crate::ids::TenantId;
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 
+/// Members of whom nothing was heard for so long are not listed any more: the people are read once a day.
+const UNLISTED: TimeDelta = TimeDelta::hours(12);
+
 /// The lane in which a workspace's directory is read.
 pub(crate) fn lane(platform: &str, workspace: &str) -> Uuid {
     lane_of(&["directory", platform, workspace])
@@ -36,17 +39,29 @@ pub(crate) async fn read(
     loop {
         let (page, next) = match adapter.members(workspace, cursor).await {
             Ok(read) => read,
-            Err(ChatError::Busy { after_seconds }) => {
-                let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds).unwrap_or(60));
-                let mut conn = core.pool.acquire().await?;
-                return Ok(jobs::put_off(&mut conn, claim, until, None, false).await?);
-            }
+            Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
             Err(error) => return Err(error.into()),
         };
         write(core, claim.tenant, platform, workspace, &page).await?;
         cursor = next;
         if cursor.is_none() {
             break;
+        }
+    }
+    // Who is listed no more may have left, and not every platform lists those: they are asked about one by one.
+    let since = core.now() - UNLISTED;
+    let mut conn = core.pool.acquire().await?;
+    let unlisted = sql::unlisted(&mut conn, claim.tenant, platform, workspace, since).await?;
+    drop(conn);
+    for (person, user) in unlisted {
+        match adapter.profile(workspace, &user).await {
+            Ok(profile) => {
+                let mut conn = core.pool.acquire().await?;
+                sql::learn(&mut conn, claim.tenant, person, &profile, core.now()).await?;
+            }
+            Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
+            // They stay who they were, and are asked about again tomorrow.
+            Err(error) => tracing::warn!(%person, %error, "whether somebody still belongs is not known"),
         }
     }
     let now = core.now();
@@ -57,6 +72,12 @@ pub(crate) async fn read(
     jobs::enqueue(&mut tx, claim.tenant, claim.lane, &again, now + TimeDelta::hours(24), now).await?;
     jobs::finish(&mut tx, claim).await?;
     Ok(tx.commit().await?)
+}
+
+async fn put_off(core: &Core, claim: &Claim, after_seconds: u64) -> Result<(), WorkError> {
+    let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds).unwrap_or(60));
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::put_off(&mut conn, claim, until, None, false).await?)
 }
 
 async fn write(

@@ -325,6 +325,35 @@ pub(crate) async fn named(
     Ok(rows.into_iter().map(Person::from).collect())
 }
 
+/// Who belongs to a workspace and to no other, as far as is known, and was not told of since.
+pub(crate) async fn unlisted(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    since: Timestamp,
+) -> sqlx::Result<Vec<(PersonId, String)>> {
+    let rows = sqlx::query!(
+        "select p.id, i.user_ref from identities i
+         join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
+         where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3
+           and p.standing in ('member', 'guest') and p.profile_at < $4
+           and not exists (
+             select 1 from identities o
+             join directories d on d.tenant_id = o.tenant_id and d.platform = o.platform
+                 and d.workspace = o.workspace
+             where o.tenant_id = $1 and o.person_id = p.id and (o.platform, o.workspace) <> ($2, $3))
+         order by p.id",
+        tenant.0,
+        platform,
+        workspace,
+        since
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (PersonId(row.id), row.user_ref)).collect())
+}
+
 /// Notes a workspace; true where its people were never read, or last before `stale`.
 pub(crate) async fn open_directory(
     conn: &mut PgConnection,

@@ -63,7 +63,7 @@ impl World {
         let mut out = format!("# {}\n", form.modal["title"].as_str().unwrap_or_default());
         for component in form.modal["components"].as_array().into_iter().flatten() {
             if component["type"] == 10 {
-                let _ = writeln!(out, "{}", self.card(component["content"].as_str().unwrap_or_default()));
+                let _ = writeln!(out, "{}", self.read(component["content"].as_str().unwrap_or_default()));
                 continue;
             }
             let field = inner(component);

@@ -74,6 +74,11 @@ impl World {
         self.interactions.iter_mut().find(|i| i.id == id)
     }
 
+    /// Whether its callback may still come.
+    pub(super) fn waits(&self, interaction: &Interaction) -> bool {
+        interaction.state == Delivery::Sent && self.now() - interaction.at <= self.config.interaction_waits
+    }
+
     /// Tells the app; gives the interaction's id.
     pub(super) fn interact(&mut self, sending: Sending) -> String {
         let (id, token) = (self.next_id(), format!("aW50ZXJhY3Rpb24{}", secret(40)));

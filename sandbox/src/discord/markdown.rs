@@ -7,20 +7,20 @@ use super::world::World;
 /// How much of the notation goes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Undo {
-    /// Escapes and mentions alone, as an answer's Markdown is shown elsewhere too.
+    /// Escapes and mentions alone.
     Names,
     /// Stars, fences and link brackets too.
     All,
 }
 
 impl World {
-    /// A text inside of a card: title, fields, notes and literal text without their notation.
-    pub(super) fn card(&self, text: &str) -> String {
+    /// What Nod wrote, without its notation.
+    pub(super) fn read(&self, text: &str) -> String {
         self.lines(text, Undo::All)
     }
 
-    /// A plain answer: its Markdown stays.
-    pub(super) fn answer(&self, text: &str) -> String {
+    /// What people typed, as they typed it.
+    pub(super) fn typed_text(&self, text: &str) -> String {
         self.lines(text, Undo::Names)
     }
 
@@ -80,6 +80,11 @@ impl World {
         }
         if rest.starts_with("**") {
             return Some((String::new(), 2));
+        }
+        if let Some((words, _)) = rest.strip_prefix('*').and_then(|after| after.split_once('*'))
+            && !words.starts_with(' ')
+        {
+            return Some((self.inline(words, undo), words.len() + 2));
         }
         let (label, after) = rest.strip_prefix('[')?.split_once("](")?;
         let (url, _) = after.split_once(')')?;

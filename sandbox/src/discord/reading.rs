@@ -100,10 +100,17 @@ impl Discord {
         self.read(|w| w.unfurls.clone())
     }
 
-    /// Interactions that wait for their callback (or waited in vain).
+    /// Interactions that wait for their callback.
     #[must_use]
     pub fn unanswered(&self) -> Vec<Interaction> {
-        self.read(|w| w.interactions.iter().filter(|i| i.state == Delivery::Sent).cloned().collect())
+        self.read(|w| w.interactions.iter().filter(|i| w.waits(i)).cloned().collect())
+    }
+
+    /// Interactions of which the person reads that the app did not respond.
+    #[must_use]
+    pub fn failed(&self) -> Vec<Interaction> {
+        let failed = |w: &World, i: &Interaction| i.state != Delivery::Acknowledged && !w.waits(i);
+        self.read(|w| w.interactions.iter().filter(|i| failed(w, i)).cloned().collect())
     }
 
     /// How long answers have been in the making, all together.

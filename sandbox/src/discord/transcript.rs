@@ -89,32 +89,33 @@ impl World {
         }
         let mut parts = Vec::new();
         if !message.content.is_empty() || message.components.is_empty() {
-            parts.push(self.answer(&message.content));
+            let content = &message.content;
+            parts.push(if message.by_bot { self.read(content) } else { self.typed_text(content) });
         }
-        parts.extend(message.components.iter().map(|c| self.component(c, false)));
+        parts.extend(message.components.iter().map(|c| self.component(c)));
         parts.join("\n")
     }
 
-    fn component(&self, component: &Value, carded: bool) -> String {
+    fn component(&self, component: &Value) -> String {
         let children = || component["components"].as_array().into_iter().flatten();
         match component["type"].as_u64() {
-            Some(1) => children().map(|c| self.component(c, carded)).collect::<Vec<_>>().join(" "),
+            Some(1) => children().map(|c| self.component(c)).collect::<Vec<_>>().join(" "),
             Some(2) => {
                 let emoji = component["emoji"]["name"].as_str();
                 format!("[{}]", component["label"].as_str().or(emoji).unwrap_or_default())
             }
             Some(3) => format!("[select {}]", component["placeholder"].as_str().unwrap_or_default()),
             Some(9) => {
-                let mut parts: Vec<String> = children().map(|c| self.component(c, true)).collect();
-                parts.push(self.component(&component["accessory"], true));
+                let mut parts: Vec<String> = children().map(|c| self.component(c)).collect();
+                parts.push(self.component(&component["accessory"]));
                 parts.join("\n")
             }
             Some(10) => {
                 let text = component["content"].as_str().unwrap_or_default();
-                if carded { self.card(text) } else { self.answer(text) }
+                self.read(text)
             }
             Some(14) => "---".to_owned(),
-            Some(17) => children().map(|c| self.component(c, true)).collect::<Vec<_>>().join("\n"),
+            Some(17) => children().map(|c| self.component(c)).collect::<Vec<_>>().join("\n"),
             other => format!("[component {other:?}]"),
         }
     }

@@ -1,7 +1,8 @@
 //! Nod dies between hearing and acknowledging; what is delivered again, or done again, counts once.
 
 use nod_sandbox::Fault;
-use nod_sandbox::slack::{Delivery, EnvelopeKind};
+use nod_sandbox::slack::EnvelopeKind;
+use nod_tests::chat::On;
 use nod_tests::{Program, World};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Executor};
@@ -14,36 +15,40 @@ use super::{At, NOD, SEND, happens, plan, presses};
 pub(super) enum Came {
     /// To the door.
     Unstored,
-    /// Into the database, and Slack does not know it.
+    /// Into the database, and the platform does not know it.
     Stored,
 }
 
-#[tokio::test]
-async fn a_mention_that_was_not_stored_comes_again() {
-    mention(Came::Unstored).await;
+on_each_platform!(
+    a_mention_that_was_not_stored_comes_again,
+    a_mention_that_was_stored_comes_again_and_counts_once,
+    a_press_that_was_not_stored_may_be_repeated,
+    a_press_that_was_stored_counts_though_the_platform_says_it_failed,
+);
+
+async fn a_mention_that_was_not_stored_comes_again(platform: On) {
+    mention(platform, Came::Unstored).await;
 }
 
-#[tokio::test]
-async fn a_mention_that_was_stored_comes_again_and_counts_once() {
-    mention(Came::Stored).await;
+async fn a_mention_that_was_stored_comes_again_and_counts_once(platform: On) {
+    mention(platform, Came::Stored).await;
 }
 
-#[tokio::test]
-async fn a_press_that_was_not_stored_may_be_repeated() {
-    press(Came::Unstored).await;
+async fn a_press_that_was_not_stored_may_be_repeated(platform: On) {
+    press(platform, Came::Unstored).await;
 }
 
-#[tokio::test]
-async fn a_press_that_was_stored_counts_though_slack_says_it_failed() {
-    press(Came::Stored).await;
+async fn a_press_that_was_stored_counts_though_the_platform_says_it_failed(platform: On) {
+    press(platform, Came::Stored).await;
 }
 
-async fn mention(came: Came) {
-    let mut world = World::in_real_time().await;
+async fn mention(platform: On, came: Came) {
+    let mut world = World::in_real_time_on(platform).await;
     let nod = world.start_program(NOD).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     let nod = dies_at_the_door(&world, nod, came, || {
-        world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+        world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
     })
     .await;
     reads(&world, "[Approve & send]").await;
@@ -53,14 +58,14 @@ async fn mention(came: Came) {
     world.ends().await;
 }
 
-async fn press(came: Came) {
-    let mut world = World::in_real_time().await;
+async fn press(platform: On, came: Came) {
+    let mut world = World::in_real_time_on(platform).await;
     let nod = world.start_program(NOD).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     let nod = dies_at_the_door(&world, nod, came, || presses(&world)).await;
-    let lost = world.slack.envelopes().into_iter().filter(|e| e.state == Delivery::Lost).count();
-    assert_eq!(lost, 1, "Slack shows a warning sign beside the button");
+    assert_eq!(world.chat.failed(), 1, "the platform says beside the button that it failed");
     match came {
         Came::Unstored => presses(&world),
         // The card says that it counts, and has no button any more.
@@ -105,6 +110,7 @@ async fn slow_commit(world: &World, on: bool) {
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(&world.pool).await.unwrap();
 }
 
+/// Slack delivers again what was not acknowledged in time; Discord delivers nothing twice.
 #[tokio::test]
 async fn everything_twice_around_a_death_is_one_mail() {
     let mut world = World::in_real_time().await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nod_sandbox::Fault;
 use nod_tests::World;
+use nod_tests::chat::{Deed, On};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
 
@@ -30,7 +31,7 @@ fn deaths() -> Vec<(Step, Death)> {
     vec![
         (Drafts, asks("before the draft", At::Gmail(CREATE, Hang))),
         (Drafts, asks("after the draft", At::Gmail(CREATE, HangAfter))),
-        (Drafts, asks("before its card stands", At::Slack("chat.postMessage", Hang))),
+        (Drafts, asks("before its card stands", At::Chat(Deed::Posts, Hang))),
         (Changes, asks("before the change", At::Gmail(UPDATE, Hang))),
         (Changes, asks("after the change", At::Gmail(UPDATE, HangAfter))),
         (Changes, lived("the change's answer is lost", At::Gmail(UPDATE, LoseAnswer))),
@@ -42,6 +43,15 @@ fn deaths() -> Vec<(Step, Death)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_around_a_draft_there_is_one_draft_and_one_mail() {
+    all_deaths(On::Slack).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_around_a_draft_there_is_one_draft_and_one_mail_on_discord() {
+    all_deaths(On::Discord).await;
+}
+
+async fn all_deaths(platform: On) {
     let only = std::env::var("NOD_TEST_DEATH").ok();
     let all = deaths().into_iter().filter(|(_, death)| only.as_ref().is_none_or(|o| death.name.contains(o)));
     LocalSet::new()
@@ -51,7 +61,7 @@ async fn killed_around_a_draft_there_is_one_draft_and_one_mail() {
                 let room = room.clone();
                 stories.spawn_local(async move {
                     let _place = room.acquire_owned().await;
-                    dies(step, &death).await;
+                    dies(platform, step, &death).await;
                 });
             }
             while let Some(ended) = stories.join_next().await {
@@ -61,10 +71,12 @@ async fn killed_around_a_draft_there_is_one_draft_and_one_mail() {
         .await;
 }
 
-async fn dies(step: Step, death: &Death) {
-    let mut world = World::in_real_time().await;
+async fn dies(platform: On, step: Step, death: &Death) {
+    let mut world = World::in_real_time_on(platform).await;
     let mut nod = world.start_program(NOD).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     let mut thread = None;
     for (now, words, until) in [
         (Step::Drafts, "@nod draft a mail to Bo saying I'm late", "It was not sent."),
@@ -76,7 +88,7 @@ async fn dies(step: Step, death: &Death) {
             if now == Step::Approves {
                 return presses(&world);
             }
-            let said = world.slack.say("ana", "general", thread.as_deref(), words);
+            let said = world.chat.say("ana", "general", thread.as_deref(), words);
             thread.get_or_insert(said);
         };
         if now == step {

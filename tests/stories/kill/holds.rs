@@ -20,13 +20,11 @@ pub(super) enum Receipt {
 
 /// Waits until this stands in the channel.
 pub(super) async fn reads(world: &World, words: &str) {
-    world
-        .slack
-        .wait_for(words, LONG, |slack| {
-            let channel = slack.channel_id("general").ok()?;
-            slack.spoken(&channel).contains(words).then_some(())
-        })
-        .await;
+    let long = Instant::now() + LONG;
+    while !world.chat.spoken("general").contains(words) {
+        assert!(Instant::now() < long, "“{words}” never came:\n{}", world.chat.everything());
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// In the end there is one mail or none, and the receipt, the rows and the channel say so.
@@ -41,7 +39,7 @@ pub(super) async fn holds(world: &mut World, receipt: Receipt) {
     world.settles().await;
     one_of_each(world, status).await;
     let read = world.reads("general");
-    let bot = world.slack.messages("general").into_iter().filter(|m| m.by_bot).count();
+    let bot = world.chat.messages_of_nod("general").len();
     assert_eq!(bot, 2, "a card and an answer:\n{read}");
     let (sent, arrived) = (world.google.sent("ana@acme.test"), world.google.inbox("bo@acme.test"));
     assert_eq!(sent.len(), arrived.len());
@@ -83,7 +81,7 @@ pub(super) async fn count(world: &World, query: &str) -> i64 {
 pub(super) async fn until(world: &World, query: &str, wanted: i64) {
     let long = Instant::now() + LONG;
     while count(world, query).await != wanted {
-        assert!(Instant::now() < long, "{query}: never {wanted}\n{}", world.slack.everything());
+        assert!(Instant::now() < long, "{query}: never {wanted}\n{}", world.chat.everything());
         sleep(Duration::from_millis(20)).await;
     }
 }

@@ -2,25 +2,31 @@
 
 use nod_sandbox::model::{Answer, Lane};
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::json;
 
 use super::holds::{count, until};
-use super::{At, NOD, Person, killed, suffers};
+use super::{At, Death, NOD, Person, killed, suffers};
 
-#[tokio::test]
-async fn killed_in_mid_reading_it_notes_a_fact_once() {
-    let mut world = World::in_real_time().await;
+on_each_platform!(killed_in_mid_reading_it_notes_a_fact_once);
+
+async fn killed_in_mid_reading_it_notes_a_fact_once(platform: On) {
+    let mut world = World::in_real_time_on(platform).await;
     let nod = world.start_program(NOD).await;
-    let death = killed("while it reads", Person::Asks, At::Model(Lane::Summariser));
+    let death = Death {
+        // What its lane held is taken up before anybody hears again.
+        meanwhile: |world| {
+            let facts = json!([{"name": "Launch", "value": "Friday", "about": "channel", "message": 1}]);
+            let noted = json!({"summary": "", "goal": null, "facts": facts, "forget": []});
+            world.model.summariser_will(Answer::json(&noted));
+        },
+        ..killed("while it reads", Person::Asks, At::Model(Lane::Summariser))
+    };
     world.model_will("conversational", [Answer::text("Noted.")]);
     let asks = || {
-        world.slack.say("ana", "general", None, "@nod remember that the launch is on Friday");
+        world.chat.say("ana", "general", None, "@nod remember that the launch is on Friday");
     };
     let nod = suffers(&world, nod, &death, asks).await;
-    let facts = json!([{"name": "Launch", "value": "Friday", "about": "channel", "message": 1}]);
-    world
-        .model
-        .summariser_will(Answer::json(&json!({"summary": "", "goal": null, "facts": facts, "forget": []})));
     until(&world, "select count(*) from facts where name = 'Launch' and value = 'Friday'", 1).await;
     world.settles().await;
     assert_eq!(count(&world, "select count(*) from facts").await, 1);

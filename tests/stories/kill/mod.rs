@@ -9,11 +9,13 @@ mod orders;
 mod replicas;
 mod streams;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::{Answer, Lane};
+use nod_tests::chat::{Deed, On};
 use nod_tests::{Program, World, patience};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
@@ -31,10 +33,10 @@ const LOOK: &str = "gmail.users.messages.get";
 #[derive(Debug, Clone)]
 enum At {
     Gmail(&'static str, Fault),
-    Slack(&'static str, Fault),
+    Chat(Deed, Fault),
     /// The model was asked and says nothing.
     Model(Lane),
-    /// Slack was told that what the person did has arrived.
+    /// The platform was told that what the person did has arrived; or it is stored, where nobody is told.
     Acknowledged,
     /// Wherever it is so many milliseconds after that.
     Somewhere(u64),
@@ -70,7 +72,7 @@ fn lived(name: &'static str, at: At) -> Death {
 }
 
 fn deaths() -> Vec<Death> {
-    use At::{Acknowledged, Gmail, Model, Slack, Somewhere};
+    use At::{Acknowledged, Chat, Gmail, Model, Somewhere};
     use Fault::{Drop, Hang, HangAfter, LoseAnswer, Status};
     use Person::{Asks, Presses};
     let not_acting = || Status { code: 503, retry_after: None };
@@ -110,30 +112,39 @@ fn deaths() -> Vec<Death> {
         killed("the mention was acknowledged", Asks, Acknowledged),
         killed("the router was asked", Asks, Model(Lane::Router)),
         killed("the reasoner was asked", Asks, Model(Lane::Reasoner)),
-        killed("before the card stands", Asks, Slack("chat.postMessage", Hang)),
-        killed("after the card stands", Asks, Slack("chat.postMessage", HangAfter)),
+        killed("before the card stands", Asks, Chat(Deed::Posts, Hang)),
+        killed("after the card stands", Asks, Chat(Deed::Posts, HangAfter)),
+        killed("before its thread is open", Asks, Chat(Deed::OpensThread, Hang)),
+        killed("after its thread is open", Asks, Chat(Deed::OpensThread, HangAfter)),
         killed("somewhere while it thinks", Asks, Somewhere(40)),
         killed("somewhere later", Asks, Somewhere(120)),
         killed("somewhere while it sends", Presses, Somewhere(15)),
         killed("somewhere after it was sent", Presses, Somewhere(90)),
         killed("the press was acknowledged", Presses, Acknowledged),
+        killed("before the press is answered", Presses, Chat(Deed::Answers, Hang)),
+        killed("after the press is answered", Presses, Chat(Deed::Answers, HangAfter)),
         killed("before the draft", Presses, Gmail(CREATE, Hang)),
         killed("after the draft", Presses, Gmail(CREATE, HangAfter)),
         killed("before it went out", Presses, Gmail(SEND, Hang)),
         killed("after it went out", Presses, Gmail(SEND, HangAfter)),
         killed("before the look at what went out", Presses, Gmail(LOOK, Hang)),
         killed("after the look at what went out", Presses, Gmail(LOOK, HangAfter)),
-        killed("before the card changed", Presses, Slack("chat.update", Hang)),
-        killed("after the card changed", Presses, Slack("chat.update", HangAfter)),
+        killed("before the card changed", Presses, Chat(Deed::Replaces, Hang)),
+        killed("after the card changed", Presses, Chat(Deed::Replaces, HangAfter)),
         killed("the reasoner hears the outcome", Presses, Model(Lane::Reasoner)),
-        killed("before the answer stands", Presses, Slack("chat.postMessage", Hang)),
-        killed("after the answer stands", Presses, Slack("chat.postMessage", HangAfter)),
+        killed("before the answer stands", Presses, Chat(Deed::Posts, Hang)),
+        killed("after the answer stands", Presses, Chat(Deed::Posts, HangAfter)),
         lived("the draft's answer is lost", Gmail(CREATE, LoseAnswer)),
         lived("the answer is lost", Gmail(SEND, LoseAnswer)),
         lived("the request is lost", Gmail(SEND, Drop)),
         lived("Gmail breaks before it is sent", Gmail(SEND, not_acting())),
         lived("Gmail is silent after it is sent", Gmail(SEND, HangAfter)),
     ]
+}
+
+/// On Slack a thread is opened by its first message, and a press is acknowledged on the socket that brought it.
+fn is_discords(death: &Death) -> bool {
+    matches!(death.at[..], [At::Chat(Deed::OpensThread | Deed::Answers, _)])
 }
 
 fn throw_drafts_away(world: &World) {
@@ -144,22 +155,27 @@ fn throw_drafts_away(world: &World) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_anywhere_it_sends_one_mail_and_says_so() {
-    LocalSet::new().run_until(all_deaths()).await;
+    LocalSet::new().run_until(all_deaths(On::Slack)).await;
 }
 
-async fn all_deaths() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_anywhere_it_sends_one_mail_and_says_so_on_discord() {
+    LocalSet::new().run_until(all_deaths(On::Discord)).await;
+}
+
+async fn all_deaths(platform: On) {
     let only = std::env::var("NOD_TEST_DEATH").ok();
     let room = Arc::new(Semaphore::new(AT_ONCE));
     let mut stories = JoinSet::new();
-    let mut names = std::collections::HashMap::new();
-    for death in deaths() {
+    let mut names = HashMap::new();
+    for death in deaths().into_iter().filter(|death| platform == On::Discord || !is_discords(death)) {
         if only.as_ref().is_some_and(|only| !death.name.contains(only)) {
             continue;
         }
         let (room, name) = (room.clone(), death.name);
         let told = stories.spawn_local(async move {
             let _place = room.acquire_owned().await;
-            dies(&death).await;
+            dies(platform, &death).await;
         });
         names.insert(told.id(), name);
     }
@@ -172,13 +188,14 @@ async fn all_deaths() {
     assert!(wrong.is_empty(), "these ended badly (each said why above): {wrong:#?}");
 }
 
+/// About the database, so told once; what the harness waits for on Discord stands in the rows of the other one.
 #[tokio::test]
 async fn killed_with_its_own_database_it_sends_one_mail_too() {
     let mut world = World::in_real_time().await;
     world.env.remove("NOD_DATABASE__URL");
     let nod = world.start_program(NOD).await;
     world.connects("ana").await;
-    world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+    world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
     reads(&world, "[Approve & send]").await;
     let death = killed("after it went out", Person::Presses, At::Gmail(SEND, Fault::HangAfter));
     let nod = suffers(&world, nod, &death, || presses(&world)).await;
@@ -194,21 +211,22 @@ async fn killed_with_its_own_database_it_sends_one_mail_too() {
 
 fn presses(world: &World) {
     let card = world.button("general", "Approve & send");
-    world.slack.press("ana", "general", &card, "Approve & send").unwrap();
+    world.chat.pushes("ana", "general", &card, "Approve & send");
 }
 
 /// The story of a death.
-async fn dies(death: &Death) {
-    let mut world = World::in_real_time().await;
+async fn dies(platform: On, death: &Death) {
+    let mut world = World::in_real_time_on(platform).await;
     let mut nod = world.start_program(NOD).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     nod = if death.person == Person::Asks {
         suffers(&world, nod, death, || {
-            world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+            world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
         })
         .await
     } else {
-        world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+        world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
         nod
     };
     reads(&world, "[Approve & send]").await;
@@ -226,15 +244,16 @@ async fn dies(death: &Death) {
 /// Lets the person act, and Nod meet what is to happen to it.
 async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnce()) -> Program {
     let mut act = Some(act);
-    for (turn, at) in death.at.iter().enumerate() {
-        plan(world, at);
+    let mut met = HashMap::new();
+    for at in &death.at {
+        let times = met.entry(operation(world, at)).or_insert(0);
+        *times += plan(world, at);
         if let Some(act) = act.take() {
             act();
         }
-        let earlier = death.at[..turn].iter().filter(|e| operation(e) == operation(at)).count();
-        tokio::time::timeout(patience(), happens(world, at, earlier + 1))
+        tokio::time::timeout(patience(), happens(world, at, *times))
             .await
-            .unwrap_or_else(|_| panic!("{}: never came to {at:?}\n{}", death.name, world.slack.everything()));
+            .unwrap_or_else(|_| panic!("{}: never came to {at:?}\n{}", death.name, world.chat.everything()));
         if death.killed {
             world.kills(nod).await;
             (death.meanwhile)(world);
@@ -244,20 +263,23 @@ async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnc
     nod
 }
 
-fn plan(world: &World, at: &At) {
+/// How many calls of that name meet something until it has happened.
+fn plan(world: &World, at: &At) -> usize {
     match at {
         At::Gmail(operation, fault) => world.google.faults.next(operation, fault.clone()),
-        At::Slack(method, fault) => world.slack.faults().next(method, fault.clone()),
+        At::Chat(deed, fault) => return world.chat.fails(*deed, fault.clone()),
         At::Model(Lane::Router) => world.model.router_will(Answer::hang()),
         At::Model(Lane::Reasoner) => world.model.will(Answer::hang()),
         At::Model(Lane::Summariser) => world.model.summariser_will(Answer::hang()),
         At::Acknowledged | At::Somewhere(_) => {}
     }
+    1
 }
 
-fn operation(at: &At) -> Option<&'static str> {
+fn operation(world: &World, at: &At) -> Option<&'static str> {
     match at {
-        At::Gmail(operation, _) | At::Slack(operation, _) => Some(operation),
+        At::Gmail(operation, _) => Some(operation),
+        At::Chat(deed, _) => Some(world.chat.operation(*deed)),
         At::Model(_) | At::Acknowledged | At::Somewhere(_) => None,
     }
 }
@@ -265,7 +287,7 @@ fn operation(at: &At) -> Option<&'static str> {
 async fn happens(world: &World, at: &At, times: usize) {
     match at {
         At::Gmail(operation, _) => world.google.faults.met(operation, times).await,
-        At::Slack(method, _) => world.slack.faults().met(method, times).await,
+        At::Chat(deed, _) => world.chat.faults().met(world.chat.operation(*deed), times).await,
         At::Model(_) => assert!(world.model.wait_for(|model| model.unused().is_empty(), patience()).await),
         At::Acknowledged => acknowledged(world).await,
         At::Somewhere(after) => {
@@ -276,7 +298,8 @@ async fn happens(world: &World, at: &At, times: usize) {
 }
 
 async fn acknowledged(world: &World) {
-    while !world.slack.unanswered().is_empty() {
+    world.chat.has_heard("dana").await;
+    while world.chat.waits() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

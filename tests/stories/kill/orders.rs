@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
-use nod_tests::{Program, World, buttons_of, patience};
-use serde_json::{Value, json};
+use nod_tests::chat::{On, label_of};
+use nod_tests::{Program, World};
+use serde_json::json;
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{sleep, timeout};
 
@@ -77,6 +78,15 @@ fn made(seed: u64) -> Vec<Step> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn in_any_order_it_sends_what_it_says_and_says_what_it_sent() {
+    all_orders(On::Slack).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_any_order_it_sends_what_it_says_and_says_what_it_sent_on_discord() {
+    all_orders(On::Discord).await;
+}
+
+async fn all_orders(platform: On) {
     LocalSet::new()
         .run_until(async {
             let room = std::sync::Arc::new(tokio::sync::Semaphore::new(4));
@@ -85,7 +95,7 @@ async fn in_any_order_it_sends_what_it_says_and_says_what_it_sent() {
                 let room = room.clone();
                 stories.spawn_local(async move {
                     let _place = room.acquire_owned().await;
-                    tells(&name, &steps).await;
+                    tells(platform, &name, &steps).await;
                 });
             }
             let mut wrong = 0;
@@ -97,15 +107,25 @@ async fn in_any_order_it_sends_what_it_says_and_says_what_it_sent() {
         .await;
 }
 
-async fn tells(name: &str, steps: &[Step]) {
-    let mut world = World::in_real_time().await;
+/// How long a request waits: on Discord it takes ten seconds until another hears in the dead one's place.
+fn lives(platform: On) -> &'static str {
+    match platform {
+        On::Slack => "12s",
+        On::Discord => "30s",
+    }
+}
+
+async fn tells(platform: On, name: &str, steps: &[Step]) {
+    let mut world = World::in_real_time_on(platform).await;
     world.env.insert("NOD_APPROVALS__UNDO".to_owned(), "1s".to_owned());
-    world.env.insert("NOD_APPROVALS__EXPIRE_AFTER".to_owned(), "12s".to_owned());
+    world.env.insert("NOD_APPROVALS__EXPIRE_AFTER".to_owned(), lives(platform).to_owned());
     let mut nod = world.start_program(NOD).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     let mail = |to: &str| ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": "Late." }));
     world.model_will("tool", [Answer::tools(vec![mail("Bo"), mail("Cho"), mail("eve@x.test")])]);
-    world.slack.say("ana", "general", None, "@nod tell Bo, Cho and Eve I'm late");
+    world.chat.say("ana", "general", None, "@nod tell Bo, Cho and Eve I'm late");
     super::holds::reads(&world, "[Approve all]").await;
     for step in steps {
         nod = happens(&world, nod, *step).await;
@@ -156,14 +176,11 @@ async fn dies(world: &World, nod: Program) -> Program {
 }
 
 async fn presses(world: &World, begins: &str) {
-    let label = |button: &Value| button["text"]["text"].as_str().unwrap_or_default().to_owned();
-    let labels: Vec<String> = buttons_of(world, "general").iter().map(label).collect();
+    let labels: Vec<String> = world.chat.buttons("general").iter().map(label_of).collect();
     let Some(label) = labels.into_iter().find(|label| label.starts_with(begins)) else { return };
     let card = world.button("general", &label);
     // The card may change in this very moment.
-    if let Ok(press) = world.slack.press("ana", "general", &card, &label) {
-        press.acknowledged(patience()).await;
-    }
+    world.chat.press_if_there("ana", "general", &card, &label).await;
 }
 
 /// Each request has one end; mail went out for those, and only those, whose effect says so; and the card agrees.
@@ -174,7 +191,7 @@ async fn is_true(world: &World, name: &str) {
     .fetch_all(&world.pool)
     .await
     .unwrap();
-    let said = world.slack.spoken(&world.slack.read(|slack| slack.channel_id("general").unwrap()));
+    let said = world.chat.spoken("general");
     let sent = world.google.sent("ana@acme.test");
     let mut receipts = [0; 4];
     for (approval, effect, id) in &rows {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Lane;
 use nod_tests::World;
+use nod_tests::chat::On;
 use tokio::time::{Instant, sleep};
 
 use super::holds::{Receipt, holds, reads};
@@ -13,26 +14,30 @@ use super::{At, NOD, SEND, happens, plan, presses};
 /// The lease, and some for the poll and the work.
 const TAKEN_OVER: Duration = Duration::from_secs(15);
 
-#[tokio::test]
-async fn another_replica_sends_what_the_dead_one_did_not() {
-    takes_over(&At::Gmail(SEND, Fault::Hang)).await;
+on_each_platform!(
+    another_replica_sends_what_the_dead_one_did_not,
+    another_replica_finds_what_the_dead_one_sent,
+    another_replica_goes_on_with_the_conversation,
+);
+
+async fn another_replica_sends_what_the_dead_one_did_not(platform: On) {
+    takes_over(platform, &At::Gmail(SEND, Fault::Hang)).await;
 }
 
-#[tokio::test]
-async fn another_replica_finds_what_the_dead_one_sent() {
-    takes_over(&At::Gmail(SEND, Fault::HangAfter)).await;
+async fn another_replica_finds_what_the_dead_one_sent(platform: On) {
+    takes_over(platform, &At::Gmail(SEND, Fault::HangAfter)).await;
 }
 
-#[tokio::test]
-async fn another_replica_goes_on_with_the_conversation() {
-    takes_over(&At::Model(Lane::Reasoner)).await;
+async fn another_replica_goes_on_with_the_conversation(platform: On) {
+    takes_over(platform, &At::Model(Lane::Reasoner)).await;
 }
 
-async fn takes_over(at: &At) {
-    let mut world = World::in_real_time().await;
+async fn takes_over(platform: On, at: &At) {
+    let mut world = World::in_real_time_on(platform).await;
     let first = world.start_program(NOD).await;
     world.connects("ana").await;
-    world.slack.say("ana", "general", None, "@nod tell Bo I'm late");
+    world.can_be_written_to("bo").await;
+    world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
     reads(&world, "[Approve & send]").await;
     plan(&world, at);
     presses(&world);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::{Deed, On};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, LocalSet};
 
@@ -14,33 +15,38 @@ use super::holds::{reads, until};
 const POEM: &str = "Roses are red, violets are blue. Sugar is sweet, and so are you.";
 
 /// Dies where this method hangs, or where the model rests in mid-sentence.
-async fn dies(at: Option<(&'static str, Fault)>) {
-    let mut world = World::in_real_time().await;
+async fn dies(platform: On, at: Option<(Deed, Fault)>) {
+    let mut world = World::in_real_time_on(platform).await;
     world.env.insert("NOD_REPLIES__STREAM_AFTER".to_owned(), "0s".to_owned());
     let nod = world.start_program(NOD).await;
     world.model_will("conversational", [Answer::text(POEM).held_after(5), Answer::text(POEM)]);
-    if let Some((method, fault)) = &at {
-        world.slack.faults().next(method, fault.clone());
-    }
-    world.slack.say("ana", "general", None, "@nod a poem, please");
     match &at {
-        Some((method, _)) if ["chat.stopStream", "chat.update"].contains(method) => {
+        Some((deed @ (Deed::Ends | Deed::Replaces), fault)) => {
+            world.chat.say("ana", "general", None, "@nod a poem, please");
             // There is something to end.
             reads(&world, "violets").await;
+            let times = world.chat.fails(*deed, fault.clone());
             world.model.release();
-            world.slack.faults().met(method, 1).await;
+            world.chat.faults().met(world.chat.operation(*deed), times).await;
             // The answer was committed: nobody asks the model again.
             world.model.clear();
         }
-        Some((method, _)) => world.slack.faults().met(method, 1).await,
-        None => reads(&world, "violets").await,
+        Some((deed, fault)) => {
+            let times = world.chat.fails(*deed, fault.clone());
+            world.chat.say("ana", "general", None, "@nod a poem, please");
+            world.chat.faults().met(world.chat.operation(*deed), times).await;
+        }
+        None => {
+            world.chat.say("ana", "general", None, "@nod a poem, please");
+            reads(&world, "violets").await;
+        }
     }
     world.kills(nod).await;
     let nod = world.start_program(NOD).await;
     reads(&world, "so are you").await;
     until(&world, "select count(*) from runs where status = 'done'", 1).await;
     world.settles().await;
-    let said = world.slack.messages("general").into_iter().filter(|message| message.by_bot).count();
+    let said = world.chat.messages_of_nod("general").len();
     let read = world.reads("general");
     assert_eq!(said, 1, "{at:?}:\n{read}");
     assert!(
@@ -53,15 +59,24 @@ async fn dies(at: Option<(&'static str, Fault)>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_in_mid_stream_it_says_the_whole_answer_once() {
+    all_deaths(On::Slack).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_in_mid_stream_it_says_the_whole_answer_once_on_discord() {
+    all_deaths(On::Discord).await;
+}
+
+async fn all_deaths(platform: On) {
     let deaths = [
         None,
-        Some(("chat.startStream", Fault::Hang)),
-        Some(("chat.startStream", Fault::HangAfter)),
-        Some(("chat.appendStream", Fault::Hang)),
-        Some(("chat.appendStream", Fault::HangAfter)),
-        Some(("chat.stopStream", Fault::Hang)),
-        Some(("chat.stopStream", Fault::HangAfter)),
-        Some(("chat.update", Fault::HangAfter)),
+        Some((Deed::Begins, Fault::Hang)),
+        Some((Deed::Begins, Fault::HangAfter)),
+        Some((Deed::Grows, Fault::Hang)),
+        Some((Deed::Grows, Fault::HangAfter)),
+        Some((Deed::Ends, Fault::Hang)),
+        Some((Deed::Ends, Fault::HangAfter)),
+        Some((Deed::Replaces, Fault::HangAfter)),
     ];
     let room = Arc::new(Semaphore::new(3));
     let mut stories = JoinSet::new();
@@ -70,7 +85,7 @@ async fn killed_in_mid_stream_it_says_the_whole_answer_once() {
         let room = room.clone();
         let story = async move {
             let _place = room.acquire_owned().await;
-            dies(death).await;
+            dies(platform, death).await;
         };
         stories.spawn_local_on(story, &told);
     }

@@ -36,7 +36,7 @@ async fn a_card_reads_as_on_the_other_platform() {
       ⚠ Nod's first mail to bo@acme.test
       · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:00 UTC.
       [Approve & send] [Edit] [Deny]
-    nod: Hello **Ana**, 2 * 3.
+    nod: Hello Ana, 2 * 3.
     ana: thanks
 "
     );
