@@ -1,6 +1,5 @@
 //! The chat platform that a story is played on: one body for each of them.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use nod_sandbox::Faults;
@@ -69,17 +68,6 @@ impl Chat {
                 let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
                 let name = if name.is_empty() { "help" } else { name };
                 fake.slash(user, channel, name, &options(name, rest)).acknowledged(patience()).await;
-            }
-        }
-    }
-
-    /// Sends the form that stands open before somebody, after typing into it.
-    pub async fn submit(&self, user: &str, typed: &BTreeMap<String, String>) {
-        match self {
-            Self::Slack(_) => panic!("Slack's forms have stories of their own"),
-            Self::Discord(fake) => {
-                let pending = fake.submit(user, typed).unwrap_or_else(|e| panic!("{e}"));
-                pending.acknowledged(patience()).await;
             }
         }
     }

@@ -7,12 +7,17 @@
 pub mod chat;
 mod database;
 mod forms;
+mod messages;
+mod presses;
 mod program;
 mod terminal;
 mod time;
 mod world;
 
 pub use database::TestDatabase;
+pub use forms::Form;
+pub use messages::{Dropped, Entry};
+pub use presses::{Button, Press};
 pub use program::{Program, free_port};
 pub use terminal::Terminal;
 pub use time::{TestClock, TestIds};

@@ -25,6 +25,9 @@ pub fn patience() -> Duration {
     Duration::from_secs(30)
 }
 
+/// Whoever may have been told something; Discord has no guests.
+const PEOPLE: [&str; 9] = ["ana", "bo", "stone", "reyes", "cho", "dana", "gus", "eli", "eve"];
+
 /// How Slack reaches Nod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -125,7 +128,13 @@ impl World {
 
     /// The same, and a nod can be taken back for as long as it can by default. (In other worlds it counts at once.)
     pub async fn with_undo() -> Self {
+        Self::with_undo_on(On::Slack).await
+    }
+
+    /// The same on that platform.
+    pub async fn with_undo_on(platform: On) -> Self {
         let mut world = Self::without_nod().await;
+        world.play_on(platform).await;
         world.env.remove("NOD_APPROVALS__UNDO");
         world.start().await;
         world
@@ -150,7 +159,13 @@ impl World {
 
     /// With rules about asking for a nod.
     pub async fn with_rules(rules: &str) -> Self {
+        Self::with_rules_on(On::Slack, rules).await
+    }
+
+    /// The same on that platform.
+    pub async fn with_rules_on(platform: On, rules: &str) -> Self {
         let mut world = Self::without_nod().await;
+        world.play_on(platform).await;
         let file = world.data.path().join("policy.toml");
         started(std::fs::write(&file, rules));
         world.env.insert("NOD_APPROVALS__POLICY".to_owned(), file.display().to_string());
@@ -387,30 +402,37 @@ impl World {
     /// The buttons of the newest message of a channel that has any to press, a line of labels.
     #[must_use]
     pub fn button_labels(&self, channel: &str) -> String {
-        let labels = buttons_of(self, channel);
-        let label = |b: &serde_json::Value| format!("[{}]", b["text"]["text"].as_str().unwrap_or_default());
-        labels.iter().map(label).collect::<Vec<_>>().join(" ")
+        let buttons = self.chat.buttons(channel);
+        buttons.iter().map(|button| format!("[{}]", button.label)).collect::<Vec<_>>().join(" ")
     }
 
     /// The whole label of the button there that begins so.
     #[must_use]
     pub fn labelled(&self, channel: &str, begins: &str) -> String {
-        let labels = buttons_of(self, channel).into_iter();
-        let mut labels = labels.filter_map(|button| button["text"]["text"].as_str().map(str::to_owned));
-        labels.find(|label| label.starts_with(begins)).unwrap_or_else(|| {
-            panic!("no button [{begins}…] in {channel}:\n{}", self.slack.transcript(channel))
-        })
+        let mut labels = self.chat.buttons(channel).into_iter().map(|button| button.label);
+        labels
+            .find(|label| label.starts_with(begins))
+            .unwrap_or_else(|| panic!("no button [{begins}…] in {channel}:\n{}", self.chat.everything()))
     }
 
     /// What stands in a channel, as people read it.
     pub fn reads(&mut self, channel: &str) -> String {
         let transcript = self.chat.spoken(channel);
         self.read.insert(self.named(channel), transcript.clone());
-        let shown = without_run_ids(&transcript);
+        self.as_told(without_run_ids(&transcript))
+    }
+
+    /// What of it was read so far.
+    pub(crate) fn was_read(&self, channel: &str) -> String {
+        let read = self.read.get(&self.named(channel));
+        read.map_or_else(String::new, |read| self.as_told(without_run_ids(read)))
+    }
+
+    /// The same on each platform: on Discord nobody told Nod that Ana is in Lisbon, where it is the same time.
+    pub(crate) fn as_told(&self, text: String) -> String {
         match self.chat {
-            Chat::Slack(_) => shown,
-            // Nobody told Nod that Ana is in Lisbon, where it is the same time.
-            Chat::Discord(_) => shown.replace(" UTC", " WET"),
+            Chat::Slack(_) => text,
+            Chat::Discord(_) => text.replace(" UTC", " WET"),
         }
     }
 
@@ -418,18 +440,18 @@ impl World {
     pub fn whispers(&mut self, user: &str) -> String {
         let all = self.chat.whispers(user);
         let from = self.heard.insert(user.to_owned(), all.len()).unwrap_or_default();
-        all[from.min(all.len())..].join("\n")
+        self.as_told(all[from.min(all.len())..].join("\n"))
     }
 
     /// Waits until something was whispered to somebody, and returns it.
     pub async fn hears(&mut self, user: &str) -> String {
         let from = self.heard.get(user).copied().unwrap_or_default();
-        self.slack
-            .wait_for("a whisper", patience(), |w| {
-                let id = w.user_id(user).ok()?;
-                (w.ephemerals.iter().filter(|e| e.user == id).count() > from).then_some(())
-            })
-            .await;
+        let until = tokio::time::Instant::now() + patience();
+        while self.chat.whispers(user).len() <= from {
+            let late = tokio::time::Instant::now() > until;
+            assert!(!late, "nothing was whispered to {user}:\n{}", self.chat.everything());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         self.whispers(user)
     }
 
@@ -457,7 +479,7 @@ impl World {
             assert!(
                 tokio::time::Instant::now() < until,
                 "the model was never asked: {}",
-                self.slack.everything()
+                self.chat.everything()
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -537,6 +559,12 @@ impl World {
     /// still, it may be put off between ours at the clock and at the rows: hence two seconds.)
     async fn to_do(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
         let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
+        let soon = match (&self.app, &self.chat) {
+            (None, _) => 2.0,
+            (Some(_), Chat::Slack(_)) => 1.0,
+            // Five messages in five seconds.
+            (Some(_), Chat::Discord(_)) => 5.0,
+        };
         let looked = sqlx::query_as(
             "select coalesce(bool_or(l.due_at <= $1 or l.lease is not null), false), min(l.due_at) filter (
                  where l.due_at > $1 and l.lease is null and exists (
@@ -546,7 +574,7 @@ impl World {
         );
         looked
             .bind(now)
-            .bind(if self.app.is_some() { 1.0 } else { 2.0 })
+            .bind(soon)
             .fetch_one(&self.pool)
             .await
             .unwrap_or_else(|e| panic!("the database does not answer: {e}"))
@@ -588,9 +616,9 @@ impl World {
         let link = self.asks_for_link(user).await;
         let account = format!("{user}@acme.test");
         let mut page = self.consents(&link, &account, None).await;
-        if matches!(self.chat, Chat::Discord(_)) {
+        self.settles().await;
+        if self.chat.with_button("dm:dana", "Allow").is_some() {
             // Discord tells no addresses, so an admin says whose account it is, and another link comes.
-            self.settles().await;
             self.presses("dana", "dm:dana", "Allow").await;
             self.reads("dm:dana");
             let said = self
@@ -638,14 +666,16 @@ impl World {
                 loose.push(format!("unread in {channel}:\n{transcript}"));
             }
         }
-        for user in ["ana", "bo", "stone", "reyes", "cho", "dana", "gus", "eli", "eve"] {
+        for user in PEOPLE {
             let whispers = self.whispers(user);
             if !whispers.is_empty() {
                 loose.push(format!("unheard by {user}: {whispers}"));
             }
         }
-        let open = self.slack.views().into_iter().filter(|form| form.open);
-        loose.extend(open.map(|form| format!("a form is open before {}: {}", form.user, form.view["title"])));
+        for user in PEOPLE {
+            let open = self.chat.open_form(user);
+            loose.extend(open.map(|form| format!("a form is open before {user}: {}", form.shown)));
+        }
         loose.extend(self.model.unused().into_iter().map(|s| format!("unused answer: {s}")));
         loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
         loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));

@@ -34,7 +34,7 @@ async fn asked() -> (World, nod_tests::Program, String) {
 }
 
 async fn edit(came: Came) {
-    let (world, nod, form) = asked().await;
+    let (mut world, nod, form) = asked().await;
     let nod = dies_at_the_door(&world, nod, came, || saves(&world, &form)).await;
     if came == Came::Stored {
         reads(&world, "rev 2").await;
