@@ -428,11 +428,12 @@ impl World {
         read.map_or_else(String::new, |read| self.as_told(without_run_ids(read)))
     }
 
-    /// The same on each platform: on Discord nobody told Nod that Ana is in Lisbon, where it is the same time.
+    /// The same on each platform: on Discord nobody told Nod that Ana is in Lisbon, where it is the same time, and
+    /// each command stands for itself.
     pub(crate) fn as_told(&self, text: String) -> String {
         match self.chat {
             Chat::Slack(_) => text,
-            Chat::Discord(_) => text.replace(" UTC", " WET"),
+            Chat::Discord(_) => as_typed_on_slack(text.replace(" UTC", " WET")),
         }
     }
 
@@ -771,6 +772,17 @@ impl Browser {
         let sent = self.http.get(location).header("cookie", cookie).header("referer", from).send().await;
         started(started(sent).text().await)
     }
+}
+
+/// With the commands behind `/nod`.
+fn as_typed_on_slack(text: String) -> String {
+    let commands = ["ask", "connect", "approvals", "memory", "runs", "settings", "help"];
+    commands.iter().fold(text, |text, name| {
+        let typed = |text: String, before: &str| {
+            text.replace(&format!("{before}/{name}"), &format!("{before}/nod {name}"))
+        };
+        [" ", "\n", "`"].into_iter().fold(text, typed)
+    })
 }
 
 fn started<T, E: std::fmt::Display>(result: Result<T, E>) -> T {

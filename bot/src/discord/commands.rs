@@ -13,6 +13,27 @@ const USER: u8 = 6;
 const CHAT: u8 = 1;
 const MESSAGE: u8 = 3;
 
+/// What people find behind `/`.
+const NAMES: [&str; 11] = [
+    "ask",
+    "task",
+    "approvals",
+    "memory",
+    "connect",
+    "knowledge",
+    "schedule",
+    "runs",
+    "settings",
+    "admin",
+    "help",
+];
+
+/// With the commands as they are called here: each stands for itself and not behind `/nod`.
+pub(super) fn spelled(text: &str) -> String {
+    let here = |text: String, name: &&str| text.replace(&format!("/nod {name}"), &format!("/{name}"));
+    NAMES.iter().fold(text.to_owned(), here)
+}
+
 fn command(name: &str, description: &str, options: Value) -> Value {
     json!({"type": CHAT, "name": name, "description": description, "options": options,
         "contexts": [0, 1], "integration_types": [0]})
@@ -149,6 +170,18 @@ mod tests {
             registered["nsfw"] = false.into();
             assert_eq!(essence(&registered), essence(&command));
         }
+    }
+
+    #[test]
+    fn commands_are_spelled_as_they_are_registered() {
+        let registered = all();
+        let names: Vec<&str> =
+            registered.iter().filter(|c| c["type"] == CHAT).filter_map(|c| c["name"].as_str()).collect();
+        assert_eq!(names, NAMES);
+        assert_eq!(
+            spelled("`/nod memory export` sends it, /nod nothing"),
+            "`/memory export` sends it, /nod nothing"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::text::{letters, one_line, split, visible};
 
 use super::buttons::{self, Rows};
+use super::commands::spelled;
 use super::limits::{self, units};
 use super::parts::{Kind, Part, Run, joined};
 use super::{markdown, marks};
@@ -123,14 +124,15 @@ fn chunk(block: &Block) -> Chunk {
     let fact = |parts| Chunk { fact: true, parts };
     let words = |parts| Chunk { fact: false, parts };
     match block {
-        Block::Markdown(text) => words(markdown::parts(text)),
+        Block::Markdown(text) => words(markdown::parts(&spelled(text))),
         Block::Literal(text) => words(vec![literal(text)]),
         Block::Fields(fields) => fact(vec![Part::paragraph(field_runs(fields))]),
         Block::Risks(risks) => {
-            let lines: Vec<String> = risks.iter().map(|risk| format!("⚠ {}", one_line(risk))).collect();
+            let line = |risk: &String| format!("⚠ {}", one_line(&spelled(risk)));
+            let lines: Vec<String> = risks.iter().map(line).collect();
             fact(vec![Part::paragraph(vec![Run::plain(lines.join("\n"))])])
         }
-        Block::Note(text) => fact(vec![note(text)]),
+        Block::Note(text) => fact(vec![note(&spelled(text))]),
     }
 }
 
