@@ -100,7 +100,9 @@ impl World {
         if !message.content.is_empty() || message.components.is_empty() {
             parts.push(self.answer(&message.content));
         }
-        parts.extend(message.components.iter().map(|c| self.component(c, false)));
+        // A file's name stands among the attachments.
+        let shown = message.components.iter().filter(|c| c["type"] != 13);
+        parts.extend(shown.map(|c| self.component(c, false)));
         parts.join("\n")
     }
 
