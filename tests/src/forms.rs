@@ -142,8 +142,8 @@ impl World {
         }
     }
 
-    /// Presses [Show all], and gives all that is shown then, without the space between words.
-    pub async fn shows_all(&mut self, user: &str, channel: &str) -> String {
+    /// Presses [Show all], and gives all that is shown then up to these words, without the space between words.
+    pub async fn shows_all(&mut self, user: &str, channel: &str, end: &str) -> String {
         let shown = match self.chat.clone() {
             Chat::Slack(_) => {
                 let form = self.opens(user, channel, "Show all").await;
@@ -153,9 +153,18 @@ impl World {
             Chat::Discord(fake) => {
                 let before = fake.ephemerals(user).len();
                 self.presses(user, channel, "Show all").await;
+                // The first page answers the press, and the others follow.
+                let pages = |w: &nod_sandbox::discord::World| {
+                    let id = w.user_id(user).ok()?;
+                    let pages = w.whispers.iter().filter(|m| m.only.as_ref() == Some(&id)).skip(before);
+                    let page = |page: &nod_sandbox::discord::Message| {
+                        words(&serde_json::json!(page.components)).replace("```", "")
+                    };
+                    Some(pages.map(page).collect::<String>()).filter(|all| all.contains(end))
+                };
+                let all = fake.wait_for("all of it", patience(), pages).await;
                 self.whispers(user);
-                let pages = fake.ephemerals(user).into_iter().skip(before);
-                pages.map(|page| words(&serde_json::json!(page.components)).replace("```", "")).collect()
+                all
             }
         };
         shown.split_whitespace().collect()

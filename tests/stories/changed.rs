@@ -23,6 +23,10 @@ fn to_cho() -> Answer {
     Answer::tool("gmail_send_email", json!({ "to": ["Cho"], "subject": "Running late", "body": "Hi Cho!" }))
 }
 
+fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+    &text[text.find(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
+}
+
 async fn an_edit_while_nod_was_away_is_found(platform: On) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -105,10 +109,10 @@ async fn a_deleted_message_takes_its_request_back(platform: On) {
     let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
     world.chat.delete("ana", "general", &ts);
     world.settles().await;
+    // What stands in the place of the message, each platform says in its own words.
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
-            ana: This message was deleted.
-                nod: # Email not sent · rev 1 · db435d
+        insta::assert_snapshot!(after(&world.reads("general"), "nod: # Email"), @r"
+            nod: # Email not sent · rev 1 · db435d
                   From  ana@acme.test
                   To  bo@acme.test
                   Cc  —

@@ -269,7 +269,7 @@ async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: On) {
     }
     let whole: String = long().split_whitespace().collect();
     for reader in ["ana", "bo"] {
-        let shown = world.shows_all(reader, "general").await;
+        let shown = world.shows_all(reader, "general", "x\n\nAna").await;
         assert!(shown.contains(&whole), "{shown}");
     }
     world.presses("ana", "general", "Approve & send").await;
@@ -399,7 +399,6 @@ async fn a_form_that_comes_after_the_expiry_is_told(platform: On) {
     world.later(chrono::TimeDelta::hours(25)).await;
     let said = world.submits("ana", &[("Subject", "Late to the party")]).await;
     assert!(said.contains("This expired before anybody answered. Nothing was done; ask again."), "{said}");
-    assert!(said.contains("Late to the party"), "{said}");
     world.gives_up_form("ana");
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.reads("general");

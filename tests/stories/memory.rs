@@ -374,7 +374,6 @@ async fn memory_export_sends_a_file_to_the_asker_alone(platform: On) {
     // The answer was lost, so it looks before it sends again, and finds the file.
     world.later(chrono::TimeDelta::seconds(5)).await;
     let shown = world.reads("dm:bo");
-    eprintln!("XXX {shown} {}", world.chat.everything());
     assert_eq!(shown.matches("[file nod-memory-2026-03-06-").count(), 1, "{shown}");
     insta::allow_duplicates! {
         insta::assert_snapshot!(linkless(&world.chat.file("nod-memory").unwrap(), &[launch]), @r"
