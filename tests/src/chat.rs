@@ -39,7 +39,6 @@ macro_rules! each {
 
 impl Chat {
     /// Somebody says something; the id of the message.
-    #[must_use]
     pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
         each!(self, fake => fake.say(user, channel, thread, text))
     }

@@ -115,6 +115,55 @@ impl Chat {
         }
     }
 
+    /// Every connection is cut without a word.
+    pub fn cut(&self) {
+        match self {
+            Self::Slack(fake) => fake.drop_sockets(),
+            Self::Discord(fake) => fake.cut(),
+        }
+    }
+
+    /// Every connection is asked to come again.
+    pub fn ask_to_reconnect(&self) {
+        match self {
+            Self::Slack(fake) => fake.disconnect_sockets("refresh_requested"),
+            Self::Discord(fake) => fake.reconnect(),
+        }
+    }
+
+    /// Every connection is told that something is wrong with it: Slack warns it, Discord takes its session.
+    pub fn disturb(&self) {
+        match self {
+            Self::Slack(fake) => fake.disconnect_sockets("warning"),
+            Self::Discord(fake) => fake.invalidate(false),
+        }
+    }
+
+    /// How often Nod has looked into a channel's past.
+    #[must_use]
+    pub fn looks_into_channels(&self) -> usize {
+        match self {
+            Self::Slack(fake) => fake.calls_of("conversations.history").len(),
+            Self::Discord(fake) => fake.calls_of("list_messages").len(),
+        }
+    }
+
+    /// Somebody writes, and Nod is never told.
+    pub fn say_untold(&self, user: &str, channel: &str, text: &str) {
+        match self {
+            Self::Slack(fake) => {
+                let deliver = slack::Deliver::Never;
+                let say = slack::Say { deliver, ..slack::Say::new(user, channel, text) };
+                drop(fake.say_with(say).unwrap_or_else(|e| panic!("{e}")));
+            }
+            // Discord tells whoever is connected, and nobody later.
+            Self::Discord(fake) => {
+                assert_eq!(fake.connections(), 0, "Nod would be told");
+                drop(fake.say(user, channel, None, text));
+            }
+        }
+    }
+
     /// A channel of these people and Nod.
     pub fn add_channel(&self, name: &str, members: &[&str]) {
         match self {
