@@ -13,6 +13,7 @@ on_each_platform!(
     several_expire_with_one_reminder,
     presses_on_several_count_once_and_only_for_what_was_shown,
     what_does_not_fit_one_message_has_a_card_each,
+    what_just_fits_is_shown_whole_before_and_after,
 );
 
 fn mail(to: &str, body: &str) -> (&'static str, Value) {
@@ -203,14 +204,17 @@ async fn what_does_not_fit_one_message_has_a_card_each(platform: On) {
     world.ends().await;
 }
 
-/// How much one message holds is each platform's own; the measure is Slack's.
-#[tokio::test]
-async fn what_just_fits_is_shown_whole_before_and_after() {
-    let mut world = World::new().await;
+async fn what_just_fits_is_shown_whole_before_and_after(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
     world.can_be_written_to("cho").await;
-    let long = "All the reasons why I am late. ".repeat(38);
+    // How much one message holds is each platform's own.
+    let times = match platform {
+        On::Slack => 38,
+        On::Discord => 25,
+    };
+    let long = "All the reasons why I am late. ".repeat(times);
     let all = Answer::tools(vec![mail("Bo", &long), mail("Cho", &long), mail("eve@x.test", &long)]);
     world.model_will("tool", [all, Answer::text("All three know.")]);
     world.says("ana", "dm:ana", "tell Bo, Cho and Eve I'm late").await;

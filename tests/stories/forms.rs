@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::mail::late;
 
 on_each_platform!(
+    nobody_approves_what_they_cannot_see,
     a_mail_can_be_changed_before_the_nod,
     buttons_of_an_older_revision_do_nothing,
     saving_without_a_change_is_no_revision,
@@ -275,6 +276,22 @@ async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: On) {
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body.trim_end(), long());
     assert!(world.reads("general").contains("[Show all]"));
+    world.ends().await;
+}
+
+/// Too long for one message of Discord's, and not of Slack's: whichever it is, the rest is a press away.
+async fn nobody_approves_what_they_cannot_see(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    let body = format!("Hi Bo,\n\n{}\n\nAna", "All work and no play makes a long mail.\n".repeat(125));
+    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": body });
+    world.model_will("tool", [Answer::tool("gmail_send_email", mail)]);
+    world.says("ana", "general", "@nod send Bo the long mail").await;
+    let read = world.reads("general");
+    let whole = read.matches("All work").count() == 125 && read.contains("Ana\n");
+    let offered = read.contains("[Show all]") && !read.contains("more characters");
+    assert!(whole || offered, "{read}");
     world.ends().await;
 }
 

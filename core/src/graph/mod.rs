@@ -165,6 +165,8 @@ pub(crate) struct NodeContext<'a> {
     /// What was loaded for this step, where the node is the one that needs it.
     pub(crate) memory: Option<Memory>,
     pub(crate) directory: Directory<'a>,
+    /// How much of a request a card shows here.
+    pub(crate) room: usize,
     pub(crate) tools: &'a Tools,
     /// On which terms a nod is asked for.
     pub(crate) policy: &'a Policy,
