@@ -379,6 +379,9 @@ pub trait ChatAdapter: Send + Sync {
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError>;
     /// Whether one message shows the card whole.
     fn fits(&self, card: &Card) -> bool;
+    /// How much of a request its card shows beside its frame, the risks, the buttons and the receipt: its fields and
+    /// its body together, counted as `approval::whole` does.
+    fn room(&self) -> usize;
     /// How long the platform wants between two posts in one place.
     fn pause(&self) -> TimeDelta;
     /// Puts another card in the place of a posted one.

@@ -290,6 +290,14 @@ pub struct Preview {
     /// The open draft that it works on, by the provider's id.
     #[serde(default)]
     pub draft: Option<String>,
+    /// How much of it a card shows where it is asked for: see `ChatAdapter::room`.
+    #[serde(default = "roomy")]
+    pub room: usize,
+}
+
+/// Before platforms were asked, all had what Slack has.
+fn roomy() -> usize {
+    9_000
 }
 
 fn everybody() -> Audience {
@@ -316,6 +324,7 @@ impl Preview {
             provenance: ours(),
             risks: Vec::new(),
             draft: None,
+            room: roomy(),
         }
     }
 }

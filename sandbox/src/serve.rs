@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
+use futures::stream;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
@@ -147,4 +149,17 @@ async fn connection(io: TokioIo<tokio::net::TcpStream>, router: Router, spent: S
         }
     });
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).with_upgrades().await;
+}
+
+/// The same bytes again and again.
+pub(crate) fn endless(bytes: Vec<u8>) -> axum::response::Response {
+    let bytes = Bytes::from(bytes);
+    let chunks = stream::unfold((), move |()| {
+        let chunk = bytes.clone();
+        async move {
+            tokio::time::sleep(Duration::from_micros(100)).await;
+            Some((Ok::<_, Infallible>(chunk), ()))
+        }
+    });
+    Body::from_stream(chunks).into_response()
 }

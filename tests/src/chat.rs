@@ -119,61 +119,6 @@ impl Chat {
         each!(self, fake => drop(fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"))));
     }
 
-    /// A button as a client knows it, also when it is gone for everybody else.
-    #[must_use]
-    pub fn kept(&self, channel: &str, label: &str) -> Value {
-        let all = self.all_buttons(channel).into_iter().flatten();
-        let found = all.into_iter().rev().find(|button| label_of(button) == label);
-        found.unwrap_or_else(|| panic!("no button [{label}] in {channel}:\n{}", self.everything()))
-    }
-
-    /// Presses such a button, on whatever message, and waits until the press was acknowledged.
-    pub async fn press_kept(&self, user: &str, channel: &str, message: &str, button: &Value) {
-        let text = |field: &str| button[field].as_str().unwrap_or_default().to_owned();
-        let (user, channel, ts) = (user.to_owned(), channel.to_owned(), message.to_owned());
-        match self {
-            Self::Slack(fake) => {
-                let (action_id, value) = (text("action_id"), text("value"));
-                let forged = slack::Forged { user, channel, ts, action_id, value, ..Default::default() };
-                let pending = fake.press_raw(forged).unwrap_or_else(|e| panic!("{e}"));
-                pending.acknowledged(patience()).await;
-            }
-            Self::Discord(fake) => {
-                let custom_id = text("custom_id");
-                let forged = discord::Forged { user, channel, ts, custom_id, ..Default::default() };
-                let pending = fake.press_raw(forged).unwrap_or_else(|e| panic!("{e}"));
-                pending.acknowledged(patience()).await;
-            }
-        }
-    }
-
-    /// The buttons of the newest message of a channel that has any to press.
-    #[must_use]
-    pub fn buttons(&self, channel: &str) -> Vec<Value> {
-        self.all_buttons(channel).into_iter().rev().find(|all| !all.is_empty()).unwrap_or_default()
-    }
-
-    /// The buttons of each message of a channel, oldest first.
-    fn all_buttons(&self, channel: &str) -> Vec<Vec<Value>> {
-        match self {
-            Self::Slack(fake) => {
-                let of = |blocks: &[Value]| {
-                    let elements = blocks.iter().filter_map(|block| block["elements"].as_array()).flatten();
-                    elements.filter(|element| element["type"] == "button").cloned().collect()
-                };
-                fake.messages(channel).iter().map(|message| of(&message.blocks)).collect()
-            }
-            Self::Discord(fake) => {
-                let of = |components: &[Value]| {
-                    let mut all = Vec::new();
-                    components.iter().for_each(|component| buttons_below(component, &mut all));
-                    all
-                };
-                fake.messages(channel).iter().map(|message| of(&message.components)).collect()
-            }
-        }
-    }
-
     /// Gives a command, as typed behind Slack's `/nod`, and waits until it was acknowledged.
     pub async fn command(&self, user: &str, channel: &str, text: &str) {
         match self {
@@ -184,17 +129,6 @@ impl Chat {
                 let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
                 let name = if name.is_empty() { "help" } else { name };
                 fake.slash(user, channel, name, &options(name, rest)).acknowledged(patience()).await;
-            }
-        }
-    }
-
-    /// Sends the form that stands open before somebody, after typing into it.
-    pub async fn submit(&self, user: &str, typed: &BTreeMap<String, String>) {
-        match self {
-            Self::Slack(_) => panic!("Slack's forms have stories of their own"),
-            Self::Discord(fake) => {
-                let pending = fake.submit(user, typed).unwrap_or_else(|e| panic!("{e}"));
-                pending.acknowledged(patience()).await;
             }
         }
     }
@@ -280,14 +214,6 @@ impl Chat {
                 fake.duplicate_next();
                 fake.say(user, channel, None, text);
             }
-        }
-    }
-
-    /// Every connection of Nod's is cut without a word.
-    pub fn cut(&self) {
-        match self {
-            Self::Slack(fake) => fake.drop_sockets(),
-            Self::Discord(fake) => fake.cut(),
         }
     }
 
@@ -621,23 +547,6 @@ impl Chat {
             }
         }
     }
-}
-
-/// What stands on a button.
-#[must_use]
-pub fn label_of(button: &Value) -> String {
-    button["text"]["text"].as_str().or(button["label"].as_str()).unwrap_or_default().to_owned()
-}
-
-/// Every button of a Discord message, in order.
-fn buttons_below(component: &Value, all: &mut Vec<Value>) {
-    if component["type"] == 2 {
-        all.push(component.clone());
-    }
-    for child in component["components"].as_array().into_iter().flatten() {
-        buttons_below(child, all);
-    }
-    all.extend(component.get("accessory").filter(|accessory| accessory["type"] == 2).cloned());
 }
 
 /// What was typed behind a command, as Discord's options.

@@ -7,13 +7,18 @@
 pub mod chat;
 mod database;
 mod forms;
+mod messages;
+mod presses;
 mod program;
 mod terminal;
 mod time;
 mod world;
 
 pub use database::TestDatabase;
+pub use forms::Form;
+pub use messages::{Dropped, Entry};
+pub use presses::{Button, Press};
 pub use program::{Program, free_port};
 pub use terminal::Terminal;
 pub use time::{TestClock, TestIds};
-pub use world::{Browser, Mode, World, buttons_of, link_in, patience, words_of};
+pub use world::{Browser, Mode, World, link_in, patience, words_of};

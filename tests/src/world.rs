@@ -16,7 +16,7 @@ use nod_sandbox::slack::{Channel, Say, Slack, SlackConfig, User};
 use serde_json::json;
 use sqlx::PgPool;
 
-use crate::chat::{Chat, On, label_of};
+use crate::chat::{Chat, On};
 use crate::{Program, TestClock, TestDatabase, TestIds, free_port};
 
 /// How long a story waits for something before it says that it never came.
@@ -24,6 +24,9 @@ use crate::{Program, TestClock, TestDatabase, TestIds, free_port};
 pub fn patience() -> Duration {
     Duration::from_secs(30)
 }
+
+/// Whoever may have been told something; Discord has no guests.
+const PEOPLE: [&str; 9] = ["ana", "bo", "stone", "reyes", "cho", "dana", "gus", "eli", "eve"];
 
 /// How Slack reaches Nod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +136,13 @@ impl World {
 
     /// The same, and a nod can be taken back for as long as it can by default. (In other worlds it counts at once.)
     pub async fn with_undo() -> Self {
+        Self::with_undo_on(On::Slack).await
+    }
+
+    /// The same on that platform.
+    pub async fn with_undo_on(platform: On) -> Self {
         let mut world = Self::without_nod().await;
+        world.play_on(platform).await;
         world.env.remove("NOD_APPROVALS__UNDO");
         world.start().await;
         world
@@ -158,7 +167,13 @@ impl World {
 
     /// With rules about asking for a nod.
     pub async fn with_rules(rules: &str) -> Self {
+        Self::with_rules_on(On::Slack, rules).await
+    }
+
+    /// The same on that platform.
+    pub async fn with_rules_on(platform: On, rules: &str) -> Self {
         let mut world = Self::without_nod().await;
+        world.play_on(platform).await;
         let file = world.data.path().join("policy.toml");
         started(std::fs::write(&file, rules));
         world.env.insert("NOD_APPROVALS__POLICY".to_owned(), file.display().to_string());
@@ -454,14 +469,14 @@ impl World {
     /// The buttons of the newest message of a channel that has any to press, a line of labels.
     #[must_use]
     pub fn button_labels(&self, channel: &str) -> String {
-        let labels = self.chat.buttons(channel);
-        labels.iter().map(|button| format!("[{}]", label_of(button))).collect::<Vec<_>>().join(" ")
+        let buttons = self.chat.buttons(channel);
+        buttons.iter().map(|button| format!("[{}]", button.label)).collect::<Vec<_>>().join(" ")
     }
 
     /// The whole label of the button there that begins so.
     #[must_use]
     pub fn labelled(&self, channel: &str, begins: &str) -> String {
-        let mut labels = self.chat.buttons(channel).iter().map(label_of).collect::<Vec<_>>().into_iter();
+        let mut labels = self.chat.buttons(channel).into_iter().map(|button| button.label);
         labels
             .find(|label| label.starts_with(begins))
             .unwrap_or_else(|| panic!("no button [{begins}…] in {channel}:\n{}", self.chat.everything()))
@@ -471,10 +486,21 @@ impl World {
     pub fn reads(&mut self, channel: &str) -> String {
         let transcript = self.chat.spoken(channel);
         self.read.insert(self.named(channel), transcript.clone());
-        let shown = without_run_ids(&transcript);
+        self.as_told(without_run_ids(&transcript))
+    }
+
+    /// What of it was read so far.
+    pub(crate) fn was_read(&self, channel: &str) -> String {
+        let read = self.read.get(&self.named(channel));
+        read.map_or_else(String::new, |read| self.as_told(without_run_ids(read)))
+    }
+
+    /// The same on each platform: on Discord nobody told Nod that Ana is in Lisbon, where it is the same time, and
+    /// each command stands for itself.
+    pub(crate) fn as_told(&self, text: String) -> String {
         match self.chat {
-            Chat::Slack(_) => shown,
-            Chat::Discord(_) => in_lisbon(&shown),
+            Chat::Slack(_) => text,
+            Chat::Discord(_) => as_typed_on_slack(text.replace(" UTC", " WET")),
         }
     }
 
@@ -482,8 +508,7 @@ impl World {
     pub fn whispers(&mut self, user: &str) -> String {
         let all = self.chat.whispers(user);
         let from = self.heard.insert(self.ear(user), all.len()).unwrap_or_default();
-        let said = all[from.min(all.len())..].join("\n");
-        if matches!(self.chat, Chat::Discord(_)) { in_lisbon(&said) } else { said }
+        self.as_told(all[from.min(all.len())..].join("\n"))
     }
 
     /// Somebody, where they are.
@@ -650,7 +675,8 @@ impl World {
 
     /// How long the platform has a message wait, in seconds. Slack takes one a second in a place, Discord five in five.
     fn pause(&self) -> f64 {
-        let pause = if matches!(self.chat, Chat::Slack(_)) { 1.0 } else { 5.0 };
+        let slack_alone = self.chats().all(|chat| matches!(chat, Chat::Slack(_)));
+        let pause = if slack_alone { 1.0 } else { 5.0 };
         if self.app.is_some() { pause } else { pause + 1.0 }
     }
 
@@ -761,13 +787,16 @@ impl World {
                 loose.push(format!("unread in {channel}:\n{transcript}"));
             }
         }
-        for user in ["ana", "bo", "stone", "reyes", "cho", "dana", "gus", "eli", "eve"] {
+        for user in PEOPLE {
             let whispers = self.whispers(user);
             if !whispers.is_empty() {
                 loose.push(format!("unheard by {user}: {whispers}"));
             }
         }
-        loose.extend(self.chat.open_forms().into_iter().map(|form| format!("a form is open before {form}")));
+        for user in PEOPLE {
+            let open = self.chat.open_form(user);
+            loose.extend(open.map(|form| format!("a form is open before {user}: {}", form.shown)));
+        }
         loose.extend(self.chat.violations().into_iter().map(|s| format!("chat request: {s}")));
         loose.extend(self.chat.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
     }
@@ -783,12 +812,6 @@ impl World {
     pub fn expects(&mut self, loose_end: &str) {
         self.expected_violations.insert(loose_end.to_owned());
     }
-}
-
-/// The buttons of the newest message of a channel that has any.
-#[must_use]
-pub fn buttons_of(world: &World, channel: &str) -> Vec<serde_json::Value> {
-    world.chat.buttons(channel)
 }
 
 /// Follows links as a browser does, with its cookie.
@@ -871,6 +894,18 @@ impl Browser {
     }
 }
 
+/// With the commands behind `/nod`.
+fn as_typed_on_slack(text: String) -> String {
+    let commands = ["ask", "connect", "approvals", "memory", "runs", "settings", "help"];
+    let text = ["account:", "question:", "what:"].iter().fold(text, |text, option| text.replace(option, ""));
+    commands.iter().fold(text, |text, name| {
+        let typed = |text: String, before: &str| {
+            text.replace(&format!("{before}/{name}"), &format!("{before}/nod {name}"))
+        };
+        [" ", "\n", "`"].into_iter().fold(text, typed)
+    })
+}
+
 fn started<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|e| panic!("{e}"))
 }
@@ -947,11 +982,6 @@ fn env(
     .into_iter()
     .map(|(name, value)| (format!("NOD_{name}"), value))
     .collect()
-}
-
-/// Nobody told Nod that Ana is in Lisbon, where it is the same time as without a zone.
-fn in_lisbon(text: &str) -> String {
-    text.replace(" UTC", " WET")
 }
 
 /// A run's id says how many ids were handed out before it, which is no part of any story.

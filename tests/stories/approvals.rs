@@ -3,19 +3,34 @@
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::Forged;
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::json;
 
 use crate::mail::late;
 
+on_each_platform!(
+    a_no_is_told_and_nothing_is_sent,
+    only_the_person_whose_account_it_is_may_press,
+    a_second_press_changes_nothing,
+    a_late_press_is_told_that_nobody_answered,
+    a_newer_request_takes_the_place_of_the_one_that_waits,
+    pending_approvals_survive_a_restart,
+    what_gmail_refuses_is_told_on_the_card,
+    a_lost_answer_is_looked_for_and_the_receipt_is_true,
+    where_nobody_can_tell_the_card_says_unknown,
+    an_edit_in_gmail_does_not_slip_through,
+    a_draft_in_ones_own_mailbox_needs_no_nod,
+);
+
 /// Ana has asked, and the card waits.
-async fn asked(answers: impl IntoIterator<Item = Answer>) -> World {
-    asked_in(World::new().await, answers).await
+async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> World {
+    asked_in(World::on(platform).await, answers).await
 }
 
 async fn asked_in(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.model_will("tool", [late()].into_iter().chain(answers));
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     world
@@ -26,27 +41,29 @@ fn last_lines(text: &str, n: usize) -> String {
     lines[lines.len().saturating_sub(n)..].join("\n")
 }
 
-#[tokio::test]
-async fn a_no_is_told_and_nothing_is_sent() {
-    let mut world = asked([Answer::text("All right, I did not send it.")]).await;
+async fn a_no_is_told_and_nothing_is_sent(platform: On) {
+    let mut world = asked(platform, [Answer::text("All right, I did not send it.")]).await;
     world.denies("ana", "general", "").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
-          Denied by Ana Silva 09:30 WET. Not sent.
-        nod: All right, I did not send it.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+              Denied by Ana Silva 09:30 WET. Not sent.
+            nod: All right, I did not send it.
+        ");
+    }
     assert!(world.google.calls().iter().all(|call| !call.operation.contains("drafts")));
     world.ends().await;
 }
 
-#[tokio::test]
-async fn only_the_person_whose_account_it_is_may_press() {
-    let mut world = asked([Answer::text("Done.")]).await;
+async fn only_the_person_whose_account_it_is_may_press(platform: On) {
+    let mut world = asked(platform, [Answer::text("Done.")]).await;
     world.presses("bo", "general", "Approve & send").await;
     world.presses("bo", "general", "Deny").await;
-    insta::assert_snapshot!(world.whispers("bo"), @r"
-        (bo only) nod: Only Ana Silva can decide this. Nothing was done.
-        (bo only) nod: Only Ana Silva can decide this. Nothing was done.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("bo"), @r"
+            (bo only) nod: Only Ana Silva can decide this. Nothing was done.
+            (bo only) nod: Only Ana Silva can decide this. Nothing was done.
+        ");
+    }
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
@@ -54,96 +71,79 @@ async fn only_the_person_whose_account_it_is_may_press() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_second_press_changes_nothing() {
-    let mut world = asked_in(World::with_undo().await, [Answer::text("Done.")]).await;
-    let ts = world.button("general", "Approve & send");
+async fn a_second_press_changes_nothing(platform: On) {
+    let mut world = asked_in(World::with_undo_on(platform).await, [Answer::text("Done.")]).await;
     // Two presses before the card has changed: one wins, the other is told.
-    let one = world.slack.press("ana", "general", &ts, "Approve & send").unwrap();
-    let other = world.slack.press("ana", "general", &ts, "Approve & send").unwrap();
-    one.acknowledged(nod_tests::patience()).await;
-    other.acknowledged(nod_tests::patience()).await;
-    world.settles().await;
-    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): it has not begun, and [Undo] takes it back. Nothing more was done.");
+    world.presses_twice("ana", "general", "Approve & send").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): it has not begun, and [Undo] takes it back. Nothing more was done.");
+    }
     world.the_window_passes().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_late_press_is_told_that_nobody_answered() {
-    let mut world = asked([Answer::text("Nobody answered, so nothing was sent.")]).await;
-    let forged = card_press(&world, "general");
+async fn a_late_press_is_told_that_nobody_answered(platform: On) {
+    let mut world = asked(platform, [Answer::text("Nobody answered, so nothing was sent.")]).await;
+    let late = world.keeps_press("ana", "general", "Approve & send");
     world.later(TimeDelta::hours(25)).await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
-          Nobody answered in time. Not sent.
-          · Ask again and I will prepare it anew.
-        nod: Nobody answered, so nothing was sent.
-    ");
-    world.slack.press_raw(forged).unwrap().acknowledged(nod_tests::patience()).await;
-    world.settles().await;
-    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This expired before anybody answered. Nothing was done; ask again.");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+              Nobody answered in time. Not sent.
+              · Ask again and I will prepare it anew.
+            nod: Nobody answered, so nothing was sent.
+        ");
+    }
+    world.sends_press(&late).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This expired before anybody answered. Nothing was done; ask again.");
+    }
     let prompt = world.model.requests().pop().unwrap();
     let heard = prompt["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     assert!(heard.contains("nobody answered in time") && !heard.contains("denied"), "{heard}");
     world.ends().await;
 }
 
-/// What a press on the card's first button carries, for later.
-fn card_press(world: &World, channel: &str) -> Forged {
-    let ts = world.button(channel, "Approve & send");
-    let message = world.slack.messages(channel).into_iter().find(|m| m.ts == ts).unwrap();
-    let actions = message.blocks.iter().find(|b| b["type"] == "actions").unwrap();
-    let button = &actions["elements"][0];
-    Forged {
-        user: "ana".to_owned(),
-        channel: channel.to_owned(),
-        ts,
-        action_id: button["action_id"].as_str().unwrap().to_owned(),
-        value: button["value"].as_str().unwrap().to_owned(),
-        ..Forged::default()
-    }
-}
-
-#[tokio::test]
-async fn a_newer_request_takes_the_place_of_the_one_that_waits() {
+async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: On) {
     let later = Answer::tool(
         "gmail_send_email",
         json!({ "to": ["bo@acme.test"], "subject": "Very late", "body": "Very." }),
     );
-    let mut world = asked([]).await;
-    let root = world.slack.messages("general")[0].ts.clone();
+    let mut world = asked(platform, []).await;
+    let root = world.chat.first("general");
     // The run that waited hears of it once the new card stands.
     world.model_will("tool", [later, Answer::text("The first was replaced.")]);
     world.replies("ana", "general", &root, "no, say very late").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod tell Bo I'm late
-            nod: # Replaced: email not sent · rev 1 · db435d
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Running late
-              Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: # Replaced: email not sent · rev 1 · db435d
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Bo,
 
-              I'm running late.
+                  I'm running late.
 
-              Ana
-              A newer request took its place. Not sent.
-            ana: no, say very late
-            nod: # Send this email? · rev 1 · b0832d
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Very late
-              Very.
-              ⚠ Nod's first mail to bo@acme.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
-            nod: The first was replaced.
-    ");
+                  Ana
+                  A newer request took its place. Not sent.
+                ana: no, say very late
+                nod: # Send this email? · rev 1 · b0832d
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Very late
+                  Very.
+                  ⚠ Nod's first mail to bo@acme.test
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny]
+                nod: The first was replaced.
+        ");
+    }
     world.model.will(Answer::text("Sent the new one."));
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Very late");
@@ -151,9 +151,8 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn pending_approvals_survive_a_restart() {
-    let mut world = asked([Answer::text("Done.")]).await;
+async fn pending_approvals_survive_a_restart(platform: On) {
+    let mut world = asked(platform, [Answer::text("Done.")]).await;
     world.stop().await;
     world.start().await;
     world.presses("ana", "general", "Approve & send").await;
@@ -162,39 +161,42 @@ async fn pending_approvals_survive_a_restart() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_gmail_refuses_is_told_on_the_card() {
-    let mut world = asked([Answer::text("It was not sent.")]).await;
+async fn what_gmail_refuses_is_told_on_the_card(platform: On) {
+    let mut world = asked(platform, [Answer::text("It was not sent.")]).await;
     world.google.faults.next("gmail.users.drafts.send", Fault::Status { code: 400, retry_after: None });
     world.presses("ana", "general", "Approve & send").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
-          Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-          · Gmail refuses: Request contains an invalid argument. Nothing went out; ask again once that is mended.
-        nod: It was not sent.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+              Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
+              · Gmail refuses: Request contains an invalid argument. Nothing went out; ask again once that is mended.
+            nod: It was not sent.
+        ");
+    }
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_lost_answer_is_looked_for_and_the_receipt_is_true() {
-    let mut world = asked([Answer::text("Bo has it.")]).await;
+async fn a_lost_answer_is_looked_for_and_the_receipt_is_true(platform: On) {
+    let mut world = asked(platform, [Answer::text("Bo has it.")]).await;
     world.google.faults.next("gmail.users.drafts.send", Fault::LoseAnswer);
     world.presses("ana", "general", "Approve & send").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 1), @"      Approved by Ana Silva 09:30 WET → Sending…");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 1), @"      Approved by Ana Silva 09:30 WET → Sending…");
+    }
     world.later(TimeDelta::seconds(2)).await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
-          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-          [Open in Gmail]
-        nod: Bo has it.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
+            nod: Bo has it.
+        ");
+    }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.ends().await;
 }
 
-#[tokio::test]
-async fn where_nobody_can_tell_the_card_says_unknown() {
-    let mut world = asked([Answer::text("Nobody can tell yet whether it went out.")]).await;
+async fn where_nobody_can_tell_the_card_says_unknown(platform: On) {
+    let mut world = asked(platform, [Answer::text("Nobody can tell yet whether it went out.")]).await;
     world.google.faults.next("gmail.users.drafts.send", Fault::Drop);
     world.presses("ana", "general", "Approve & send").await;
     let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
@@ -202,18 +204,19 @@ async fn where_nobody_can_tell_the_card_says_unknown() {
     for _ in 0..8 {
         world.later(TimeDelta::minutes(2)).await;
     }
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
-          · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
-          [Check again] [Send again]
-        nod: Nobody can tell yet whether it went out.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+              · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+              [Check again] [Send again]
+            nod: Nobody can tell yet whether it went out.
+        ");
+    }
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_edit_in_gmail_does_not_slip_through() {
-    let mut world = asked([Answer::text("Done.")]).await;
+async fn an_edit_in_gmail_does_not_slip_through(platform: On) {
+    let mut world = asked(platform, [Answer::text("Done.")]).await;
     world.google.faults.next("gmail.users.drafts.send", Fault::Status { code: 429, retry_after: Some(5) });
     world.presses("ana", "general", "Approve & send").await;
     let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
@@ -229,26 +232,27 @@ async fn an_edit_in_gmail_does_not_slip_through() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_draft_in_ones_own_mailbox_needs_no_nod() {
-    let mut world = World::new().await;
+async fn a_draft_in_ones_own_mailbox_needs_no_nod(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     let draft = json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo, the plan." });
     world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
     world.says("ana", "dm:ana", "draft a mail to Bo about the plan").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        ana: draft a mail to Bo about the plan
-        nod: # Draft
-          From  ana@acme.test
-          To  bo@acme.test
-          Cc  —
-          Bcc  —
-          Subject  Plan
-          Hi Bo, the plan.
-          · It was not sent. Tell me what to change, or say “send it”.
-          [Send…] [Discard] [Open in Gmail]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads_on("dm:ana"), @r"
+            ana: draft a mail to Bo about the plan
+            nod: # Draft
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Plan
+              Hi Bo, the plan.
+              · It was not sent. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+        ");
+    }
     assert_eq!(world.google.drafts("ana@acme.test").len(), 1);
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.ends().await;

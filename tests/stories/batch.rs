@@ -2,9 +2,19 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::Forged;
-use nod_tests::{World, buttons_of};
+use nod_tests::chat::On;
+use nod_tests::{Press, World};
 use serde_json::{Value, json};
+
+on_each_platform!(
+    three_mails_are_approved_at_once,
+    what_is_unticked_is_not_sent,
+    each_of_several_can_be_undone_alone,
+    several_expire_with_one_reminder,
+    presses_on_several_count_once_and_only_for_what_was_shown,
+    what_does_not_fit_one_message_has_a_card_each,
+    what_just_fits_is_shown_whole_before_and_after,
+);
 
 fn mail(to: &str, body: &str) -> (&'static str, Value) {
     ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": body }))
@@ -13,6 +23,8 @@ fn mail(to: &str, body: &str) -> (&'static str, Value) {
 /// Ana has asked for three mails, and the card waits.
 async fn three(mut world: World, answer: &str) -> World {
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     let all = Answer::tools(vec![
         mail("Bo", "Late, Bo."),
         mail("Cho", "Late, Cho."),
@@ -25,8 +37,14 @@ async fn three(mut world: World, answer: &str) -> World {
 
 /// What most people want to press, as the card has it.
 fn green(world: &World) -> Vec<String> {
-    let all = buttons_of(world, "general").into_iter().filter(|button| button["style"] == "primary");
-    all.map(|button| button["text"]["text"].as_str().unwrap().to_owned()).collect()
+    let all = world.chat.buttons("general").into_iter().filter(|button| button.green);
+    all.map(|button| button.label).collect()
+}
+
+/// Without the space between parts and without the rows of buttons, which are each platform's own.
+fn closely(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim().starts_with('['));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn got(world: &World) -> (usize, usize, usize) {
@@ -34,47 +52,49 @@ fn got(world: &World) -> (usize, usize, usize) {
     (inbox("bo"), inbox("cho"), world.google.sent("ana@acme.test").len())
 }
 
-#[tokio::test]
-async fn three_mails_are_approved_at_once() {
-    let mut world = three(World::new().await, "All three know.").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod tell Bo, Cho and Eve I'm late
-            nod: # 3 emails: approve all, or untick some
-              ☑ 1. Send this email? · rev 1 · 9914c5
-
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Late
-              Late, Bo.
-              ⚠ Nod's first mail to bo@acme.test
-
-              ☑ 2. Send this email? · rev 1 · 418d90
-
-              From  ana@acme.test
-              To  cho@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Late
-              Late, Cho.
-              ⚠ Nod's first mail to cho@acme.test
-
-              ☑ 3. Send this email? · rev 1 · 189521
-
-              From  ana@acme.test
-              To  eve@x.test
-              Cc  —
-              Bcc  —
-              Subject  Late
-              Late, Eve.
-              ⚠ eve@x.test is outside acme.test
-              ⚠ Nod's first mail to eve@x.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [☑ 1 · bo@acme.test] [☑ 2 · cho@acme.test] [☑ 3 · eve@x.test] [Edit 1] [Edit 2] [Edit 3] [Approve all] [Deny all]
-    ");
+async fn three_mails_are_approved_at_once(platform: On) {
+    let mut world = three(World::on(platform).await, "All three know.").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(closely(&world.reads("general")), @r"
+            ana: @nod tell Bo, Cho and Eve I'm late
+                nod: # 3 emails: approve all, or untick some
+                  ☑ 1. Send this email? · rev 1 · 9914c5
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Late
+                  Late, Bo.
+                  ⚠ Nod's first mail to bo@acme.test
+                  ☑ 2. Send this email? · rev 1 · 418d90
+                  From  ana@acme.test
+                  To  cho@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Late
+                  Late, Cho.
+                  ⚠ Nod's first mail to cho@acme.test
+                  ☑ 3. Send this email? · rev 1 · 189521
+                  From  ana@acme.test
+                  To  eve@x.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Late
+                  Late, Eve.
+                  ⚠ eve@x.test is outside acme.test
+                  ⚠ Nod's first mail to eve@x.test
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+        ");
+    }
+    assert_eq!(
+        world.button_labels("general"),
+        "[☑ 1 · bo@acme.test] [☑ 2 · cho@acme.test] [☑ 3 · eve@x.test] [Edit 1] [Edit 2] [Edit 3] [Approve all] \
+         [Deny all]"
+    );
     world.presses("bo", "general", "Approve all").await;
-    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can decide this. Nothing was done.");
+    }
     world.presses("ana", "general", "Approve all").await;
     let read = world.reads("general");
     assert_eq!((1..4).filter(|n| read.contains(&format!("  {n}. Email sent · rev 1"))).count(), 3, "{read}");
@@ -87,9 +107,8 @@ async fn three_mails_are_approved_at_once() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_is_unticked_is_not_sent() {
-    let mut world = three(World::new().await, "Bo and Eve know.").await;
+async fn what_is_unticked_is_not_sent(platform: On) {
+    let mut world = three(World::on(platform).await, "Bo and Eve know.").await;
     assert_eq!(green(&world), ["Approve all"]);
     world.presses("ana", "general", "☑ 2 · cho@acme.test").await;
     assert_eq!(
@@ -112,9 +131,8 @@ async fn what_is_unticked_is_not_sent() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn each_of_several_can_be_undone_alone() {
-    let mut world = three(World::with_undo().await, "Bo and Eve know.").await;
+async fn each_of_several_can_be_undone_alone(platform: On) {
+    let mut world = three(World::with_undo_on(platform).await, "Bo and Eve know.").await;
     world.presses("ana", "general", "Approve all").await;
     assert_eq!(world.button_labels("general"), "[Undo (1)] [Undo (2)] [Undo (3)]");
     world.presses("ana", "general", "Undo (2)").await;
@@ -129,9 +147,8 @@ async fn each_of_several_can_be_undone_alone() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn several_expire_with_one_reminder() {
-    let mut world = three(World::new().await, "Nobody answered.").await;
+async fn several_expire_with_one_reminder(platform: On) {
+    let mut world = three(World::on(platform).await, "Nobody answered.").await;
     world.later(TimeDelta::hours(23)).await;
     assert_eq!(world.reads("general").matches("still waits for your nod").count(), 1);
     world.later(TimeDelta::hours(1)).await;
@@ -141,46 +158,38 @@ async fn several_expire_with_one_reminder() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn presses_on_several_count_once_and_only_for_what_was_shown() {
-    let mut world = three(World::new().await, "None was sent.").await;
-    let press = |label: &str, value: fn(String) -> String| {
-        let button = buttons_of(&world, "general").into_iter().find(|b| b["text"]["text"] == label).unwrap();
-        let text = |field: &str| button[field].as_str().unwrap().to_owned();
-        Forged {
-            user: "ana".to_owned(),
-            channel: "general".to_owned(),
-            ts: world.button("general", label),
-            action_id: text("action_id"),
-            value: value(text("value")),
-            ..Forged::default()
-        }
-    };
-    let stale = press("Approve all", |value| format!("{}:2", value.rsplit_once(':').unwrap().0));
-    let bare = press("Approve all", |value| value.rsplit_once(':').unwrap().0.to_owned());
-    let (deny, approve) = (press("Deny all", |value| value), press("Approve all", |value| value));
+async fn presses_on_several_count_once_and_only_for_what_was_shown(platform: On) {
+    let mut world = three(World::on(platform).await, "None was sent.").await;
+    let approve = world.keeps_press("ana", "general", "Approve all");
+    let deny = world.keeps_press("ana", "general", "Deny all");
+    let shown = approve.verb.rsplit_once(':').unwrap().0.to_owned();
+    let stale = Press { verb: format!("{shown}:2"), ..approve.clone() };
+    let bare = Press { verb: shown, ..approve.clone() };
     for forged in [stale, bare] {
-        world.slack.press_raw(forged).unwrap().acknowledged(nod_tests::patience()).await;
+        world.sends_press(&forged).await;
         let said = world.hears("ana").await;
         assert!(said.contains("This card has changed since it was shown to you. Nothing was done"), "{said}");
     }
     for late in [deny.clone(), deny, approve] {
-        world.slack.press_raw(late).unwrap().acknowledged(nod_tests::patience()).await;
-        world.settles().await;
+        world.sends_press(&late).await;
     }
-    insta::assert_snapshot!(world.hears("ana").await, @r"
-        (ana only) nod: Nothing waits on this card any more; it says what became of each. Nothing was done.
-        (ana only) nod: Nothing waits on this card any more; it says what became of each. Nothing was done.
-    ");
+    let said = world.hears("ana").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r"
+            (ana only) nod: Nothing waits on this card any more; it says what became of each. Nothing was done.
+            (ana only) nod: Nothing waits on this card any more; it says what became of each. Nothing was done.
+        ");
+    }
     assert_eq!(got(&world), (0, 0, 0));
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_does_not_fit_one_message_has_a_card_each() {
-    let mut world = World::new().await;
+async fn what_does_not_fit_one_message_has_a_card_each(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     let long = "All the reasons why I am late. ".repeat(120);
     let all = Answer::tools(vec![mail("Bo", &long), mail("Cho", &long), mail("eve@x.test", &long)]);
     world.model_will("tool", [all, Answer::text("All three know.")]);
@@ -195,11 +204,17 @@ async fn what_does_not_fit_one_message_has_a_card_each() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_just_fits_is_shown_whole_before_and_after() {
-    let mut world = World::new().await;
+async fn what_just_fits_is_shown_whole_before_and_after(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
-    let long = "All the reasons why I am late. ".repeat(38);
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
+    // How much one message holds is each platform's own.
+    let times = match platform {
+        On::Slack => 38,
+        On::Discord => 25,
+    };
+    let long = "All the reasons why I am late. ".repeat(times);
     let all = Answer::tools(vec![mail("Bo", &long), mail("Cho", &long), mail("eve@x.test", &long)]);
     world.model_will("tool", [all, Answer::text("All three know.")]);
     world.says("ana", "dm:ana", "tell Bo, Cho and Eve I'm late").await;

@@ -4,8 +4,16 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::{Answer, ModelScript};
 use nod_sandbox::slack::{Deliver, Say};
+use nod_tests::chat::On;
 use nod_tests::{Mode, World};
 use serde_json::{Value, json};
+
+on_each_platform!(
+    what_was_said_while_nod_was_down_is_answered_once,
+    what_is_too_old_is_not_acted_upon_and_nod_says_so_once_in_a_place,
+    what_was_said_before_nod_came_is_none_of_its_business,
+    many_reconnects_lose_nothing_and_double_nothing,
+);
 
 /// Whoever says this is answered that, in whatever order things come.
 pub fn answers(world: &World, heard: &'static str, said: &str) {
@@ -17,88 +25,118 @@ pub fn answers(world: &World, heard: &'static str, said: &str) {
     world.model.script(ModelScript::from(Answer::text(said)).when(last));
 }
 
-/// Nod goes away, and Slack gives up what it cannot deliver.
+/// Nod goes away, and the platform gives up what it cannot deliver.
 async fn goes_away(world: &mut World, minutes: i64) {
     world.stop().await;
-    world.slack.lose_events_while_away(true);
+    world.chat.loses_events_while_away();
     world.clock.pass(TimeDelta::minutes(minutes));
 }
 
-#[tokio::test]
-async fn what_was_said_while_nod_was_down_is_answered_once() {
-    for mode in [Mode::Socket, Mode::Http] {
-        let mut world = World::in_mode(mode).await;
-        answers(&world, "hello", "Hello.");
-        let ts = world.says("ana", "general", "@nod hello").await;
-        goes_away(&mut world, 10).await;
-        world.slack.say("ana", "general", None, "@nod are you there?");
-        world.slack.say("bo", "general", Some(&ts), "a follow-up");
-        world.slack.say("bo", "general", None, "lunch?");
-        let held = Say { deliver: Deliver::Held, ..Say::new("cho", "dm:cho", "psst") };
-        world.slack.say_with(held).unwrap();
-        let other = world.slack.say("bo", "general", None, "an old thread");
-        world.slack.say("cho", "general", Some(&other), "@nod in a thread of others");
-        for (heard, said) in
-            [("there?", "Here."), ("follow-up", "Followed."), ("psst", "Yes?"), ("others", "Joined.")]
-        {
-            answers(&world, heard, said);
-        }
-        world.start().await;
-        for (place, said) in
-            [("general", "Here."), ("general", "Followed."), ("dm:cho", "Yes?"), ("general", "Joined.")]
-        {
-            world.hears_nod(place, said).await;
-        }
-        // What Slack delivers after all is known already.
-        world.slack.release();
-        world.settles().await;
-        let cho = world.reads("dm:cho");
-        insta::allow_duplicates! {
-            insta::assert_snapshot!(world.reads("general"), @r"
-                ana: @nod hello
-                    nod: Hello.
-                    bo: a follow-up
-                    nod: Followed.
-                ana: @nod are you there?
-                    nod: Here.
-                bo: lunch?
-                bo: an old thread
-                    cho: @nod in a thread of others
-                    nod: Joined.
-            ");
-            insta::assert_snapshot!(cho, @r"
-                cho: psst
-                nod: Yes?
-            ");
-        }
-        world.ends().await;
-    }
+async fn what_was_said_while_nod_was_down_is_answered_once(platform: On) {
+    is_answered_once(World::on(platform).await).await;
 }
 
 #[tokio::test]
-async fn what_is_too_old_is_not_acted_upon_and_nod_says_so_once_in_a_place() {
+async fn what_was_said_while_nod_was_down_is_answered_once_where_slack_posts() {
+    is_answered_once(World::in_mode(Mode::Http).await).await;
+}
+
+async fn is_answered_once(mut world: World) {
+    answers(&world, "hello", "Hello.");
+    let ts = world.says("ana", "general", "@nod hello").await;
+    // Discord does not say with whom there are direct lines, so only known ones are looked into.
+    answers(&world, "hi there", "Hi.");
+    world.says("cho", "dm:cho", "hi there").await;
+    goes_away(&mut world, 10).await;
+    world.chat.say("ana", "general", None, "@nod are you with us?");
+    world.chat.say("bo", "general", Some(&ts), "a follow-up");
+    world.chat.say("bo", "general", None, "lunch?");
+    world.chat.say("cho", "dm:cho", None, "psst");
+    let other = world.chat.say("bo", "general", None, "an old thread");
+    world.chat.say("cho", "general", Some(&other), "@nod in a thread of others");
+    for (heard, said) in
+        [("with us?", "Here."), ("follow-up", "Followed."), ("psst", "Yes?"), ("others", "Joined.")]
+    {
+        answers(&world, heard, said);
+    }
+    world.start().await;
+    for (place, said) in
+        [("general", "Here."), ("general", "Followed."), ("dm:cho", "Yes?"), ("general", "Joined.")]
+    {
+        world.hears_nod(place, said).await;
+    }
+    let cho = world.reads("dm:cho");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod hello
+                nod: Hello.
+                bo: a follow-up
+                nod: Followed.
+            ana: @nod are you with us?
+                nod: Here.
+            bo: lunch?
+            bo: an old thread
+                cho: @nod in a thread of others
+                nod: Joined.
+        ");
+        insta::assert_snapshot!(cho, @r"
+            cho: hi there
+            nod: Hi.
+            cho: psst
+            nod: Yes?
+        ");
+    }
+    world.ends().await;
+}
+
+/// Slack delivers later what it could not deliver; and it says with whom there are direct lines.
+#[tokio::test]
+async fn what_slack_delivers_after_all_is_known_already() {
     let mut world = World::new().await;
     goes_away(&mut world, 10).await;
-    world.slack.say("ana", "dm:ana", None, "send the report to Bo");
-    world.slack.say("ana", "dm:ana", None, "hello?");
-    world.slack.say("bo", "general", None, "@nod book a room");
+    let held = Say { deliver: Deliver::Held, ..Say::new("cho", "dm:cho", "psst") };
+    world.slack.say_with(held).unwrap();
+    answers(&world, "psst", "Yes?");
+    world.start().await;
+    world.hears_nod("dm:cho", "Yes?").await;
+    world.slack.release();
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:cho"), @r"
+        cho: psst
+        nod: Yes?
+    ");
+    world.ends().await;
+}
+
+async fn what_is_too_old_is_not_acted_upon_and_nod_says_so_once_in_a_place(platform: On) {
+    let mut world = World::on(platform).await;
+    answers(&world, "good morning", "Good morning.");
+    world.says("ana", "dm:ana", "good morning").await;
+    world.reads("dm:ana");
+    goes_away(&mut world, 10).await;
+    world.chat.say("ana", "dm:ana", None, "send the report to Bo");
+    world.chat.say("ana", "dm:ana", None, "hello?");
+    world.chat.say("bo", "general", None, "@nod book a room");
     world.clock.pass(TimeDelta::hours(5));
-    world.slack.say("ana", "dm:ana", None, "never mind");
+    world.chat.say("ana", "dm:ana", None, "never mind");
     answers(&world, "never mind", "All right.");
     world.start().await;
     world.hears_nod("general", "I was away").await;
     world.hears_nod("dm:ana", "All right.").await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+    insta::allow_duplicates! {
+    insta::assert_snapshot!(world.reads_on("dm:ana"), @r"
         ana: send the report to Bo
         ana: hello?
         ana: never mind
         nod: I was away when you wrote this (Fri 6 Mar 2026, 09:40 WET), and did not act on it. Write again if it still matters.
         nod: All right.
     ");
-    insta::assert_snapshot!(world.reads("general"), @r"
+    // Slack tells where Bo is.
+    insta::assert_snapshot!(world.reads("general").replace("10:40 CET", "09:40 WET"), @r"
         bo: @nod book a room
-            nod: I was away when you wrote this (Fri 6 Mar 2026, 10:40 CET), and did not act on it. Write again if it still matters.
+            nod: I was away when you wrote this (Fri 6 Mar 2026, 09:40 WET), and did not act on it. Write again if it still matters.
     ");
+    }
     world.ends().await;
 }
 
@@ -125,37 +163,35 @@ async fn catching_up_keeps_to_the_pace_that_slack_asks_for() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_said_before_nod_came_is_none_of_its_business() {
+async fn what_was_said_before_nod_came_is_none_of_its_business(platform: On) {
     let mut world = World::without_nod().await;
-    let early = Say { deliver: Deliver::Never, ..Say::new("ana", "general", "@nod hello") };
-    world.slack.say_with(early).unwrap();
+    world.play_on(platform).await;
+    world.chat.say_untold("ana", "general", "@nod hello");
     world.start().await;
     world.settles().await;
-    assert!(world.slack.calls_of("conversations.history").is_empty());
+    assert_eq!(world.chat.looks_into_channels(), 0);
     assert_eq!(world.reads("general"), "ana: @nod hello\n");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn many_reconnects_lose_nothing_and_double_nothing() {
-    let mut world = World::new().await;
+async fn many_reconnects_lose_nothing_and_double_nothing(platform: On) {
+    let mut world = World::on(platform).await;
     let words: [&'static str; 8] = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
     for (at, word) in words.into_iter().enumerate() {
         answers(&world, word, &format!("heard {word}"));
-        world.slack.say("ana", "general", None, &format!("@nod {word}"));
+        world.chat.say("ana", "general", None, &format!("@nod {word}"));
         match at % 4 {
-            0 => world.slack.drop_sockets(),
-            1 => world.slack.disconnect_sockets("warning"),
-            2 => world.slack.disconnect_sockets("refresh_requested"),
+            0 => world.chat.cut(),
+            1 => world.chat.disturb(),
+            2 => world.chat.ask_to_reconnect(),
             _ => {
-                world.slack.disconnect_sockets("refresh_requested");
-                world.slack.drop_sockets();
+                world.chat.ask_to_reconnect();
+                world.chat.cut();
             }
         }
         // Some in the middle of it, some once it stands again.
         if at % 2 == 1 {
-            world.slack.connected(nod_tests::patience()).await;
+            world.chat.connected(nod_tests::patience()).await;
         }
     }
     for word in words {

@@ -3,26 +3,41 @@
 use std::time::Duration;
 
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::Forged;
-use nod_tests::{Mode, World, patience};
+use nod_tests::chat::On;
+use nod_tests::{Mode, Press, World};
 use serde_json::json;
 
 use crate::mail::late;
+
+on_each_platform!(
+    an_edit_while_nod_was_away_is_found,
+    an_edit_before_the_nod_starts_over_with_the_new_words,
+    a_deleted_message_takes_its_request_back,
+    after_the_answer_an_edit_is_no_new_question,
+    a_link_that_is_unfurled_is_no_edit,
+    an_edit_while_nod_is_thinking_is_what_is_answered,
+    what_was_done_already_stays_done_and_is_said,
+);
 
 fn to_cho() -> Answer {
     Answer::tool("gmail_send_email", json!({ "to": ["Cho"], "subject": "Running late", "body": "Hi Cho!" }))
 }
 
-#[tokio::test]
-async fn an_edit_while_nod_was_away_is_found() {
-    let mut world = World::new().await;
+fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+    &text[text.find(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
+}
+
+async fn an_edit_while_nod_was_away_is_found(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     world.model_will("tool", [late()]);
     let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
     world.stop().await;
-    world.slack.lose_events_while_away(true);
+    world.chat.loses_events_while_away();
     world.clock.pass(chrono::TimeDelta::minutes(10));
-    world.slack.edit("ana", "general", &ts, "@nod tell Cho I'm late");
+    world.chat.edit("ana", "general", &ts, "@nod tell Cho I'm late");
     world.model_will("tool", [to_cho(), Answer::text("Cho knows.")]);
     world.start().await;
     world.hears_nod("general", "cho@acme.test").await;
@@ -32,86 +47,91 @@ async fn an_edit_while_nod_was_away_is_found() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_edit_before_the_nod_starts_over_with_the_new_words() {
-    for mode in [Mode::Socket, Mode::Http] {
-        let mut world = World::in_mode(mode).await;
-        world.connects("ana").await;
-        world.model_will("tool", [late()]);
-        let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
-        world.model_will("tool", [to_cho(), Answer::text("Cho knows.")]);
-        world.slack.edit("ana", "general", &ts, "@nod tell Cho I'm late");
-        world.settles().await;
-        world.presses("ana", "general", "Approve & send").await;
-        insta::allow_duplicates! {
-            insta::assert_snapshot!(world.reads("general"), @r"
-                ana: @nod tell Cho I'm late (edited)
-                    nod: # Email not sent · rev 1 · db435d
-                      From  ana@acme.test
-                      To  bo@acme.test
-                      Cc  —
-                      Bcc  —
-                      Subject  Running late
-                      Hi Bo,
-
-                      I'm running late.
-
-                      Ana
-                      The message that asked for this was changed or deleted. Not sent.
-                    nod: # Email sent · rev 1 · 136f83
-                      From  ana@acme.test
-                      To  cho@acme.test
-                      Cc  —
-                      Bcc  —
-                      Subject  Running late
-                      Hi Cho!
-                      Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-                      · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-                      [Open in Gmail]
-                    nod: Cho knows.
-            ");
-        }
-        assert!(world.google.inbox("bo@acme.test").is_empty());
-        assert_eq!(world.google.inbox("cho@acme.test").len(), 1);
-        world.ends().await;
-    }
+async fn an_edit_before_the_nod_starts_over_with_the_new_words(platform: On) {
+    starts_over(World::on(platform).await).await;
 }
 
 #[tokio::test]
-async fn a_deleted_message_takes_its_request_back() {
-    let mut world = World::new().await;
+async fn an_edit_that_slack_posts_starts_over_too() {
+    starts_over(World::in_mode(Mode::Http).await).await;
+}
+
+async fn starts_over(mut world: World) {
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
+    world.model_will("tool", [late()]);
+    let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.model_will("tool", [to_cho(), Answer::text("Cho knows.")]);
+    world.chat.edit("ana", "general", &ts, "@nod tell Cho I'm late");
+    world.settles().await;
+    world.presses("ana", "general", "Approve & send").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Cho I'm late (edited)
+                nod: # Email not sent · rev 1 · db435d
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Bo,
+
+                  I'm running late.
+
+                  Ana
+                  The message that asked for this was changed or deleted. Not sent.
+                nod: # Email sent · rev 1 · 136f83
+                  From  ana@acme.test
+                  To  cho@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Cho!
+                  Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+                  · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+                  [Open in Gmail]
+                nod: Cho knows.
+        ");
+    }
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    assert_eq!(world.google.inbox("cho@acme.test").len(), 1);
+    world.ends().await;
+}
+
+async fn a_deleted_message_takes_its_request_back(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     world.model_will("tool", [late()]);
     let ts = world.says("ana", "general", "@nod tell Bo I'm late").await;
     let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
-    world.slack.delete("ana", "general", &ts);
+    world.chat.delete("ana", "general", &ts);
     world.settles().await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: This message was deleted.
+    // What stands in the place of the message, each platform says in its own words.
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("general"), "nod: # Email"), @r"
             nod: # Email not sent · rev 1 · db435d
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Running late
-              Hi Bo,
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Bo,
 
-              I'm running late.
+                  I'm running late.
 
-              Ana
-              The message that asked for this was changed or deleted. Not sent.
-    ");
+                  Ana
+                  The message that asked for this was changed or deleted. Not sent.
+        ");
+    }
     // Somebody's screen may still show the button.
-    let forged = Forged {
-        user: "ana".to_owned(),
-        channel: "general".to_owned(),
-        ts: "1.1".to_owned(),
-        action_id: "approve".to_owned(),
-        value: format!("approve:{id}"),
-        ..Default::default()
-    };
-    world.slack.press_raw(forged).unwrap().acknowledged(patience()).await;
-    insta::assert_snapshot!(world.hears("ana").await, @"(ana only) nod: The message that asked for this was changed or deleted. Nothing was done.");
+    world.sends_press(&Press::forged("ana", "general", format!("approve:{id}"))).await;
+    let said = world.hears("ana").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @"(ana only) nod: The message that asked for this was changed or deleted. Nothing was done.");
+    }
     assert!(world.google.inbox("bo@acme.test").is_empty());
     // What its author no longer says is in nobody's later prompt.
     let said: i64 = sqlx::query_scalar(
@@ -124,86 +144,90 @@ async fn a_deleted_message_takes_its_request_back() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn after_the_answer_an_edit_is_no_new_question() {
-    let mut world = World::new().await;
+async fn after_the_answer_an_edit_is_no_new_question(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will("conversational", [Answer::text("4.")]);
     let ts = world.says("ana", "general", "@nod 2+2?").await;
     let asked = world.model.requests().len();
-    world.slack.edit("ana", "general", &ts, "@nod 2+3?");
-    world.slack.delete("ana", "general", &ts);
+    world.chat.edit("ana", "general", &ts, "@nod 2+3?");
+    world.chat.delete("ana", "general", &ts);
     world.settles().await;
     assert_eq!(world.model.requests().len(), asked);
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_link_that_slack_unfurls_is_no_edit() {
-    let mut world = World::new().await;
+async fn a_link_that_is_unfurled_is_no_edit(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     world.model_will("tool", [late()]);
     let ts = world.says("ana", "general", "@nod tell Bo I'm late, see https://acme.test/timetable").await;
     let asked = world.model.requests().len();
-    world.slack.unfurl("general", &ts);
+    world.chat.unfurl("general", &ts);
     world.settles().await;
     assert_eq!(world.model.requests().len(), asked);
     assert!(world.reads("general").contains("[Approve & send]"));
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_edit_while_nod_is_thinking_is_what_is_answered() {
-    let mut world = World::new().await;
+async fn an_edit_while_nod_is_thinking_is_what_is_answered(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will("conversational", [Answer::text("Oslo.").delayed(Duration::from_millis(500))]);
-    let ts = world.slack.say("ana", "dm:ana", None, "capital of Norway?");
+    let ts = world.chat.say("ana", "dm:ana", None, "capital of Norway?");
     world.asked(2).await;
     world.model_will("conversational", [Answer::text("Stockholm.")]);
-    world.slack.edit("ana", "dm:ana", &ts, "capital of Sweden?");
+    world.chat.edit("ana", "dm:ana", &ts, "capital of Sweden?");
     world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        ana: capital of Sweden? (edited)
-        nod: Stockholm.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: capital of Sweden? (edited)
+            nod: Stockholm.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_done_already_stays_done_and_is_said() {
-    let mut world = World::new().await;
+async fn what_was_done_already_stays_done_and_is_said(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     world.model_will("tool", [late(), to_cho(), Answer::text("Bo has it, Cho does not.")]);
     let ts = world.says("ana", "general", "@nod tell Bo and then Cho I'm late").await;
     world.presses("ana", "general", "Approve & send").await;
-    world.slack.edit("ana", "general", &ts, "@nod tell nobody");
+    world.chat.edit("ana", "general", &ts, "@nod tell nobody");
     world.settles().await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod tell nobody (edited)
-            nod: # Email sent · rev 1 · db435d
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Running late
-              Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell nobody (edited)
+                nod: # Email sent · rev 1 · db435d
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Bo,
 
-              I'm running late.
+                  I'm running late.
 
-              Ana
-              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-              [Open in Gmail]
-            nod: # Email not sent · rev 1 · 136f83
-              From  ana@acme.test
-              To  cho@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Running late
-              Hi Cho!
-              The message that asked for this was changed or deleted. Not sent.
-            nod: You changed your message after I had begun to act on it. What was done stands in its receipt; for anything else, write again.
-            nod: Bo has it, Cho does not.
-    ");
+                  Ana
+                  Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+                  · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+                  [Open in Gmail]
+                nod: # Email not sent · rev 1 · 136f83
+                  From  ana@acme.test
+                  To  cho@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Cho!
+                  The message that asked for this was changed or deleted. Not sent.
+                nod: You changed your message after I had begun to act on it. What was done stands in its receipt; for anything else, write again.
+                nod: Bo has it, Cho does not.
+        ");
+    }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     assert!(world.google.inbox("cho@acme.test").is_empty());
     world.ends().await;

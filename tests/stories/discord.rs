@@ -192,6 +192,8 @@ async fn commands_are_registered_once() {
     assert_eq!(discord.calls_of("bulk_set_application_commands").len(), 1);
     let help = world.commands("ana", "general", "help").await;
     assert!(help.contains("I read your mail"), "{help}");
+    let shown = discord.whispers("ana").join("\n");
+    assert!(shown.contains("`/memory` shows") && !shown.contains("/nod"), "{shown}");
     let later = world.commands("ana", "general", "task").await;
     insta::assert_snapshot!(later, @"(ana only) nod: `task` comes later: I can't do that yet. I know `help`, `ask`, `connect`, `approvals`, `memory`, `runs`, `settings`.");
     world.ends().await;

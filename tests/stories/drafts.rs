@@ -1,16 +1,41 @@
 //! A draft stays open in the conversation and in Gmail, is changed in its place, and leaves after a nod.
 
+use chrono::TimeDelta;
 use nod_sandbox::google::{DraftEdit, Mail};
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::{Value, json};
+
+on_each_platform!(
+    a_draft_is_shown_as_it_stands_and_no_model_rewrites_it,
+    it_is_changed_in_its_place,
+    one_look_suffices_because_the_hints_stand_beside_the_words,
+    a_bare_send_goes_to_the_card_with_no_model,
+    nobody_else_sends_it,
+    what_was_written_by_hand_counts_and_goes_to_its_owner_alone,
+    an_edit_while_the_model_thinks_is_not_overwritten,
+    a_card_that_shows_another_text_sends_nothing,
+    a_change_makes_the_card_that_waits_old,
+    a_no_leaves_the_draft_open,
+    discard_throws_it_away_once,
+    what_left_by_hand_is_not_said_to_be_thrown_away,
+    what_was_changed_by_hand_is_not_thrown_away_unseen,
+    a_draft_that_is_gone_is_said_so,
+    a_draft_to_nobody_is_not_sent,
+    of_several_open_drafts_the_person_picks,
+    what_was_changed_on_the_card_is_what_leaves,
+    a_no_with_a_reason_is_for_the_model_to_work_with,
+);
 
 const ANA: &str = "ana@acme.test";
 
 /// Ana has asked for a draft, and it stands in #general.
-async fn drafted() -> (World, String) {
-    let mut world = World::new().await;
+async fn drafted(platform: On) -> (World, String) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     let draft =
         json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo,\n\nHere is the plan. It is long.\n\nAna" });
     world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
@@ -34,25 +59,26 @@ fn after<'a>(text: &'a str, mark: &str) -> &'a str {
     &text[text.rfind(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
 }
 
-#[tokio::test]
-async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it() {
-    let (mut world, _) = drafted().await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod draft a mail to Bo about the plan
-            nod: # Draft
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Plan
-              Hi Bo,
+async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it(platform: On) {
+    let (mut world, _) = drafted(platform).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod draft a mail to Bo about the plan
+                nod: # Draft
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Plan
+                  Hi Bo,
 
-              Here is the plan. It is long.
+                  Here is the plan. It is long.
 
-              Ana
-              · It was not sent. Tell me what to change, or say “send it”.
-              [Send…] [Discard] [Open in Gmail]
-    ");
+                  Ana
+                  · It was not sent. Tell me what to change, or say “send it”.
+                  [Send…] [Discard] [Open in Gmail]
+        ");
+    }
     let draft = only_draft(&world);
     assert_eq!((draft.subject.as_str(), draft.to.as_slice()), ("Plan", &["bo@acme.test".to_owned()][..]));
     assert!(world.google.inbox("bo@acme.test").is_empty());
@@ -60,34 +86,35 @@ async fn a_draft_is_shown_as_it_stands_and_no_model_rewrites_it() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn it_is_changed_in_its_place() {
-    let (mut world, thread) = drafted().await;
+async fn it_is_changed_in_its_place(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     let first = only_draft(&world);
     change(&world, json!({ "body": "Hi Bo,\n\nHere is the plan.\n\nAna" }));
     world.replies("ana", "general", &thread, "make it shorter").await;
     change(&world, json!({ "cc": ["Cho"] }));
     world.replies("ana", "general", &thread, "add Cho in copy").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod draft a mail to Bo about the plan
-            nod: · An earlier version of this draft.
-            ana: make it shorter
-            nod: · An earlier version of this draft.
-            ana: add Cho in copy
-            nod: # Draft
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  cho@acme.test
-              Bcc  —
-              Subject  Plan
-              Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod draft a mail to Bo about the plan
+                nod: · An earlier version of this draft.
+                ana: make it shorter
+                nod: · An earlier version of this draft.
+                ana: add Cho in copy
+                nod: # Draft
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  cho@acme.test
+                  Bcc  —
+                  Subject  Plan
+                  Hi Bo,
 
-              Here is the plan.
+                  Here is the plan.
 
-              Ana
-              · It was not sent. Tell me what to change, or say “send it”.
-              [Send…] [Discard] [Open in Gmail]
-    ");
+                  Ana
+                  · It was not sent. Tell me what to change, or say “send it”.
+                  [Send…] [Discard] [Open in Gmail]
+        ");
+    }
     let last = only_draft(&world);
     assert_eq!(last.draft_id, first.draft_id);
     assert_eq!(
@@ -97,66 +124,74 @@ async fn it_is_changed_in_its_place() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn one_look_suffices_because_the_hints_stand_beside_the_words() {
-    let (mut world, thread) = drafted().await;
+async fn one_look_suffices_because_the_hints_stand_beside_the_words(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     change(&world, json!({ "body": "Short." }));
     world.replies("ana", "general", &thread, "make it shorter").await;
     let requests = world.model.requests();
     let [_, _, router, reasoner] = &requests[..] else { panic!("{} requests", requests.len()) };
     let last = |request: &Value| request["messages"].as_array().unwrap().last().unwrap()["content"].clone();
-    insta::assert_snapshot!(last(router).as_str().unwrap(), @r"
-        make it shorter
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last(router).as_str().unwrap(), @r"
+            make it shorter
 
-        Routing hints (from the assistant, not the person):
-        - open draft: r-7000000000000000003, “Plan” to bo@acme.test
-    ");
+            Routing hints (from the assistant, not the person):
+            - open draft: r-7000000000000000003, “Plan” to bo@acme.test
+        ");
+    }
     let tools: Vec<&str> = reasoner["tools"]
         .as_array()
         .unwrap()
         .iter()
         .map(|t| t["function"]["name"].as_str().unwrap())
         .collect();
-    insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft chat_read_channel chat_read_thread gmail_create_draft gmail_discard_draft gmail_draft_reply gmail_list_recent gmail_read_draft gmail_read_thread gmail_search_messages");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft chat_read_channel chat_read_thread gmail_create_draft gmail_discard_draft gmail_draft_reply gmail_list_recent gmail_read_draft gmail_read_thread gmail_search_messages");
+    }
     let messages = reasoner["messages"].as_array().unwrap();
     let said = messages.iter().rfind(|m| m["role"] == "user").unwrap();
-    insta::assert_snapshot!(said["content"].as_str().unwrap(), @r"
-        make it shorter
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said["content"].as_str().unwrap(), @r"
+            make it shorter
 
-        Routing hints (from the assistant, not the person):
-        - tool: gmail_update_draft
-        - open draft: r-7000000000000000003, “Plan” to bo@acme.test
-    ");
-    insta::assert_snapshot!(last(reasoner).as_str().unwrap(), @r#"{"bcc":[],"body":"Hi Bo,\n\nHere is the plan. It is long.\n\nAna","cc":[],"id":"r-7000000000000000003","subject":"Plan","to":["bo@acme.test"]}"#);
+            Routing hints (from the assistant, not the person):
+            - tool: gmail_update_draft
+            - open draft: r-7000000000000000003, “Plan” to bo@acme.test
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last(reasoner).as_str().unwrap(), @r#"{"bcc":[],"body":"Hi Bo,\n\nHere is the plan. It is long.\n\nAna","cc":[],"id":"r-7000000000000000003","subject":"Plan","to":["bo@acme.test"]}"#);
+    }
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_bare_send_goes_to_the_card_with_no_model() {
-    let (mut world, thread) = drafted().await;
+async fn a_bare_send_goes_to_the_card_with_no_model(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     world.replies("ana", "general", &thread, "send it").await;
     assert!(world.google.inbox("bo@acme.test").is_empty());
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.model.requests().len(), 2, "both were for the draft");
-    insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
-        ana: send it
-            nod: # Email sent · rev 1 · befb74
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Plan
-              Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
+            ana: send it
+                nod: # Email sent · rev 1 · befb74
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Plan
+                  Hi Bo,
 
-              Here is the plan. It is long.
+                  Here is the plan. It is long.
 
-              Ana
-              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-              [Open in Gmail]
-            nod: Sent “Plan” to bo@acme.test.
-    ");
+                  Ana
+                  Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+                  · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+                  [Open in Gmail]
+                nod: Sent “Plan” to bo@acme.test.
+        ");
+    }
     let sent = &world.google.sent(ANA)[..];
     assert_eq!((sent.len(), sent[0].subject.as_str()), (1, "Plan"));
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
@@ -173,13 +208,14 @@ async fn a_bare_send_goes_to_the_card_with_no_model() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn nobody_else_sends_it() {
-    let (mut world, thread) = drafted().await;
+async fn nobody_else_sends_it(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     world.model_will("conversational", [Answer::text("I have no draft of yours.")]);
     world.replies("bo", "general", &thread, "send it").await;
     world.presses("bo", "general", "Send…").await;
-    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: This is somebody else's draft. Nothing was done.");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: This is somebody else's draft. Nothing was done.");
+    }
     world.presses("bo", "general", "Discard").await;
     assert!(world.whispers("bo").contains("somebody else's draft"));
     only_draft(&world);
@@ -187,9 +223,8 @@ async fn nobody_else_sends_it() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone() {
-    let (mut world, thread) = drafted().await;
+async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     let edit =
         DraftEdit { body: Some("Bo, the plan is called Marmalade.".to_owned()), ..DraftEdit::default() };
@@ -197,30 +232,32 @@ async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone() {
     change(&world, json!({ "cc": ["Cho"] }));
     world.replies("ana", "general", &thread, "add Cho in copy").await;
     assert_eq!(only_draft(&world).body, "Bo, the plan is called Marmalade.");
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod draft a mail to Bo about the plan
-            nod: · An earlier version of this draft.
-            ana: add Cho in copy
-            nod: · Showed Ana Silva the draft privately.
-    ");
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: # Draft
-          From  ana@acme.test
-          To  bo@acme.test
-          Cc  cho@acme.test
-          Bcc  —
-          Subject  Plan
-          Bo, the plan is called Marmalade.
-          · It was not sent. Tell me what to change, or say “send it”.
-          [Send…] [Discard] [Open in Gmail]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod draft a mail to Bo about the plan
+                nod: · An earlier version of this draft.
+                ana: add Cho in copy
+                nod: · Showed Ana Silva the draft privately.
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads_on("dm:ana"), @r"
+            nod: # Draft
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  cho@acme.test
+              Bcc  —
+              Subject  Plan
+              Bo, the plan is called Marmalade.
+              · It was not sent. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_edit_while_the_model_thinks_is_not_overwritten() {
-    let (mut world, thread) = drafted().await;
+async fn an_edit_while_the_model_thinks_is_not_overwritten(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     let google = world.google.clone();
     let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
@@ -240,19 +277,20 @@ async fn an_edit_while_the_model_thinks_is_not_overwritten() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_card_that_shows_another_text_sends_nothing() {
-    let (mut world, thread) = drafted().await;
+async fn a_card_that_shows_another_text_sends_nothing(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     world.replies("ana", "general", &thread, "send it").await;
     let id = only_draft(&world).draft_id.unwrap();
     let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
     assert!(world.google.edit_draft(ANA, &id, &edit));
     world.presses("ana", "general", "Approve & send").await;
-    insta::assert_snapshot!(after(&world.reads("general"), "Approved by"), @r"
-        Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. Nothing went out; ask again once that is mended.
-            nod: Not sent: the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. The draft stays open.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("general"), "Approved by"), @r"
+            Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
+                  · the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. Nothing went out; ask again once that is mended.
+                nod: Not sent: the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. The draft stays open.
+        ");
+    }
     assert_eq!(only_draft(&world).body, "By hand.");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     // Asked once more, the card shows what stands there now, to Ana alone.
@@ -264,49 +302,51 @@ async fn a_card_that_shows_another_text_sends_nothing() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_change_makes_the_card_that_waits_old() {
-    let (mut world, thread) = drafted().await;
+async fn a_change_makes_the_card_that_waits_old(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     world.replies("ana", "general", &thread, "send it").await;
     change(&world, json!({ "body": "Shorter." }));
     world.replies("ana", "general", &thread, "make it shorter").await;
-    insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
-        ana: send it
-            nod: # Replaced: email not sent · rev 1 · befb74
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Plan
-              Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("general"), "ana: send it"), @r"
+            ana: send it
+                nod: # Replaced: email not sent · rev 1 · befb74
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Plan
+                  Hi Bo,
 
-              Here is the plan. It is long.
+                  Here is the plan. It is long.
 
-              Ana
-              A newer request took its place. Not sent.
-            ana: make it shorter
-            nod: # Draft
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Plan
-              Shorter.
-              · It was not sent. Tell me what to change, or say “send it”.
-              [Send…] [Discard] [Open in Gmail]
-    ");
+                  Ana
+                  A newer request took its place. Not sent.
+                ana: make it shorter
+                nod: # Draft
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Plan
+                  Shorter.
+                  · It was not sent. Tell me what to change, or say “send it”.
+                  [Send…] [Discard] [Open in Gmail]
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_no_leaves_the_draft_open() {
-    let (mut world, thread) = drafted().await;
+async fn a_no_leaves_the_draft_open(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     world.presses("ana", "general", "Send…").await;
     world.denies("ana", "general", "").await;
-    insta::assert_snapshot!(after(&world.reads("general"), "Denied by"), @r"
-        Denied by Ana Silva 09:30 WET. Not sent.
-            nod: Not sent. The draft stays open: tell me what to change, or say “send it”.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("general"), "Denied by"), @r"
+            Denied by Ana Silva 09:30 WET. Not sent.
+                nod: Not sent. The draft stays open: tell me what to change, or say “send it”.
+        ");
+    }
     only_draft(&world);
     world.replies("ana", "general", &thread, "send it").await;
     world.presses("ana", "general", "Approve & send").await;
@@ -315,50 +355,50 @@ async fn a_no_leaves_the_draft_open() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn discard_throws_it_away_once() {
-    let (mut world, _) = drafted().await;
-    let ts = world.button("general", "Discard");
-    let one = world.slack.press("ana", "general", &ts, "Discard").unwrap();
-    let other = world.slack.press("ana", "general", &ts, "Discard").unwrap();
-    one.acknowledged(nod_tests::patience()).await;
-    other.acknowledged(nod_tests::patience()).await;
-    world.settles().await;
-    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This draft is not open any more. Nothing was done.");
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod draft a mail to Bo about the plan
-            nod: · The draft was thrown away. It was not sent.
-    ");
+async fn discard_throws_it_away_once(platform: On) {
+    let (mut world, _) = drafted(platform).await;
+    world.presses_twice("ana", "general", "Discard").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This draft is not open any more. Nothing was done.");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod draft a mail to Bo about the plan
+                nod: · The draft was thrown away. It was not sent.
+        ");
+    }
     assert!(world.google.drafts(ANA).is_empty());
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_left_by_hand_is_not_said_to_be_thrown_away() {
-    let (mut world, _) = drafted().await;
+async fn what_left_by_hand_is_not_said_to_be_thrown_away(platform: On) {
+    let (mut world, _) = drafted(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     assert!(world.google.delete_draft(ANA, &id));
     world.presses("ana", "general", "Discard").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod draft a mail to Bo about the plan
-            nod: · This draft is not in Gmail any more: it was sent or thrown away there.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod draft a mail to Bo about the plan
+                nod: · This draft is not in Gmail any more: it was sent or thrown away there.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_changed_by_hand_is_not_thrown_away_unseen() {
-    let (mut world, _) = drafted().await;
+async fn what_was_changed_by_hand_is_not_thrown_away_unseen(platform: On) {
+    let (mut world, _) = drafted(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     let edit = DraftEdit { body: Some("By hand.".to_owned()), ..DraftEdit::default() };
     assert!(world.google.edit_draft(ANA, &id, &edit));
     world.presses("ana", "general", "Discard").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod draft a mail to Bo about the plan
-            nod: # Draft
-              · It was changed in Gmail since it was shown here, so I did not throw it away.
-              [Send…] [Discard all the same] [Open in Gmail]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod draft a mail to Bo about the plan
+                nod: # Draft
+                  · It was changed in Gmail since it was shown here, so I did not throw it away.
+                  [Send…] [Discard all the same] [Open in Gmail]
+        ");
+    }
     assert_eq!(only_draft(&world).body, "By hand.");
     world.presses("ana", "general", "Discard all the same").await;
     assert!(world.google.drafts(ANA).is_empty());
@@ -366,24 +406,24 @@ async fn what_was_changed_by_hand_is_not_thrown_away_unseen() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_draft_that_is_gone_is_said_so() {
-    let (mut world, thread) = drafted().await;
+async fn a_draft_that_is_gone_is_said_so(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     let id = only_draft(&world).draft_id.unwrap();
     assert!(world.google.delete_draft(ANA, &id));
     world.replies("ana", "general", &thread, "send it").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod draft a mail to Bo about the plan
-            nod: · This draft is not in Gmail any more: it was sent or thrown away there.
-            ana: send it
-            nod: That draft is not in Gmail any more: it was sent or thrown away there. I did nothing.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod draft a mail to Bo about the plan
+                nod: · This draft is not in Gmail any more: it was sent or thrown away there.
+                ana: send it
+                nod: That draft is not in Gmail any more: it was sent or thrown away there. I did nothing.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_draft_to_nobody_is_not_sent() {
-    let mut world = World::new().await;
+async fn a_draft_to_nobody_is_not_sent(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
     world.model_will(
         "tool",
@@ -391,30 +431,35 @@ async fn a_draft_to_nobody_is_not_sent() {
     );
     world.says("ana", "dm:ana", "draft a mail about the plan").await;
     world.says("ana", "dm:ana", "send it").await;
-    insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: send it"), @r"
-        ana: send it
-        nod: Not sent: a mail needs somebody to go to. The draft stays open.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: send it"), @r"
+            ana: send it
+            nod: Not sent: a mail needs somebody to go to. The draft stays open.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn of_several_open_drafts_the_person_picks() {
-    let mut world = World::new().await;
+async fn of_several_open_drafts_the_person_picks(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     for subject in ["One", "Two"] {
         let draft = json!({ "to": ["Bo"], "subject": subject, "body": subject });
         world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
         world.says("ana", "dm:ana", "draft a mail to Bo").await;
+        world.later(TimeDelta::seconds(1)).await;
     }
     world.model_will("conversational", [Answer::text("You're welcome.")]);
     world.says("ana", "dm:ana", "thanks").await;
     world.says("ana", "dm:ana", "send it").await;
-    insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: send it"), @r"
-        ana: send it
-        nod: # Which draft?
-          [“Two” to bo@acme.test] [“One” to bo@acme.test] [None of these]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: send it"), @r"
+            ana: send it
+            nod: # Which draft?
+              [“Two” to bo@acme.test] [“One” to bo@acme.test] [None of these]
+        ");
+    }
     world.presses("ana", "dm:ana", "“One” to bo@acme.test").await;
     world.presses("ana", "dm:ana", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "One");
@@ -423,9 +468,8 @@ async fn of_several_open_drafts_the_person_picks() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_changed_on_the_card_is_what_leaves() {
-    let (mut world, thread) = drafted().await;
+async fn what_was_changed_on_the_card_is_what_leaves(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     world.replies("ana", "general", &thread, "send it").await;
     world.edits("ana", "general", &[("Body", "Changed on the card.")]).await;
     world.presses("ana", "general", "Approve & send").await;
@@ -436,9 +480,8 @@ async fn what_was_changed_on_the_card_is_what_leaves() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_no_with_a_reason_is_for_the_model_to_work_with() {
-    let (mut world, thread) = drafted().await;
+async fn a_no_with_a_reason_is_for_the_model_to_work_with(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
     world.replies("ana", "general", &thread, "send it").await;
     world.model.will(Answer::tool("gmail_read_draft", json!({})));
     world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "Friendly." })));

@@ -1,14 +1,21 @@
 //! Files dropped with a mention are read into the conversation; what cannot be read is said, and harms nothing.
 
 use nod_sandbox::model::Answer;
-use nod_tests::World;
+use nod_tests::chat::On;
+use nod_tests::{Dropped, World};
 
-#[tokio::test]
-async fn a_dropped_file_is_read_and_stays_in_the_conversation() {
-    let mut world = World::new().await;
-    let file = world.slack.upload("sales.csv", "text/csv", "month,sum\nMay,120\nJune,200");
+on_each_platform!(
+    a_dropped_file_is_read_and_stays_in_the_conversation,
+    a_dropped_pdf_is_read_too,
+    what_cannot_be_read_is_said_and_the_rest_is_answered,
+    a_file_without_a_word_is_a_message,
+);
+
+async fn a_dropped_file_is_read_and_stays_in_the_conversation(platform: On) {
+    let mut world = World::on(platform).await;
+    let file = Dropped::new("sales.csv", "text/csv", "month,sum\nMay,120\nJune,200");
     world.model_will("conversational", [Answer::text("June was best.")]);
-    let ts = world.drops("ana", "general", "@nod which month was best?", file).await;
+    let ts = world.drops_file("ana", "general", "@nod which month was best?", &file).await;
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(asked.contains("begins (the file sales.csv)") && asked.contains("June,200"), "{asked}");
     world.model_will("conversational", [Answer::text("120.")]);
@@ -41,20 +48,18 @@ fn pdf(words: &str) -> Vec<u8> {
     file.into_bytes()
 }
 
-#[tokio::test]
-async fn a_dropped_pdf_is_read_too() {
-    let mut world = World::new().await;
-    let file = world.slack.upload("offer.pdf", "application/pdf", pdf("The offer ends on Friday."));
+async fn a_dropped_pdf_is_read_too(platform: On) {
+    let mut world = World::on(platform).await;
+    let file = Dropped::new("offer.pdf", "application/pdf", pdf("The offer ends on Friday."));
     world.model_will("conversational", [Answer::text("On Friday.")]);
-    world.drops("ana", "general", "@nod when does it end?", file).await;
+    world.drops_file("ana", "general", "@nod when does it end?", &file).await;
     let asked = world.model.requests().pop().unwrap().to_string();
     assert!(asked.contains("begins (the file offer.pdf)") && asked.contains("ends on Friday"), "{asked}");
     assert!(world.reads("general").contains("nod: On Friday."));
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_cannot_be_read_is_said_and_the_rest_is_answered() {
+async fn what_cannot_be_read_is_said_and_the_rest_is_answered(platform: On) {
     let zip = [&b"PK\x03\x04"[..], &[0; 64]].concat();
     for (name, kind, bytes) in [
         ("plan.txt", "text/plain", zip),
@@ -64,10 +69,10 @@ async fn what_cannot_be_read_is_said_and_the_rest_is_answered() {
         ("elsewhere.csv", "text/csv", b"stolen".to_vec()),
         ("picture.md", "text/markdown", b"\x89PNG\r\n\x1A\n\0\0".to_vec()),
     ] {
-        let mut world = World::new().await;
-        let file = world.slack.upload(name, kind, bytes);
+        let mut world = World::on(platform).await;
+        let file = Dropped::new(name, kind, bytes);
         world.model_will("conversational", [Answer::text("42.")]);
-        world.drops("ana", "general", "@nod what is the answer?", file).await;
+        world.drops_file("ana", "general", "@nod what is the answer?", &file).await;
         let said = world.reads("general");
         let last = said.lines().last().unwrap_or_default().trim().to_owned();
         assert!(said.contains("nod: 42."), "{said}");
@@ -76,12 +81,11 @@ async fn what_cannot_be_read_is_said_and_the_rest_is_answered() {
     }
 }
 
-#[tokio::test]
-async fn a_file_without_a_word_is_a_message() {
-    let mut world = World::new().await;
-    let file = world.slack.upload("note.md", "text/markdown", "# Buy milk");
+async fn a_file_without_a_word_is_a_message(platform: On) {
+    let mut world = World::on(platform).await;
+    let file = Dropped::new("note.md", "text/markdown", "# Buy milk");
     world.model_will("conversational", [Answer::text("A note about milk.")]);
-    world.drops("ana", "dm:ana", "", file).await;
+    world.drops_file("ana", "dm:ana", "", &file).await;
     assert!(world.reads("dm:ana").contains("nod: A note about milk."));
     world.ends().await;
 }

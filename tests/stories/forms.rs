@@ -1,16 +1,32 @@
 //! The forms behind a card's buttons: change it, say no to it, read all of it.
 
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::{Forged, ForgedForm};
-use nod_tests::{World, patience};
+use nod_sandbox::slack::ForgedForm;
+use nod_tests::chat::On;
+use nod_tests::{Press, World, patience};
 use serde_json::json;
 
 use crate::mail::late;
 
+on_each_platform!(
+    nobody_approves_what_they_cannot_see,
+    a_mail_can_be_changed_before_the_nod,
+    buttons_of_an_older_revision_do_nothing,
+    saving_without_a_change_is_no_revision,
+    a_no_can_say_why,
+    closing_the_form_denies_nothing,
+    a_long_mail_shows_its_beginning_and_all_of_it_on_demand,
+    more_than_ten_pages_are_not_asked_about,
+    a_form_that_comes_after_the_expiry_is_told,
+    what_is_private_is_shown_to_nobody_else,
+);
+
 /// Ana has asked, and the card waits.
-async fn asked(answers: impl IntoIterator<Item = Answer>) -> World {
-    let mut world = World::new().await;
+async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> World {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     world.model_will("tool", [late()].into_iter().chain(answers));
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     world
@@ -27,103 +43,92 @@ fn heard(world: &World) -> String {
     prompt["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
-/// A press on a button that stands there now, for later.
-fn kept(world: &World, user: &str, label: &str) -> Forged {
-    let ts = world.button("general", label);
-    let message = world.slack.messages("general").into_iter().find(|m| m.ts == ts).unwrap();
-    let actions = message.blocks.iter().find(|b| b["type"] == "actions").unwrap();
-    let button = actions["elements"].as_array().unwrap().iter().find(|b| b["text"]["text"] == label).unwrap();
-    let text = |field: &str| button[field].as_str().unwrap().to_owned();
-    Forged {
-        user: user.to_owned(),
-        channel: "general".to_owned(),
-        ts,
-        action_id: text("action_id"),
-        value: text("value"),
-        ..Forged::default()
-    }
-}
-
-async fn pressed(world: &mut World, press: Forged) -> String {
-    let user = press.user.clone();
-    world.slack.press_raw(press).unwrap().acknowledged(patience()).await;
-    world.hears(&user).await
+async fn pressed(world: &mut World, press: &Press) -> String {
+    world.sends_press(press).await;
+    world.hears(&press.user).await
 }
 
 async fn status(world: &World) -> (String, i32) {
     sqlx::query_as("select status, revision from approvals").fetch_one(&world.pool).await.unwrap()
 }
 
-#[tokio::test]
-async fn a_mail_can_be_changed_before_the_nod() {
-    let mut world = asked([Answer::text("Bo and Cho know.")]).await;
+async fn a_mail_can_be_changed_before_the_nod(platform: On) {
+    let mut world = asked(platform, [Answer::text("Bo and Cho know.")]).await;
     world.opens("ana", "general", "Edit").await;
-    insta::assert_snapshot!(world.reads_form("ana"), @r"
-        # Change this email
-        To: bo@acme.test
-        Cc (optional): 
-        Bcc (optional): 
-        Subject (optional): Running late
-        Body: Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads_form("ana"), @r"
+            # Change this email
+            To: bo@acme.test
+            Cc (optional): 
+            Bcc (optional): 
+            Subject (optional): Running late
+            Body: Hi Bo,
 
-        I'm running late.
+            I'm running late.
 
-        Ana
-        [Save] [Cancel]
-    ");
+            Ana
+        ");
+    }
     let left = world.submits(
         "ana",
         &[("To", "Bo, cho@acme.test"), ("Subject", "Very late"), ("Body", "Hi both,\n\nan hour.")],
     );
     assert_eq!(left.await, "");
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 2 · d58267
-              From  ana@acme.test
-              To  bo@acme.test, cho@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Very late
-              Hi both,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: # Send this email? · rev 2 · d58267
+                  From  ana@acme.test
+                  To  bo@acme.test, cho@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Very late
+                  Hi both,
 
-              an hour.
-              ⚠ Nod's first mail to bo@acme.test and 1 more
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
-    ");
+                  an hour.
+                  ⚠ Nod's first mail to bo@acme.test and 1 more
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny]
+        ");
+    }
     world.presses("ana", "general", "Approve & send").await;
     let mail = &world.google.inbox("cho@acme.test")[0];
     assert_eq!((mail.subject.as_str(), mail.body.trim_end()), ("Very late", "Hi both,\n\nan hour."));
-    insta::assert_snapshot!(heard(&world), @r#"{"changed_by_the_person":{"detail":"the person changed this before deciding; these values took the place of yours","to":{"body":"Hi both,\n\nan hour.","subject":"Very late","to":["bo@acme.test","cho@acme.test"]}},"id":"019a400000000005","link":"https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005","message_id":"<CAsandbox00000004@mail.gmail.com>","status":"sent","thread_id":"019a400000000002","to":["bo@acme.test","cho@acme.test"]}"#);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard(&world), @r#"{"changed_by_the_person":{"detail":"the person changed this before deciding; these values took the place of yours","to":{"body":"Hi both,\n\nan hour.","subject":"Very late","to":["bo@acme.test","cho@acme.test"]}},"id":"019a400000000005","link":"https://mail.google.com/mail/?authuser=ana%40acme.test#all/019a400000000005","message_id":"<CAsandbox00000004@mail.gmail.com>","status":"sent","thread_id":"019a400000000002","to":["bo@acme.test","cho@acme.test"]}"#);
+    }
     let told: Vec<(String, serde_json::Value)> =
         sqlx::query_as("select action, detail from audit where action like 'approval.%' order by at, action")
             .fetch_all(&world.pool)
             .await
             .unwrap();
-    insta::assert_snapshot!(told.iter().map(|(a, d)| format!("{a} {d}\n")).collect::<String>(), @r#"
-        approval.approved {"revision":2,"tool":"gmail_send_email"}
-        approval.asked {"revision":1,"tool":"gmail_send_email"}
-        approval.edited {"changed":["body","subject","to"],"revision":2,"tool":"gmail_send_email","was":"db435dfbd27c2c84cfca6040c11045fece92f4f25185ae05ad3ba479bd4d1be1"}
-    "#);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(told.iter().map(|(a, d)| format!("{a} {d}\n")).collect::<String>(), @r#"
+            approval.approved {"revision":2,"tool":"gmail_send_email"}
+            approval.asked {"revision":1,"tool":"gmail_send_email"}
+            approval.edited {"changed":["body","subject","to"],"revision":2,"tool":"gmail_send_email","was":"db435dfbd27c2c84cfca6040c11045fece92f4f25185ae05ad3ba479bd4d1be1"}
+        "#);
+    }
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn buttons_of_an_older_revision_do_nothing() {
-    let mut world = asked([Answer::text("Done.")]).await;
-    let old = ["Approve & send", "Edit", "Deny"].map(|label| kept(&world, "ana", label));
+async fn buttons_of_an_older_revision_do_nothing(platform: On) {
+    let mut world = asked(platform, [Answer::text("Done.")]).await;
+    let old = ["Approve & send", "Edit", "Deny"].map(|label| world.keeps_press("ana", "general", label));
     world.edits("ana", "general", &[("Subject", "Very late")]).await;
     let mut said = String::new();
     for press in old {
-        said.push_str(&pressed(&mut world, press).await);
+        said.push_str(&pressed(&mut world, &press).await);
         said.push('\n');
     }
-    insta::assert_snapshot!(said, @r"
-        (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
-        (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
-        (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r"
+            (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
+            (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
+            (ana only) nod: This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
+        ");
+    }
     assert_eq!(status(&world).await, ("pending".to_owned(), 2));
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Very late");
@@ -131,34 +136,39 @@ async fn buttons_of_an_older_revision_do_nothing() {
     world.ends().await;
 }
 
+/// Discord's close whatever was typed; that has stories of its own.
 #[tokio::test]
 async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
-    let mut world = asked([Answer::text("Done.")]).await;
+    let mut world = asked(On::Slack, [Answer::text("Done.")]).await;
     let wrong = [("To", "Bob, zoe, bo@"), ("Cc", "bo@localhost"), ("Body", "  "), ("Subject", "Hello there")];
-    insta::assert_snapshot!(world.edits("ana", "general", &wrong).await, @r#"
-        # Change this email
-        To: Bob, zoe, bo@
-          ✗ “Bob” could be Bob Reyes (reyes@acme.test) or Bob Stone (stone@acme.test); please write the address. zoe is nobody in this workspace; an address is needed. “bo@” is no email address.
-        Cc (optional): bo@localhost
-          ✗ "bo@localhost" is not an address that mail can be sent to: Too few parts in the domain.
-        Bcc (optional): 
-        Subject (optional): Hello there
-        Body:   
-          ✗ A mail needs some text.
-        [Save] [Cancel]
-    "#);
+    let said = world.edits("ana", "general", &wrong).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r#"
+            # Change this email
+            To: Bob, zoe, bo@
+              ✗ “Bob” could be Bob Reyes (reyes@acme.test) or Bob Stone (stone@acme.test); please write the address. zoe is nobody in this workspace; an address is needed. “bo@” is no email address.
+            Cc (optional): bo@localhost
+              ✗ "bo@localhost" is not an address that mail can be sent to: Too few parts in the domain.
+            Bcc (optional): 
+            Subject (optional): Hello there
+            Body:   
+              ✗ A mail needs some text.
+        "#);
+    }
     assert_eq!(status(&world).await, ("pending".to_owned(), 1));
     // What clients do not check: nothing but a comma is nobody.
-    insta::assert_snapshot!(world.submits("ana", &[("To", " , "), ("Cc", ""), ("Body", "Hi")]).await, @r"
-        # Change this email
-        To:  , 
-          ✗ A mail needs somebody to go to.
-        Cc (optional): 
-        Bcc (optional): 
-        Subject (optional): Hello there
-        Body: Hi
-        [Save] [Cancel]
-    ");
+    let said = world.submits("ana", &[("To", " , "), ("Cc", ""), ("Body", "Hi")]).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r"
+            # Change this email
+            To:  , 
+              ✗ A mail needs somebody to go to.
+            Cc (optional): 
+            Bcc (optional): 
+            Subject (optional): Hello there
+            Body: Hi
+        ");
+    }
     assert_eq!(world.submits("ana", &[("To", "Bob Stone")]).await, "");
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.sent("ana@acme.test")[0].subject, "Hello there");
@@ -166,43 +176,44 @@ async fn what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn saving_without_a_change_is_no_revision() {
-    let mut world = asked([Answer::text("Done.")]).await;
-    let press = kept(&world, "ana", "Approve & send");
+async fn saving_without_a_change_is_no_revision(platform: On) {
+    let mut world = asked(platform, [Answer::text("Done.")]).await;
+    let press = world.keeps_press("ana", "general", "Approve & send");
     assert_eq!(world.edits("ana", "general", &[]).await, "");
     assert_eq!(status(&world).await, ("pending".to_owned(), 1));
-    world.slack.press_raw(press).unwrap().acknowledged(patience()).await;
-    world.settles().await;
+    world.sends_press(&press).await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_no_can_say_why() {
-    let mut world = asked([Answer::text("All right, on Monday.")]).await;
+async fn a_no_can_say_why(platform: On) {
+    let mut world = asked(platform, [Answer::text("All right, on Monday.")]).await;
     world.opens("ana", "general", "Deny").await;
-    insta::assert_snapshot!(world.reads_form("ana"), @r"
-        # Deny this email
-        · email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET.
-        · Nod reads your reason, and the card shows it.
-        Reason (optional): 
-        [Deny] [Cancel]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads_form("ana"), @r"
+            # Deny this email
+            · email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET.
+            · Nod reads your reason, and the card shows it.
+            Reason (optional): 
+        ");
+    }
     world.submits("ana", &[("Reason", "not before *Monday* <!channel>")]).await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 2).replace('\u{200b}', "|"), @r"
-          Denied by Ana Silva 09:30 WET (not before *Monday* <|!channel>). Not sent.
-        nod: All right, on Monday.
-    ");
-    insta::assert_snapshot!(heard(&world), @r#"{"detail":"the person said no, for the reason in their own words; nothing was done","reason":"not before *Monday* <!channel>","status":"denied"}"#);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 2).replace('\u{200b}', ""), @r"
+              Denied by Ana Silva 09:30 WET (not before *Monday* <!channel>). Not sent.
+            nod: All right, on Monday.
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard(&world), @r#"{"detail":"the person said no, for the reason in their own words; nothing was done","reason":"not before *Monday* <!channel>","status":"denied"}"#);
+    }
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.ends().await;
 }
 
-#[tokio::test]
-async fn closing_the_form_denies_nothing() {
-    let mut world = asked([Answer::text("Done.")]).await;
+async fn closing_the_form_denies_nothing(platform: On) {
+    let mut world = asked(platform, [Answer::text("Done.")]).await;
     world.opens("ana", "general", "Deny").await;
     world.closes_form("ana");
     assert_eq!(status(&world).await, ("pending".to_owned(), 1));
@@ -214,7 +225,7 @@ async fn closing_the_form_denies_nothing() {
 
 #[tokio::test]
 async fn where_no_form_opens_edit_says_so_and_deny_denies() {
-    let mut world = asked([Answer::text("All right.")]).await;
+    let mut world = asked(On::Slack, [Answer::text("All right.")]).await;
     world.slack.change(|w| w.config.trigger_lives = chrono::TimeDelta::seconds(-1));
     world.presses("ana", "general", "Edit").await;
     insta::assert_snapshot!(world.hears("ana").await, @"(ana only) nod: The form did not open. Nothing was changed; please press Edit again.");
@@ -238,33 +249,70 @@ fn long() -> String {
     format!("Hi Bo,\n\n{paragraph}{}\n\nAna", "x".repeat(3_001))
 }
 
-#[tokio::test]
-async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand() {
-    let mut world = World::new().await;
+async fn a_long_mail_shows_its_beginning_and_all_of_it_on_demand(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long() });
     world.model_will("tool", [Answer::tool("gmail_send_email", mail), Answer::text("Bo has it.")]);
     world.says("ana", "general", "@nod send Bo the long mail").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 8), @r"
-          It goes on.
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 8), @r"
+              It goes on.
 
-        All work and no play makes a long mail.
-          It goes on.
-        · The first 1,463 of 11,414 characters. Show all shows every one of them.
-        ⚠ Nod's first mail to bo@acme.test
-        · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-        [Approve & send] [Edit] [Deny] [Show all]
-    ");
-    for reader in ["ana", "bo"] {
-        let form = world.opens(reader, "general", "Show all").await;
-        let shown: String = form.view["blocks"].as_array().unwrap().iter().map(words).collect();
-        assert!(shown.contains(&long()), "{shown}");
-        world.closes_form(reader);
+            All work and no play makes a long mail.
+              It goes on.
+            · The first 1,463 of 11,414 characters. Show all shows every one of them.
+            ⚠ Nod's first mail to bo@acme.test
+            · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+            [Approve & send] [Edit] [Deny] [Show all]
+        ");
     }
+    let whole: String = long().split_whitespace().collect();
+    for reader in ["ana", "bo"] {
+        let shown = world.shows_all(reader, "general", "x\n\nAna").await;
+        assert!(shown.contains(&whole), "{shown}");
+    }
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body.trim_end(), long());
+    assert!(world.reads("general").contains("[Show all]"));
+    world.ends().await;
+}
+
+/// Too long for one message of Discord's, and not of Slack's: whichever it is, the rest is a press away.
+async fn nobody_approves_what_they_cannot_see(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    let body = format!("Hi Bo,\n\n{}\n\nAna", "All work and no play makes a long mail.\n".repeat(125));
+    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": body });
+    world.model_will("tool", [Answer::tool("gmail_send_email", mail)]);
+    world.says("ana", "general", "@nod send Bo the long mail").await;
+    let read = world.reads("general");
+    let whole = read.matches("All work").count() == 125 && read.contains("Ana\n");
+    let offered = read.contains("[Show all]") && !read.contains("more characters");
+    assert!(whole || offered, "{read}");
+    world.ends().await;
+}
+
+/// Discord's forms do not hold so much.
+#[tokio::test]
+async fn a_long_mail_is_changed_in_one_place_and_every_other_letter_stays() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long() });
+    world.model_will("tool", [Answer::tool("gmail_send_email", mail), Answer::text("Bo has it.")]);
+    world.says("ana", "general", "@nod send Bo the long mail").await;
+    world.opens("bo", "general", "Show all").await;
+    let shown: String =
+        world.chat.open_form("bo").unwrap().given["blocks"].as_array().unwrap().iter().map(words).collect();
+    assert!(shown.contains(&long()), "{shown}");
+    world.closes_form("bo");
     // Changed in one place of many, every other letter stays.
     let changed = long().replace("Hi Bo,", "Dear Bo,");
     let form = world.opens("ana", "general", "Edit").await;
-    let first = form.view["blocks"].as_array().unwrap().iter().find(|b| b["block_id"] == "body").unwrap();
+    let first = form.given["blocks"].as_array().unwrap().iter().find(|b| b["block_id"] == "body").unwrap();
     let first = first["element"]["initial_value"].as_str().unwrap().replace("Hi Bo,", "Dear Bo,");
     assert_eq!(world.submits("ana", &[("body", &first)]).await, "");
     world.presses("ana", "general", "Approve & send").await;
@@ -285,14 +333,16 @@ fn words(block: &serde_json::Value) -> String {
     }
 }
 
-#[tokio::test]
-async fn more_than_ten_pages_are_not_asked_about() {
-    let mut world = World::new().await;
+async fn more_than_ten_pages_are_not_asked_about(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     let mail = json!({ "to": ["Bo"], "subject": "Long", "body": "x".repeat(30_001) });
     world.model_will("tool", [Answer::tool("gmail_send_email", mail), Answer::text("That is too long.")]);
     world.says("ana", "general", "@nod send Bo the book").await;
-    insta::assert_snapshot!(heard(&world), @r#"{"error":"the body has 30001 characters, more than 30000: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."}"#);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard(&world), @r#"{"error":"the body has 30001 characters, more than 30000: more than can be shown for approval; nothing was asked. Offer a shorter one, or several mails."}"#);
+    }
     world.reads("general");
     world.ends().await;
 }
@@ -308,7 +358,7 @@ async fn sent(world: &World, forged: ForgedForm) -> String {
 
 #[tokio::test]
 async fn forms_that_should_not_come_say_so_and_do_nothing() {
-    let mut world = asked([Answer::text("Done.")]).await;
+    let mut world = asked(On::Slack, [Answer::text("Done.")]).await;
     let form = world.opens("ana", "general", "Edit").await;
     let form = |user: &str| ForgedForm {
         user: user.to_owned(),
@@ -360,26 +410,13 @@ async fn forms_that_should_not_come_say_so_and_do_nothing() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_form_that_comes_after_the_expiry_is_told() {
-    let mut world = asked([Answer::text("Nobody answered.")]).await;
+async fn a_form_that_comes_after_the_expiry_is_told(platform: On) {
+    let mut world = asked(platform, [Answer::text("Nobody answered.")]).await;
     world.opens("ana", "general", "Edit").await;
     world.later(chrono::TimeDelta::hours(25)).await;
-    insta::assert_snapshot!(world.submits("ana", &[("Subject", "Late to the party")]).await, @r"
-        # Change this email
-        To: bo@acme.test
-          ✗ This expired before anybody answered. Nothing was done; ask again.
-        Cc (optional): 
-        Bcc (optional): 
-        Subject (optional): Late to the party
-        Body: Hi Bo,
-
-        I'm running late.
-
-        Ana
-        [Save] [Cancel]
-    ");
-    world.closes_form("ana");
+    let said = world.submits("ana", &[("Subject", "Late to the party")]).await;
+    assert!(said.contains("This expired before anybody answered. Nothing was done; ask again."), "{said}");
+    world.gives_up_form("ana");
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.reads("general");
     world.ends().await;
@@ -387,7 +424,7 @@ async fn a_form_that_comes_after_the_expiry_is_told() {
 
 #[tokio::test]
 async fn of_two_windows_the_second_keeps_what_was_typed_and_is_told() {
-    let mut world = asked([Answer::text("Done.")]).await;
+    let mut world = asked(On::Slack, [Answer::text("Done.")]).await;
     let first = world.opens("ana", "general", "Edit").await;
     world.opens("ana", "general", "Edit").await;
     let typed = [("Subject".to_owned(), "First".to_owned())].into();
@@ -408,10 +445,10 @@ async fn of_two_windows_the_second_keeps_what_was_typed_and_is_told() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_is_private_is_shown_to_nobody_else() {
-    let mut world = World::new().await;
+async fn what_is_private_is_shown_to_nobody_else(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     let mail = json!({ "to": ["Bo"], "subject": "Long", "body": long() });
     world.model_will(
         "tool",
@@ -422,22 +459,17 @@ async fn what_is_private_is_shown_to_nobody_else() {
     let mut said = String::new();
     for verb in ["whole", "edit", "deny"] {
         let value = format!("{verb}:{id}:1");
-        let press = Forged {
-            user: "bo".to_owned(),
-            channel: "general".to_owned(),
-            ts: "1.1".to_owned(),
-            action_id: "x".to_owned(),
-            value,
-            ..Forged::default()
-        };
-        said.push_str(&pressed(&mut world, press).await);
+        let press = Press::forged("bo", "general", value);
+        said.push_str(&pressed(&mut world, &press).await);
         said.push('\n');
     }
-    insta::assert_snapshot!(said, @r"
-        (bo only) nod: That is for somebody else, or gone. Nothing was done.
-        (bo only) nod: Only Ana Silva can decide this. Nothing was done.
-        (bo only) nod: Only Ana Silva can decide this. Nothing was done.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r"
+            (bo only) nod: That is for somebody else, or gone. Nothing was done.
+            (bo only) nod: Only Ana Silva can decide this. Nothing was done.
+            (bo only) nod: Only Ana Silva can decide this. Nothing was done.
+        ");
+    }
     world.reads("dm:ana");
     world.ends().await;
 }

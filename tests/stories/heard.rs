@@ -4,11 +4,20 @@
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::Channel;
 use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::{Value, json};
 
 use crate::mail::late;
+
+on_each_platform!(
+    a_mention_in_a_thread_brings_what_was_said_there,
+    what_others_said_stands_only_in_the_askers_record_and_not_for_ever,
+    what_others_said_is_outside_text,
+    a_platform_that_asks_to_wait_costs_a_moment,
+    a_thread_is_summarised_where_it_stands,
+    a_channel_is_read_for_whoever_is_in_it,
+);
 
 /// A thread in #general that Nod does not follow.
 async fn talked(world: &World) -> String {
@@ -21,18 +30,19 @@ fn last_prompt(world: &World) -> Value {
     world.model.requests().pop().unwrap()
 }
 
-#[tokio::test]
-async fn a_mention_in_a_thread_brings_what_was_said_there() {
-    let mut world = World::new().await;
+async fn a_mention_in_a_thread_brings_what_was_said_there(platform: On) {
+    let mut world = World::on(platform).await;
     let ts = talked(&world).await;
     world.model_will("conversational", [Answer::text("On Monday, says Cho.")]);
     world.replies("ana", "general", &ts, "@nod when do we launch?").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        bo: shall we launch on Friday?
-            cho: Friday is a holiday, @bo. Monday!
-            ana: @nod when do we launch?
-            nod: On Monday, says Cho.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            bo: shall we launch on Friday?
+                cho: Friday is a holiday, @bo. Monday!
+                ana: @nod when do we launch?
+                nod: On Monday, says Cho.
+        ");
+    }
     let prompt = last_prompt(&world)["messages"].to_string();
     for line in ["Bo Lind: shall we launch on Friday?", "Cho Park: Friday is a holiday, @Bo Lind. Monday!"] {
         assert!(
@@ -49,9 +59,8 @@ async fn a_mention_in_a_thread_brings_what_was_said_there() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_others_said_stands_only_in_the_askers_record_and_not_for_ever() {
-    let mut world = World::new().await;
+async fn what_others_said_stands_only_in_the_askers_record_and_not_for_ever(platform: On) {
+    let mut world = World::on(platform).await;
     let ts = talked(&world).await;
     let read = Answer::tool("chat_read_thread", json!({}));
     world.model_will("tool", [read, Answer::text("On Monday, says Cho.")]);
@@ -75,41 +84,42 @@ async fn what_others_said_stands_only_in_the_askers_record_and_not_for_ever() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_others_said_is_outside_text() {
-    let mut world = World::new().await;
+async fn what_others_said_is_outside_text(platform: On) {
+    let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     let ts = talked(&world).await;
     world.model_will("tool", [late()]);
     world.replies("ana", "general", &ts, "@nod tell Bo I'm late").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        bo: shall we launch on Friday?
-            cho: Friday is a holiday, @bo. Monday!
-            ana: @nod tell Bo I'm late
-            nod: # Send this email? · rev 1 · db435d
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Running late
-              Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            bo: shall we launch on Friday?
+                cho: Friday is a holiday, @bo. Monday!
+                ana: @nod tell Bo I'm late
+                nod: # Send this email? · rev 1 · db435d
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Bo,
 
-              I'm running late.
+                  I'm running late.
 
-              Ana
-              ⚠ Nod's first mail to bo@acme.test
-              ⚠ this run has read outside text: earlier messages in this thread
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
-    ");
+                  Ana
+                  ⚠ Nod's first mail to bo@acme.test
+                  ⚠ this run has read outside text: earlier messages in this thread
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny]
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_slack_that_asks_to_wait_costs_a_moment() {
-    let mut world = World::new().await;
+async fn a_platform_that_asks_to_wait_costs_a_moment(platform: On) {
+    let mut world = World::on(platform).await;
     let ts = talked(&world).await;
-    world.slack.faults().next("conversations.replies", Fault::Status { code: 429, retry_after: Some(2) });
+    world.chat.next_look_into_a_thread_meets(Fault::Status { code: 429, retry_after: Some(2) });
     world.model_will("conversational", [Answer::text("On Monday.")]);
     world.replies("ana", "general", &ts, "@nod when do we launch?").await;
     world.later(TimeDelta::seconds(10)).await;
@@ -118,30 +128,31 @@ async fn a_slack_that_asks_to_wait_costs_a_moment() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_thread_is_summarised_where_it_stands() {
-    let mut world = World::new().await;
+async fn a_thread_is_summarised_where_it_stands(platform: On) {
+    let mut world = World::on(platform).await;
     let ts = talked(&world).await;
     let read = Answer::tool("chat_read_thread", json!({}));
     world.model_will("tool", [read, Answer::text("Bo wants Friday, Cho Monday.")]);
     world.replies("ana", "general", &ts, "@nod summarise this thread").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        bo: shall we launch on Friday?
-            cho: Friday is a holiday, @bo. Monday!
-            ana: @nod summarise this thread
-            nod: Bo wants Friday, Cho Monday.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            bo: shall we launch on Friday?
+                cho: Friday is a holiday, @bo. Monday!
+                ana: @nod summarise this thread
+                nod: Bo wants Friday, Cho Monday.
+        ");
+    }
     let result = last_prompt(&world)["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     let lines = ["(messages in this thread)", "Bo Lind: shall we launch", "Ana Silva: summarise this thread"];
     assert!(lines.iter().all(|line| result.contains(line)), "{result}");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_channel_is_read_for_whoever_is_in_it() {
-    let mut world = World::new().await;
-    world.slack.add_channel(Channel::new("launch", &["ana", "cho", "nod"]));
-    world.slack.add_channel(Channel::new("board", &["bo", "nod"]).private());
+async fn a_channel_is_read_for_whoever_is_in_it(platform: On) {
+    let mut world = World::on(platform).await;
+    world.chat.add_channel("launch", &["ana", "cho"]);
+    world.chat.add_channel("board", &["bo"]);
+    world.chat.add_channel_without_nod("attic", &["ana", "bo"]);
     world.says("cho", "launch", "decided: Monday").await;
     world.says("bo", "board", "we sell the company").await;
     world.says("bo", "general", "decided: cake").await;
@@ -155,21 +166,24 @@ async fn a_channel_is_read_for_whoever_is_in_it() {
     world.model_will("tool", [read(None), Answer::text("Cake.")]);
     world.says("ana", "general", "@nod what did we decide?").await;
     assert!(result(&world).contains("Bo Lind: decided: cake"), "{}", result(&world));
-    insta::assert_snapshot!(world.reads("general"), @r"
-        bo: decided: cake
-        ana: @nod what did we decide?
-            nod: Cake.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            bo: decided: cake
+            ana: @nod what did we decide?
+                nod: Cake.
+        ");
+    }
 
     // From elsewhere: for the asker alone.
     world.model_will("tool", [read(Some("#launch")), Answer::text("Monday.")]);
     world.says("ana", "general", "@nod what did we decide about the launch?").await;
     assert!(result(&world).contains("Cho Park: decided: Monday"), "{}", result(&world));
-    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Monday.");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Monday.");
+    }
 
     // Where the asker is not, and where Nod is not.
-    for (channel, why) in
-        [("board", "the person is not in that channel"), ("backroom", "Nod is in no channel")]
+    for (channel, why) in [("board", "the person is not in that channel"), ("attic", "Nod is in no channel")]
     {
         world.model_will("tool", [read(Some(channel)), Answer::text("I may not read that.")]);
         world.says("ana", "dm:ana", "what is said there?").await;

@@ -40,14 +40,13 @@ async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: On) {
                   [Bob Reyes (reyes@acme.test)] [Bob Stone (stone@acme.test)] [Someone else]
         ");
     }
-    let button = world.button("general", "Someone else");
     world.presses("bo", "general", "Someone else").await;
     let heard = world.hears("bo").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(bo only) nod: This question is for somebody else. Nothing was done.");
     }
     let label = world.labelled("general", "Bob Stone");
-    let kept = world.chat.kept("general", &label);
+    let kept = world.keeps_press("ana", "general", &label);
     world.presses("ana", "general", &label).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads("general"), @r"
@@ -67,7 +66,7 @@ async fn several_bobs_become_buttons_and_the_pick_goes_on(platform: On) {
     }
 
     // The same button again, from a client that still shows it.
-    world.chat.press_kept("ana", "general", &button, &kept).await;
+    world.sends_press(&kept).await;
     let heard = world.hears("ana").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(heard, @"(ana only) nod: This was answered already. Nothing more was done.");

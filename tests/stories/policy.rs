@@ -2,14 +2,26 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
-use nod_tests::{World, buttons_of};
+use nod_tests::World;
+use nod_tests::chat::On;
 use serde_json::json;
 
 use crate::mail::late;
 
+on_each_platform!(
+    what_the_rules_never_allow_is_not_asked_for,
+    a_rule_says_how_long_a_request_waits,
+    its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answer,
+    a_reminder_of_a_turn_that_was_stopped_says_that_it_is_over,
+    what_was_decided_is_not_reminded_of,
+    what_expires_while_nod_is_down_is_told_and_not_reminded_of,
+    a_reminder_of_something_private_is_private,
+);
+
 /// Ana has asked, and the card waits.
 async fn asks(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.model_will("tool", [late()].into_iter().chain(answers));
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     world
@@ -22,8 +34,8 @@ fn last_lines(text: &str, n: usize) -> String {
 
 /// Where the button of the newest reminder leads.
 fn leads_to(world: &World, channel: &str) -> String {
-    let go = buttons_of(world, channel).into_iter().find(|b| b["text"]["text"] == "Go to the card");
-    go.unwrap()["url"].as_str().unwrap().to_owned()
+    let go = world.chat.buttons(channel).into_iter().find(|button| button.label == "Go to the card");
+    go.unwrap().link.unwrap()
 }
 
 async fn reminders(world: &World) -> i64 {
@@ -31,29 +43,32 @@ async fn reminders(world: &World) -> i64 {
     sqlx::query_scalar(query).fetch_one(&world.pool).await.unwrap()
 }
 
-#[tokio::test]
-async fn what_the_rules_never_allow_is_not_asked_for() {
+async fn what_the_rules_never_allow_is_not_asked_for(platform: On) {
     let rules =
         "[[rule]]\ntool = \"gmail_send_email\"\nwhen.recipients_above = 1\nnever = \"one person at a time\"";
-    let mut world = World::with_rules(rules).await;
+    let mut world = World::with_rules_on(platform, rules).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
     let mail = json!({ "to": ["Bo", "Cho"], "subject": "Late", "body": "Late." });
     let said = Answer::text("The rules here allow one person at a time.");
     world.model_will("tool", [Answer::tool("gmail_send_email", mail), said]);
     world.says("ana", "general", "@nod tell Bo and Cho I'm late").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod tell Bo and Cho I'm late
-            nod: The rules here allow one person at a time.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Bo and Cho I'm late
+                nod: The rules here allow one person at a time.
+        ");
+    }
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
     assert!(heard.contains("never allow this") && heard.contains("one person at a time"), "{heard}");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_rule_says_how_long_a_request_waits() {
+async fn a_rule_says_how_long_a_request_waits(platform: On) {
     let rules = "[[rule]]\nexpire_after = \"30m\"\nundo = \"3s\"";
-    let mut world = asks(World::with_rules(rules).await, [Answer::text("Nobody answered.")]).await;
+    let mut world =
+        asks(World::with_rules_on(platform, rules).await, [Answer::text("Nobody answered.")]).await;
     assert!(world.reads("general").contains("Expires Fri 6 Mar 2026, 10:00 WET."));
     // Less than a reminder's lead remained from the start.
     world.later(TimeDelta::minutes(29)).await;
@@ -63,38 +78,39 @@ async fn a_rule_says_how_long_a_request_waits() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answer() {
-    let mut world = asks(World::new().await, [Answer::text("Bo knows.")]).await;
+async fn its_person_is_reminded_once_and_the_reminder_does_not_outlive_the_answer(platform: On) {
+    let mut world = asks(World::on(platform).await, [Answer::text("Bo knows.")]).await;
     world.later(TimeDelta::minutes(23 * 60)).await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
-          [Approve & send] [Edit] [Deny]
-        nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
-          [Go to the card]
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+              [Approve & send] [Edit] [Deny]
+            nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+              [Go to the card]
+        ");
+    }
     world.stop().await;
     world.start().await;
     world.later(TimeDelta::minutes(30)).await;
     assert_eq!(reminders(&world).await, 1);
-    let card = world.button("general", "Approve & send").replace('.', "");
-    let address = format!("https://acme.slack.com/archives/C00GENERAL/p{card}?thread_ts=");
-    assert!(leads_to(&world, "general").starts_with(&address), "{address}");
+    let card = world.button("general", "Approve & send");
+    assert_eq!(leads_to(&world, "general"), world.chat.link_to("general", &card));
     world.presses("ana", "general", "Approve & send").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 5), @r"
-          Approved by Ana Silva 09:00 WET → Sent 09:00 WET
-          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-          [Open in Gmail]
-        nod: · I reminded Ana Silva of a request; its card says what became of it.
-        nod: Bo knows.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 5), @r"
+              Approved by Ana Silva 09:00 WET → Sent 09:00 WET
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
+            nod: · I reminded Ana Silva of a request; its card says what became of it.
+            nod: Bo knows.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_reminder_of_a_turn_that_was_stopped_says_that_it_is_over() {
-    let mut world = asks(World::new().await, []).await;
+async fn a_reminder_of_a_turn_that_was_stopped_says_that_it_is_over(platform: On) {
+    let mut world = asks(World::on(platform).await, []).await;
     world.later(TimeDelta::hours(23)).await;
-    let question = world.slack.messages("general")[0].ts.clone();
+    let question = world.chat.first("general");
     world.replies("ana", "general", &question, "stop").await;
     let read = world.reads("general");
     assert!(read.contains("# Email not sent") && read.contains("its card says what became of it"), "{read}");
@@ -102,9 +118,8 @@ async fn a_reminder_of_a_turn_that_was_stopped_says_that_it_is_over() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_decided_is_not_reminded_of() {
-    let mut world = asks(World::new().await, [Answer::text("Not sent.")]).await;
+async fn what_was_decided_is_not_reminded_of(platform: On) {
+    let mut world = asks(World::on(platform).await, [Answer::text("Not sent.")]).await;
     world.denies("ana", "general", "").await;
     world.later(TimeDelta::hours(23)).await;
     assert_eq!(reminders(&world).await, 0);
@@ -112,9 +127,8 @@ async fn what_was_decided_is_not_reminded_of() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_expires_while_nod_is_down_is_told_and_not_reminded_of() {
-    let mut world = asks(World::new().await, [Answer::text("Nobody answered.")]).await;
+async fn what_expires_while_nod_is_down_is_told_and_not_reminded_of(platform: On) {
+    let mut world = asks(World::on(platform).await, [Answer::text("Nobody answered.")]).await;
     world.stop().await;
     world.clock.pass(TimeDelta::hours(25));
     world.start().await;
@@ -123,22 +137,24 @@ async fn what_expires_while_nod_is_down_is_told_and_not_reminded_of() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_reminder_of_something_private_is_private() {
-    let mut world = World::new().await;
+async fn a_reminder_of_something_private_is_private(platform: On) {
+    let mut world = World::on(platform).await;
     world.google.deliver("ana@acme.test", "cfo@bank.test", "Plans", "Marmalade").unwrap();
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     let recent = Answer::tool("gmail_list_recent", json!({}));
     world.model_will("tool", [recent, late(), Answer::text("Nobody answered.")]);
     world.says("ana", "general", "@nod look into my mail and tell Bo I'm late").await;
     world.later(TimeDelta::hours(23)).await;
     assert!(!world.reads("general").contains("still waits"));
-    insta::assert_snapshot!(last_lines(&world.reads("dm:ana"), 2), @r"
-        nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
-          [Go to the card]
-    ");
-    let card = world.button("dm:ana", "Approve & send").replace('.', "");
-    assert_eq!(leads_to(&world, "dm:ana"), format!("https://acme.slack.com/archives/D000000ANA/p{card}"));
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("dm:ana"), 2), @r"
+            nod: · Ana Silva, this still waits for your nod: email to bo@acme.test “Running late”, digest db435d, expires Sat 7 Mar 2026, 09:30 WET. If nobody answers: not sent.
+              [Go to the card]
+        ");
+    }
+    let card = world.button("dm:ana", "Approve & send");
+    assert_eq!(leads_to(&world, "dm:ana"), world.chat.link_to("dm:ana", &card));
     world.later(TimeDelta::hours(1)).await;
     world.reads("general");
     world.reads("dm:ana");

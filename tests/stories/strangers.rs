@@ -100,9 +100,8 @@ async fn somebody_elses_press_changes_nothing(platform: On) {
 #[tokio::test]
 async fn the_press_of_somebody_of_another_organisation_changes_nothing() {
     let mut world = asked(On::Slack).await;
-    let card = world.button("general", "Approve & send");
-    let button = world.chat.kept("general", "Approve & send");
-    world.chat.press_kept("eve", "general", &card, &button).await;
+    let press = world.keeps_press("eve", "general", "Approve & send");
+    world.sends_press(&press).await;
     insta::assert_snapshot!(world.hears("eve").await, @"(eve only) nod: I work for members of this workspace only, so I did nothing. An admin can change that.");
     still_waits(world).await;
 }

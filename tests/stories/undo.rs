@@ -2,15 +2,25 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::Forged;
-use nod_tests::World;
+use nod_tests::chat::On;
+use nod_tests::{Press, World};
 
 use crate::mail::late;
 
+on_each_platform!(
+    mail_leaves_when_the_window_has_passed,
+    what_is_undone_is_not_sent_and_the_model_hears_it,
+    only_who_decided_may_undo_and_only_in_time,
+    presses_on_what_was_undone_are_told_so,
+    a_restart_within_the_window_keeps_it,
+    what_nod_slept_through_is_not_sent_hours_later,
+);
+
 /// Ana has asked and approved, and it is about to be sent.
-async fn approved(answer: &str) -> World {
-    let mut world = World::with_undo().await;
+async fn approved(platform: On, answer: &str) -> World {
+    let mut world = World::with_undo_on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.model_will("tool", [late(), Answer::text(answer)]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     world.presses("ana", "general", "Approve & send").await;
@@ -22,35 +32,39 @@ fn last_lines(text: &str, n: usize) -> String {
     lines[lines.len().saturating_sub(n)..].join("\n")
 }
 
-#[tokio::test]
-async fn mail_leaves_when_the_window_has_passed() {
-    let mut world = approved("Bo knows.").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
-        Approved by Ana Silva 09:30 WET → Sending at 09:30:10 WET
-        [Undo]
-    ");
+async fn mail_leaves_when_the_window_has_passed(platform: On) {
+    let mut world = approved(platform, "Bo knows.").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+            Approved by Ana Silva 09:30 WET → Sending at 09:30:10 WET
+            [Undo]
+        ");
+    }
     world.later(TimeDelta::seconds(5)).await;
     assert!(world.google.sent("ana@acme.test").is_empty() && world.google.drafts("ana@acme.test").is_empty());
     world.later(TimeDelta::seconds(5)).await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
-          Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-          [Open in Gmail]
-        nod: Bo knows.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
+            nod: Bo knows.
+        ");
+    }
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_is_undone_is_not_sent_and_the_model_hears_it() {
-    let mut world = approved("All right, you took it back.").await;
+async fn what_is_undone_is_not_sent_and_the_model_hears_it(platform: On) {
+    let mut world = approved(platform, "All right, you took it back.").await;
     world.later(TimeDelta::seconds(5)).await;
     world.presses("ana", "general", "Undo").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
-          Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
-        nod: All right, you took it back.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+              Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
+            nod: All right, you took it back.
+        ");
+    }
     world.later(TimeDelta::hours(1)).await;
     assert!(world.google.sent("ana@acme.test").is_empty() && world.google.drafts("ana@acme.test").is_empty());
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();
@@ -58,43 +72,47 @@ async fn what_is_undone_is_not_sent_and_the_model_hears_it() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn only_who_decided_may_undo_and_only_in_time() {
-    let mut world = approved("Bo knows.").await;
-    let undo = press_of(&world, "Undo");
+async fn only_who_decided_may_undo_and_only_in_time(platform: On) {
+    let mut world = approved(platform, "Bo knows.").await;
+    let undo = world.keeps_press("ana", "general", "Undo");
     world.presses("bo", "general", "Undo").await;
-    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can take this back. Nothing was done.");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: Only Ana Silva can take this back. Nothing was done.");
+    }
     world.the_window_passes().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
-    world.slack.press_raw(undo).unwrap().acknowledged(nod_tests::patience()).await;
-    insta::assert_snapshot!(world.hears("ana").await, @"(ana only) nod: Too late to take it back: sent 09:30 WET.");
+    world.sends_press(&undo).await;
+    let said = world.hears("ana").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @"(ana only) nod: Too late to take it back: sent 09:30 WET.");
+    }
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn presses_on_what_was_undone_are_told_so() {
-    let mut world = approved("You took it back.").await;
-    let undo = press_of(&world, "Undo");
+async fn presses_on_what_was_undone_are_told_so(platform: On) {
+    let mut world = approved(platform, "You took it back.").await;
+    let undo = world.keeps_press("ana", "general", "Undo");
     world.presses("ana", "general", "Undo").await;
-    let approve = Forged { value: undo.value.replace("undo", "approve"), ..undo.clone() };
+    let approve = Press { verb: undo.verb.replace("undo", "approve"), ..undo.clone() };
     for press in [undo, approve] {
-        world.slack.press_raw(press).unwrap().acknowledged(nod_tests::patience()).await;
+        world.sends_press(&press).await;
     }
-    world.settles().await;
-    insta::assert_snapshot!(world.hears("ana").await, @r"
-        (ana only) nod: You took this back already. Nothing more was done.
-        (ana only) nod: Ana Silva took this back (Fri 6 Mar 2026, 09:30 WET): not sent. Nothing more was done.
-    ");
+    let said = world.hears("ana").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r"
+            (ana only) nod: You took this back already. Nothing more was done.
+            (ana only) nod: Ana Silva took this back (Fri 6 Mar 2026, 09:30 WET): not sent. Nothing more was done.
+        ");
+    }
     world.the_window_passes().await;
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.reads("general");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_restart_within_the_window_keeps_it() {
-    let mut world = approved("You took it back.").await;
+async fn a_restart_within_the_window_keeps_it(platform: On) {
+    let mut world = approved(platform, "You took it back.").await;
     world.stop().await;
     world.start().await;
     world.presses("ana", "general", "Undo").await;
@@ -104,33 +122,18 @@ async fn a_restart_within_the_window_keeps_it() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_nod_slept_through_is_not_sent_hours_later() {
-    let mut world = approved("It was not sent.").await;
+async fn what_nod_slept_through_is_not_sent_hours_later(platform: On) {
+    let mut world = approved(platform, "It was not sent.").await;
     world.stop().await;
     world.clock.pass(TimeDelta::hours(8));
     world.start().await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
-          Approved by Ana Silva 09:30 WET → Not sent 17:30 WET
-          · Nod could not get to it within 15 minutes of the nod. Nothing went out; ask again once that is mended.
-        nod: It was not sent.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+              Approved by Ana Silva 09:30 WET → Not sent 17:30 WET
+              · Nod could not get to it within 15 minutes of the nod. Nothing went out; ask again once that is mended.
+            nod: It was not sent.
+        ");
+    }
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.ends().await;
-}
-
-/// What a press on this button carries.
-fn press_of(world: &World, label: &str) -> Forged {
-    let ts = world.button("general", label);
-    let message = world.slack.messages("general").into_iter().find(|m| m.ts == ts).unwrap();
-    let actions = message.blocks.iter().find(|b| b["type"] == "actions").unwrap();
-    let button = actions["elements"].as_array().unwrap().iter().find(|b| b["text"]["text"] == label).unwrap();
-    Forged {
-        user: "ana".to_owned(),
-        channel: "general".to_owned(),
-        ts,
-        action_id: button["action_id"].as_str().unwrap().to_owned(),
-        value: button["value"].as_str().unwrap().to_owned(),
-        ..Forged::default()
-    }
 }

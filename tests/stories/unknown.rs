@@ -4,8 +4,19 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
+use nod_tests::chat::On;
 
 use crate::mail::late;
+
+on_each_platform!(
+    check_again_finds_what_went_out,
+    check_again_says_when_it_still_cannot_tell,
+    send_again_asks_once_more_and_warns,
+    what_turns_out_to_have_gone_is_not_asked_for_again,
+    what_was_approved_again_is_called_off_when_the_first_is_found,
+    an_edit_does_not_take_the_warning_away,
+    what_a_newer_request_replaces_is_not_said_to_have_gone,
+);
 
 fn last_lines(text: &str, n: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
@@ -13,12 +24,13 @@ fn last_lines(text: &str, n: usize) -> String {
 }
 
 /// Ana's mail met a fault and its draft is gone: nobody can tell. `sent` where it went out after all.
-async fn unknown(sent: bool) -> World {
-    unknown_in(World::new().await, sent).await
+async fn unknown(platform: On, sent: bool) -> World {
+    unknown_in(World::on(platform).await, sent).await
 }
 
 async fn unknown_in(mut world: World, sent: bool) -> World {
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
     world.model_will("tool", [late(), Answer::text("Nobody can tell yet whether it went out.")]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     let fault = if sent { Fault::LoseAnswer } else { Fault::Drop };
@@ -41,72 +53,72 @@ async fn unknown_in(mut world: World, sent: bool) -> World {
     world
 }
 
-#[tokio::test]
-async fn check_again_finds_what_went_out() {
-    let mut world = unknown(true).await;
+async fn check_again_finds_what_went_out(platform: On) {
+    let mut world = unknown(platform, true).await;
     world.presses("bo", "general", "Check again").await;
     assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
     world.connects("ana").await;
     world.presses("ana", "general", "Check again").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
-          Approved by Ana Silva 09:30 WET → Sent 09:46 WET
-          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-          [Open in Gmail]
-        nod: Nobody can tell yet whether it went out.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+              Approved by Ana Silva 09:30 WET → Sent 09:46 WET
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
+            nod: Nobody can tell yet whether it went out.
+        ");
+    }
     assert_eq!(world.google.sent("ana@acme.test").len(), 1);
     world.ends().await;
 }
 
-#[tokio::test]
-async fn check_again_says_when_it_still_cannot_tell() {
-    let mut world = unknown(false).await;
+async fn check_again_says_when_it_still_cannot_tell(platform: On) {
+    let mut world = unknown(platform, false).await;
     world.later(TimeDelta::minutes(10)).await;
     world.presses("ana", "general", "Check again").await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
-          Approved by Ana Silva 09:30 WET → Unknown 09:56 WET. Nobody can tell yet whether this email went out.
-          · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
-          [Check again] [Send again]
-        nod: Nobody can tell yet whether it went out.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+              Approved by Ana Silva 09:30 WET → Unknown 09:56 WET. Nobody can tell yet whether this email went out.
+              · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+              [Check again] [Send again]
+            nod: Nobody can tell yet whether it went out.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn send_again_asks_once_more_and_warns() {
-    let mut world = unknown(false).await;
+async fn send_again_asks_once_more_and_warns(platform: On) {
+    let mut world = unknown(platform, false).await;
     world.presses("bo", "general", "Send again").await;
     assert!(world.whispers("bo").contains("Only Ana Silva can decide this."));
-    let card = world.button("general", "Send again");
-    for _ in 0..2 {
-        let press = world.slack.press("ana", "general", &card, "Send again").unwrap();
-        press.acknowledged(nod_tests::patience()).await;
+    world.presses_twice("ana", "general", "Send again").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: I asked you again already: look for the newer card. Nothing more was done.");
     }
-    world.settles().await;
-    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: I asked you again already: look for the newer card. Nothing more was done.");
     assert!(world.google.sent("ana@acme.test").is_empty());
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 20), @r"
-          Ana
-          Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email went out.
-          · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
-          [Check again]
-        nod: Nobody can tell yet whether it went out.
-        nod: # Send this email? · rev 1 · db435d
-          From  ana@acme.test
-          To  bo@acme.test
-          Cc  —
-          Bcc  —
-          Subject  Running late
-          Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 20), @r"
+              Ana
+              Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email went out.
+              · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
+              [Check again]
+            nod: Nobody can tell yet whether it went out.
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
 
-          I'm running late.
+              I'm running late.
 
-          Ana
-          ⚠ this may go twice: nobody knows whether it did at 09:44 WET
-          ⚠ Nod's first mail to bo@acme.test
-          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:46 WET.
-          [Approve & send] [Edit] [Deny]
-    ");
+              Ana
+              ⚠ this may go twice: nobody knows whether it did at 09:44 WET
+              ⚠ Nod's first mail to bo@acme.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:46 WET.
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     let keys: i64 =
@@ -120,9 +132,8 @@ async fn send_again_asks_once_more_and_warns() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_turns_out_to_have_gone_is_not_asked_for_again() {
-    let mut world = unknown(true).await;
+async fn what_turns_out_to_have_gone_is_not_asked_for_again(platform: On) {
+    let mut world = unknown(platform, true).await;
     world.presses("ana", "general", "Send again").await;
     world.connects("ana").await;
     world.presses("ana", "general", "Check again").await;
@@ -132,9 +143,8 @@ async fn what_turns_out_to_have_gone_is_not_asked_for_again() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_was_approved_again_is_called_off_when_the_first_is_found() {
-    let mut world = unknown_in(World::with_undo().await, true).await;
+async fn what_was_approved_again_is_called_off_when_the_first_is_found(platform: On) {
+    let mut world = unknown_in(World::with_undo_on(platform).await, true).await;
     world.presses("ana", "general", "Send again").await;
     world.presses("ana", "general", "Approve & send").await;
     world.connects("ana").await;
@@ -146,9 +156,8 @@ async fn what_was_approved_again_is_called_off_when_the_first_is_found() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_edit_does_not_take_the_warning_away() {
-    let mut world = unknown(false).await;
+async fn an_edit_does_not_take_the_warning_away(platform: On) {
+    let mut world = unknown(platform, false).await;
     world.presses("ana", "general", "Send again").await;
     world.edits("ana", "general", &[("Subject", "Late, really")]).await;
     let read = world.reads("general");
@@ -158,12 +167,11 @@ async fn an_edit_does_not_take_the_warning_away() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn what_a_newer_request_replaces_is_not_said_to_have_gone() {
-    let mut world = unknown(false).await;
+async fn what_a_newer_request_replaces_is_not_said_to_have_gone(platform: On) {
+    let mut world = unknown(platform, false).await;
     world.presses("ana", "general", "Send again").await;
     world.model_will("tool", [late(), Answer::text("Asked anew.")]);
-    let root = world.slack.messages("general")[0].ts.clone();
+    let root = world.chat.first("general");
     world.replies("ana", "general", &root, "send it to Bo once more").await;
     let read = world.reads("general");
     assert!(read.contains("A newer request took its place") && !read.contains("have gone through"), "{read}");

@@ -23,7 +23,7 @@ use super::guilds::Guilds;
 use super::inbound::Identity;
 use super::tokens::Tokens;
 use super::web::Web;
-use super::{PLATFORM, render};
+use super::{PLATFORM, limits, render};
 
 /// Between two edits of a growing message: Discord takes five edits in five seconds.
 const EDIT: Duration = Duration::from_millis(1_200);
@@ -164,6 +164,10 @@ impl ChatAdapter for DiscordAdapter {
 
     fn fits(&self, card: &Card) -> bool {
         render::fits(card)
+    }
+
+    fn room(&self) -> usize {
+        limits::REQUEST
     }
 
     fn pause(&self) -> TimeDelta {

@@ -32,7 +32,9 @@ fn quiet(url: &str) -> String {
         let keep = match c {
             '#' => !std::mem::replace(&mut fragment, true),
             '%' => rest.len() > 1 && rest.bytes().take(2).all(|b| b.is_ascii_hexdigit()),
-            '@' => false,
+            // Discord's own name for direct lines.
+            '@' => rest.starts_with("me/") && out == "https://discord.com/channels/",
+
             c => c.is_ascii_alphanumeric() || PLAIN.contains(c),
         };
         if keep {

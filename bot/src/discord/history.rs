@@ -58,7 +58,7 @@ impl DiscordAdapter {
     }
 
     fn utterance(&self, message: &Value) -> Option<Utterance> {
-        let text = words::of_message(message, "").text;
+        let text = words::of_message(message, &self.identity.user).text;
         let author = &message["author"];
         let name = |field: &str| author[field].as_str().map(str::to_owned);
         Some(Utterance {

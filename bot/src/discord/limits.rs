@@ -5,6 +5,8 @@
 
 /// The text of all text displays of a message together.
 pub(super) const TEXT: usize = 4_000;
+/// What of it the fields and the body of a request take; the rest is for its frame, the risks and the receipt.
+pub(super) const REQUEST: usize = 3_000;
 /// Components of a message, those inside others counted.
 pub(super) const COMPONENTS: usize = 40;
 /// Buttons in a row.

@@ -127,7 +127,8 @@ fn chunk(block: &Block) -> Chunk {
         Block::Literal(text) => words(vec![literal(text)]),
         Block::Fields(fields) => fact(vec![Part::paragraph(field_runs(fields))]),
         Block::Risks(risks) => {
-            let lines: Vec<String> = risks.iter().map(|risk| format!("⚠ {}", one_line(risk))).collect();
+            let line = |risk: &String| format!("⚠ {}", one_line(risk));
+            let lines: Vec<String> = risks.iter().map(line).collect();
             fact(vec![Part::paragraph(vec![Run::plain(lines.join("\n"))])])
         }
         Block::Note(text) => fact(vec![note(text)]),

@@ -227,6 +227,10 @@ impl ChatAdapter for SlackAdapter {
         render::fits(card)
     }
 
+    fn room(&self) -> usize {
+        limits::REQUEST
+    }
+
     fn pause(&self) -> TimeDelta {
         limits::PAUSE
     }

@@ -17,6 +17,8 @@ pub(super) const BLOCKS: usize = 50;
 /// The blocks of a message together, as JSON. Undocumented: Slack answers `msg_blocks_too_long` from about
 /// 13,200 on (<https://github.com/slackapi/bolt-js/issues/2509>, 2867), containers counted.
 pub(super) const BLOCKS_JSON: usize = 12_000;
+/// What of it the fields and the body of a request take; the rest is for its frame, the risks and the receipt.
+pub(super) const REQUEST: usize = 9_000;
 /// One block's text. Documented for sections and text objects; kept for rich text, where no limit is given.
 pub(super) const BLOCK_TEXT: usize = 3_000;
 /// A header's text.

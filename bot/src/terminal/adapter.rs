@@ -17,6 +17,8 @@ use tokio::sync::Notify;
 
 use super::PLATFORM;
 
+/// What is longer than about two screens is shown on demand.
+const REQUEST: usize = 9_000;
 /// How seldom an answer that is being written is shown: never, since its row comes with the whole.
 const WHOLE_ONLY: Duration = Duration::from_secs(3600);
 
@@ -69,6 +71,10 @@ impl ChatAdapter for TerminalAdapter {
 
     fn fits(&self, _card: &Card) -> bool {
         true
+    }
+
+    fn room(&self) -> usize {
+        REQUEST
     }
 
     fn pause(&self) -> TimeDelta {

@@ -17,6 +17,9 @@ use crate::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use crate::jobs::Verdict;
 use crate::nod::Core;
 
+/// About how long a receipt is, with what may have gone wrong.
+const RECEIPT: usize = 200;
+
 /// What a press says of everything that waits on a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Many {
@@ -129,26 +132,11 @@ fn stamp(all: &[Approval]) -> u16 {
 }
 
 /// Whether one card shows all of it whole, in one message, also once each has its receipt.
-pub(crate) fn fits(all: &[Approval]) -> bool {
-    // A chat message takes about 12,000 characters of JSON; see the renderer's limits.
-    const ROOM: usize = 11_000;
-    const RECEIPT: usize = 350;
-    let whole = all.iter().all(|approval| whole::beginning(&approval.preview).is_none());
-    whole && weight(&card(all)) + RECEIPT * all.len() <= ROOM
-}
-
-/// About how many characters of JSON a card takes.
-fn weight(card: &Card) -> usize {
-    const PART: usize = 120;
-    let field = |(name, value): &(String, String)| name.chars().count() + value.chars().count();
-    const BUTTON: usize = 230;
-    let written = |text: &str| PART + serde_json::Value::from(text).to_string().chars().count();
-    let block = |block: &Block| match block {
-        Block::Fields(fields) => fields.iter().map(|one| PART + field(one)).sum(),
-        Block::Risks(risks) => risks.iter().map(|risk| written(risk)).sum(),
-        Block::Markdown(text) | Block::Literal(text) | Block::Note(text) => written(text),
-    };
-    card.body.iter().map(block).sum::<usize>() + BUTTON * card.buttons.len() + PART
+pub(crate) fn fits(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool {
+    let receipt = || Block::Note("…".repeat(RECEIPT));
+    let mut later = card(all);
+    later.body.extend(std::iter::repeat_with(receipt).take(all.len()));
+    all.iter().all(|approval| whole::beginning(&approval.preview).is_none()) && shows(&later)
 }
 
 /// A press on [Approve all], [Approve selected] or [Deny all]: each that still waits is decided as by a press of
@@ -211,7 +199,9 @@ pub(super) async fn apart(
 ) -> sqlx::Result<()> {
     let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
     let all = sql::on_card(conn, tenant, approval.delivery).await?;
-    if all.len() == 1 || fits(&all) {
+    let stands = delivery::sql::load(conn, tenant, approval.delivery).await?;
+    let adapter = stands.and_then(|(_, venue)| core.adapters.get(&venue.platform));
+    if all.len() == 1 || fits(&all, |card| adapter.is_none_or(|adapter| adapter.fits(card))) {
         return redraw(conn, tenant, approval.delivery, now).await;
     }
     let own = Approval { delivery: core.id(), ..approval.clone() };

@@ -53,7 +53,7 @@ pub(crate) async fn save(
     };
     let (filled, mut errors) = filled(conn, tenant, &approval.preview.form, values, by).await?;
     let preview = match tool.revise(&approval.preview.payload, &filled) {
-        Ok(preview) if errors.is_empty() => preview,
+        Ok(preview) if errors.is_empty() => Preview { room: approval.preview.room, ..preview },
         revised => {
             // Everything that is wrong is said at once.
             errors.extend(revised.err().into_iter().flatten());

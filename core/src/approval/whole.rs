@@ -5,13 +5,11 @@ use serde_json::Value;
 
 use crate::tool::{LONGEST_BODY, Preview};
 
-/// A chat message holds about 12,000 characters of JSON, of which its frame, the risks and the buttons need
-/// some; fields and body have this many together.
-const ROOM: usize = 9_000;
 /// A field is a few runs of text, which cost about this much to write beside the words.
 const FIELD: usize = 120;
-/// What is shown of a body that does not fit: in characters, and as JSON.
-const BEGINNING: (usize, usize) = (1_500, 3_000);
+/// What is shown of a body that does not fit: in characters, and written. Every platform has room for it beside
+/// some fields.
+const BEGINNING: (usize, usize) = (1_500, 1_700);
 
 /// Why nobody can be asked about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +27,7 @@ pub(crate) fn askable(preview: &Preview) -> Result<(), TooLong> {
         return Err(TooLong::Body(length));
     }
     let body = preview.body.as_deref().map_or(0, written).min(BEGINNING.1);
-    if fields(preview) + body > ROOM {
+    if fields(preview) + body > preview.room {
         return Err(TooLong::Fields(preview.recipients.len()));
     }
     Ok(())
@@ -38,7 +36,7 @@ pub(crate) fn askable(preview: &Preview) -> Result<(), TooLong> {
 /// The beginning of a body that does not fit on the card; `None` where it does.
 pub(crate) fn beginning(preview: &Preview) -> Option<&str> {
     let body = preview.body.as_deref()?;
-    if fields(preview) + written(body) <= ROOM {
+    if fields(preview) + written(body) <= preview.room {
         return None;
     }
     let mut cost = 0;
@@ -54,11 +52,14 @@ pub(crate) fn beginning(preview: &Preview) -> Option<&str> {
 }
 
 fn fields(preview: &Preview) -> usize {
-    preview.fields.iter().map(|(name, value)| FIELD + written(name) + written(value)).sum()
+    let marks = |text: &str| text.chars().filter(char::is_ascii_punctuation).count();
+    let field = |(name, value): &(String, String)| FIELD + written(name) + written(value) + marks(value);
+    preview.fields.iter().map(field).sum()
 }
 
+/// As JSON and in UTF-16: each is how some platform counts. In fields what could be a mark may be escaped.
 fn written(text: &str) -> usize {
-    Value::from(text).to_string().chars().count()
+    Value::from(text).to_string().encode_utf16().count()
 }
 
 #[cfg(test)]
@@ -84,9 +85,19 @@ mod tests {
         let long = preview("bo", &"word ".repeat(2_000));
         assert_eq!(beginning(&long).map(str::len), Some(1_499));
         let quotes = preview("bo", &"\"".repeat(8_000));
-        assert_eq!(beginning(&quotes).map(str::len), Some(1_500));
+        assert_eq!(beginning(&quotes).map(str::len), Some(850));
         let marks = preview("bo", &"\u{1}".repeat(8_000));
-        assert!(beginning(&marks).is_some_and(|head| written(head) <= 3_002));
+        assert!(beginning(&marks).is_some_and(|head| written(head) <= 1_702));
+    }
+
+    #[test]
+    fn how_much_is_shown_is_the_platforms_to_say() {
+        let small = |to: &str, body: &str| Preview { room: 3_000, ..preview(to, body) };
+        assert_eq!(beginning(&small("bo", &"x".repeat(2_800))), None);
+        assert_eq!(beginning(&small("bo", &"x".repeat(2_900))).map(str::len), Some(1_500));
+        // Marks may have to be escaped, so fields count them twice.
+        assert_eq!(askable(&small(&"_".repeat(1_000), "Hi")), Ok(()));
+        assert_eq!(askable(&small(&"_".repeat(1_500), "Hi")), Err(TooLong::Fields(1)));
     }
 
     #[test]

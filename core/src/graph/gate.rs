@@ -68,6 +68,7 @@ async fn examine(
     };
     let with = cx.tool_context(state);
     let previewed = act::limited(&with, tool.preview(&with, &named)).await;
+    let previewed = previewed.map(|preview| Preview { room: cx.room, ..preview });
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(Fault::to_string);

@@ -167,6 +167,8 @@ pub(crate) struct NodeContext<'a> {
     pub(crate) memory: Option<Memory>,
     pub(crate) directory: Directory<'a>,
     pub(crate) typing: Typing<'a>,
+    /// How much of a request a card shows here.
+    pub(crate) room: usize,
     pub(crate) tools: &'a Tools,
     /// On which terms a nod is asked for.
     pub(crate) policy: &'a Policy,

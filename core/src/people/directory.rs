@@ -57,7 +57,8 @@ pub(crate) async fn read(
         match adapter.profile(workspace, &user).await {
             Ok(profile) => {
                 let mut conn = core.pool.acquire().await?;
-                sql::learn(&mut conn, claim.tenant, person, &profile, core.now()).await?;
+                sql::learn(&mut conn, claim.tenant, person, platform, workspace, &profile, core.now())
+                    .await?;
             }
             Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
             // They stay who they were, and are asked about again tomorrow.

@@ -7,6 +7,7 @@ use sqlx::PgConnection;
 use super::commit::Commit;
 use crate::approval::{self, Approval};
 use crate::audit;
+use crate::card::Card;
 use crate::clock::Timestamp;
 use crate::effect;
 use crate::graph::Emit;
@@ -27,7 +28,8 @@ impl Commit<'_> {
         for (approval, _) in &asked {
             approval::supersede(conn, tenant, approval, now).await?;
         }
-        for cards in on_cards(asked) {
+        let adapter = self.core.adapters.get(&self.venue.platform);
+        for cards in on_cards(asked, |card| adapter.is_none_or(|adapter| adapter.fits(card))) {
             let all: Vec<Approval> = cards.iter().map(|(approval, _)| approval.clone()).collect();
             let Some(first) = all.first() else { continue };
             self.ask_there(conn, first.delivery, &approval::card(&all), now).await?;
@@ -105,12 +107,12 @@ impl Commit<'_> {
 }
 
 /// All of them on one card where that shows them whole, else each on its own.
-fn on_cards(mut asked: Vec<(Approval, Terms)>) -> Vec<Vec<(Approval, Terms)>> {
+fn on_cards(mut asked: Vec<(Approval, Terms)>, shows: impl Fn(&Card) -> bool) -> Vec<Vec<(Approval, Terms)>> {
     let own: Vec<_> = asked.iter().map(|(approval, _)| approval.delivery).collect();
     if let [first, _, ..] = own[..] {
         asked.iter_mut().for_each(|(approval, _)| approval.delivery = first);
         let all: Vec<Approval> = asked.iter().map(|(approval, _)| approval.clone()).collect();
-        if approval::fits(&all) {
+        if approval::fits(&all, shows) {
             return vec![asked];
         }
         asked.iter_mut().zip(own).for_each(|((approval, _), own)| approval.delivery = own);

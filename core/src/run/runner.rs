@@ -234,6 +234,8 @@ async fn context<'a>(
             workspace: &venue.workspace,
         },
         typing: core.adapters.typing(&venue.platform),
+        // Where nobody shows it, nobody is asked.
+        room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.room()),
         tools: &core.tools,
         policy: &core.settings.policy,
         model: core.model.as_ref(),

@@ -52,6 +52,10 @@ impl World {
                 }
             }
         }
+        let (indent, words) = line.split_at(line.len() - line.trim_start().len());
+        if let Some(item) = words.strip_prefix("- ") {
+            return format!("{indent}• {}", self.inline(item, undo));
+        }
         self.inline(line, undo)
     }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::entities::{ChannelKind, LOADING, Message};
-use super::world::World;
+use super::world::{World, number};
 
 impl World {
     /// A channel as a member sees it, threads indented below their parent.
@@ -31,10 +31,19 @@ impl World {
     #[must_use]
     pub fn spoken(&self, channel: &str) -> String {
         let mut out = String::new();
-        for message in self.messages_in(channel).iter().filter(|m| m.kind != 21) {
-            self.write_message(&mut out, message, "");
-            if self.channels.get(&message.id).is_some_and(|c| c.kind == ChannelKind::Thread) {
-                for reply in self.messages_in(&message.id).iter().filter(|m| m.kind != 21) {
+        let messages = self.messages_in(channel).iter().filter(|m| m.kind != 21);
+        // A thread outlives the message on which it was opened.
+        let threads = self.channels.values().filter(|c| c.parent.as_deref() == Some(channel));
+        let mut heads: Vec<&String> = messages.map(|m| &m.id).chain(threads.map(|c| &c.id)).collect();
+        heads.sort_by_key(|id| number(id));
+        heads.dedup();
+        for head in heads {
+            match self.messages_in(channel).iter().find(|m| m.id == *head) {
+                Some(message) => self.write_message(&mut out, message, ""),
+                None => out.push_str("Original message was deleted\n"),
+            }
+            if self.channels.get(head).is_some_and(|c| c.kind == ChannelKind::Thread) {
+                for reply in self.messages_in(head).iter().filter(|m| m.kind != 21) {
                     self.write_message(&mut out, reply, "    ");
                 }
             }
@@ -92,7 +101,9 @@ impl World {
             let content = &message.content;
             parts.push(if message.by_bot { self.read(content) } else { self.typed_text(content) });
         }
-        parts.extend(message.components.iter().map(|c| self.component(c)));
+        // A file's name stands among the attachments.
+        let shown = message.components.iter().filter(|c| c["type"] != 13);
+        parts.extend(shown.map(|c| self.component(c)));
         parts.join("\n")
     }
 

@@ -1,14 +1,10 @@
 //! Where files are read: with the bot's token and the scope for it, as they were kept.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::body::{Body, Bytes};
 use axum::extract::{Path, State as Extract};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use futures::stream;
 
 use super::State;
 use crate::serve;
@@ -35,22 +31,9 @@ pub(super) async fn file(
             Some(_) if name.starts_with("elsewhere") => {
                 Redirect::temporary("http://elsewhere.invalid/stolen").into_response()
             }
-            Some(bytes) if name.starts_with("endless") => endless(bytes),
+            Some(bytes) if name.starts_with("endless") => serve::endless(bytes),
             Some(bytes) => ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response(),
         }
     })
     .await
-}
-
-/// The same bytes again and again.
-fn endless(bytes: Vec<u8>) -> Response {
-    let bytes = Bytes::from(bytes);
-    let chunks = stream::unfold((), move |()| {
-        let chunk = bytes.clone();
-        async move {
-            tokio::time::sleep(Duration::from_micros(100)).await;
-            Some((Ok::<_, Infallible>(chunk), ()))
-        }
-    });
-    Body::from_stream(chunks).into_response()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
-use nod_tests::chat::{On, label_of};
+use nod_tests::chat::On;
 use nod_tests::{Program, World};
 use serde_json::json;
 use tokio::task::{JoinSet, LocalSet};
@@ -176,8 +176,8 @@ async fn dies(world: &World, nod: Program) -> Program {
 }
 
 async fn presses(world: &World, begins: &str) {
-    let labels: Vec<String> = world.chat.buttons("general").iter().map(label_of).collect();
-    let Some(label) = labels.into_iter().find(|label| label.starts_with(begins)) else { return };
+    let mut labels = world.chat.buttons("general").into_iter().map(|button| button.label);
+    let Some(label) = labels.find(|label| label.starts_with(begins)) else { return };
     let card = world.button("general", &label);
     // The card may change in this very moment.
     world.chat.press_if_there("ana", "general", &card, &label).await;

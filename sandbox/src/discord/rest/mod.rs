@@ -18,7 +18,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, Method as Verb, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::{Value, json};
 
 use super::State;
@@ -225,9 +225,13 @@ fn proper(operation: &Operation, request: &Request) -> Result<(), Refusal> {
 /// What was attached, as the fake keeps it.
 pub(super) async fn file(
     Extract(state): Extract<Arc<State>>,
-    Path((_, id, _)): Path<(String, String, String)>,
+    Path((_, id, name)): Path<(String, String, String)>,
 ) -> Response {
     match state.read(|w| w.files.get(&id).cloned()) {
+        Some(_) if name.starts_with("elsewhere") => {
+            Redirect::temporary("http://elsewhere.invalid/stolen").into_response()
+        }
+        Some(bytes) if name.starts_with("endless") => serve::endless(bytes),
         Some(bytes) => bytes.into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }

@@ -15,6 +15,8 @@ const LETTERS: usize = 4_000;
 #[derive(Default)]
 pub(super) struct Walk {
     pub finder: Finder,
+    /// What the files are called that come with the message.
+    pub files: Vec<String>,
     custom_ids: HashSet<String>,
     ids: HashSet<i64>,
     count: usize,
@@ -28,7 +30,7 @@ impl Walk {
             let at = format!("components/{n}");
             match component["type"].as_u64() {
                 Some(1) => self.row(&at, component),
-                Some(9 | 10 | 14 | 17) if v2 => self.block(&at, component, true),
+                Some(9 | 10 | 13 | 14 | 17) if v2 => self.block(&at, component, true),
                 other => self.finder.say(&at, format!("Component type {other:?} may not stand here.")),
             }
         }
@@ -56,11 +58,23 @@ impl Walk {
         }
     }
 
+    /// A file that comes with the message; others are not shown.
+    fn file(&mut self, at: &str, file: &Value) {
+        self.seen(at, file);
+        self.finder.only(at, file, &["type", "id", "file", "spoiler"]);
+        self.finder.only(&format!("{at}/file"), &file["file"], &["url"]);
+        let named = file["file"]["url"].as_str().and_then(|url| url.strip_prefix("attachment://"));
+        if !named.is_some_and(|name| self.files.iter().any(|file| file == name)) {
+            self.finder.say(&format!("{at}/file/url"), "Names no file of this message.");
+        }
+    }
+
     fn block(&mut self, at: &str, block: &Value, top: bool) {
         match block["type"].as_u64() {
             Some(1) => self.row(at, block),
             Some(9) => self.section(at, block),
             Some(10) => self.display(at, block),
+            Some(13) => self.file(at, block),
             Some(14) => {
                 self.seen(at, block);
                 self.finder.only(at, block, &["type", "id", "divider", "spacing"]);

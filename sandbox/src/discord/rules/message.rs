@@ -35,7 +35,10 @@ pub(in crate::discord) fn content(
     files: usize,
     before: Before,
 ) -> Result<Content, Vec<Broken>> {
+    let attached = body["attachments"].as_array().into_iter().flatten();
+    let names = attached.filter_map(|file| file["filename"].as_str().map(str::to_owned));
     let mut walk = Walk::default();
+    walk.files.extend(names);
     let flags = flags(&mut walk, body, before);
     let v2 = flags & COMPONENTS_V2 != 0;
     for field in ["embeds", "sticker_ids", "poll", "shared_client_theme"] {

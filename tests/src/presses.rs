@@ -1,0 +1,197 @@
+//! Buttons and the presses on them, those too that come late or that no real client would send.
+
+use nod_sandbox::{discord, slack};
+use serde_json::Value;
+
+use crate::World;
+use crate::chat::Chat;
+use crate::world::patience;
+
+/// A button as it stands on a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Button {
+    /// Its words.
+    pub label: String,
+    /// What a press on it carries.
+    pub verb: Option<String>,
+    /// Where it leads instead.
+    pub link: Option<String>,
+    /// The one that most people want.
+    pub green: bool,
+}
+
+/// A press, to be sent whenever the story wants.
+#[derive(Debug, Clone)]
+pub struct Press {
+    /// Whose.
+    pub user: String,
+    /// Where.
+    pub channel: String,
+    /// On which message; it may be gone.
+    pub message: String,
+    /// What it carries.
+    pub verb: String,
+}
+
+impl Press {
+    /// On something that is on nobody's screen any more.
+    #[must_use]
+    pub fn forged(user: &str, channel: &str, verb: String) -> Self {
+        Self { user: user.to_owned(), channel: channel.to_owned(), message: "1.1".to_owned(), verb }
+    }
+}
+
+impl Chat {
+    /// The buttons of the newest message of a channel that has any.
+    #[must_use]
+    pub fn buttons(&self, channel: &str) -> Vec<Button> {
+        let all: Vec<Vec<Button>> = match self {
+            Self::Slack(fake) => fake.messages(channel).iter().map(|m| buttons(&m.blocks)).collect(),
+            Self::Discord(fake) => fake.messages(channel).iter().map(|m| buttons(&m.components)).collect(),
+        };
+        all.into_iter().rfind(|buttons| !buttons.is_empty()).unwrap_or_default()
+    }
+
+    /// The buttons of one message.
+    #[must_use]
+    pub fn buttons_on(&self, channel: &str, message: &str) -> Vec<Button> {
+        match self {
+            Self::Slack(fake) => {
+                let found = fake.messages(channel).into_iter().find(|m| m.ts == message);
+                found.map(|m| buttons(&m.blocks)).unwrap_or_default()
+            }
+            Self::Discord(fake) => {
+                let found = fake.messages(channel).into_iter().find(|m| m.id == message);
+                found.map(|m| buttons(&m.components)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Presses a button so often before anybody has answered, and waits until all were acknowledged.
+    pub async fn press_at_once(&self, user: &str, channel: &str, message: &str, label: &str, times: usize) {
+        match self {
+            Self::Slack(fake) => {
+                let press = || fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"));
+                for pending in std::iter::repeat_with(press).take(times).collect::<Vec<_>>() {
+                    pending.acknowledged(patience()).await;
+                }
+            }
+            Self::Discord(fake) => {
+                let press = || fake.press(user, channel, message, label).unwrap_or_else(|e| panic!("{e}"));
+                for pending in std::iter::repeat_with(press).take(times).collect::<Vec<_>>() {
+                    pending.acknowledged(patience()).await;
+                }
+            }
+        }
+    }
+
+    /// Sends a press that was kept, and waits until it was acknowledged.
+    pub async fn send_press(&self, press: &Press) {
+        let Press { user, channel, message, verb } = press.clone();
+        match self {
+            Self::Slack(fake) => {
+                let action_id = verb.split(':').next().unwrap_or_default().to_owned();
+                let ts = message;
+                let forged =
+                    slack::Forged { user, channel, ts, action_id, value: verb, ..slack::Forged::default() };
+                let pending = fake.press_raw(forged).unwrap_or_else(|e| panic!("{e}"));
+                pending.acknowledged(patience()).await;
+            }
+            Self::Discord(fake) => {
+                let (ts, custom_id) = (message, verb);
+                let forged = discord::Forged { user, channel, ts, custom_id, ..discord::Forged::default() };
+                let pending = fake.press_raw(forged).unwrap_or_else(|e| panic!("{e}"));
+                pending.acknowledged(patience()).await;
+            }
+        }
+    }
+
+    /// Where the newest whisper to somebody stands, its id, and its buttons.
+    fn newest_whispered(&self, user: &str) -> (String, String, Vec<Button>) {
+        let newest = match self {
+            Self::Slack(fake) => fake.ephemerals(user).pop().map(|e| (e.channel, e.ts, buttons(&e.blocks))),
+            Self::Discord(fake) => {
+                fake.ephemerals(user).pop().map(|e| (e.channel, e.id, buttons(&e.components)))
+            }
+        };
+        newest.unwrap_or_else(|| panic!("nothing was whispered to {user}"))
+    }
+
+    /// Where the whispers to somebody stand, and their ids.
+    #[must_use]
+    pub fn whispered_at(&self, user: &str) -> Vec<(String, String)> {
+        match self {
+            Self::Slack(fake) => fake.ephemerals(user).into_iter().map(|e| (e.channel, e.ts)).collect(),
+            Self::Discord(fake) => fake.ephemerals(user).into_iter().map(|e| (e.channel, e.id)).collect(),
+        }
+    }
+}
+
+impl World {
+    /// The press of this button, for later.
+    #[must_use]
+    pub fn keeps_press(&self, user: &str, channel: &str, label: &str) -> Press {
+        let message = self.button(channel, label);
+        let found = self.chat.buttons_on(channel, &message).into_iter().find(|b| b.label == label);
+        let verb = found.and_then(|button| button.verb);
+        let verb = verb.unwrap_or_else(|| panic!("[{label}] carries nothing"));
+        Press { user: user.to_owned(), channel: channel.to_owned(), message, verb }
+    }
+
+    /// The press of this button of the newest thing that was whispered to somebody.
+    #[must_use]
+    pub fn whispered_press(&self, user: &str, label: &str) -> Press {
+        let (channel, message, buttons) = self.chat.newest_whispered(user);
+        let found = buttons.into_iter().find(|button| button.label == label).and_then(|button| button.verb);
+        let verb = found.unwrap_or_else(|| panic!("no button [{label}]:\n{}", self.chat.everything()));
+        Press { user: user.to_owned(), channel, message, verb }
+    }
+
+    /// Sends it.
+    pub async fn sends_press(&self, press: &Press) {
+        self.chat.send_press(press).await;
+        self.settles().await;
+    }
+
+    /// Presses a button twice before the first press could change anything.
+    pub async fn presses_twice(&self, user: &str, channel: &str, label: &str) {
+        let message = self.button(channel, label);
+        self.chat.press_at_once(user, channel, &message, label, 2).await;
+        self.settles().await;
+    }
+
+    /// Presses a button of the newest thing that was whispered to somebody; gives what is whispered then.
+    pub async fn presses_whisper(&mut self, user: &str, label: &str) -> String {
+        let last = self.chat.whispered_at(user).len() - 1;
+        self.presses_whisper_at(user, last, label).await
+    }
+
+    /// The same on an older one, counted from the first.
+    pub async fn presses_whisper_at(&mut self, user: &str, which: usize, label: &str) -> String {
+        let (channel, message) = self.chat.whispered_at(user)[which].clone();
+        self.chat.press(user, &channel, &message, label).await;
+        let said = self.hears(user).await;
+        self.settles().await;
+        said
+    }
+}
+
+/// All buttons below: Slack's `elements` in blocks, Discord's `components` in components.
+fn buttons(below: &[Value]) -> Vec<Button> {
+    below.iter().flat_map(button).collect()
+}
+
+fn button(value: &Value) -> Vec<Button> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let kind = &value["type"];
+    if kind == "button" || *kind == 2 {
+        return vec![Button {
+            label: text(&value["text"]["text"]).or_else(|| text(&value["label"])).unwrap_or_default(),
+            verb: text(&value["value"]).or_else(|| text(&value["custom_id"])),
+            link: text(&value["url"]),
+            green: value["style"] == "primary" || value["style"] == 1,
+        }];
+    }
+    let below = ["elements", "components"].iter().filter_map(|inside| value[inside].as_array());
+    below.flat_map(|all| buttons(all)).chain(value.get("accessory").into_iter().flat_map(button)).collect()
+}
