@@ -81,9 +81,8 @@ function approving() {
 }
 
 function goTo(channel) {
-  document.body.dataset.view = "slack";
   store.channel = channel.id;
-  changed();
+  show("slack");
 }
 
 function write(channel, words) {
