@@ -37,10 +37,10 @@ pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'sta
     let scripts = files!(
         "anew.js" "api.js" "avatar.js" "blocks.js" "box.js" "chat.js" "composer.js" "dialog.js" "dom.js" "guide.js"
         "links.js" "look.js" "mail.js" "main.js" "message.js" "modal.js" "more.js" "mrkdwn.js" "news.js" "rich.js"
-        "scroll.js" "sidebar.js" "store.js" "tell.js" "toast.js" "unread.js" "views.js"
-        "discord/command.js" "discord/components.js" "discord/composer.js" "discord/door.js" "discord/guild.js"
+        "scroll.js" "sidebar.js" "steps.js" "store.js" "tell.js" "toast.js" "unread.js" "views.js"
+        "discord/command.js" "discord/components.js" "discord/composer.js" "discord/door.js" "discord/guild.js" "discord/look.js"
         "discord/markdown.js" "discord/menu.js" "discord/message.js" "discord/modal.js" "discord/room.js"
-        "discord/side.js" "discord/stamp.js" "discord/suggest.js" "discord/window.js"
+        "discord/side.js" "discord/stamp.js" "discord/steps.js" "discord/suggest.js" "discord/window.js"
     );
     let styles = files!(
         "base.css" "chat.css" "mail.css" "modal.css" "discord/message.css" "discord/window.css"

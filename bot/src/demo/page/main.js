@@ -19,6 +19,7 @@ import { toast } from "./toast.js";
 import { recall } from "./unread.js";
 import { renderViews, show, watchViews } from "./views.js";
 
+let ready = false;
 const AWAY =
   "Nod is away: its own part was stopped, and starts again over the same database in a few seconds. Slack, Discord " +
   "and Gmail go on. What you write now waits for it; a button that you press now reaches nobody, as in life.";
@@ -26,7 +27,7 @@ const ANEW =
   "The demo was started anew: what was here before is gone. A real Nod keeps everything, also what waits for your nod.";
 
 function render() {
-  if (!store.slack || !here.guild || !store.accounts.length) return;
+  if (!ready) return;
   renderBanner();
   renderChat();
   renderSidebar(switchTo);
@@ -100,7 +101,8 @@ async function start() {
   await Promise.all([readWorkspace(), readGuild(), readMail(), readNod()]);
   const first = store.slack.channels.find((one) => one.name === store.facts.channel);
   store.channel = (first ?? store.slack.channels[0]).id;
-  here.place = (rooms().find((one) => one.name === store.facts.channel) ?? rooms()[0]).id;
+  here.place = here.room = (rooms().find((one) => one.name === store.facts.channel) ?? rooms()[0]).id;
+  ready = true;
   playedLink();
   changed();
   listen();

@@ -27,6 +27,8 @@ const workspace = () =>
 const server = () =>
   discord.here.guild.channels.map((one) => ({
     id: one.id,
+    // A thread shows under the message that it hangs on.
+    around: one.parent,
     name: discord.isDirect(one) ? null : one.parent ? `the thread “${one.name}”` : `#${one.name}`,
     said: one.messages.filter((m) => m.by_bot && Date.parse(m.at) > store.since).map((m) => m.id),
   }));
@@ -43,10 +45,10 @@ function goInDiscord(place, id) {
 
 function tellOf(view, where, places, current, go) {
   if (isShown(view)) dismiss(current);
-  for (const { id, name, said } of places) {
+  for (const { id, around, name, said } of places) {
     const fresh = said.filter((key) => !told.has(`${id}/${key}`));
     fresh.forEach((key) => told.add(`${id}/${key}`));
-    if (!fresh.length || (id === current && isShown(view))) continue;
+    if (!fresh.length || ([id, around].includes(current) && isShown(view))) continue;
     const follow = () => {
       show(view);
       go(id, fresh.at(-1));

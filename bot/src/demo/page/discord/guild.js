@@ -3,7 +3,8 @@
 import { changed, store } from "../store.js";
 import { markSeen as markRead, unread as unreadIn } from "../unread.js";
 
-export const here = { me: null, place: null, guild: null };
+// `room` is where one was on the server before one went to the direct messages.
+export const here = { me: null, place: null, room: null, guild: null };
 
 export const user = (id) => here.guild?.users.find((one) => one.id === id);
 export const people = () => here.guild.users.filter((one) => !one.is_bot && one.is_member);
@@ -33,6 +34,7 @@ export const zone = () => store.slack?.users.find((one) => one.name === user(her
 
 export function goTo(id) {
   here.place = id;
+  if (!isDirect(place())) here.room = id;
   changed();
 }
 

@@ -79,7 +79,7 @@ function note(message) {
     dismissed.add(message.id);
     goTo(here.place);
   };
-  return el("p", { class: "whisper-note" }, "👁 Only you can see this · ", el("button", { type: "button", onclick: dismiss }, "Dismiss message"));
+  return el("p", { class: "whisper-note" }, "Only you can see this · ", el("button", { type: "button", onclick: dismiss }, "Dismiss message"));
 }
 
 const excerpt = (message) => message.shown.replace(/\s+/g, " ").slice(0, 80);

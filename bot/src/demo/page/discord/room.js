@@ -18,7 +18,7 @@ let shown = null;
 export function buildRoom(composer) {
   const head = el("div", { class: "room-head" });
   const list = el("div", { class: "messages", role: "log", "aria-label": "Discord messages", tabindex: "0" });
-  const typing = el("p", { class: "typing", hidden: true }, el("span", { "aria-hidden": "true" }, "● ● ●"), " Nod is typing…");
+  const typing = el("p", { class: "typing quiet" }, el("span", { "aria-hidden": "true" }, "● ● ●"), " Nod is typing…");
   parts = { head, list, typing };
   return el("div", { class: "room" }, head, list, composer, typing);
 }
@@ -79,7 +79,7 @@ function renderTyping(one) {
   const last = one.messages.filter((message) => message.user === bot()).at(-1);
   const left = sign ? Date.parse(sign.at) + TYPES - Date.now() : 0;
   const types = left > 0 && !(last && last.at > sign.at);
-  parts.typing.hidden = !types;
+  parts.typing.classList.toggle("quiet", !types);
   if (types) setTimeout(renderRoom, left + 50);
 }
 

@@ -11,7 +11,7 @@ let parts = null;
 export function buildSide(switchTo) {
   const home = el("button", { type: "button", class: "server home", "aria-label": "Direct messages", title: "Direct messages", onclick: () => goTo(line().id) });
   const initial = here.guild.team.name[0];
-  const server = el("button", { type: "button", class: "server", title: here.guild.team.name, onclick: () => goTo(rooms()[0].id) }, initial);
+  const server = el("button", { type: "button", class: "server", title: here.guild.team.name, onclick: () => goTo((place(here.room) ?? rooms()[0]).id) }, initial);
   const title = el("p", { class: "team" });
   const list = el("ul", { class: "channels" });
   const who = el("select", { "aria-label": "Whose eyes you look through in Discord", onchange: () => switchTo(who.value) });
@@ -26,7 +26,7 @@ export function buildSide(switchTo) {
 export function renderSide() {
   const direct = isDirect(place());
   const waiting = unread(line());
-  parts.home.replaceChildren("💬", waiting && !direct ? el("span", { class: "badge" }, waiting) : "");
+  parts.home.replaceChildren("DM", waiting && !direct ? el("span", { class: "badge" }, waiting) : "");
   parts.home.toggleAttribute("aria-current", direct);
   parts.server.toggleAttribute("aria-current", !direct);
   parts.title.textContent = direct ? "Direct Messages" : here.guild.team.name;
@@ -42,10 +42,10 @@ function renderMe() {
   const wanted = JSON.stringify([here.me, people().map((one) => one.id)]);
   if (parts.me.shown === wanted) return;
   parts.me.shown = wanted;
-  const option = (one) => el("option", { value: one.id }, `You are ${one.global_name ?? one.name}${one.name === store.facts.admin ? " (admin)" : ""}`);
+  const option = (one) => el("option", { value: one.id }, `${one.global_name ?? one.name}${one.name === store.facts.admin ? " (admin)" : ""}`);
   parts.who.replaceChildren(...people().map(option));
   parts.who.value = here.me;
-  parts.me.replaceChildren(portrait(here.me), el("label", {}, parts.who, el("small", {}, user(here.me).name)));
+  parts.me.replaceChildren(portrait(here.me), el("label", {}, el("small", {}, "You are"), parts.who));
 }
 
 function entryNode(one) {
