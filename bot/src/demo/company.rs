@@ -51,7 +51,12 @@ const TALK: [(&str, i64, &str, &str); 7] = [
 
 /// The same on Discord, where half of the company chats between two meetings.
 const CHAT: [(&str, i64, &str, &str); 5] = [
-    ("general", 1300, "cho", "New here: @nod. The same one as in Slack, and it asks before it does anything here too."),
+    (
+        "general",
+        1300,
+        "cho",
+        "New here: @nod. The same one as in Slack, and it asks before it does anything here too.",
+    ),
     ("general", 1296, "bob.reyes", "Even Legal likes that."),
     ("launch", 180, "bo", "Who brings cake to the **launch party**? Friday, right after the release."),
     ("launch", 176, "cho", "I do. *Two* cakes, if somebody books the roof."),

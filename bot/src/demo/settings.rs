@@ -73,7 +73,8 @@ pub(super) fn config(
             ("NOD_LLM__API_KEY".to_owned(), "any".to_owned()),
         ],
     };
-    let all = own.chain(slack(stage)).chain(discord(stage)).chain(google(stage)).chain(model).chain(given.home());
+    let all =
+        own.chain(slack(stage)).chain(discord(stage)).chain(google(stage)).chain(model).chain(given.home());
     // An empty file, so that neither NOD_CONFIG nor config/nod.toml is looked for.
     let mut config = Config::load(Some(Path::new("/dev/null")), all)?;
     match folder {

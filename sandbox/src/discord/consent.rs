@@ -46,7 +46,8 @@ impl World {
     }
 
     fn person(&self, user: &User, first: bool) -> String {
-        let (handle, name) = (escaped(&user.name), escaped(user.global_name.as_deref().unwrap_or(&user.name)));
+        let (handle, name) =
+            (escaped(&user.name), escaped(user.global_name.as_deref().unwrap_or(&user.name)));
         let checked = if first { " checked" } else { "" };
         format!(
             r#"<label><input type="radio" name="as" value="{handle}"{checked} required> {name} <small>{handle}</small></label>"#

@@ -91,7 +91,10 @@ impl World {
         if who.is_empty() {
             back.query_pairs_mut()
                 .append_pair("error", "access_denied")
-                .append_pair("error_description", "The resource owner or authorization server denied the request")
+                .append_pair(
+                    "error_description",
+                    "The resource owner or authorization server denied the request",
+                )
                 .append_pair("state", of(asked, "state"));
             return Ok(Some(back.into()));
         }

@@ -13,7 +13,8 @@ const GUIDE = "nod-demo-guide";
 const WAYS = [["Slack", ON_SLACK], ["Discord", ON_DISCORD]];
 const done = new Set();
 const tried = new Set();
-let folded = false;
+// Unless the visitor says so, the rest is open once both ways were gone.
+let folded;
 let shown = "";
 
 // What was ticked before a reload, once it is known which start of the demo this is.
@@ -21,7 +22,7 @@ export function recallGuide() {
   const before = kept(GUIDE);
   before?.done.forEach((step) => done.add(step));
   before?.tried.forEach((title) => tried.add(title));
-  folded = before?.folded ?? false;
+  folded = before?.folded;
 }
 
 const remember = () => keep(GUIDE, { done: [...done], tried: [...tried], folded });
@@ -46,7 +47,7 @@ export function renderGuide() {
     folded = is;
     remember();
   };
-  const rest = open !== 0 ? [more(tried, folded, { ask, askOnDiscord, fold })] : [];
+  const rest = open !== 0 ? [more(tried, folded ?? open > 0, { ask, askOnDiscord, fold })] : [];
   document.getElementById("guide").replaceChildren(el("h2", {}, "Try this"), el("ol", {}, gone, nodes), ...rest);
 }
 

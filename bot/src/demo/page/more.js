@@ -55,7 +55,7 @@ export function more(tried, folded, { ask, askOnDiscord, fold }) {
     const button = el("button", { type: "button", class: "button", onclick: close(go ?? (() => (on ? askOnDiscord : ask)(say))) }, label ?? "Write it for me");
     return el("li", { class: is ? "done" : "todo" }, mark, el("p", {}, name, " ", about ?? `“${say.trim()}”: ${then}.`), button);
   };
-  const summary = el("summary", {}, `That was the whole way. More to try (${tried.size} of ${MORE.length} tried)`);
+  const summary = el("summary", {}, `More to try (${tried.size} of ${MORE.length} tried)`);
   const toggled = (event) => fold(!event.target.open);
   return el("details", { open: !folded, ontoggle: toggled }, summary, el("ol", { class: "more" }, MORE.map(entry)));
 }

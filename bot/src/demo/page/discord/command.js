@@ -14,6 +14,13 @@ export function commandForm(command, suggest, { leave, sent, refused }) {
     const filled = inputs.filter(({ input }) => input.value.trim());
     return Object.fromEntries(filled.map(({ option, input }) => [option.name, typed(option, input)]));
   }
+  // Who types goes on as one reads a command: `forget:` is the option of that name.
+  const named = (event) => {
+    const meant = inputs.find(({ option }) => event.target.value === `${option.name}:`);
+    if (!meant) return;
+    event.target.value = "";
+    meant.input.focus();
+  };
   const give = async (event) => {
     event.preventDefault();
     suggest.hide();
@@ -33,7 +40,7 @@ export function commandForm(command, suggest, { leave, sent, refused }) {
     }
   };
   const button = el("button", { class: "send", type: "submit", "aria-label": "Send the command" }, "➤");
-  const form = el("form", { class: "command", onsubmit: give, onkeydown: keys }, el("strong", {}, `/${command.name}`), inputs.map(({ node }) => node), button);
+  const form = el("form", { class: "command", onsubmit: give, onkeydown: keys, oninput: named }, el("strong", {}, `/${command.name}`), inputs.map(({ node }) => node), button);
   const focus = () => (inputs[0]?.input ?? button).focus();
   return { node: form, focus, input: (name) => inputs.find(({ option }) => option.name === name)?.input };
 }
@@ -46,12 +53,14 @@ function optionInput(command, option, suggest, values) {
   };
   let asked = 0;
   let timer = null;
+  const left = () => document.activeElement !== input;
   const offer = async (mine) => {
+    if (left()) return;
     if (option.choices?.length) return suggest.show(option.choices.filter(({ name }) => name.startsWith(input.value)), chosen);
     if (!option.autocomplete) return suggest.hide();
     const choices = await door.complete(command.name, { ...values(), [option.name]: input.value }).catch(() => []);
     // Only the answer to what was typed last counts, and only while one is still there.
-    if (mine === asked && document.activeElement === input) suggest.show(choices, chosen);
+    if (mine === asked && !left()) suggest.show(choices, chosen);
   };
   const changed = () => {
     delete input.chosen;

@@ -37,10 +37,12 @@ function byline(message) {
   return el("div", { class: "byline" }, el("strong", {}, nameOf(message.user)), tag, clock(message));
 }
 
+const typedName = (name) => (here.guild.commands.some((one) => one.name === name && one.type === 1) ? `/${name}` : name);
+
 // What it answers: a command, or another message.
 function above(message) {
   const { command } = message;
-  if (command?.name && !message.compact) return el("p", { class: "above" }, el("strong", {}, nameOf(command.user)), " used ", el("code", {}, command.name));
+  if (command?.name && !message.compact) return el("p", { class: "above" }, el("strong", {}, nameOf(command.user)), " used ", el("code", {}, typedName(command.name)));
   const to = message.reply_to && here.guild.channels.flatMap((one) => one.messages).find((one) => one.id === message.reply_to);
   return to ? el("p", { class: "above" }, el("strong", {}, `@${nameOf(to.user)}`), ` ${excerpt(to)}`) : null;
 }
