@@ -194,7 +194,8 @@ async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
         .in_discord(|state| list(&state["ephemerals"]).any(|w| w["command"]["name"] == "help").then_some(()))
         .await;
 
-    let said = json!({"user": "ana", "channel": "launch", "text": "@nod remember that Bo likes tea"});
+    let said =
+        json!({"user": "ana", "channel": "launch", "text": "@nod remember that the party is on Monday"});
     visit.act("slack/say", said).await;
     let noted = async {
         loop {
@@ -202,7 +203,7 @@ async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
             let all = list(&state["channels"]).flat_map(|one| list(&one["messages"]));
             if all
                 .filter(|m| m["user"] == state["bot"]["user"])
-                .any(|m| m["shown"].to_string().contains("tea"))
+                .any(|m| m["shown"].to_string().contains("Monday"))
             {
                 return;
             }
