@@ -1,8 +1,9 @@
-//! Acme: its people, its channels, and what they said before the visitor came.
+//! Acme: its people, its channels on Slack and on Discord, and what they said there before the visitor came.
 
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use nod_sandbox::discord::{self, Discord, DiscordConfig};
 use nod_sandbox::google::Account;
 use nod_sandbox::slack::{Channel, Clock, Deliver, Say, Slack, SlackConfig, User};
 
@@ -48,6 +49,20 @@ const TALK: [(&str, i64, &str, &str); 7] = [
     ("launch", 31, "bo", "Launch check at three. Please be on time, the room is ours for half an hour only."),
 ];
 
+/// The same on Discord, where half of the company chats between two meetings.
+const CHAT: [(&str, i64, &str, &str); 5] = [
+    (
+        "general",
+        1300,
+        "cho",
+        "New here: @nod. The same one as in Slack, and it asks before it does anything here too.",
+    ),
+    ("general", 1296, "bob.reyes", "Even Legal likes that."),
+    ("launch", 180, "bo", "Who brings cake to the **launch party**? Friday, right after the release."),
+    ("launch", 176, "cho", "I do. *Two* cakes, if somebody books the roof."),
+    ("general", 60, "bob.stone", "Lunch at one? I found a place with proper noodles."),
+];
+
 /// The workspace with its people and channels.
 pub(super) fn fill(mut config: SlackConfig) -> SlackConfig {
     for (handle, name, display, zone) in PEOPLE {
@@ -68,6 +83,34 @@ pub(super) fn fill(mut config: SlackConfig) -> SlackConfig {
 /// Seconds east of UTC today.
 fn offset(zone: &str) -> i32 {
     jiff::tz::TimeZone::get(zone).map_or(0, |zone| zone.to_offset(jiff::Timestamp::now()).seconds())
+}
+
+/// The server on Discord: the same people, of whom it tells no address.
+pub(super) fn gather(mut config: DiscordConfig) -> DiscordConfig {
+    for (handle, name, ..) in PEOPLE {
+        config = config.user(discord::User::new(handle, name));
+    }
+    config.channel(discord::Channel::new("general", &[])).channel(discord::Channel::new(CHANNEL, &[]))
+}
+
+/// What was said on Discord before. Opens everybody's line to Nod there.
+pub(super) fn chat(server: &Discord) {
+    for (channel, minutes, who, text) in CHAT {
+        server.change(|w| w.config.clock = at(Utc::now() - TimeDelta::minutes(minutes)));
+        if let Err(error) = server.say_with(discord::Say::new(who, channel, text)) {
+            tracing::warn!(%error, "something that was to be said before the demo was not");
+        }
+    }
+    server.change(|w| {
+        w.config.clock = Arc::new(Utc::now);
+        let bot = w.bot().to_owned();
+        if let Some(bot) = w.users.get_mut(&bot) {
+            bot.global_name = Some("Nod".to_owned());
+        }
+        for id in w.users.values().filter(|u| !u.is_bot).map(|u| u.id.clone()).collect::<Vec<_>>() {
+            w.open_dm(&id);
+        }
+    });
 }
 
 /// What was said before: Nod was not there yet, so it is not told. Opens everybody's line to Nod.

@@ -1,6 +1,6 @@
 //! The demo: the whole of Nod on this machine, with no account anywhere, and one page to try it on.
 //!
-//! Slack, Google and, where nobody set a model, the model are the sandbox's; everything between them is what
+//! Slack, Discord, Google and, where nobody set a model, the model are the sandbox's; everything between them is what
 //! `nod run` runs, given another configuration. Nothing here is used by anything else.
 
 mod company;

@@ -35,11 +35,16 @@ macro_rules! files {
 /// Path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
-        "anew.js" "api.js" "avatar.js" "blocks.js" "chat.js" "composer.js" "dom.js" "guide.js" "links.js" "look.js"
-        "mail.js" "main.js" "message.js" "modal.js" "more.js" "mrkdwn.js" "news.js" "rich.js" "sidebar.js"
-        "store.js" "toast.js"
+        "anew.js" "api.js" "avatar.js" "blocks.js" "box.js" "chat.js" "composer.js" "dialog.js" "dom.js" "guide.js"
+        "links.js" "look.js" "mail.js" "main.js" "message.js" "modal.js" "more.js" "mrkdwn.js" "news.js" "rich.js"
+        "scroll.js" "sidebar.js" "steps.js" "store.js" "tell.js" "toast.js" "unread.js" "views.js"
+        "discord/command.js" "discord/components.js" "discord/composer.js" "discord/door.js" "discord/guild.js" "discord/look.js"
+        "discord/markdown.js" "discord/menu.js" "discord/message.js" "discord/modal.js" "discord/room.js"
+        "discord/side.js" "discord/stamp.js" "discord/steps.js" "discord/suggest.js" "discord/window.js"
     );
-    let styles = files!("base.css" "chat.css" "mail.css" "modal.css");
+    let styles = files!(
+        "base.css" "chat.css" "mail.css" "modal.css" "discord/message.css" "discord/window.css"
+    );
     let scripts = scripts.map(|(path, text)| (path, "text/javascript; charset=utf-8", text));
     let styles = styles.map(|(path, text)| (path, "text/css; charset=utf-8", text));
     let page = [
@@ -50,21 +55,41 @@ pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'sta
 }
 
 /// Looked at, and done.
-const LOOKS: [&str; 4] = ["slack/state", "slack/events", "google/accounts", "google/mailbox"];
-const DOES: [&str; 5] = ["slack/say", "slack/slash", "slack/press", "slack/submit", "slack/close"];
+const LOOKS: [&str; 6] =
+    ["slack/state", "slack/events", "discord/state", "discord/events", "google/accounts", "google/mailbox"];
+const DOES: [&str; 12] = [
+    "slack/say",
+    "slack/slash",
+    "slack/press",
+    "slack/submit",
+    "slack/close",
+    "discord/say",
+    "discord/slash",
+    "discord/complete",
+    "discord/pick",
+    "discord/press",
+    "discord/submit",
+    "discord/close",
+];
 
 /// Longer than the fakes let a question for news wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Doors {
     slack: String,
+    discord: String,
     google: String,
     client: reqwest::Client,
 }
 
 /// The page's routes.
 pub(super) fn router(stage: &Stage, facts: Facts, switch: Switch, client: reqwest::Client) -> Router {
-    let doors = Doors { slack: stage.slack.url(), google: stage.google.url(), client };
+    let doors = Doors {
+        slack: stage.slack.url(),
+        discord: stage.discord.root_url(),
+        google: stage.google.url(),
+        client,
+    };
     let mut router = Router::new()
         .route("/facts", get(move || std::future::ready(Json(facts))))
         .route("/sandbox/{*door}", get(look).post(act))
@@ -126,7 +151,11 @@ fn start() -> HeaderValue {
 impl Doors {
     fn address(&self, door: &str, open: &[&str]) -> Option<String> {
         let (house, name) = open.iter().find(|one| **one == door)?.split_once('/')?;
-        let base = if house == "slack" { &self.slack } else { &self.google };
+        let base = match house {
+            "slack" => &self.slack,
+            "discord" => &self.discord,
+            _ => &self.google,
+        };
         Some(format!("{base}/_sandbox/{name}"))
     }
 }

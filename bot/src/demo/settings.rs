@@ -54,10 +54,12 @@ pub(super) fn config(
     public: &Url,
     folder: Option<PathBuf>,
 ) -> anyhow::Result<Config> {
+    let [admin_on_slack, admin_on_discord] = stage.admin();
     let own = [
         ("NOD_SERVER__BIND", bind.to_string()),
         ("NOD_SERVER__PUBLIC_URL", public.to_string()),
-        ("NOD_ADMIN__SLACK", stage.admin()),
+        ("NOD_ADMIN__SLACK", admin_on_slack),
+        ("NOD_ADMIN__DISCORD", admin_on_discord),
         // Nobody waits a day to see what becomes of a request that nobody answers.
         ("NOD_APPROVALS__EXPIRE_AFTER", "5m".to_owned()),
         ("NOD_APPROVALS__REMIND_BEFORE", "2m".to_owned()),
@@ -71,7 +73,8 @@ pub(super) fn config(
             ("NOD_LLM__API_KEY".to_owned(), "any".to_owned()),
         ],
     };
-    let all = own.chain(slack(stage)).chain(google(stage)).chain(model).chain(given.home());
+    let all =
+        own.chain(slack(stage)).chain(discord(stage)).chain(google(stage)).chain(model).chain(given.home());
     // An empty file, so that neither NOD_CONFIG nor config/nod.toml is looked for.
     let mut config = Config::load(Some(Path::new("/dev/null")), all)?;
     match folder {
@@ -91,6 +94,12 @@ fn slack(stage: &Stage) -> impl Iterator<Item = (String, String)> {
         ("NOD_SLACK__BOT_TOKEN", bot_token),
         ("NOD_SLACK__APP_TOKEN", app_token),
     ];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value))
+}
+
+fn discord(stage: &Stage) -> impl Iterator<Item = (String, String)> {
+    let token = stage.discord.read(|w| w.config.app.bot_token.clone());
+    let pairs = [("NOD_DISCORD__API_URL", stage.discord.url()), ("NOD_DISCORD__TOKEN", token)];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value))
 }
 

@@ -1,5 +1,6 @@
-//! The stage: the sandbox's Slack, Google and model, with the company in them.
+//! The stage: the sandbox's Slack, Discord, Google and model, with the company in them.
 
+use nod_sandbox::discord::{Discord, DiscordConfig};
 use nod_sandbox::google::{Google, GoogleConfig};
 use nod_sandbox::model::{Model, ModelConfig};
 use nod_sandbox::slack::{Slack, SlackConfig};
@@ -13,6 +14,7 @@ const BOT: &str = "nod";
 /// The fakes; they end when this does.
 pub(super) struct Stage {
     pub slack: Slack,
+    pub discord: Discord,
     pub google: Google,
     pub client_id: String,
     pub client_secret: String,
@@ -28,6 +30,8 @@ impl Stage {
         config.app.scopes = slack::needed_scopes().into_iter().map(str::to_owned).collect();
         let slack = Slack::start(company::fill(config)).await?;
         company::talk(&slack);
+        let discord = Discord::start(company::gather(DiscordConfig::new(BOT))).await?;
+        company::chat(&discord);
         let config = GoogleConfig {
             accounts: company::accounts(),
             redirect_uris: vec![redirect.to_owned()],
@@ -40,11 +44,13 @@ impl Stage {
             true => Some(Model::start(ModelConfig { rules: true, ..ModelConfig::default() }).await?),
             false => None,
         };
-        Ok(Self { slack, google, client_id, client_secret, model })
+        Ok(Self { slack, discord, google, client_id, client_secret, model })
     }
 
-    /// The admin's Slack id.
-    pub(super) fn admin(&self) -> String {
-        self.slack.read(|w| w.user_id(company::ADMIN).unwrap_or_default())
+    /// The admin's Slack id, and her Discord id.
+    pub(super) fn admin(&self) -> [String; 2] {
+        let on_slack = self.slack.read(|w| w.user_id(company::ADMIN));
+        let on_discord = self.discord.read(|w| w.user_id(company::ADMIN));
+        [on_slack, on_discord].map(Result::unwrap_or_default)
     }
 }

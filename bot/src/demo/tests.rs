@@ -54,7 +54,7 @@ impl Visit {
     }
 
     async fn act(&self, door: &str, body: Value) -> Value {
-        let door = self.page.join(&format!("sandbox/slack/{door}")).unwrap();
+        let door = self.page.join(&format!("sandbox/{door}")).unwrap();
         let answer = self.client.post(door).json(&body).send().await.unwrap();
         let status = answer.status();
         let body = answer.json().await.unwrap();
@@ -71,6 +71,20 @@ impl Visit {
                     return found;
                 }
                 self.look(&format!("sandbox/slack/events?since={}", state["version"])).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, seen).await.unwrap()
+    }
+
+    /// Waits until Ana sees in Discord what is looked for.
+    async fn in_discord<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
+        let seen = async {
+            loop {
+                let state = self.look("sandbox/discord/state?user=ana").await;
+                if let Some(found) = look(&state) {
+                    return found;
+                }
+                self.look(&format!("sandbox/discord/events?since={}", state["version"])).await;
             }
         };
         tokio::time::timeout(PATIENCE, seen).await.unwrap()
@@ -127,7 +141,7 @@ fn find_button(state: &Value, action: &str) -> Option<(Value, Value)> {
 async fn the_first_mail_of_a_newcomer_arrives() {
     let visit = Visit::begin().await;
     let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
-    visit.act("say", said).await;
+    visit.act("slack/say", said).await;
     let (_, connect) = visit.button("link").await;
     assert_eq!(connect["text"]["text"], "Connect Google");
     visit.connect(connect["url"].as_str().unwrap()).await;
@@ -137,7 +151,7 @@ async fn the_first_mail_of_a_newcomer_arrives() {
     let press = json!({
         "user": "ana", "channel": card["channel"], "ts": card["ts"], "action_id": approve["action_id"],
     });
-    visit.act("press", press).await;
+    visit.act("slack/press", press).await;
 
     let mail = visit.mail("bo@acme.test", "Running late").await;
     assert_eq!((&mail["from"], &mail["to"]), (&json!("ana@acme.test"), &json!(["bo@acme.test"])));
@@ -146,11 +160,77 @@ async fn the_first_mail_of_a_newcomer_arrives() {
     visit.end().await;
 }
 
+/// What a person reads in the messages of these places.
+fn shown<'a>(state: &'a Value, kind: &str) -> Vec<&'a str> {
+    let places = list(&state["channels"]).filter(|place| place["kind"] == kind);
+    let by_bot = places.flat_map(|place| list(&place["messages"])).filter(|m| m["by_bot"] == true);
+    by_bot.filter_map(|message| message["shown"].as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
+    let visit = Visit::begin().await;
+    let names = async |door: &str, bot: &str| {
+        let state = visit.look(door).await;
+        let people = list(&state["users"]).filter(|user| user["is_bot"] == false);
+        let mut names: Vec<String> = people.map(|user| user[bot].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    let in_slack = names("sandbox/slack/state", "real_name").await;
+    assert_eq!((in_slack.len(), &in_slack), (6, &names("sandbox/discord/state", "global_name").await));
+
+    let fact = "remember that the launch is on Friday";
+    let said = json!({"user": "ana", "channel": "launch", "text": format!("@nod {fact}")});
+    visit.act("discord/say", said).await;
+    let noted = |state: &Value| shown(state, "thread").iter().any(|m| m.contains("Friday")).then_some(());
+    visit.in_discord(noted).await;
+    let memory = json!({"user": "ana", "channel": "launch", "command": "memory", "options": {"forget": ""}});
+    let offered = visit.act("discord/complete", memory).await;
+    assert!(offered["choices"].to_string().contains("Friday"), "{offered}");
+    let help = json!({"user": "ana", "channel": "launch", "command": "help", "options": {}});
+    assert_eq!(visit.act("discord/slash", help).await["state"], "acknowledged");
+    visit
+        .in_discord(|state| list(&state["ephemerals"]).any(|w| w["command"]["name"] == "help").then_some(()))
+        .await;
+
+    let said =
+        json!({"user": "ana", "channel": "launch", "text": "@nod remember that the party is on Monday"});
+    visit.act("slack/say", said).await;
+    let noted = async {
+        loop {
+            let state = visit.look("sandbox/slack/state?user=ana").await;
+            let all = list(&state["channels"]).flat_map(|one| list(&one["messages"]));
+            if all
+                .filter(|m| m["user"] == state["bot"]["user"])
+                .any(|m| m["shown"].to_string().contains("Monday"))
+            {
+                return;
+            }
+            visit.look(&format!("sandbox/slack/events?since={}", state["version"])).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, noted).await.unwrap();
+    visit.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_a_mail_on_discord_gets_a_link_of_their_own() {
+    let visit = Visit::begin().await;
+    let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
+    visit.act("discord/say", said).await;
+    let link = |state: &Value| shown(state, "dm").iter().find(|m| m.contains("Connect Google")).map(|_| ());
+    visit.in_discord(link).await;
+    let others = visit.look("sandbox/discord/state?user=bo").await;
+    assert!(!others.to_string().contains("Connect Google"), "{others}");
+    visit.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_waits_for_a_nod_outlives_nod() {
     let visit = Visit::begin().await;
     let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
-    visit.act("say", said).await;
+    visit.act("slack/say", said).await;
     let (_, connect) = visit.button("link").await;
     visit.connect(connect["url"].as_str().unwrap()).await;
     let (card, approve) = visit.button("approve").await;
@@ -168,7 +248,7 @@ async fn what_waits_for_a_nod_outlives_nod() {
     let press = json!({
         "user": "ana", "channel": card["channel"], "ts": card["ts"], "action_id": approve["action_id"],
     });
-    visit.act("press", press).await;
+    visit.act("slack/press", press).await;
     visit.mail("bo@acme.test", "Running late").await;
     visit.end().await;
 }

@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::State;
-use super::entities::Message;
+use super::entities::{LOADING, Message};
+use super::interactions::{Delivery, Interaction};
 use super::people::Say;
 use super::world::World;
 
@@ -31,6 +32,8 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/delete", post(delete))
         .route("/press", post(press))
         .route("/slash", post(slash))
+        .route("/complete", post(complete))
+        .route("/pick", post(pick))
         .route("/submit", post(submit))
         .route("/close", post(close))
 }
@@ -103,17 +106,39 @@ async fn delete(Extract(state): Extract<Arc<State>>, Json(c): Json<Change>) -> R
     answered(state.change(|w| w.delete(&c.user, &c.channel, &c.ts)).map(|()| json!({})))
 }
 
+/// What became of an interaction, once the app answered or cannot any more: a person sees no sooner than that
+/// whether it failed. What is offered to complete an option comes with it.
+async fn told(state: &State, sent: Result<String, String>) -> Response {
+    let id = match sent {
+        Ok(id) => id,
+        Err(sentence) => return answered(Err(sentence)),
+    };
+    let (mut version, waits) = (state.version.subscribe(), state.read(|w| w.config.interaction_waits));
+    let became = |w: &World| w.interaction(&id).map(|i| (i.state, choices(i)));
+    let settled = version.wait_for(|_| state.read(became).is_none_or(|(became, _)| became != Delivery::Sent));
+    let _ = tokio::time::timeout(waits.to_std().unwrap_or_default(), settled).await.is_ok();
+    let (became, choices) = state.read(became).unwrap_or((Delivery::Lost, Value::Null));
+    answered(Ok(json!({"interaction": id, "state": became, "choices": choices})))
+}
+
+fn choices(interaction: &Interaction) -> Value {
+    interaction.answer.as_ref().map_or(Value::Null, |answer| answer["data"]["choices"].clone())
+}
+
 #[derive(Deserialize)]
 struct Press {
     user: String,
     channel: String,
     ts: String,
     custom_id: String,
+    value: Option<String>,
 }
 
 async fn press(Extract(state): Extract<Arc<State>>, Json(p): Json<Press>) -> Response {
-    let pressed = state.change(|w| w.press(&p.user, &p.channel, &p.ts, &p.custom_id));
-    answered(pressed.map(|id| json!({"interaction": id})))
+    // A select tells what was chosen by the option's value.
+    let pressed = p.value.as_ref().unwrap_or(&p.custom_id);
+    let pressed = state.change(|w| w.press(&p.user, &p.channel, &p.ts, pressed));
+    told(&state, pressed).await
 }
 
 #[derive(Deserialize)]
@@ -127,7 +152,25 @@ struct Command {
 
 async fn slash(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> Response {
     let given = state.change(|w| w.slash(&c.user, &c.channel, &c.command, &c.options));
-    answered(given.map(|id| json!({"interaction": id})))
+    told(&state, given).await
+}
+
+async fn complete(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> Response {
+    let given = state.change(|w| w.complete(&c.user, &c.channel, &c.command, &c.options));
+    told(&state, given).await
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    user: String,
+    channel: String,
+    ts: String,
+    entry: String,
+}
+
+async fn pick(Extract(state): Extract<Arc<State>>, Json(e): Json<Entry>) -> Response {
+    let picked = state.change(|w| w.pick(&e.user, &e.channel, &e.ts, &e.entry));
+    told(&state, picked).await
 }
 
 #[derive(Deserialize)]
@@ -140,7 +183,7 @@ struct Filled {
 
 async fn submit(Extract(state): Extract<Arc<State>>, Json(form): Json<Filled>) -> Response {
     let sent = state.change(|w| w.submit(&form.user, &form.typed));
-    answered(sent.map(|id| json!({"interaction": id})))
+    told(&state, sent).await
 }
 
 async fn close(Extract(state): Extract<Arc<State>>, Json(form): Json<Filled>) -> Response {
@@ -164,6 +207,9 @@ impl World {
                 })
             })
             .collect();
+        // The newest sign of each place; a client shows one for ten seconds.
+        let typing: BTreeMap<&String, _> = self.typing.iter().map(|(place, at)| (place, at)).collect();
+        let typing = typing.into_iter().filter(|(place, _)| viewer.is_some_and(|v| self.sees(place, v)));
         let whispers = self.whispers.iter().filter(|m| viewer.is_some() && m.only.as_deref() == viewer);
         let forms: Vec<_> = self.forms.iter().filter(|f| viewer == Some(&f.user) && f.open).collect();
         json!({
@@ -176,12 +222,21 @@ impl World {
             "channels": channels,
             "ephemerals": whispers.map(|m| self.seen(m)).collect::<Vec<_>>(),
             "forms": forms,
+            "typing": typing.map(|(place, at)| json!({"channel": place, "at": at})).collect::<Vec<_>>(),
         })
     }
 
     fn seen(&self, message: &Message) -> Value {
         let mut seen = serde_json::to_value(message).unwrap_or_default();
         seen["shown"] = json!(self.shown(message));
+        seen["thinking"] = json!(message.flags & LOADING != 0);
+        if let Some(asked) = message.interaction.as_ref().and_then(|id| self.interaction(id)) {
+            seen["command"] = json!({"user": asked.user, "name": asked.payload["data"]["name"]});
+        }
+        for file in seen["attachments"].as_array_mut().into_iter().flatten() {
+            let bytes = file["id"].as_str().and_then(|id| self.files.get(id));
+            file["preview"] = json!(bytes.map(|bytes| String::from_utf8_lossy(bytes)));
+        }
         seen
     }
 }

@@ -4,6 +4,7 @@
 //! under test talks to it through the network alone.
 
 mod config;
+mod consent;
 mod control;
 mod entities;
 mod forms;

@@ -29,7 +29,7 @@ struct Code {
     challenge: Option<String>,
 }
 
-type Fields = BTreeMap<String, String>;
+pub(super) type Fields = BTreeMap<String, String>;
 
 pub(super) fn router() -> Router<Arc<State>> {
     Router::new()
@@ -38,11 +38,11 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/api/v10/oauth2/token", routing::post(token))
 }
 
-/// Without `as` the page that asks; with `as=handle` that person has agreed.
+/// Without `as` the page that asks; with `as=handle` that person has agreed, with `as=` nobody has.
 async fn authorize(Extract(state): Extract<Arc<State>>, Query(asked): Query<Fields>) -> Response {
     match state.change(|w| w.consent(&asked)) {
         Ok(Some(back)) => Redirect::to(&back).into_response(),
-        Ok(None) => Html("<p>Do you want to tell the app who you are?</p>").into_response(),
+        Ok(None) => Html(state.read(|w| w.consent_page(&asked))).into_response(),
         Err(sentence) => (StatusCode::BAD_REQUEST, sentence).into_response(),
     }
 }
@@ -104,8 +104,18 @@ impl World {
             return Err(wrong.to_owned());
         }
         let Some(who) = asked.get("as") else { return Ok(None) };
-        let (user, code) = (self.actor(who)?, secret(15));
         let mut back = url::Url::parse(redirect).map_err(|e| e.to_string())?;
+        if who.is_empty() {
+            back.query_pairs_mut()
+                .append_pair("error", "access_denied")
+                .append_pair(
+                    "error_description",
+                    "The resource owner or authorization server denied the request",
+                )
+                .append_pair("state", of(asked, "state"));
+            return Ok(Some(back.into()));
+        }
+        let (user, code) = (self.actor(who)?, secret(15));
         back.query_pairs_mut().append_pair("code", &code).append_pair("state", of(asked, "state"));
         let granted = Code { user, redirect: redirect.to_owned(), challenge: challenge.cloned() };
         self.grants.codes.insert(code, granted);

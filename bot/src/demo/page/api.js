@@ -16,7 +16,7 @@ async function answered(request) {
   return body;
 }
 
-function look(door, params, signal) {
+export function look(door, params, signal) {
   const query = new URLSearchParams(params);
   return answered(fetch(`/sandbox/${door}?${query}`, { signal }));
 }
@@ -26,7 +26,7 @@ function post(path, body) {
   return answered(fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-const act = (door, body) => post(`/sandbox/${door}`, body);
+export const act = (door, body) => post(`/sandbox/${door}`, body);
 
 export const facts = () => answered(fetch("/facts"));
 export const nod = () => answered(fetch("/demo/state"));

@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { el, reconcile } from "./dom.js";
 import { messageNode } from "./message.js";
+import { atEnd, into, pointIn, toEnd } from "./scroll.js";
 import { channel, isDirect, markSeen, nameOf, store } from "./store.js";
 
 let shown = null;
@@ -27,18 +28,6 @@ export function renderChat() {
   if (document.visibilityState === "visible") markSeen();
   if (moved || (end && fresh.length)) toEnd(list);
   else scrollTo(fresh.filter((entry) => entry.isNew).at(-1)?.node);
-}
-
-const atEnd = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < 40;
-
-function toEnd(list) {
-  list.scrollTop = list.scrollHeight;
-  if (list.watched) return;
-  // Who read the end goes on reading it when the room for it changes.
-  let end = true;
-  list.addEventListener("scroll", () => (end = atEnd(list)));
-  list.watched = new ResizeObserver(() => end && (list.scrollTop = list.scrollHeight));
-  list.watched.observe(list);
 }
 
 function heading(one) {
@@ -124,25 +113,12 @@ function replyBox(one, ts) {
 
 function scrollTo(node) {
   if (!node) return;
-  const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const behavior = calm ? "auto" : "smooth";
-  node.scrollIntoView({ block: "nearest", behavior });
+  into(node);
   // Below the last reply one can answer.
   const box = node.parentElement.lastElementChild === node && node.closest(".thread")?.querySelector(".reply");
-  if (box) box.scrollIntoView({ block: "nearest", behavior });
+  if (box) into(box);
 }
 
-// Brings one message into view and marks it for a moment.
 export function pointAt(ts) {
-  requestAnimationFrame(() => {
-    const node = document.querySelector(`#messages [data-ts="${CSS.escape(ts)}"]`);
-    if (!node) return;
-    node.scrollIntoView({ block: "center" });
-    node.classList.add("pointed");
-    setTimeout(() => node.classList.remove("pointed"), 2500);
-    // A tall card's button may be below: it is what the visitor came for.
-    const button = node.querySelector("button.primary, a.primary");
-    button?.scrollIntoView({ block: "nearest" });
-    button?.focus({ preventScroll: true });
-  });
+  requestAnimationFrame(() => pointIn(document.getElementById("messages"), ts));
 }

@@ -2,6 +2,7 @@
 
 import { el, fullTime, reconcile, time } from "./dom.js";
 import { changed, hasOpened, isNew, markOpened, newIn, store, user } from "./store.js";
+import { show } from "./views.js";
 
 const FOLDERS = [["inbox", "Inbox"], ["sent", "Sent"], ["drafts", "Drafts"]];
 
@@ -13,7 +14,7 @@ export const openedMail = () => at.open && { account: at.account, id: at.open };
 // Looks into a mailbox; with a mail's id, opens that mail.
 export function lookInto(account, folder = "inbox", id = null) {
   Object.assign(at, { account, folder, open: null });
-  document.body.dataset.view = "mail";
+  show("mail");
   if (id) open(find(id));
   changed();
 }

@@ -3,6 +3,7 @@
 
 import * as api from "./api.js";
 import { blocks } from "./blocks.js";
+import { dialog, field } from "./dialog.js";
 import { el } from "./dom.js";
 import { store } from "./store.js";
 
@@ -20,45 +21,26 @@ function build(open) {
   const fields = new Map();
   const parts = view.blocks.map((block) => {
     if (block.type !== "input") return blocks([block], () => {});
-    const field = input(block);
-    fields.set(block.block_id, field);
-    return field.node;
+    const made = input(block);
+    fields.set(block.block_id, made);
+    return made.node;
   });
   const error = el("p", { class: "field-error", role: "alert", hidden: true });
-  const send = view.submit ? el("button", { class: "button primary" }, view.submit.text) : null;
-  const close = el("button", { type: "button", class: "button", onclick: () => away(open) }, view.close?.text ?? "Close");
-  const title = el("h2", { id: "modal-title" }, view.title.text);
-  const body = el("div", { class: "modal-body" }, parts);
-  const form = el("form", {}, title, body, error, el("div", { class: "modal-buttons" }, close, send));
-  const dialog = el("dialog", { class: "modal", "aria-labelledby": "modal-title" }, form);
-  shown = { id: open.id, made: JSON.stringify(view), dialog, fields, error, send };
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    submit(open);
+  const made = dialog({
+    title: view.title.text,
+    parts,
+    error,
+    submit: view.submit?.text,
+    close: view.close?.text ?? "Close",
+    send: () => submit(open),
+    away: () => away(open),
   });
-  dialog.addEventListener("cancel", (event) => {
-    event.preventDefault();
-    away(open);
-  });
-  document.body.append(dialog);
-  dialog.showModal();
-  return shown;
+  return { id: open.id, made: JSON.stringify(view), dialog: made.node, fields, error, send: made.send };
 }
 
-function input(block) {
-  const { element } = block;
-  const id = `field-${block.block_id}`;
-  const props = {
-    id,
-    maxlength: element.max_length,
-    value: element.initial_value ?? "",
-    required: !block.optional,
-    "aria-describedby": `${id}-error`,
-  };
-  const control = el(element.multiline ? "textarea" : "input", { ...props, rows: element.multiline ? 10 : undefined });
-  const optional = block.optional ? el("small", {}, " (optional)") : null;
-  const error = el("p", { class: "field-error", id: `${id}-error`, role: "alert", hidden: true });
-  return { control, error, node: el("div", { class: "field" }, el("label", { for: id }, block.label.text, optional), control, error) };
+function input({ block_id, element, label, optional }) {
+  const [value, most, lines] = [element.initial_value, element.max_length, element.multiline];
+  return field({ id: `field-${block_id}`, label: label.text, value, most, lines, optional });
 }
 
 async function submit(open) {

@@ -2,11 +2,13 @@
 // state shows to have been tried is ticked.
 
 import * as api from "./api.js";
+import { commanded } from "./discord/look.js";
 import { el } from "./dom.js";
 import { told, words } from "./look.js";
 import { readNod } from "./news.js";
 import { store } from "./store.js";
 import { toast } from "./toast.js";
+import { show } from "./views.js";
 
 const MAIL = "@nod tell Bo I'm late";
 
@@ -14,7 +16,7 @@ const MORE = [
   {
     title: "Stop Nod while a card waits",
     about: "and see that the card still works: Nod's own part is stopped and started again over the same database (in " +
-      "the same process here; Slack and Gmail go on).",
+      "the same process here; Slack, Discord and Gmail go on).",
     label: "Stop and start Nod",
     go: stop,
     is: () => store.stops > 0,
@@ -27,25 +29,33 @@ const MORE = [
   { title: "A draft", say: "@nod draft a mail to Bo about the launch", then: "then write “make it shorter” and “send it” in its thread", is: () => told(/"Draft"/) },
   { title: "Private mail in a channel", say: "@nod what's new in my mail?", then: "in a channel, the answer comes to you alone", is: () => told(/(Answered|Showed|Asked) [^"]* privately\./) },
   { title: "Somebody else's button", say: MAIL, then: "then become Bo (on the left, above the channels) and press Approve", is: pressedByOthers },
+  { title: "A command on Discord", on: "discord", say: "/memory ", then: "send it; a bare “/” in Discord's box shows all commands", is: () => commanded() },
+  {
+    title: "A message's menu on Discord",
+    about: "has entries of Nod's: rest on any message there, open “⋯”, and pick “Ask Nod”.",
+    label: "To Discord",
+    go: () => show("discord"),
+    is: () => commanded("Ask Nod"),
+  },
   { title: "Remember", say: "@nod remember that the launch is on Friday", then: "then ask “@nod when is the launch?”, or look at “/nod memory”", is: () => told(/I will remember that/) },
 ];
 
 // Which of them the state shows, by title.
 export const triedNow = () => MORE.filter((one) => one.is()).map((one) => one.title);
 
-export function more(tried, folded, { ask, fold }) {
+export function more(tried, folded, { ask, askOnDiscord, fold }) {
   const close = (then) => (event) => {
     event.target.closest("details").open = false;
     then();
   };
-  const entry = ({ title, say, then, about, label, go }) => {
+  const entry = ({ title, on, say, then, about, label, go }) => {
     const is = tried.has(title);
     const mark = el("span", { class: "mark", "aria-hidden": "true" }, is ? "✓" : "");
     const name = el("strong", {}, title, is ? el("span", { class: "unseen" }, " (done)") : null);
-    const button = el("button", { type: "button", class: "button", onclick: close(go ?? (() => ask(say))) }, label ?? "Write it for me");
-    return el("li", { class: is ? "done" : "todo" }, mark, el("p", {}, name, " ", about ?? `“${say}”: ${then}.`), button);
+    const button = el("button", { type: "button", class: "button", onclick: close(go ?? (() => (on ? askOnDiscord : ask)(say))) }, label ?? "Write it for me");
+    return el("li", { class: is ? "done" : "todo" }, mark, el("p", {}, name, " ", about ?? `“${say.trim()}”: ${then}.`), button);
   };
-  const summary = el("summary", {}, `That was the whole way. More to try (${tried.size} of ${MORE.length} tried)`);
+  const summary = el("summary", {}, `More to try (${tried.size} of ${MORE.length} tried)`);
   const toggled = (event) => fold(!event.target.open);
   return el("details", { open: !folded, ontoggle: toggled }, summary, el("ol", { class: "more" }, MORE.map(entry)));
 }

@@ -1,7 +1,9 @@
-// Hears what changes, by long polls: one of the workspace, one of the mail. A hidden page asks for nothing, and
+// Hears what changes, by long polls: one of the workspace, one of the Discord server, one of the mail. A hidden page asks for nothing, and
 // catches up when it is looked at again.
 
 import * as api from "./api.js";
+import { guild, guildNews } from "./discord/door.js";
+import { here } from "./discord/guild.js";
 import { changed, store } from "./store.js";
 
 const PAUSE = 1500;
@@ -11,6 +13,13 @@ export async function readWorkspace() {
   const wanted = store.me;
   const seen = await api.workspace(wanted);
   if (wanted === store.me) store.slack = seen;
+  changed();
+}
+
+export async function readGuild() {
+  const wanted = here.me;
+  const seen = await guild(wanted);
+  if (wanted === here.me) here.guild = seen;
   changed();
 }
 
@@ -43,6 +52,12 @@ export function listen() {
     if (resumed) lost(null);
     const news = await api.workspaceNews(store.slack.version, signal);
     if (news.version !== store.slack.version) await readWorkspace();
+  });
+  follow(async (signal, resumed) => {
+    if (resumed) await readGuild();
+    if (resumed) lost(null);
+    const news = await guildNews(here.guild.version, signal);
+    if (news.version !== here.guild.version) await readGuild();
   });
   follow(async (signal, resumed) => {
     if (resumed) await readMail();

@@ -11,7 +11,7 @@ export function renderSidebar(switchTo) {
   const wanted = JSON.stringify([people().map((one) => one.id), store.me]);
   if (parts.signature !== wanted) {
     parts.signature = wanted;
-    const option = (one) => el("option", { value: one.id, selected: one.id === store.me }, `You are ${one.real_name}`);
+    const option = (one) => el("option", { value: one.id, selected: one.id === store.me }, one.real_name);
     parts.who.replaceChildren(...people().map(option));
     parts.who.value = store.me;
     parts.face.replaceChildren(avatar(store.me));
@@ -37,7 +37,7 @@ function build(switchTo) {
     .getElementById("sidebar")
     .append(
       el("p", { class: "team" }, store.slack.team.name),
-      el("label", { class: "who" }, face, who),
+      el("label", { class: "who" }, face, el("span", { class: "you" }, el("small", {}, "You are"), who)),
       el("nav", { "aria-label": "Channels" }, list),
     );
   return { who, face, list, signature: "" };

@@ -1,7 +1,7 @@
 // What the page knows, and who is told when it changes. Everything is read from the sandbox; only what has been
 // seen, and where the visitor looks, is the page's own.
 
-import { keep, kept } from "./anew.js";
+import { markSeen as markRead, unread as unreadIn } from "./unread.js";
 
 export const store = {
   facts: null,
@@ -10,6 +10,8 @@ export const store = {
   slack: null,
   accounts: [],
   boxes: new Map(),
+  // Since when this person looks: what Nod says after it is news.
+  since: performance.timeOrigin,
   lost: null,
   // Whether Nod's own part is stopped, and how often it was.
   away: false,
@@ -46,30 +48,14 @@ export function nameOf(id) {
   return one ? one.display_name || one.real_name || one.name : id;
 }
 
-// What was read, by person and channel, for as long as this tab lives.
-const SEEN = "nod-demo-seen";
-let seen = {};
-
-// Once it is known which start of the demo this is.
-export function recall() {
-  seen = kept(SEEN) ?? {};
-}
-
-const last = (one) => one.messages.at(-1)?.ts ?? "0";
+const said = (one) => one.messages.map((m) => ({ at: Number(m.ts) * 1000, own: m.user === store.me }));
 
 export function markSeen() {
   const one = channel();
-  if (!one) return;
-  seen[`${store.me}/${one.id}`] = last(one);
-  keep(SEEN, seen);
+  if (one) markRead(`${store.me}/${one.id}`, said(one));
 }
 
-// The first look at a channel counts as having read what was said before the visitor came.
-export function unread(one) {
-  const key = `${store.me}/${one.id}`;
-  seen[key] ??= one.messages.filter((m) => Number(m.ts) * 1000 < performance.timeOrigin).at(-1)?.ts ?? "0";
-  return one.messages.filter((m) => Number(m.ts) > Number(seen[key]) && m.user !== store.me).length;
-}
+export const unread = (one) => unreadIn(`${store.me}/${one.id}`, said(one));
 
 // Mail: what was there when the page was opened is old; what came later is new until it is opened.
 const opened = new Set();

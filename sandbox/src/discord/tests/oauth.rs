@@ -38,3 +38,32 @@ async fn a_person_tells_who_he_is() {
     assert_eq!(me.json::<Value>().await.unwrap()["username"], "ana");
     raw.clean();
 }
+
+#[tokio::test]
+async fn the_page_lets_one_choose_who_signs_in_or_nobody() {
+    let mut config = acme();
+    config.app.redirects = vec!["http://127.0.0.1:1/back".into()];
+    let raw = Raw::start(config).await;
+    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let app = raw.app();
+    let mut asked = vec![
+        ("client_id", app.as_str()),
+        ("redirect_uri", "http://127.0.0.1:1/back"),
+        ("response_type", "code"),
+        ("scope", "identify"),
+        ("state", "\"><script>"),
+    ];
+    let ask = async |asked: &[(&str, &str)]| {
+        let url = format!("{}/oauth2/authorize", raw.discord.root_url());
+        http.get(url).query(asked).send().await.unwrap()
+    };
+    let page = ask(&asked).await.text().await.unwrap();
+    assert!(page.contains(r#"name="as" value="ana""#) && page.contains("Bo Stone"), "{page}");
+    assert!(!page.contains("Sam Strange") && !page.contains("<script>"), "{page}");
+    // As the browser sends it: the person who was marked, and the button after it.
+    asked.extend([("as", "ana"), ("as", "")]);
+    let left = ask(&asked).await;
+    let back = left.headers()["location"].to_str().unwrap().to_owned();
+    assert!(back.contains("error=access_denied") && !back.contains("code="), "{back}");
+    raw.clean();
+}

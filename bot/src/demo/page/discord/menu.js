@@ -1,0 +1,35 @@
+// The menu of a message: what apps offer for it.
+
+import { el } from "../dom.js";
+import { toast } from "../toast.js";
+import * as door from "./door.js";
+import { here } from "./guild.js";
+
+// Commands of this type stand in a message's menu.
+const MESSAGE = 3;
+
+export function menu(message) {
+  const entry = ({ name }) => el("button", { type: "button", onclick: (event) => picked(event, message, name) }, name);
+  const entries = here.guild.commands.filter((one) => one.type === MESSAGE).map(entry);
+  if (!entries.length) return null;
+  const open = (event) => event.target.open && event.target.querySelector("div").scrollIntoView({ block: "nearest" });
+  const close = (event) => {
+    if (event.type === "keydown" ? event.key === "Escape" : !node.contains(event.relatedTarget)) node.open = false;
+  };
+  const node = el(
+    "details",
+    { class: "menu", ontoggle: open, onfocusout: close, onkeydown: close },
+    el("summary", { "aria-label": "What apps can do with this message", title: "Apps" }, "⋯"),
+    el("div", {}, el("p", {}, "Apps"), entries),
+  );
+  return node;
+}
+
+async function picked(event, message, name) {
+  event.target.closest("details").open = false;
+  try {
+    await door.pick(message.id, name);
+  } catch (error) {
+    toast(error.message);
+  }
+}
