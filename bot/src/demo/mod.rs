@@ -69,8 +69,7 @@ impl Demo {
         // Let go again at once: Nod binds it itself, as always.
         let bind = listen(ports[1]).await.context("Nod's server")?.local_addr()?;
         let nod = Url::parse(&format!("http://{bind}/"))?;
-        let stage =
-            Stage::put_up(given.model().is_empty(), nod.join("oauth/google/callback")?.as_str()).await?;
+        let stage = Stage::put_up(given.model().is_empty(), &nod).await?;
         let config = settings::config(given, &stage, bind, &nod, folder)?;
         Folder::at(&config.data.dir).clear()?;
         let facts = Facts::of(&config, given.model().is_empty());

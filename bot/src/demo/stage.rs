@@ -4,6 +4,7 @@ use nod_sandbox::discord::{Discord, DiscordConfig};
 use nod_sandbox::google::{Google, GoogleConfig};
 use nod_sandbox::model::{Model, ModelConfig};
 use nod_sandbox::slack::{Slack, SlackConfig};
+use url::Url;
 
 use super::{company, mail};
 use crate::slack;
@@ -23,18 +24,20 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Starts the fakes on loopback and fills them. `redirect` is where Google may lead back to.
-    pub(super) async fn put_up(rules_stand_in: bool, redirect: &str) -> anyhow::Result<Self> {
+    /// Starts the fakes on loopback and fills them. Consent pages may lead back to `nod`, its own server.
+    pub(super) async fn put_up(rules_stand_in: bool, nod: &Url) -> anyhow::Result<Self> {
         let mut config = SlackConfig::new(BOT);
         // No more than a real workspace would have granted.
         config.app.scopes = slack::needed_scopes().into_iter().map(str::to_owned).collect();
         let slack = Slack::start(company::fill(config)).await?;
         company::talk(&slack);
-        let discord = Discord::start(company::gather(DiscordConfig::new(BOT))).await?;
+        let mut config = DiscordConfig::new(BOT);
+        config.app.redirects = vec![nod.join("oauth/discord/callback")?.into()];
+        let discord = Discord::start(company::gather(config)).await?;
         company::chat(&discord);
         let config = GoogleConfig {
             accounts: company::accounts(),
-            redirect_uris: vec![redirect.to_owned()],
+            redirect_uris: vec![nod.join("oauth/google/callback")?.into()],
             ..GoogleConfig::default()
         };
         let (client_id, client_secret) = (config.client_id.clone(), config.client_secret.clone());

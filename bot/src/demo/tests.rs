@@ -1,6 +1,7 @@
 //! The tour without a browser: everything goes through the page's own doors.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use nod_sandbox::google::Google;
@@ -29,7 +30,11 @@ impl Visit {
         // Fails where another test was first, which is as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
-        let demo = Demo::prepare(&Given::default(), Some(folder.path().join("demo")), [0, 0]).await.unwrap();
+        // Nod takes its port again when it was stopped: one that the system hands out could be another's by then.
+        static NEXT: AtomicU16 = AtomicU16::new(0);
+        let port = 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10;
+        let ports = [0, port + NEXT.fetch_add(1, Ordering::Relaxed)];
+        let demo = Demo::prepare(&Given::default(), Some(folder.path().join("demo")), ports).await.unwrap();
         let (google, stop) = (demo.stage.google.clone(), CancellationToken::new());
         let (told, ready) = tokio::sync::oneshot::channel();
         let playing = demo.play(stop.clone(), move |page| told.send(page.clone()).unwrap());
