@@ -690,8 +690,11 @@ impl World {
     /// refused by the vendor's rules.
     pub async fn ends(mut self) {
         self.settles().await;
-        self.stop().await;
         let mut loose: Vec<String> = Vec::new();
+        if self.app.is_some() && self.chat.failed() > 0 {
+            loose.push(format!("{} presses, commands or forms were answered by nobody", self.chat.failed()));
+        }
+        self.stop().await;
         for channel in self.chat.channels_with_nod() {
             let transcript = self.chat.spoken(&channel);
             if self.read.get(&channel) != Some(&transcript) {
