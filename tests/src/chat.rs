@@ -171,7 +171,9 @@ impl Chat {
     pub fn failed(&self) -> usize {
         match self {
             Self::Slack(fake) => {
-                fake.envelopes().into_iter().filter(|e| e.state == slack::Delivery::Lost).count()
+                let by_hand = |e: &slack::Envelope| e.kind != slack::EnvelopeKind::EventsApi;
+                let lost = |e: &slack::Envelope| e.state == slack::Delivery::Lost && by_hand(e);
+                fake.envelopes().iter().filter(|e| lost(e)).count()
             }
             Self::Discord(fake) => fake.failed().len(),
         }

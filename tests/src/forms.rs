@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use serde_json::Value;
 
 use crate::World;
@@ -21,6 +23,19 @@ pub struct Form {
     pub shown: String,
     /// As the platform was given it.
     pub given: Value,
+}
+
+/// A form that no real client would send: one that is closed, somebody else's, or with another verb.
+#[derive(Debug, Clone)]
+pub struct ForgedForm {
+    /// Who sends it.
+    pub user: String,
+    /// Which one, by [`Form::id`].
+    pub form: String,
+    /// What it is about, where that is not what it was opened for.
+    pub verb: Option<String>,
+    /// What stands in its fields, by the fields' ids.
+    pub typed: BTreeMap<String, String>,
 }
 
 impl Chat {
@@ -48,6 +63,17 @@ impl Chat {
                 };
                 w.forms.iter().filter(|f| f.user == id).map(form).collect()
             }),
+        }
+    }
+
+    /// The next form does not open.
+    pub fn next_form_does_not_open(&self) {
+        match self {
+            Self::Slack(fake) => fake.change(|w| w.config.trigger_lives = TimeDelta::seconds(-1)),
+            Self::Discord(fake) => {
+                let fault = Fault::Status { code: 400, retry_after: None };
+                fake.faults().next("create_interaction_response", fault);
+            }
         }
     }
 
@@ -135,6 +161,35 @@ impl World {
 }
 
 impl World {
+    /// Sends a form that should not come. Gives what is said of it; nothing where it was taken.
+    pub async fn forges_form(&mut self, forged: ForgedForm) -> String {
+        let ForgedForm { user, form, verb, typed } = forged;
+        match self.chat.clone() {
+            Chat::Slack(fake) => {
+                let forged =
+                    nod_sandbox::slack::ForgedForm { user, view: form, private_metadata: verb, typed };
+                let pending = fake.submit_raw(forged).unwrap_or_else(|e| panic!("{e}"));
+                let answer = pending.acknowledged(patience()).await.payload.unwrap_or_default();
+                self.settles().await;
+                let errors = answer["errors"].as_object().into_iter().flatten();
+                errors.filter_map(|(_, error)| error.as_str()).collect::<Vec<_>>().join(" ")
+            }
+            Chat::Discord(fake) => {
+                let before = verb.map(|verb| fake.change(|w| carry(w, &form, verb.into())));
+                let pending = fake.submit_raw(&user, &form, &typed).unwrap_or_else(|e| panic!("{e}"));
+                pending.acknowledged(patience()).await;
+                if let Some(verb) = before {
+                    fake.change(|w| carry(w, &form, verb));
+                }
+                self.settles().await;
+                let said = self.whispers(&user);
+                let wrong = said.lines().find_map(|line| line.trim().strip_prefix("⚠ "));
+                let plain = said.split_once("nod: ").map(|(_, said)| said);
+                wrong.or(plain).unwrap_or_default().to_owned()
+            }
+        }
+    }
+
     /// Closes the form of which was said what is wrong; on Discord it is gone already.
     pub fn gives_up_form(&self, user: &str) {
         if self.chat.open_form(user).is_some() {
@@ -169,6 +224,12 @@ impl World {
         };
         shown.split_whitespace().collect()
     }
+}
+
+/// Gives an open modal another verb, and tells the one that it had.
+fn carry(world: &mut nod_sandbox::discord::World, form: &str, verb: Value) -> Value {
+    let found = world.forms.iter_mut().find(|one| one.id == form);
+    found.map_or(Value::Null, |form| std::mem::replace(&mut form.modal["custom_id"], verb))
 }
 
 /// The words of a form or a message, letter by letter.

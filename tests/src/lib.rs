@@ -15,7 +15,7 @@ mod time;
 mod world;
 
 pub use database::TestDatabase;
-pub use forms::Form;
+pub use forms::{ForgedForm, Form};
 pub use messages::{Dropped, Entry};
 pub use presses::{Button, Press};
 pub use program::{Program, free_port};

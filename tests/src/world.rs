@@ -761,8 +761,14 @@ impl World {
     /// refused by the vendor's rules.
     pub async fn ends(mut self) {
         self.settles().await;
-        self.stop().await;
         let mut loose: Vec<String> = Vec::new();
+        if self.app.is_some() {
+            let failed: usize = self.chats().map(Chat::failed).sum();
+            loose.extend(
+                (failed > 0).then(|| format!("{failed} presses, commands or forms were answered by nobody")),
+            );
+        }
+        self.stop().await;
         self.finds_unread(&mut loose);
         if self.beside.is_some() {
             self.changes_over();

@@ -149,6 +149,21 @@ async fn what_is_wrong_in_a_form_is_said_with_what_was_typed() {
 }
 
 #[tokio::test]
+async fn what_no_form_holds_is_said_to_be_changed_in_another_way() {
+    let (mut world, _) = world().await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    let body = "All work and no play makes a long mail.\n".repeat(150);
+    let mail = serde_json::json!({ "to": ["Bo"], "subject": "Long", "body": body });
+    world.model_will("tool", [Answer::tool("gmail_send_email", mail)]);
+    world.says("ana", "general", "@nod send Bo the long mail").await;
+    world.presses("ana", "general", "Edit").await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: This is longer than a form of Discord's. Nothing was changed; tell me what should be different, and I will prepare it anew.");
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
 async fn another_persons_press_does_nothing() {
     let (mut world, _) = asked().await;
     world.presses("bo", "general", "Approve & send").await;

@@ -339,7 +339,7 @@ async fn a_grant_that_goes_between_approval_and_send_is_said(platform: On) {
 
                   Ana
                   Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · Google no longer lets Nod into the account (/nod connect google). Nothing went out; ask again once that is mended.
+                  · Google no longer lets Nod into the account: connect it again. Nothing went out; ask again once that is mended.
                 nod: Please connect Google again.
         ");
     }
@@ -348,10 +348,10 @@ async fn a_grant_that_goes_between_approval_and_send_is_said(platform: On) {
 
 async fn a_person_whom_the_platform_does_not_tell_of_yet_is_answered_later(platform: On) {
     let mut world = World::on(platform).await;
-    sqlx::query("update people set profile_at = null, standing = 'unknown'")
-        .execute(&world.pool)
-        .await
-        .unwrap();
+    for table in ["people", "identities"] {
+        let unknown = format!("update {table} set standing = 'unknown'");
+        sqlx::query(sqlx::AssertSqlSafe(unknown)).execute(&world.pool).await.unwrap();
+    }
     world
         .chat
         .faults()

@@ -1,14 +1,16 @@
 //! The forms behind a card's buttons: change it, say no to it, read all of it.
 
 use nod_sandbox::model::Answer;
-use nod_sandbox::slack::ForgedForm;
 use nod_tests::chat::On;
-use nod_tests::{Press, World, patience};
+use nod_tests::{ForgedForm, Form, Press, World};
 use serde_json::json;
 
 use crate::mail::late;
 
 on_each_platform!(
+    where_no_form_opens_edit_says_so_and_deny_denies,
+    forms_that_should_not_come_say_so_and_do_nothing,
+    of_two_windows_the_second_is_told,
     nobody_approves_what_they_cannot_see,
     a_mail_can_be_changed_before_the_nod,
     buttons_of_an_older_revision_do_nothing,
@@ -223,24 +225,23 @@ async fn closing_the_form_denies_nothing(platform: On) {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn where_no_form_opens_edit_says_so_and_deny_denies() {
-    let mut world = asked(On::Slack, [Answer::text("All right.")]).await;
-    world.slack.change(|w| w.config.trigger_lives = chrono::TimeDelta::seconds(-1));
+async fn where_no_form_opens_edit_says_so_and_deny_denies(platform: On) {
+    let mut world = asked(platform, [Answer::text("All right.")]).await;
+    world.chat.next_form_does_not_open();
     world.presses("ana", "general", "Edit").await;
-    insta::assert_snapshot!(world.hears("ana").await, @"(ana only) nod: The form did not open. Nothing was changed; please press Edit again.");
+    let said = world.hears("ana").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @"(ana only) nod: The form did not open. Nothing was changed; please press Edit again.");
+    }
+    world.chat.next_form_does_not_open();
     world.presses("ana", "general", "Deny").await;
-    world
-        .slack
-        .wait_for("a no", patience(), |w| {
-            w.spoken(&w.channel_id("general").ok()?).contains("Denied by").then_some(())
-        })
-        .await;
-    world.settles().await;
-    insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
-          Denied by Ana Silva 09:30 WET. Not sent.
-        nod: All right.
-    ");
+    world.hears_nod("general", "All right.").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+              Denied by Ana Silva 09:30 WET. Not sent.
+            nod: All right.
+        ");
+    }
     world.ends().await;
 }
 
@@ -347,65 +348,60 @@ async fn more_than_ten_pages_are_not_asked_about(platform: On) {
     world.ends().await;
 }
 
-/// What somebody reads in a form that should not have come.
-async fn sent(world: &World, forged: ForgedForm) -> String {
-    let view = forged.view.clone();
-    world.slack.submit_raw(forged).unwrap().acknowledged(patience()).await;
-    world.settles().await;
-    let answer = world.slack.views().into_iter().find(|v| v.id == view).unwrap().answer.unwrap();
-    answer.to_string()
-}
-
-#[tokio::test]
-async fn forms_that_should_not_come_say_so_and_do_nothing() {
-    let mut world = asked(On::Slack, [Answer::text("Done.")]).await;
+async fn forms_that_should_not_come_say_so_and_do_nothing(platform: On) {
+    let mut world = asked(platform, [Answer::text("Done.")]).await;
     let form = world.opens("ana", "general", "Edit").await;
     let form = |user: &str| ForgedForm {
         user: user.to_owned(),
-        view: form.id.clone(),
+        form: form.id.clone(),
+        verb: None,
         typed: [("subject".to_owned(), "Forged".to_owned())].into(),
-        ..Default::default()
     };
-    let carrying = |metadata: &str| ForgedForm { private_metadata: Some(metadata.to_owned()), ..form("ana") };
+    let carrying = |verb: &str| ForgedForm { verb: Some(verb.to_owned()), ..form("ana") };
     let typing =
         |field: &str, text: String| ForgedForm { typed: [(field.to_owned(), text)].into(), ..form("ana") };
     let id: uuid::Uuid = sqlx::query_scalar("select id from approvals").fetch_one(&world.pool).await.unwrap();
-    let mut said = vec![
-        sent(&world, form("bo")).await,
-        sent(&world, carrying("")).await,
-        sent(&world, carrying("edit:7")).await,
-        sent(&world, carrying(&format!("edit:{}:1", uuid::Uuid::from_u128(7)))).await,
-        sent(&world, carrying(&format!("approve:{id}:1"))).await,
-        sent(&world, carrying(&format!("edit:{id}:2"))).await,
-        sent(&world, carrying(&format!("edit:{id}:65535"))).await,
-        sent(&world, typing("body", "x".repeat(100_000))).await,
-        sent(&world, typing("to", "a\u{0}b".to_owned())).await,
-        sent(&world, typing("subject", "a\u{0}b".to_owned())).await,
-    ];
+    let mut said = Vec::new();
+    for forged in [
+        form("bo"),
+        carrying(""),
+        carrying("edit:7"),
+        carrying(&format!("edit:{}:1", uuid::Uuid::from_u128(7))),
+        carrying(&format!("approve:{id}:1")),
+        carrying(&format!("edit:{id}:2")),
+        carrying(&format!("edit:{id}:65535")),
+        typing("body", "x".repeat(100_000)),
+        typing("to", "a\u{0}b".to_owned()),
+        typing("subject", "a\u{0}b".to_owned()),
+    ] {
+        said.push(world.forges_form(forged).await);
+    }
     assert_eq!(status(&world).await, ("pending".to_owned(), 1));
     // The form is sent, and sent once more; then approved, and sent again.
-    said.push(sent(&world, form("ana")).await);
-    said.push(sent(&world, form("ana")).await);
+    assert_eq!(world.forges_form(form("ana")).await, "");
+    said.push(world.forges_form(form("ana")).await);
     world.presses("ana", "general", "Approve & send").await;
-    said.push(sent(&world, carrying(&format!("edit:{id}:2"))).await);
-    said.push(sent(&world, carrying(&format!("deny:{id}:2"))).await);
-    insta::assert_snapshot!(said.join("\n"), @r#"
-        {"errors":{"to":"Only Ana Silva can decide this. Nothing was done."},"response_action":"errors"}
-        {"errors":{"to":"I do not know that form. Nothing was done."},"response_action":"errors"}
-        {"errors":{"to":"I do not know that form. Nothing was done."},"response_action":"errors"}
-        {"errors":{"to":"I know of no such request. Nothing was done."},"response_action":"errors"}
-        {"errors":{"to":"I do not know that form. Nothing was done."},"response_action":"errors"}
-        {"errors":{"to":"This was changed meanwhile: revision 1 is what counts now. Nothing was done; look at the card again."},"response_action":"errors"}
-        {"errors":{"to":"This was changed meanwhile: revision 1 is what counts now. Nothing was done; look at the card again."},"response_action":"errors"}
-        {"errors":{"body":"This has 100,000 characters; 30,000 is the most. Nothing was changed."},"response_action":"errors"}
-        {"errors":{"to":"There are control characters in an address."},"response_action":"errors"}
-        {"errors":{"subject":"A subject is one line."},"response_action":"errors"}
-        {"response_action":"clear"}
-        {"errors":{"to":"This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again."},"response_action":"errors"}
-        {"errors":{"to":"Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done."},"response_action":"errors"}
-        {"errors":{"to":"Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done."},"response_action":"errors"}
-    "#);
+    said.push(world.forges_form(carrying(&format!("edit:{id}:2"))).await);
+    said.push(world.forges_form(carrying(&format!("deny:{id}:2"))).await);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said.join("\n"), @r"
+            Only Ana Silva can decide this. Nothing was done.
+            I do not know that form. Nothing was done.
+            I do not know that form. Nothing was done.
+            I know of no such request. Nothing was done.
+            I do not know that form. Nothing was done.
+            This was changed meanwhile: revision 1 is what counts now. Nothing was done; look at the card again.
+            This was changed meanwhile: revision 1 is what counts now. Nothing was done; look at the card again.
+            This has 100,000 characters; 30,000 is the most. Nothing was changed.
+            There are control characters in an address.
+            A subject is one line.
+            This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.
+            Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done.
+            Ana Silva approved this already (Fri 6 Mar 2026, 09:30 WET): sent 09:30 WET. Nothing more was done.
+        ");
+    }
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "Forged");
+    world.gives_up_form("ana");
     world.reads("general");
     world.ends().await;
 }
@@ -422,23 +418,22 @@ async fn a_form_that_comes_after_the_expiry_is_told(platform: On) {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn of_two_windows_the_second_keeps_what_was_typed_and_is_told() {
-    let mut world = asked(On::Slack, [Answer::text("Done.")]).await;
+async fn of_two_windows_the_second_is_told(platform: On) {
+    let mut world = asked(platform, [Answer::text("Done.")]).await;
     let first = world.opens("ana", "general", "Edit").await;
-    world.opens("ana", "general", "Edit").await;
-    let typed = [("Subject".to_owned(), "First".to_owned())].into();
-    world.slack.send_form("ana", &first.id, &typed).unwrap().acknowledged(patience()).await;
-    world.settles().await;
-    // Slack closes every form of a view that was cleared; the other window had sent by then.
-    let second = world.slack.views().pop().unwrap();
-    let late = ForgedForm {
+    let second = world.opens("ana", "general", "Edit").await;
+    let sent = |form: &Form, subject: &str| ForgedForm {
         user: "ana".to_owned(),
-        view: second.id,
-        typed: [("subject".to_owned(), "Second".to_owned())].into(),
-        ..Default::default()
+        form: form.id.clone(),
+        verb: None,
+        typed: [("subject".to_owned(), subject.to_owned())].into(),
     };
-    insta::assert_snapshot!(sent(&world, late).await, @r#"{"errors":{"to":"This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again."},"response_action":"errors"}"#);
+    assert_eq!(world.forges_form(sent(&first, "First")).await, "");
+    let said = world.forges_form(sent(&second, "Second")).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @"This was changed meanwhile: revision 2 is what counts now. Nothing was done; look at the card again.");
+    }
+    world.gives_up_form("ana");
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].subject, "First");
     world.reads("general");

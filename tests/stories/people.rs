@@ -5,6 +5,7 @@ use nod_sandbox::discord::Discord;
 use nod_sandbox::model::Answer;
 use nod_tests::chat::{Chat, On};
 use nod_tests::{Browser, World, words_of};
+use serde_json::json;
 
 use crate::mail::late;
 
@@ -295,6 +296,25 @@ async fn a_change_made_on_a_copy_is_shown_there() {
     world.settles().await;
     insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Denied. What becomes of it is told where it was asked.");
     world.changes_over();
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn what_the_other_place_cannot_show_whole_is_not_decided_there() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    joined(&mut world).await;
+    let long = json!({"to": ["Bo"], "subject": "Long", "body": "All of this is meant. ".repeat(250)});
+    world.model_will("tool", [Answer::tool("gmail_send_email", long), Answer::text("All right.")]);
+    world.says("ana", "general", "@nod send Bo the long version").await;
+    world.changes_over();
+    world.commands("ana", "general", "approvals").await;
+    world.whispers("ana");
+    world.presses_whispered("ana", "Show 1").await;
+    insta::assert_snapshot!(world.whispers("ana"), @"");
+    world.changes_over();
+    world.denies("ana", "general", "").await;
     world.reads("general");
     world.ends().await;
 }

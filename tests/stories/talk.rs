@@ -200,7 +200,7 @@ async fn markdown_becomes_what_discord_shows() {
         nod: # Plan
           1. one
           2. two
-            - nested
+            • nested
           a  b
           ─  ─
           1  2

@@ -261,6 +261,8 @@ impl Door {
         }
         tracing::warn!(verb = form.verb.verb, interaction = asked.id, "a form was not opened");
         let immediate = match form.unopened {
+            // Another press would change nothing.
+            Unopened::Say(_) if !form::fits(&form) => Immediate::whisper(TOO_LONG),
             Unopened::Say(words) => Immediate::whisper(words),
             Unopened::Submit => {
                 let values = form.fields.into_iter().map(|field| (field.id, field.value)).collect();
@@ -414,5 +416,7 @@ fn with_typed(card: Card, data: &Value) -> Card {
 }
 
 const BROKEN: &str = "That did not work. Nothing was done; please try again.";
+const TOO_LONG: &str = "This is longer than a form of Discord's. Nothing was changed; tell me what should be \
+                        different, and I will prepare it anew.";
 const NOT_YET: &str = "I can't do that yet.";
 const UNDER_WAY: &str = "On it.";

@@ -40,7 +40,8 @@ pub(super) async fn tell(
     let card = match verdict {
         Some(verdict) => Card::say(format!("{verdict}. {TOLD_THERE}")),
         None => match delivery::sql::card_for(conn, tenant, approval.delivery, person).await? {
-            Some(card) => card,
+            Some(card) if core.adapters.get(platform).is_some_and(|adapter| adapter.fits(&card)) => card,
+            Some(_) => Card::say(format!("Saved. {TOLD_THERE}")),
             None => return Ok(()),
         },
     };

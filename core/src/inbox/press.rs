@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use super::{Arrival, draft, echo, settings};
 use crate::approval::{self, Decision, Many};
-use crate::card::{Card, Verb};
+use crate::card::Verb;
 use crate::chat::{Immediate, Inbound, Place, What};
 use crate::connection::other::{self, Presser};
 use crate::delivery;
@@ -105,10 +105,17 @@ async fn show(
     delivery: DeliveryId,
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
-    let card = delivery::sql::card_for(conn, arrival.tenant, delivery, person).await?;
-    Ok(Immediate::Whisper(
-        card.unwrap_or_else(|| Card::say("That is for somebody else, or gone. Nothing was done.")),
-    ))
+    let Some(card) = delivery::sql::card_for(conn, arrival.tenant, delivery, person).await? else {
+        return Ok(Immediate::whisper("That is for somebody else, or gone. Nothing was done."));
+    };
+    // Another platform may show less than the one where it stands, and nobody approves what they cannot see.
+    let adapter = arrival.core.adapters.get(&arrival.inbound.platform);
+    if adapter.is_some_and(|adapter| !adapter.fits(&card)) {
+        return Ok(Immediate::whisper(
+            "That is too long to be shown here. It stands where you asked for it.",
+        ));
+    }
+    Ok(Immediate::Whisper(card))
 }
 
 /// Ends a turn, for the person whose it is.

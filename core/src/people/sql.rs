@@ -291,8 +291,9 @@ pub(crate) async fn introduce(
     Ok(())
 }
 
-/// Members of a workspace whose people are known, who have all of these words in their name. Where that place has
-/// such people, they are meant: somebody who is known in two places without having said so is two people here.
+/// Members of a workspace whose people are known, who have all of these words in their name. Where somebody of that
+/// place who can be written to is among them, those of that place are meant: whoever is known in two places and has not
+/// said so is two people here.
 pub(crate) async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -313,7 +314,8 @@ pub(crate) async fn named(
                and string_to_array(lower(p.full_name || ' ' || p.name), ' ') @> $2)
          select id as "id!", name as "name!", full_name as "full_name!", title, address, own_account, zone,
              standing as "standing!", profile_at
-         from fits where here or not exists (select 1 from fits where here)
+         from fits
+         where here or not exists (select 1 from fits where here and coalesce(address, own_account) is not null)
          order by full_name, id limit 50"#,
         tenant.0,
         words,
@@ -337,7 +339,7 @@ pub(crate) async fn unlisted(
         "select p.id, i.user_ref from identities i
          join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
          where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3
-           and p.standing in ('member', 'guest') and p.profile_at < $4
+           and i.standing in ('member', 'guest') and p.profile_at < $4
            and not exists (
              select 1 from identities o
              join directories d on d.tenant_id = o.tenant_id and d.platform = o.platform
