@@ -714,7 +714,7 @@ impl World {
     /// Connects somebody's own Google account, by the private link and the consent page.
     pub async fn connects(&mut self, user: &str) {
         let link = self.asks_for_link(user).await;
-        let page = self.consents_as(user, &link, &format!("{user}@acme.test")).await;
+        let page = self.consents_as(user, &link, &format!("{user}@acme.test"), None).await;
         assert!(page.contains("is connected") || page.contains("Connected"), "{page}");
         self.settles().await;
         self.reads(&format!("dm:{user}"));
@@ -734,27 +734,46 @@ impl World {
         link_in(&newest).unwrap_or_else(|| panic!("no link in: {newest}"))
     }
 
-    /// Follows a private link as that person: where the way leads by the platform's own sign-in, they sign in there.
-    /// Consents at Google as `account`; the page at the end.
-    pub async fn consents_as(&self, user: &str, link: &str, account: &str) -> String {
-        let browser = Browser::new();
-        let mut to = browser.begins(link).await;
-        if let Chat::Discord(discord) = &self.chat {
-            to = match browser.signs_in(discord, &to, user).await {
-                Ok(to) => to,
-                Err(page) => return page,
-            };
-        }
-        let back = self.google.consent(&to, account, None).unwrap_or_else(|e| panic!("{e}"));
-        browser.returns(&back, &to).await
+    /// Follows a private link as that person to Google's consent page; its address.
+    pub async fn leads_to_google(&self, user: &str, browser: &Browser, link: &str) -> String {
+        self.way_to_google(user, browser, link)
+            .await
+            .unwrap_or_else(|page| panic!("no way to Google: {page}"))
     }
 
-    /// Follows a private link, consents at Google as `account`, and returns the page at the end.
-    pub async fn consents(&self, link: &str, account: &str, scopes: Option<&[&str]>) -> String {
+    async fn way_to_google(&self, user: &str, browser: &Browser, link: &str) -> Result<String, String> {
+        let to = browser.begins(link).await;
+        match &self.chat {
+            Chat::Discord(discord) if to.starts_with(&discord.root_url()) => {
+                browser.signs_in(discord, &to, user).await
+            }
+            _ => Ok(to),
+        }
+    }
+
+    /// The link on the newest card in a person's direct line.
+    #[must_use]
+    pub fn newest_link_for(&self, user: &str) -> String {
+        let found = self.chat.newest_link(&format!("dm:{user}"));
+        found.unwrap_or_else(|| panic!("no link for {user}:\n{}", self.chat.everything()))
+    }
+
+    /// Follows a private link as that person: where the way leads by the platform's own sign-in, they sign in there.
+    /// Consents at Google as `account`; the page at the end.
+    pub async fn consents_as(
+        &self,
+        user: &str,
+        link: &str,
+        account: &str,
+        scopes: Option<&[&str]>,
+    ) -> String {
         let browser = Browser::new();
-        let to_google = browser.begins(link).await;
-        let back = self.google.consent(&to_google, account, scopes).unwrap_or_else(|e| panic!("{e}"));
-        browser.returns(&back, &to_google).await
+        let to = match self.way_to_google(user, &browser, link).await {
+            Ok(to) => to,
+            Err(page) => return page,
+        };
+        let back = self.google.consent(&to, account, scopes).unwrap_or_else(|e| panic!("{e}"));
+        browser.returns(&back, &to).await
     }
 
     /// Ends the story. It fails where a job is due, a message unread, a script or fault unused, a request

@@ -4,12 +4,21 @@ use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;
-use nod_tests::{Browser, World, link_in, words_of};
+use nod_tests::{Browser, World, words_of};
 use serde_json::json;
 
 use crate::mail::late;
 
 on_each_platform!(
+    a_link_works_once_and_for_an_hour,
+    the_way_back_counts_once_and_only_in_the_browser_that_began,
+    a_no_at_google_is_taken_as_a_no,
+    every_box_must_be_ticked,
+    the_request_that_needed_it_goes_on_by_itself,
+    a_mail_that_needed_it_is_asked_for_once_connected,
+    an_older_link_that_ends_does_not_end_a_request_with_a_newer_one,
+    saying_no_at_google_ends_the_request_honestly,
+    no_row_holds_a_token_or_a_working_link,
     nobody_followed_the_link_and_the_request_says_so,
     two_calls_at_once_renew_the_token_once,
     a_grant_that_was_taken_back_is_noticed_and_the_request_goes_on,
@@ -17,13 +26,6 @@ on_each_platform!(
 
 fn recent() -> Answer {
     Answer::tool("gmail_list_recent", json!({}))
-}
-
-/// The link on the newest card in a person's direct line.
-fn link_for(world: &World, user: &str) -> String {
-    let messages = world.slack.messages(&world.slack.dm(user));
-    let found = messages.iter().rev().find_map(|m| link_in(&json!(m.blocks).to_string()));
-    found.unwrap_or_else(|| panic!("no link for {user}:\n{}", world.slack.everything()))
 }
 
 #[tokio::test]
@@ -56,7 +58,7 @@ async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
         The link works once, for another 60 minutes, until 10:30 UTC on 6 March. If you are not Ana Silva, close this page.
     ");
     assert_eq!(page, Browser::new().looks(&link).await);
-    let page = world.consents(&link, "ana@acme.test", None).await;
+    let page = world.consents_as("ana", &link, "ana@acme.test", None).await;
     insta::assert_snapshot!(words_of(&page), @r"
         Connected
         Nod can now work with ana@acme.test for you.
@@ -67,93 +69,116 @@ async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_link_works_once_and_for_an_hour() {
-    let mut world = World::new().await;
+async fn a_link_works_once_and_for_an_hour(platform: On) {
+    let mut world = World::on(platform).await;
     let link = world.asks_for_link("ana").await;
     let first = Browser::new();
     first.begins(&link).await;
-    insta::assert_snapshot!(words_of(&Browser::new().tries(&link).await.unwrap_err()), @r"
-        This link was used already
-        A link works once. Ask Nod in chat to connect if you need another.
-    ");
+    let page = words_of(&Browser::new().tries(&link).await.unwrap_err());
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(page, @r"
+            This link was used already
+            A link works once. Ask Nod in chat to connect if you need another.
+        ");
+    }
     assert!(words_of(&Browser::new().looks(&link).await).contains("used"));
 
     let late = world.asks_for_link("ana").await;
     world.later(TimeDelta::minutes(61)).await;
-    insta::assert_snapshot!(words_of(&Browser::new().tries(&late).await.unwrap_err()), @r"
-        This link has expired
-        It worked for an hour. Ask Nod in chat to connect, and use the new link.
-    ");
-    insta::assert_snapshot!(words_of(&Browser::new().looks(&late).await), @r"
-        This link has expired
-        It worked for an hour. Ask Nod in chat to connect, and use the new link.
-    ");
+    let page = words_of(&Browser::new().tries(&late).await.unwrap_err());
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(page, @r"
+            This link has expired
+            It worked for an hour. Ask Nod in chat to connect, and use the new link.
+        ");
+    }
+    let page = words_of(&Browser::new().looks(&late).await);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(page, @r"
+            This link has expired
+            It worked for an hour. Ask Nod in chat to connect, and use the new link.
+        ");
+    }
 
     let forged = link.replace("t=", "t=0");
-    insta::assert_snapshot!(words_of(&Browser::new().tries(&forged).await.unwrap_err()), @r"
-        No such link
-        This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.
-    ");
+    let page = words_of(&Browser::new().tries(&forged).await.unwrap_err());
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(page, @r"
+            No such link
+            This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.
+        ");
+    }
     let (start, _) = late.rsplit_once('.').unwrap();
     assert!(Browser::new().tries(&format!("{start}.{}", "0".repeat(64))).await.is_err());
     assert!(world.google.calls().is_empty());
     world.ends().await;
 }
 
-#[tokio::test]
-async fn the_way_back_counts_once_and_only_in_the_browser_that_began() {
-    let mut world = World::new().await;
+async fn the_way_back_counts_once_and_only_in_the_browser_that_began(platform: On) {
+    let mut world = World::on(platform).await;
     let link = world.asks_for_link("ana").await;
     let browser = Browser::new();
-    let to_google = browser.begins(&link).await;
+    let to_google = world.leads_to_google("ana", &browser, &link).await;
     let back = world.google.consent(&to_google, "ana@acme.test", None).unwrap();
-    insta::assert_snapshot!(words_of(&Browser::new().returns(&back, &to_google).await), @r"
-        Not connected
-        This sign-in was begun in another browser, or too long ago. Nothing was connected.
-        Ask Nod in chat for a new link if you want to connect.
-    ");
+    let page = words_of(&Browser::new().returns(&back, &to_google).await);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(page, @r"
+            Not connected
+            This sign-in was begun in another browser, or too long ago. Nothing was connected.
+            Ask Nod in chat for a new link if you want to connect.
+        ");
+    }
     let page = browser.returns(&back, &to_google).await;
     assert!(page.contains("Connected"), "{page}");
-    insta::assert_snapshot!(words_of(&browser.returns(&back, &to_google).await), @r"
-        This link was used already
-        A link works once. Ask Nod in chat to connect if you need another.
-    ");
+    let page = words_of(&browser.returns(&back, &to_google).await);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(page, @r"
+            This link was used already
+            A link works once. Ask Nod in chat to connect if you need another.
+        ");
+    }
     world.settles().await;
     world.reads("dm:ana");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_no_at_google_is_taken_as_a_no() {
-    let mut world = World::new().await;
+async fn a_no_at_google_is_taken_as_a_no(platform: On) {
+    let mut world = World::on(platform).await;
     let link = world.asks_for_link("ana").await;
     let browser = Browser::new();
-    let to_google = browser.begins(&link).await;
+    let to_google = world.leads_to_google("ana", &browser, &link).await;
     let back = world.google.refuse_consent(&to_google).unwrap();
-    insta::assert_snapshot!(words_of(&browser.returns(&back, &to_google).await), @r"
-        Not connected
-        You did not give your consent, so Nod cannot read your mail.
-        Ask Nod in chat for a new link if you want to connect.
-    ");
+    let page = words_of(&browser.returns(&back, &to_google).await);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(page, @r"
+            Not connected
+            You did not give your consent, so Nod cannot read your mail.
+            Ask Nod in chat for a new link if you want to connect.
+        ");
+    }
     world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: You did not agree to it. Nothing was connected. Ask again whenever you like.");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @"nod: You did not agree to it. Nothing was connected. Ask again whenever you like.");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn every_box_must_be_ticked() {
-    let mut world = World::new().await;
+async fn every_box_must_be_ticked(platform: On) {
+    let mut world = World::on(platform).await;
     let link = world.asks_for_link("ana").await;
     let readonly = "https://www.googleapis.com/auth/gmail.readonly";
-    let page = world.consents(&link, "ana@acme.test", Some(&[readonly])).await;
-    insta::assert_snapshot!(words_of(&page), @r"
-        Not connected
-        Google shows a box for each permission, and Nod needs both: reading mail, and writing drafts and sending them. At least one was left empty, so nothing was kept.
-        Ask Nod in chat for a new link if you want to connect.
-    ");
+    let page = world.consents_as("ana", &link, "ana@acme.test", Some(&[readonly])).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(words_of(&page), @r"
+            Not connected
+            Google shows a box for each permission, and Nod needs both: reading mail, and writing drafts and sending them. At least one was left empty, so nothing was kept.
+            Ask Nod in chat for a new link if you want to connect.
+        ");
+    }
     world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Nothing was connected: on Google's page at least one box was left empty, and I need all of them. Ask again, and tick every box.");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Nothing was connected: on Google's page at least one box was left empty, and I need all of them. Ask again, and tick every box.");
+    }
     let kept: i64 =
         sqlx::query_scalar("select count(*) from connections").fetch_one(&world.pool).await.unwrap();
     assert_eq!(kept, 0);
@@ -164,7 +189,7 @@ async fn every_box_must_be_ticked() {
 async fn another_account_needs_an_admin_who_allows_it() {
     let mut world = World::new().await;
     let link = world.asks_for_link("ana").await;
-    let page = world.consents(&link, "ana.private@mail.test", None).await;
+    let page = world.consents_as("ana", &link, "ana.private@mail.test", None).await;
     insta::assert_snapshot!(words_of(&page), @r"
         Not connected
         You signed in as ana.private@mail.test, and this link is for ana@acme.test.
@@ -183,8 +208,8 @@ async fn another_account_needs_an_admin_who_allows_it() {
 
     world.presses("dana", "dm:dana", "Allow").await;
     insta::assert_snapshot!(world.reads("dm:dana"), @"nod: · ana.private@mail.test for Ana Silva: allowed by Dana Admin");
-    let again = link_for(&world, "ana");
-    let page = world.consents(&again, "ana.private@mail.test", None).await;
+    let again = world.newest_link_for("ana");
+    let page = world.consents_as("ana", &again, "ana.private@mail.test", None).await;
     assert!(page.contains("Connected"), "{page}");
     world.settles().await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
@@ -199,8 +224,8 @@ async fn an_admin_may_refuse_another_account() {
     let mut world = World::new().await;
     world.model_will("tool", [recent(), Answer::text("I could not read your mail.")]);
     world.says("ana", "dm:ana", "what's new in my mail?").await;
-    let link = link_for(&world, "ana");
-    world.consents(&link, "ana.private@mail.test", None).await;
+    let link = world.newest_link_for("ana");
+    world.consents_as("ana", &link, "ana.private@mail.test", None).await;
     world.settles().await;
     world.presses("dana", "dm:dana", "Refuse").await;
     insta::assert_snapshot!(world.reads("dm:dana"), @"nod: · ana.private@mail.test for Ana Silva: refused by Dana Admin");
@@ -231,7 +256,7 @@ async fn who_connects_before_the_directory_was_read_is_asked_for() {
 async fn only_an_admin_allows_another_account() {
     let mut world = World::new().await;
     let link = world.asks_for_link("ana").await;
-    world.consents(&link, "ana.private@mail.test", None).await;
+    world.consents_as("ana", &link, "ana.private@mail.test", None).await;
     world.settles().await;
     let id: uuid::Uuid =
         sqlx::query_scalar("select id from other_accounts").fetch_one(&world.pool).await.unwrap();
@@ -260,7 +285,7 @@ async fn without_an_admin_another_account_is_refused_with_a_way_out() {
     world.env.remove("NOD_ADMIN__SLACK");
     world.start().await;
     let link = world.asks_for_link("ana").await;
-    let page = world.consents(&link, "ana.private@mail.test", None).await;
+    let page = world.consents_as("ana", &link, "ana.private@mail.test", None).await;
     insta::assert_snapshot!(words_of(&page), @r"
         Not connected
         You signed in as ana.private@mail.test, and this link is for ana@acme.test.
@@ -271,61 +296,70 @@ async fn without_an_admin_another_account_is_refused_with_a_way_out() {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn the_request_that_needed_it_goes_on_by_itself() {
-    let mut world = World::new().await;
+async fn the_request_that_needed_it_goes_on_by_itself(platform: On) {
+    let mut world = World::on(platform).await;
     world.google.deliver("ana@acme.test", "bo@acme.test", "Lunch?", "At noon?").unwrap();
     world.model_will("tool", [recent(), Answer::text("Bo asks about lunch at noon.")]);
     world.says("ana", "general", "@nod what's new in my mail?").await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod what's new in my mail?
-            nod: · Ana Silva, first I need access to your account. I have written to you directly.
-    ");
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
-          · The link is for you alone, works once and for an hour. It takes only your own account.
-          [Connect Google]
-    ");
-    let page = world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod what's new in my mail?
+                nod: · Ana Silva, first I need access to your account. I have written to you directly.
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
+              · The link is for you alone, works once and for an hour. It takes only your own account.
+              [Connect Google]
+        ");
+    }
+    let page = world.consents_as("ana", &world.newest_link_for("ana"), "ana@acme.test", None).await;
     assert!(page.contains("goes on by itself"), "{page}");
     world.settles().await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod what's new in my mail?
-            nod: · Ana Silva, first I need access to your account. I have written to you directly.
-            nod: · Answered Ana Silva privately.
-    ");
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: Bo asks about lunch at noon.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod what's new in my mail?
+                nod: · Ana Silva, first I need access to your account. I have written to you directly.
+                nod: · Answered Ana Silva privately.
+        ");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Bo asks about lunch at noon.
+        ");
+    }
     world.ends().await;
 }
 
-#[tokio::test]
-async fn a_mail_that_needed_it_is_asked_for_once_connected() {
-    let mut world = World::new().await;
+async fn a_mail_that_needed_it_is_asked_for_once_connected(platform: On) {
+    let mut world = World::on(platform).await;
+    world.can_be_written_to("bo").await;
     world.model_will("tool", [late()]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;
+    world.consents_as("ana", &world.newest_link_for("ana"), "ana@acme.test", None).await;
     world.settles().await;
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod tell Bo I'm late
-            nod: · Ana Silva, first I need access to your account. I have written to you directly.
-            nod: # Send this email? · rev 1 · db435d
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Running late
-              Hi Bo,
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: · Ana Silva, first I need access to your account. I have written to you directly.
+                nod: # Send this email? · rev 1 · db435d
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Bo,
 
-              I'm running late.
+                  I'm running late.
 
-              Ana
-              ⚠ Nod's first mail to bo@acme.test
-              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
-    ");
+                  Ana
+                  ⚠ Nod's first mail to bo@acme.test
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny]
+        ");
+    }
     world.reads("dm:ana");
     world.ends().await;
 }
@@ -348,53 +382,54 @@ async fn nobody_followed_the_link_and_the_request_says_so(platform: On) {
     world.ends().await;
 }
 
-#[tokio::test]
-async fn an_older_link_that_ends_does_not_end_a_request_with_a_newer_one() {
-    let mut world = World::new().await;
+async fn an_older_link_that_ends_does_not_end_a_request_with_a_newer_one(platform: On) {
+    let mut world = World::on(platform).await;
     world.asks_for_link("ana").await;
     world.later(TimeDelta::minutes(30)).await;
     world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
     world.says("ana", "dm:ana", "what's new in my mail?").await;
     world.later(TimeDelta::minutes(40)).await;
-    let page = world.consents(&link_for(&world, "ana"), "ana@acme.test", None).await;
+    let page = world.consents_as("ana", &world.newest_link_for("ana"), "ana@acme.test", None).await;
     assert!(page.contains("Connected"), "{page}");
     world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        ana: what's new in my mail?
-        nod: · ✓ Google is connected: ana@acme.test
-        nod: Nothing new.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: what's new in my mail?
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Nothing new.
+        ");
+    }
     assert!(world.google.calls().iter().any(|call| call.operation == "gmail.users.messages.list"));
     world.ends().await;
 }
 
-#[tokio::test]
-async fn saying_no_at_google_ends_the_request_honestly() {
-    let mut world = World::new().await;
+async fn saying_no_at_google_ends_the_request_honestly(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will("tool", [recent(), Answer::text("You did not connect Google, so I read nothing.")]);
     world.says("ana", "dm:ana", "what's new in my mail?").await;
     let browser = Browser::new();
-    let to_google = browser.begins(&link_for(&world, "ana")).await;
+    let to_google = world.leads_to_google("ana", &browser, &world.newest_link_for("ana")).await;
     browser.returns(&world.google.refuse_consent(&to_google).unwrap(), &to_google).await;
     world.settles().await;
-    insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        ana: what's new in my mail?
-        nod: You did not agree to it. Nothing was connected. Ask again whenever you like.
-        nod: You did not connect Google, so I read nothing.
-    ");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: what's new in my mail?
+            nod: You did not agree to it. Nothing was connected. Ask again whenever you like.
+            nod: You did not connect Google, so I read nothing.
+        ");
+    }
     let heard = world.model.requests().pop().unwrap().to_string();
     assert!(heard.contains("not_connected") && !heard.contains("in time"), "{heard}");
     world.ends().await;
 }
 
-#[tokio::test]
-async fn no_row_holds_a_token_or_a_working_link() {
-    let mut world = World::new().await;
+async fn no_row_holds_a_token_or_a_working_link(platform: On) {
+    let mut world = World::on(platform).await;
     world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
     world.says("ana", "general", "@nod what's new in my mail?").await;
-    let link = link_for(&world, "ana");
+    let link = world.newest_link_for("ana");
     let token = link.split_once("t=").unwrap().1.to_owned();
-    world.consents(&link, "ana@acme.test", None).await;
+    world.consents_as("ana", &link, "ana@acme.test", None).await;
     world.settles().await;
     let rows = world.rows().await;
     for secret in world.google.secrets() {
@@ -444,7 +479,7 @@ async fn a_grant_that_was_taken_back_is_noticed_and_the_request_goes_on(platform
               [Connect Google]
         ");
     }
-    world.consents(&world.chat.newest_link("dm:ana").unwrap(), "ana@acme.test", None).await;
+    world.consents_as("ana", &world.chat.newest_link("dm:ana").unwrap(), "ana@acme.test", None).await;
     world.settles().await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads_on("dm:ana"), @r"

@@ -54,7 +54,7 @@ async fn whoever_connects_from_discord_signs_in_there_first() {
         Continue to Discord
         The link works once, for another 60 minutes, until 10:30 UTC on 6 March. If you are not Ana Silva, close this page.
     ");
-    let page = world.consents_as("ana", &link, "ana.private@mail.test").await;
+    let page = world.consents_as("ana", &link, "ana.private@mail.test", None).await;
     insta::assert_snapshot!(words_of(&page), @r"
         Connected
         Nod can now work with ana.private@mail.test for you.
@@ -70,7 +70,7 @@ async fn whoever_connects_from_discord_signs_in_there_first() {
 async fn a_link_that_was_handed_on_hands_on_no_mail() {
     let mut world = World::on(On::Discord).await;
     let link = world.asks_for_link("ana").await;
-    let page = world.consents_as("bo", &link, "bo@acme.test").await;
+    let page = world.consents_as("bo", &link, "bo@acme.test", None).await;
     insta::assert_snapshot!(words_of(&page), @r"
         Not connected
         You signed in as somebody else than the person whom this link was made for, so nothing was connected. If somebody sent you the link: it would have let them read your mail.
@@ -90,12 +90,12 @@ async fn without_a_sign_in_an_admin_says_whose_account_it_is() {
     world.env.remove("NOD_DISCORD__CLIENT_SECRET");
     world.start().await;
     let link = world.asks_for_link("ana").await;
-    world.consents(&link, "ana@acme.test", None).await;
+    world.consents_as("ana", &link, "ana@acme.test", None).await;
     world.settles().await;
     world.presses("dana", "dm:dana", "Allow").await;
     world.reads("dm:dana");
     let another = world.chat.newest_link("dm:ana").unwrap();
-    let page = world.consents(&another, "ana@acme.test", None).await;
+    let page = world.consents_as("ana", &another, "ana@acme.test", None).await;
     assert!(page.contains("Connected"), "{page}");
     world.settles().await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
@@ -312,7 +312,7 @@ async fn what_the_other_place_cannot_show_whole_is_not_decided_there() {
     world.commands("ana", "general", "approvals").await;
     world.whispers("ana");
     world.presses_whispered("ana", "Show 1").await;
-    insta::assert_snapshot!(world.whispers("ana"), @"");
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: That is too long to be shown here. It stands where you asked for it.");
     world.changes_over();
     world.denies("ana", "general", "").await;
     world.reads("general");
