@@ -98,8 +98,12 @@ fn slack(stage: &Stage) -> impl Iterator<Item = (String, String)> {
 }
 
 fn discord(stage: &Stage) -> impl Iterator<Item = (String, String)> {
-    let token = stage.discord.read(|w| w.config.app.bot_token.clone());
-    let pairs = [("NOD_DISCORD__API_URL", stage.discord.url()), ("NOD_DISCORD__TOKEN", token)];
+    let app = stage.discord.read(|w| w.config.app.clone());
+    let pairs = [
+        ("NOD_DISCORD__API_URL", stage.discord.url()),
+        ("NOD_DISCORD__TOKEN", app.bot_token),
+        ("NOD_DISCORD__CLIENT_SECRET", app.client_secret),
+    ];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value))
 }
 

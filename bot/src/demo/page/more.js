@@ -37,6 +37,7 @@ const MORE = [
     go: () => show("discord"),
     is: () => commanded("Ask Nod"),
   },
+  { title: "One person in both", say: "/nod connect chat", then: "and give the code it shows to “/connect” on Discord", is: () => told(/You are one person for me now/) },
   { title: "Remember", say: "@nod remember that the launch is on Friday", then: "then ask “@nod when is the launch?”, or look at “/nod memory”", is: () => told(/I will remember that/) },
 ];
 

@@ -12,11 +12,10 @@ const links = (message) => buttons(message.components).some((one) => one.url && 
 
 export const told = (pattern) => all().some((message) => pattern.test(message.shown));
 export const card = () => latest(all().filter(has(/^approve/)));
-// The card on which an admin says whose account it is.
-export const allowance = () => latest(inLine().filter(has(/^allow/)));
+// Nod asks which of several is meant.
+export const question = () => latest(all().filter(has(/^choose/)));
 export const connected = () => inLine().some((message) => / is connected: /.test(message.shown));
 export const link = () => (connected() ? undefined : latest([...inLine(), ...here.guild.ephemerals].filter(links)));
-export const asked = () => inLine().some((message) => /An admin has been asked/.test(message.shown));
 export const decided = () => told(/Approved by /);
 export const stood = () => Boolean(card()) || told(/Approved by |Undone by |Denied by |Nobody answered in time/);
 export const commanded = (name) => [...all(), ...here.guild.ephemerals].some(({ command }) => command?.name && (!name || command.name === name));

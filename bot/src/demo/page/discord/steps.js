@@ -3,15 +3,15 @@
 import { me, store } from "../store.js";
 import { show } from "../views.js";
 import { fill } from "./composer.js";
-import { goTo, here, line, rooms, user } from "./guild.js";
-import { allowance, asked, card, connected, decided, link, stood } from "./look.js";
+import { goTo, here, rooms, user } from "./guild.js";
+import { card, connected, decided, link, question, stood } from "./look.js";
 import { pointAt } from "./room.js";
 import { become } from "./window.js";
 
 const MAIL = "@nod tell Bo I'm late";
 
 export const STEPS = [
-  { title: "Ask there", is: () => Boolean(link()) || asked() || stood(), now: asking },
+  { title: "Ask there", is: () => Boolean(link()) || connected() || stood(), now: asking },
   { title: "Connect", is: () => connected() || stood(), now: connecting },
   { title: "Approve there", is: decided, now: approving },
 ];
@@ -21,14 +21,13 @@ const visitor = () => here.guild.users.find((one) => one.name === store.facts.me
 const back = () => become(store.facts.me);
 
 function asking() {
+  if (question()) return { words: "Discord tells no address of Bo's, and Slack knows a Bo as well: say whether you mean him.", label: "To the question", go: () => point(question()) };
   return { words: `Write “${MAIL}” in the Discord window.`, label: "Write it for me", go: () => ask(MAIL) };
 }
 
 function connecting() {
-  if (allowance()) return { words: "Whose account it is, Dana says here: press Allow.", label: "To the card", go: () => point(allowance()) };
   if (!isVisitor()) return { words: `Nod has news for ${visitor()}: look through those eyes again.`, label: `Become ${visitor()}`, go: back };
-  if (link()) return { words: `Follow the button in Nod's direct message: Continue, then Allow for ${me().email}.`, label: "To the message", go: () => point(link()) };
-  if (asked()) return { words: "Discord tells nobody's address, so an admin says whose account this is.", label: "Become Dana", go: toAdmin };
+  if (link()) return { words: `Follow the button in Nod's direct message. Discord tells nobody's address, so first say there that you are ${visitor()}; then Allow for ${me().email}.`, label: "To the message", go: () => point(link()) };
   return { words: "Ask for another link.", label: "Write it for me", go: () => ask("/connect ") };
 }
 
@@ -43,12 +42,6 @@ export function ask(words) {
   show("discord");
   goTo(rooms().find((one) => one.name === store.facts.channel).id);
   setTimeout(() => fill(words));
-}
-
-async function toAdmin() {
-  await become(store.facts.admin);
-  show("discord");
-  goTo(line().id);
 }
 
 function point(message) {
