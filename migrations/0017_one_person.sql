@@ -9,10 +9,17 @@ where exists (
   and not exists (
     select 1 from identities i where i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = 'slack');
 
+update people p set own_account = c.account
+from connections c
+where c.tenant_id = p.tenant_id and c.person_id = p.id and c.status = 'active' and p.own_account is null;
+
 -- Somebody may belong in one place and be a stranger in another. The same words as in people.standing, which is
 -- 'member' where they belong anywhere.
 alter table identities add column standing text not null default 'unknown';
-update identities i set standing = p.standing from people p where p.tenant_id = i.tenant_id and p.id = i.person_id;
+-- When that place last told of them.
+alter table identities add column told_at timestamptz;
+update identities i set standing = p.standing, told_at = p.profile_at
+from people p where p.tenant_id = i.tenant_id and p.id = i.person_id;
 
 -- Whoever followed the link has signed in with the platform itself, as the person whose link it is.
 alter table offers add column signed_in boolean not null default false;
@@ -36,5 +43,12 @@ create table joinings (
     foreign key (tenant_id, conversation_id) references conversations (tenant_id, id)
 );
 
--- What was for one person alone is found when that person turns out to be another.
+-- What is somebody's is found when they turn out to be somebody else.
 create index deliveries_for_one on deliveries (tenant_id, only_for) where only_for is not null;
+create index conversations_with_one on conversations (tenant_id, alone_with) where alone_with is not null;
+create index summaries_for_one on summaries (tenant_id, only_for) where only_for is not null;
+create index approvals_of_person on approvals (tenant_id, decider_id);
+create index effects_of_person on effects (tenant_id, person_id);
+create index questions_of_person on questions (tenant_id, person_id);
+create index offers_of_person on offers (tenant_id, person_id);
+create index panes_of_person on panes (tenant_id, person_id);

@@ -472,11 +472,6 @@ impl Adapters {
         Self(adapters.into_iter().map(|adapter| (adapter.platform(), adapter)).collect())
     }
 
-    /// Every one of them, in no order.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &dyn ChatAdapter> {
-        self.0.values().map(AsRef::as_ref)
-    }
-
     /// How commands are typed on a platform.
     pub(crate) fn typing(&self, platform: &str) -> Typing<'_> {
         Typing(self.get(platform).map(AsRef::as_ref))

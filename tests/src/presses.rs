@@ -147,6 +147,14 @@ impl World {
         Press { user: user.to_owned(), channel, message, verb }
     }
 
+    /// The whole label of the button there that begins so, on the newest thing that was whispered to somebody.
+    #[must_use]
+    pub fn whispered_label(&self, user: &str, begins: &str) -> String {
+        let (_, _, buttons) = self.chat.newest_whispered(user);
+        let found = buttons.into_iter().map(|button| button.label).find(|label| label.starts_with(begins));
+        found.unwrap_or_else(|| panic!("no button [{begins}…]:\n{}", self.chat.everything()))
+    }
+
     /// Sends it.
     pub async fn sends_press(&self, press: &Press) {
         self.chat.send_press(press).await;

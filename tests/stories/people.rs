@@ -5,7 +5,7 @@ use nod_sandbox::discord::Discord;
 use nod_sandbox::model::Answer;
 use nod_tests::chat::{Chat, On};
 use nod_tests::{Browser, World, words_of};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::mail::late;
 
@@ -129,7 +129,6 @@ async fn a_code_shown_in_one_place_and_entered_in_the_other_makes_one_person() {
         (ana only) nod: Your code is K7QM-4XPT. Enter it within ten minutes where you also talk to me, and I know that you are the same person.
 
         In Discord  /connect code:K7QM-4XPT
-        In the terminal  /connect K7QM-4XPT
         · It is for you alone: whoever enters it shares your accounts with you.
     ");
     world.changes_over();
@@ -152,7 +151,8 @@ async fn a_code_shown_in_one_place_and_entered_in_the_other_makes_one_person() {
     world.ends().await;
 }
 
-/// Whatever stood in the name of the one who is gone stands in the name of the one who stays.
+/// Whatever stood in the name of the one who is gone stands in the name of the one who stays. Only the audit, and what
+/// runs that are over were thinking, is as it was.
 #[tokio::test]
 async fn no_row_names_whoever_is_no_more() {
     let mut world = World::on_both().await;
@@ -173,8 +173,19 @@ async fn no_row_names_whoever_is_no_more() {
     let gone: Vec<&String> = before.iter().filter(|id| !after.contains(id)).collect();
     assert_eq!(gone.len(), 1);
     let rows = world.rows().await;
-    let naming: Vec<&str> =
-        rows.lines().filter(|row| row.contains(gone[0].as_str()) && !row.starts_with("audit ")).collect();
+    let naming: Vec<String> = rows
+        .lines()
+        .filter(|row| !row.starts_with("audit "))
+        .map(|row| row.split_once(' ').unwrap())
+        .map(|(table, row)| (table, serde_json::from_str::<Value>(row).unwrap()))
+        .map(|(table, mut row)| {
+            if table == "runs" && row["status"] == "done" {
+                row["state"] = Value::Null;
+            }
+            format!("{table} {row}")
+        })
+        .filter(|row| row.contains(gone[0].as_str()))
+        .collect();
     assert!(naming.is_empty(), "{naming:#?}");
     world.ends().await;
 }
@@ -222,6 +233,7 @@ async fn what_was_asked_in_one_place_can_be_decided_in_the_other_and_only_once()
 async fn nobody_is_joined_by_a_code_that_is_wrong_over_or_anothers() {
     let mut world = World::on_both().await;
     let code = code(&world.commands("ana", "general", "connect chat").await);
+    insta::assert_snapshot!(world.commands("ana", "general", &format!("connect {code}")).await, @"(ana only) nod: That is your own code. Enter it where you also talk to me, not here. Nothing was done.");
     insta::assert_snapshot!(world.commands("bo", "general", &format!("connect {code}")).await, @"(bo only) nod: Whoever asked for that code is known in this place as well, as somebody else. Nothing was done.");
     world.changes_over();
     world.commands("ana", "general", &format!("connect {code}")).await;
@@ -229,6 +241,98 @@ async fn nobody_is_joined_by_a_code_that_is_wrong_over_or_anothers() {
     insta::assert_snapshot!(world.commands("ana", "general", "connect K7QM-4XPT").await, @"(ana only) nod: I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.");
     world.later(chrono::TimeDelta::minutes(11)).await;
     insta::assert_snapshot!(world.commands("ana", "general", &format!("connect {code}")).await, @"(ana only) nod: I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_request_that_waited_for_an_account_goes_on_with_that_of_the_other_place() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    world.changes_over();
+    world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    world.changes_over();
+    joined(&mut world).await;
+    world.changes_over();
+    let read = world.reads("dm:ana");
+    assert!(read.contains("Nothing new."), "{read}");
+    world.later(chrono::TimeDelta::minutes(61)).await;
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn of_two_accounts_with_one_provider_one_is_kept() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    world.changes_over();
+    let link = world.asks_for_link("ana").await;
+    world.consents_as("ana", &link, "ana.private@mail.test", None).await;
+    world.settles().await;
+    world.whispers("ana");
+    world.reads("dm:ana");
+    world.changes_over();
+    joined(&mut world).await;
+    let read = world.reads("dm:ana");
+    assert!(
+        read.contains("Your Google account is ana@acme.test. ana.private@mail.test is no longer connected."),
+        "{read}"
+    );
+    let accounts: Vec<String> =
+        sqlx::query_scalar("select account from connections").fetch_all(&world.pool).await.unwrap();
+    assert_eq!(accounts, ["ana@acme.test"]);
+    world.ends().await;
+}
+
+/// Slack says guest, Discord says member.
+#[tokio::test]
+async fn belonging_in_one_place_gives_no_rights_in_the_other() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    joined(&mut world).await;
+    world.model_will("tool", [late()]);
+    let thread = world.says("ana", "general", "@nod tell Bo I'm late").await;
+    sqlx::query(
+        "update identities set standing = 'guest' where platform = 'slack' and person_id = (
+            select person_id from identities where platform = 'slack' and user_ref = $1)",
+    )
+    .bind(world.slack.read(|w| w.user_id("ana").unwrap()))
+    .execute(&world.pool)
+    .await
+    .unwrap();
+    world.replies("ana", "general", &thread, "yes").await;
+    world.presses("ana", "general", "Approve & send").await;
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    assert!(world.whispers("ana").contains("I work for members"));
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn several_approved_on_a_copy_are_told_there() {
+    let mut world = World::on_both().await;
+    world.connects("ana").await;
+    joined(&mut world).await;
+    let mail = |to: &str| ("gmail_send_email", json!({"to": [to], "subject": "Lunch", "body": "At one."}));
+    world.model_will("tool", [Answer::tools(vec![mail("Bo"), mail("Cho")]), Answer::text("Both sent.")]);
+    world.says("ana", "general", "@nod tell Bo and Cho that lunch is at one").await;
+    world.changes_over();
+    world.commands("ana", "general", "approvals").await;
+    world.presses_whispered("ana", "Show 1").await;
+    world.whispers("ana");
+    let all = world.whispered_label("ana", "Approve all");
+    world.presses_whispered("ana", &all).await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: Approved. What becomes of it is told where it was asked.");
+    world.changes_over();
+    world.reads("general");
+    assert_eq!(world.google.sent("ana@acme.test").len(), 2);
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_code_is_only_shown_where_there_is_another_place_to_enter_it() {
+    let mut world = World::new().await;
+    insta::assert_snapshot!(world.commands("ana", "general", "connect chat").await, @"(ana only) nod: You can talk to me in this chat alone, so there is nothing to join.");
     world.ends().await;
 }
 

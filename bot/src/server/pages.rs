@@ -129,10 +129,12 @@ pub(super) fn other_account(account: &str, expected: Option<&str>, admin_asked: 
             format!("You signed in as {account}, and your chat profile shows no address to compare it with.")
         }
     };
-    let next = if admin_asked {
-        "An admin of your workspace has been asked whether this account may be used. You will hear in chat."
-    } else {
-        "Ask Nod in chat for a new link, and sign in with that address."
+    let next = match expected {
+        _ if admin_asked => {
+            "An admin of your workspace has been asked whether this account may be used. You will hear in chat."
+        }
+        Some(_) => "Ask Nod in chat for a new link, and sign in with that address.",
+        None => "Ask whoever runs Nod to name an admin who can allow it.",
     };
     said(StatusCode::OK, "Not connected", &[&was, next])
 }

@@ -2,11 +2,9 @@
 
 use chrono::TimeDelta;
 use sqlx::PgConnection;
-use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::{Approval, Decision, EffectEnd, Status};
-use crate::chat::{Place, Posted};
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use crate::jobs::sql::{json, parsed};
@@ -147,27 +145,6 @@ pub(crate) async fn load(
     .fetch_optional(conn)
     .await?;
     row.map(Row::into_approval).transpose()
-}
-
-/// Whether the card of a request stands somewhere else than there.
-pub(crate) async fn stands_elsewhere(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    id: ApprovalId,
-    platform: &str,
-    place: &Place,
-) -> sqlx::Result<bool> {
-    let row = sqlx::query!(
-        r#"select d.platform, d.posted as "posted: Json<Posted>" from approvals a
-         join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-         where a.tenant_id = $1 and a.id = $2"#,
-        tenant.0,
-        id.0
-    )
-    .fetch_optional(conn)
-    .await?;
-    let stands = row.and_then(|row| Some((row.platform, row.posted?.0)));
-    Ok(stands.is_some_and(|(on, posted)| on != platform || !posted.stands_in(place)))
 }
 
 /// Everything that stands on one card, in the order in which it was asked.

@@ -7,7 +7,9 @@ use super::card::{escape, line};
 use super::decide::{decided, redraw};
 use super::sql::{Within, pending};
 use super::{Approval, Decision, remind};
+use crate::chat::Standing;
 use crate::clock::Timestamp;
+use crate::delivery;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use crate::nod::Core;
 use crate::people;
@@ -58,7 +60,7 @@ pub(crate) async fn yes(
     at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<Yes> {
-    if !is_yes(text) || !welcome(core, conn, tenant, by).await? {
+    if !is_yes(text) || !welcome(core, conn, tenant, by, conversation).await? {
         return Ok(Yes::default());
     }
     let mut waiting = pending(conn, tenant, by, Within::Conversation(conversation)).await?;
@@ -88,9 +90,17 @@ pub(crate) async fn yes(
 }
 
 /// Whether the platform counts whoever says it among the organisation's people still.
-async fn welcome(core: &Core, conn: &mut PgConnection, tenant: TenantId, by: PersonId) -> sqlx::Result<bool> {
-    let person = people::sql::load(conn, tenant, by).await?;
-    Ok(person.is_some_and(|person| !person.known || core.settings.welcomes(person.standing)))
+async fn welcome(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    by: PersonId,
+    conversation: ConversationId,
+) -> sqlx::Result<bool> {
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let person = people::sql::load_there(conn, tenant, by, &venue.platform, &venue.workspace).await?;
+    let standing = person.map(|person| person.standing);
+    Ok(standing.is_some_and(|there| there == Standing::Unknown || core.settings.welcomes(there)))
 }
 
 /// Shows the card of what was approved by a typed yes.

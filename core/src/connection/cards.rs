@@ -62,7 +62,7 @@ pub(crate) fn failed(provider: Provider, why: Setback) -> Card {
                 .to_owned()
         }
         Setback::Broken => {
-            format!("{title} did not complete the sign-in. Nothing was connected; please ask again.")
+            "The sign-in was not completed. Nothing was connected; please ask again.".to_owned()
         }
     })
 }

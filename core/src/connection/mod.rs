@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::clock::Timestamp;
 use crate::ids::{Ids, PersonId, TenantId};
+use crate::jobs::Connecting;
 use crate::nod::Core;
 use crate::secret::Vault;
 use crate::tool::Provider;
@@ -187,7 +188,7 @@ impl Connections {
 }
 
 /// The accounts of one person become another's, sealed anew. Where both have one with a provider, that of whoever
-/// stays is kept: the provider, the account that is kept, and the other.
+/// stays is kept.
 pub(crate) async fn move_all(
     core: &Core,
     conn: &mut PgConnection,
@@ -195,14 +196,17 @@ pub(crate) async fn move_all(
     from: PersonId,
     to: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Vec<(String, String, String)>> {
-    let mut kept = Vec::new();
+) -> sqlx::Result<Moved> {
+    let mut moved = Moved::default();
     for (name, row) in sql::take_all(conn, tenant, from).await? {
-        let Some(provider) = Provider::named(&name) else { continue };
+        let Some(provider) = Provider::named(&name) else {
+            tracing::error!(person = %from, provider = name, "an account with an unknown provider was not moved");
+            continue;
+        };
         let theirs = sql::load(conn, tenant, to, &name).await?.filter(|theirs| theirs.status == "active");
         if let Some(theirs) = theirs {
             if theirs.account != row.account {
-                kept.push((provider.title().to_owned(), theirs.account, row.account));
+                moved.kept.push((provider.title().to_owned(), theirs.account, row.account));
             }
             continue;
         }
@@ -226,9 +230,34 @@ pub(crate) async fn move_all(
         sql::upsert(conn, tenant, to, &name, &row.account, &sealed, now).await?;
         if row.status != "active" {
             sql::revoked(conn, tenant, to, &name, row.expires_at, now).await?;
+        } else {
+            moved.gained.push(provider);
         }
     }
-    Ok(kept)
+    Ok(moved)
+}
+
+/// What became of two people's accounts.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    /// Where both had one: the provider, the account that is kept, and the other.
+    pub(crate) kept: Vec<(String, String, String)>,
+    /// Whoever stays has an account with these now.
+    pub(crate) gained: Vec<Provider>,
+}
+
+/// Runs that wait for an account which their person has gained go on.
+pub(crate) async fn gained(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    providers: &[Provider],
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for provider in providers {
+        offer::wake_runs(conn, tenant, person, *provider, Connecting::Connected, now).await?;
+    }
+    Ok(())
 }
 
 /// Ties a sealed token to its row.

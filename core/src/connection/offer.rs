@@ -459,7 +459,7 @@ pub(super) async fn wake_unless_another(
 }
 
 /// Every run of the person that waits for such an account goes on.
-async fn wake_runs(
+pub(super) async fn wake_runs(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,

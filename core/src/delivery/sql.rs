@@ -326,6 +326,25 @@ pub(crate) async fn card_for(
     card.map(parsed).transpose()
 }
 
+/// Whether a message stands somewhere else than there; false where it does not stand yet.
+pub(crate) async fn stands_elsewhere(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    platform: &str,
+    place: &Place,
+) -> sqlx::Result<bool> {
+    let row = sqlx::query!(
+        r#"select platform, posted as "posted: Json<Posted>" from deliveries where tenant_id = $1 and id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    let stands = row.and_then(|row| Some((row.platform, row.posted?.0)));
+    Ok(stands.is_some_and(|(on, posted)| on != platform || !posted.stands_in(place)))
+}
+
 /// The channel of a platform's channel, made known if new; `user` is there.
 #[expect(clippy::too_many_arguments, reason = "a channel is known by all of these")]
 pub(crate) async fn channel(

@@ -85,11 +85,10 @@ pub(crate) async fn show(
 ) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let user = people::sql::user_of(&mut conn, claim.tenant, person, platform, workspace).await?;
-    let person = people::sql::load_there(&mut conn, claim.tenant, person, platform, workspace)
-        .await?
-        .ok_or("no such person")?;
+    let person = people::sql::load_there(&mut conn, claim.tenant, person, platform, workspace).await?;
     drop(conn);
-    let (Some(user), Some(adapter)) = (user, core.adapters.get(platform)) else {
+    // Whoever turned out to be somebody else has their page shown in that name.
+    let (Some(user), Some(person), Some(adapter)) = (user, person, core.adapters.get(platform)) else {
         return end(core, claim, None).await;
     };
     let person = people::directory::known(core, claim.tenant, person, platform, workspace).await?;

@@ -7,12 +7,29 @@ use super::Arrival;
 use crate::approval;
 use crate::card::{Card, Verb};
 use crate::chat::{Immediate, Inbound, Place, Target};
-use crate::delivery::{self, NewDelivery};
-use crate::ids::{ApprovalId, PersonId};
+use crate::delivery::{self, NewDelivery, Venue};
+use crate::ids::{ApprovalId, DeliveryId, PersonId};
 
 const TOLD_THERE: &str = "What becomes of it is told where it was asked.";
 
-/// Tells it, where a verdict or a change was taken on a copy.
+/// What there is to tell of a press that was taken.
+enum Echo {
+    /// It is decided.
+    Decided(&'static str),
+    /// The card is another now.
+    Changed,
+}
+
+fn echo(verb: &str) -> Option<Echo> {
+    match verb {
+        "approve" | "approve_all" | "approve_selected" => Some(Echo::Decided("Approved")),
+        "deny" | "deny_all" => Some(Echo::Decided("Denied")),
+        "edit" | "tick" | "untick" | "look" | "again" | "undo" => Some(Echo::Changed),
+        _ => None,
+    }
+}
+
+/// Tells it, where a press was taken on a copy.
 pub(super) async fn tell(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -22,35 +39,31 @@ pub(super) async fn tell(
     immediate: &Immediate,
 ) -> sqlx::Result<()> {
     let (core, tenant) = (arrival.core, arrival.tenant);
-    let verdict = match verb.verb.as_str() {
-        _ if *immediate != Immediate::Nothing => return Ok(()),
-        "approve" => Some("Approved"),
-        "deny" => Some("Denied"),
-        "edit" => None,
-        _ => return Ok(()),
-    };
-    let id = ApprovalId(verb.subject);
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     // A person's own page changes by itself.
-    if place.channel.is_empty() || !approval::sql::stands_elsewhere(conn, tenant, id, platform, place).await?
-    {
+    let silent = *immediate == Immediate::Nothing && !place.channel.is_empty();
+    let Some(echo) = echo(&verb.verb).filter(|_| silent) else { return Ok(()) };
+    let Some(delivery) = card_of(arrival, conn, verb).await? else { return Ok(()) };
+    if !delivery::sql::stands_elsewhere(conn, tenant, delivery, platform, place).await? {
         return Ok(());
     }
-    let Some(approval) = approval::sql::load(conn, tenant, id).await? else { return Ok(()) };
-    let card = match verdict {
-        Some(verdict) => Card::say(format!("{verdict}. {TOLD_THERE}")),
-        None => match delivery::sql::card_for(conn, tenant, approval.delivery, person).await? {
+    let card = match echo {
+        Echo::Decided(verdict) => Card::say(format!("{verdict}. {TOLD_THERE}")),
+        Echo::Changed => match delivery::sql::card_for(conn, tenant, delivery, person).await? {
             Some(card) if core.adapters.get(platform).is_some_and(|adapter| adapter.fits(&card)) => card,
-            Some(_) => Card::say(format!("Saved. {TOLD_THERE}")),
+            Some(_) => Card::say(format!("Done. {TOLD_THERE}")),
             None => return Ok(()),
         },
     };
-    let venue = delivery::sql::venue(conn, tenant, approval.conversation).await?;
+    let (conversation, _) = delivery::sql::aim(conn, tenant, delivery).await?;
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    // In the order of the place where it is told.
+    let here = Venue { platform: platform.clone(), workspace: workspace.clone(), ..venue };
     let target =
         Target::Whisper { workspace: workspace.clone(), place: place.clone(), user: author.user.clone() };
     let new = NewDelivery {
         id: core.id(),
-        conversation: approval.conversation,
+        conversation,
         run: None,
         platform,
         target: Some(&target),
@@ -58,5 +71,18 @@ pub(super) async fn tell(
         card: &card,
         only_for: Some(person),
     };
-    delivery::send(conn, tenant, &venue, &new, arrival.now).await
+    delivery::send(conn, tenant, &here, &new, arrival.now).await
+}
+
+/// The card that a verb is about.
+async fn card_of(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    verb: &Verb,
+) -> sqlx::Result<Option<DeliveryId>> {
+    if matches!(verb.verb.as_str(), "approve_all" | "approve_selected" | "deny_all") {
+        return Ok(Some(DeliveryId(verb.subject)));
+    }
+    let approval = approval::sql::load(conn, arrival.tenant, ApprovalId(verb.subject)).await?;
+    Ok(approval.map(|approval| approval.delivery))
 }

@@ -144,6 +144,7 @@ async fn write(
     let next = next(reading, taken);
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
+    still_theirs(&mut tx, tenant, reading).await?;
     let typing = core.adapters.typing(&reading.venue.platform);
     say(core, &mut tx, claim, reading, lines(reading, taken, typing)).await?;
     if !sql::advance(&mut tx, tenant, reading.venue.conversation, &reading.seen, &next, now).await? {
@@ -175,6 +176,14 @@ async fn write(
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
+}
+
+/// Nothing is written in the name of somebody who turned out to be somebody else meanwhile: it is read once more.
+async fn still_theirs(conn: &mut PgConnection, tenant: TenantId, reading: &Reading) -> Result<(), WorkError> {
+    if people::sql::is_somebody(conn, tenant, reading.person).await? {
+        return Ok(());
+    }
+    Err("they are somebody else now".into())
 }
 
 /// The summary after this reading.
@@ -282,6 +291,7 @@ async fn give_up(
     let tenant = claim.tenant;
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
+    still_theirs(&mut tx, tenant, reading).await?;
     let wish = reading.batch.wish();
     let typing = core.adapters.typing(&reading.venue.platform);
     say(core, &mut tx, claim, reading, wish.map(|wish| card::failed(wish, typing)).into_iter().collect())

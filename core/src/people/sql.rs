@@ -48,9 +48,10 @@ pub(crate) async fn meet(
     fresh: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<PersonId> {
+    // Held, so that nobody turns out to be somebody else before this transaction is over.
     let known = sqlx::query_scalar!(
-        "select person_id from identities
-         where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $4",
+        "select i.person_id from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
+         where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4 for key share of p",
         tenant.0,
         platform,
         workspace,
@@ -135,6 +136,20 @@ pub(crate) async fn load_there(
     Ok(row.map(Person::from))
 }
 
+/// Whether that is somebody still; if so, they stay somebody until the transaction is over.
+pub(crate) async fn is_somebody(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<bool> {
+    let found = sqlx::query_scalar!(
+        "select id from people where tenant_id = $1 and id = $2 for key share",
+        tenant.0,
+        person.0
+    );
+    Ok(found.fetch_optional(conn).await?.is_some())
+}
+
 /// The platform's user of a person, in a workspace.
 pub(crate) async fn user_of(
     conn: &mut PgConnection,
@@ -191,7 +206,7 @@ pub(crate) async fn learn(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "with here as (
-             update identities set standing = $8
+             update identities set standing = $8, told_at = $9
              where tenant_id = $1 and person_id = $2 and platform = $10 and workspace = $11),
          elsewhere as (
              select coalesce(bool_or(standing = 'member'), false) as belongs, count(*) > 0 as known
@@ -339,12 +354,7 @@ pub(crate) async fn unlisted(
         "select p.id, i.user_ref from identities i
          join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
          where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3
-           and i.standing in ('member', 'guest') and p.profile_at < $4
-           and not exists (
-             select 1 from identities o
-             join directories d on d.tenant_id = o.tenant_id and d.platform = o.platform
-                 and d.workspace = o.workspace
-             where o.tenant_id = $1 and o.person_id = p.id and (o.platform, o.workspace) <> ($2, $3))
+           and i.standing in ('member', 'guest') and i.told_at < $4
          order by p.id",
         tenant.0,
         platform,

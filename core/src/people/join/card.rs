@@ -33,23 +33,29 @@ pub(super) fn are_you(id: Uuid, there: &str, here: &str) -> Card {
 
 /// To whoever entered it, once it is done.
 pub(super) fn joined(there: &str, here: &str, kept: &[(String, String, String)]) -> Card {
-    let mut card = Card::say(format!("You are one person for me now, in {there} and in {here}."));
-    for (provider, stays, gone) in kept {
-        card = card
-            .with(Block::Note(format!("Your {provider} account is {stays}. {gone} is no longer connected.")));
-    }
-    card
+    with_accounts(Card::say(format!("You are one person for me now, in {there} and in {here}.")), kept)
 }
 
 /// To whoever showed it.
-pub(super) fn told(other: &str) -> Card {
-    Card::say(format!("You are one person for me now, here and in {other}."))
+pub(super) fn told(other: &str, kept: &[(String, String, String)]) -> Card {
+    with_accounts(Card::say(format!("You are one person for me now, here and in {other}.")), kept)
         .with(Block::Note("If that was not you, tell whoever runs Nod at once.".to_owned()))
+}
+
+/// Each provider with which both had an account, the one that is kept, and the other.
+fn with_accounts(card: Card, kept: &[(String, String, String)]) -> Card {
+    kept.iter().fold(card, |card, (provider, stays, gone)| {
+        card.with(Block::Note(format!("Your {provider} account is {stays}. {gone} is no longer connected.")))
+    })
 }
 
 pub(super) const NO_SUCH_CODE: &str =
     "I know no such code, or it is over. Ask for a new one where you also talk to me. Nothing was done.";
+pub(super) const OWN_CODE: &str =
+    "That is your own code. Enter it where you also talk to me, not here. Nothing was done.";
 pub(super) const TWO_HERE: &str =
     "Whoever asked for that code is known in this place as well, as somebody else. Nothing was done.";
-pub(super) const BUSY: &str = "Something is still under way for you in both places. Let it end, or say “stop” in one of \
-                               them, and press again. Nothing was done yet.";
+pub(super) const NOWHERE_ELSE: &str = "You can talk to me in this chat alone, so there is nothing to join.";
+pub(super) const BUSY: &str = "Something is still under way for you in both places: the command “approvals” shows what \
+                               waits for your nod. Let it end in one of them, and press again, or ask for a new code \
+                               after ten minutes. Nothing was done yet.";

@@ -7,6 +7,8 @@
 mod card;
 mod sql;
 
+use std::sync::Arc;
+
 use chrono::TimeDelta;
 use serde_json::json;
 use sqlx::PgConnection;
@@ -14,7 +16,8 @@ use uuid::Uuid;
 
 use super::sql as people;
 use crate::audit;
-use crate::chat::{Immediate, Target};
+use crate::card::Card;
+use crate::chat::{ChatAdapter, Immediate, Target};
 use crate::clock::Timestamp;
 use crate::connection;
 use crate::delivery::{self, NewDelivery};
@@ -45,6 +48,12 @@ pub(crate) async fn show(
     conversation: ConversationId,
 ) -> sqlx::Result<Immediate> {
     let core = asker.core;
+    let served = people::platforms(conn, asker.tenant).await?;
+    let others = served.iter().filter(|platform| *platform != asker.platform);
+    let others: Vec<_> = others.filter_map(|platform| core.adapters.get(platform)).collect();
+    if others.is_empty() {
+        return Ok(Immediate::whisper(card::NOWHERE_ELSE));
+    }
     let code: String =
         core.ids.secret().iter().take(LENGTH).map(|b| char::from(LETTERS[usize::from(b % 32)])).collect();
     let (id, mac) = (core.id(), mac(core, &code));
@@ -52,11 +61,10 @@ pub(crate) async fn show(
     let shown = sql::Shown { id, person: asker.person, conversation, mac: &mac, expires_at };
     sql::show(conn, asker.tenant, &shown, asker.now).await?;
     let code = format!("{}-{}", &code[..LENGTH / 2], &code[LENGTH / 2..]);
-    let others = core.adapters.all().filter(|other| other.platform() != asker.platform);
-    let mut ways: Vec<(String, String)> = others
-        .map(|other| (format!("In {}", other.title()), other.typed(&format!("connect {code}"))))
-        .collect();
-    ways.sort_unstable();
+    let way = |other: &&Arc<dyn ChatAdapter>| {
+        (format!("In {}", other.title()), other.typed(&format!("connect {code}")))
+    };
+    let ways = others.iter().map(way).collect();
     Ok(Immediate::Whisper(card::code(&code, ways)))
 }
 
@@ -82,6 +90,9 @@ pub(crate) async fn enter(asker: &Asker<'_>, conn: &mut PgConnection, code: &str
     let mac = mac(core, code);
     let no_such_code = || Ok(Immediate::whisper(card::NO_SUCH_CODE));
     let Some(other) = sql::shown_by(conn, tenant, &mac, now).await? else { return no_such_code() };
+    if other == person {
+        return Ok(Immediate::whisper(card::OWN_CODE));
+    }
     // Before it counts as entered, so that a neighbour who overheard it takes it from nobody.
     if sql::neighbours(conn, tenant, person, other).await? {
         return Ok(Immediate::whisper(card::TWO_HERE));
@@ -99,18 +110,22 @@ pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) 
         return Ok(Immediate::whisper(card::NO_SUCH_CODE));
     };
     let both = sql::both(conn, tenant, person, other).await?;
+    if both.len() < 2 {
+        return Ok(Immediate::whisper(card::NO_SUCH_CODE));
+    }
     let Some((gone, stays)) = chosen(&both, person) else { return Ok(Immediate::whisper(card::BUSY)) };
     let there = places(asker, conn, other).await?;
-    sql::drop_doubles(conn, tenant, gone, stays).await?;
-    let kept = connection::move_all(core, conn, tenant, gone, stays, now).await?;
+    let moved = connection::move_all(core, conn, tenant, gone, stays, now).await?;
+    sql::drop_doubles(conn, tenant, gone, stays, !moved.kept.is_empty(), now).await?;
     sql::move_rows(conn, tenant, gone, stays).await?;
     sql::remove(conn, tenant, gone, stays).await?;
     let detail = json!({ "was": gone });
     audit::write(conn, tenant, Some(stays), "person.joined", stays.0, None, &detail, now).await?;
-    home::touch(conn, tenant, stays, now).await?;
+    connection::gained(conn, tenant, stays, &moved.gained, now).await?;
     let here = title(core, asker.platform);
-    tell(asker, conn, stays, conversation, &here).await?;
-    Ok(Immediate::Whisper(card::joined(&there, &here, &kept)))
+    tell(asker, conn, stays, conversation, &card::told(&here, &moved.kept)).await?;
+    home::touch(conn, tenant, stays, now).await?;
+    Ok(Immediate::Whisper(card::joined(&there, &here, &moved.kept)))
 }
 
 /// Who goes and who stays: whoever a platform vouches for stays, else whoever showed the code; and nobody goes for
@@ -127,7 +142,7 @@ async fn tell(
     conn: &mut PgConnection,
     person: PersonId,
     conversation: ConversationId,
-    other: &str,
+    card: &Card,
 ) -> sqlx::Result<()> {
     let (core, tenant) = (asker.core, asker.tenant);
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
@@ -141,7 +156,7 @@ async fn tell(
         platform: &venue.platform,
         target: Some(&target),
         opens_thread: false,
-        card: &card::told(other),
+        card,
         only_for: Some(person),
     };
     delivery::send(conn, tenant, &venue, &new, asker.now).await

@@ -170,12 +170,14 @@ pub(super) async fn neighbours(
 }
 
 /// Takes away what both have and only one may: the older of two facts of one name, an account that was asked for
-/// twice, the same draft.
+/// twice (allowed for one, it is for both), the same draft. Drafts of an account that is not kept are nobody's to send.
 pub(super) async fn drop_doubles(
     conn: &mut PgConnection,
     tenant: TenantId,
     gone: PersonId,
     stays: PersonId,
+    closes_drafts: bool,
+    now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "with theirs as (
@@ -189,23 +191,37 @@ pub(super) async fn drop_doubles(
                  on b.owner = a.owner and coalesce(b.person, b.owner) = coalesce(a.person, a.owner)
                  and b.kind = a.kind and b.name = a.name and (b.noted_at, b.id) > (a.noted_at, a.id)),
          facts_gone as (delete from facts where tenant_id = $1 and id in (select id from older)),
+         allowed as (
+             update other_accounts s set status = o.status, decided_by = o.decided_by, decided_at = o.decided_at
+             from other_accounts o
+             where s.tenant_id = $1 and s.person_id = $3 and s.status <> 'allowed' and o.tenant_id = $1
+                 and o.person_id = $2 and o.provider = s.provider and o.address = s.address
+                 and o.status = 'allowed'),
          accounts_gone as (
              delete from other_accounts o where o.tenant_id = $1 and o.person_id = $2 and exists (
                  select 1 from other_accounts s where s.tenant_id = $1 and s.person_id = $3
                      and s.provider = o.provider and s.address = o.address)),
-         codes_gone as (delete from joinings where tenant_id = $1 and (person_id in ($2, $3) or entered_by in ($2, $3)))
-         delete from drafts d where d.tenant_id = $1 and d.person_id = $2 and exists (
+         codes_gone as (
+             delete from joinings where tenant_id = $1 and (person_id in ($2, $3) or entered_by in ($2, $3))),
+         drafts_gone as (
+             delete from drafts d where d.tenant_id = $1 and d.person_id = $2 and exists (
+                 select 1 from drafts s where s.tenant_id = $1 and s.person_id = $3 and s.draft_ref = d.draft_ref))
+         update drafts d set status = 'gone', closed_at = $5, updated_at = $5
+         where $4 and d.tenant_id = $1 and d.person_id = $2 and d.status = 'open' and not exists (
              select 1 from drafts s where s.tenant_id = $1 and s.person_id = $3 and s.draft_ref = d.draft_ref)",
         tenant.0,
         gone.0,
-        stays.0
+        stays.0,
+        closes_drafts,
+        now
     )
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// Moves every row of one person to the other. The audit stays as it was written.
+/// Moves every row of one person to the other. The audit stays as it was written, and so do the states of runs that are
+/// over: nobody reads them again, and they are long. A run that failed may go on, and whoever has it in hand loses it.
 pub(super) async fn move_rows(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -217,22 +233,24 @@ pub(super) async fn move_rows(
          a as (update identities set person_id = $3 where tenant_id = $1 and person_id = $2),
          b as (update conversations set alone_with = $3 where tenant_id = $1 and alone_with = $2),
          c as (
-             update runs set person_id = $3, state = replace(state::text, $2::uuid::text, $3::uuid::text)::jsonb
+             update runs set person_id = $3,
+                 state = case status
+                     when 'failed' then replace(state::text, $2::uuid::text, $3::uuid::text)::jsonb
+                     else state end,
+                 version = version + 1
              where tenant_id = $1 and person_id = $2),
          d as (
              update messages set person_id = case person_id when $2 then $3 else person_id end,
                  only_for = case only_for when $2 then $3 else only_for end
              where tenant_id = $1 and run_id in (select id from theirs)),
          e as (
-             update run_steps set only_for = case only_for when $2 then $3 else only_for end,
-                 input = replace(input::text, $2::uuid::text, $3::uuid::text)::jsonb,
-                 output = replace(output::text, $2::uuid::text, $3::uuid::text)::jsonb
+             update run_steps set only_for = case only_for when $2 then $3 else only_for end
              where tenant_id = $1 and run_id in (select id from theirs)),
          f as (update deliveries set only_for = $3 where tenant_id = $1 and only_for = $2),
          g as (
              update approvals set decider_id = case decider_id when $2 then $3 else decider_id end,
                  decided_by = case decided_by when $2 then $3 else decided_by end
-             where tenant_id = $1 and (decider_id = $2 or decided_by = $2)),
+             where tenant_id = $1 and decider_id = $2),
          h as (update effects set person_id = $3 where tenant_id = $1 and person_id = $2),
          i as (update questions set person_id = $3 where tenant_id = $1 and person_id = $2),
          j as (update offers set person_id = $3 where tenant_id = $1 and person_id = $2),
@@ -248,10 +266,8 @@ pub(super) async fn move_rows(
              update facts set owner = case owner when $2 then $3 else owner end,
                  person_id = case person_id when $2 then $3 else person_id end
              where tenant_id = $1 and (owner = $2 or person_id = $2)),
-         o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2),
-         p as (update panes set person_id = $3 where tenant_id = $1 and person_id = $2)
-         update jobs set work = replace(work::text, $2::uuid::text, $3::uuid::text)::jsonb
-         where tenant_id = $1 and work::text like '%' || $2::uuid::text || '%'",
+         o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2)
+         update panes set person_id = $3 where tenant_id = $1 and person_id = $2",
         tenant.0,
         gone.0,
         stays.0
@@ -261,7 +277,8 @@ pub(super) async fn move_rows(
     Ok(())
 }
 
-/// The person is nobody of their own any more; what they are reached at goes on where there is nothing better.
+/// The person is nobody of their own any more. What a platform vouches for goes over where it does for whoever stays
+/// not; the rest where there is nothing.
 pub(super) async fn remove(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -269,12 +286,19 @@ pub(super) async fn remove(
     stays: PersonId,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "with left_over as (delete from people where tenant_id = $1 and id = $2
-             returning own_account, zone, title, standing)
-         update people p set own_account = coalesce(p.own_account, l.own_account), zone = coalesce(p.zone, l.zone),
-             title = coalesce(p.title, l.title),
+        "with l as (delete from people where tenant_id = $1 and id = $2
+             returning name, full_name, title, address, own_account, zone, standing, profile_at,
+                 address is not null as told)
+         update people p set
+             name = case when l.told and p.address is null then l.name else p.name end,
+             full_name = case when l.told and p.address is null then l.full_name else p.full_name end,
+             title = case when l.told and p.address is null then l.title else coalesce(p.title, l.title) end,
+             zone = case when l.told and p.address is null then l.zone else coalesce(p.zone, l.zone) end,
+             profile_at = case when l.told and p.address is null then l.profile_at else p.profile_at end,
+             address = coalesce(p.address, l.address),
+             own_account = coalesce(p.own_account, l.own_account),
              standing = case when l.standing = 'member' then l.standing else p.standing end
-         from left_over l where p.tenant_id = $1 and p.id = $3",
+         from l where p.tenant_id = $1 and p.id = $3",
         tenant.0,
         gone.0,
         stays.0
