@@ -14,7 +14,9 @@ pub fn long_answer() -> String {
     let mut text: Vec<String> = (1..=20).map(paragraph).collect();
     let lines: Vec<String> = (1..=400).map(|n| format!("let line_{n} = {n}; // of the code")).collect();
     text.push(format!("```rust\n{}\n```", lines.join("\n")));
-    text.push((1..=9).map(|n| format!("{n}. point {n}")).collect::<Vec<_>>().join("\n"));
+    let points: Vec<String> =
+        (1..=200).map(|n| format!("{n}. point {n} of a plan still to be made")).collect();
+    text.push(points.join("\n"));
     text.join("\n\n")
 }
 
