@@ -14,6 +14,7 @@ use nod_sandbox::Fault;
 use crate::chat::{Chat, Deed, On};
 use crate::{Terminal, World, patience};
 
+/// What is lost is tried again within this.
 const TRY: TimeDelta = TimeDelta::seconds(5);
 
 /// Where the contract is kept.
@@ -123,8 +124,8 @@ impl Room {
         }
     }
 
-    /// She sees these words of an answer while the model still writes it, and no others. The terminal shows an answer
-    /// when it is whole: its row has nothing to show before.
+    /// She sees these words of an answer while the model still writes it. The terminal shows an answer when it is
+    /// whole and nothing of it before, since that is when its row has it.
     pub async fn sees_growing(&mut self, words: &str) {
         match &self.terminal {
             None => drop(self.world.stands("general", words).await),
@@ -133,6 +134,13 @@ impl Room {
                 assert!(!terminal.shown().contains(words), "half an answer:\n{}", terminal.shown());
             }
         }
+    }
+
+    /// She sees that she was answered privately: a neutral line in the channel, and the words elsewhere. At a terminal
+    /// nobody reads along, so there are the words.
+    pub async fn sees_privately(&mut self, words: &str) {
+        let line = if self.terminal.is_some() { words } else { "Answered Ana Silva privately" };
+        self.sees(line).await;
     }
 
     /// She is told this, and nobody else: a whisper, or what her own screen says.

@@ -209,7 +209,7 @@ async fn personal_delivery_reaches_one_person_alone(platform: Platform) {
     let secret = "The merger is called Marmalade.";
     room.world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text(secret)]);
     room.says("what is new in my mail?").await;
-    room.sees(if platform == Platform::Terminal { secret } else { "Answered Ana Silva privately" }).await;
+    room.sees_privately(secret).await;
     // What was whispered is gone on reload, so it stands nowhere.
     room.commands("memory").await;
     room.is_told("What I remember").await;
