@@ -5,6 +5,7 @@
 //! [`World::ends`].
 
 pub mod chat;
+pub mod contract;
 mod database;
 mod forms;
 mod messages;

@@ -30,7 +30,7 @@ impl Drop for Terminal {
 }
 
 impl Terminal {
-    /// Starts `binary chat --as who` with only these variables set.
+    /// Starts `binary chat --as who` with only these variables set, in the folder of Nod's data.
     #[must_use]
     pub fn open(binary: &str, who: &str, env: &BTreeMap<String, String>) -> Self {
         let (pty, pts) = open().unwrap_or_else(|e| panic!("a terminal: {e}"));
@@ -42,6 +42,7 @@ impl Terminal {
             .envs(keep)
             .envs(env.clone())
             .env("TERM", "xterm")
+            .current_dir(&env["NOD_DATA__DIR"])
             .kill_on_drop(true)
             .spawn(pts)
             .unwrap_or_else(|e| panic!("{binary}: {e}"));
@@ -70,12 +71,16 @@ impl Terminal {
 
     /// Waits until the screen shows these words, after those that were read before.
     pub async fn reads(&mut self, words: &str) {
+        self.read = self.sees(words).await;
+    }
+
+    /// Waits until it shows them, and reads nothing; where they end.
+    pub async fn sees(&self, words: &str) -> usize {
         let until = Instant::now() + patience();
         loop {
             let screen = self.shown();
             if let Some(at) = screen[self.read..].find(words) {
-                self.read += at + words.len();
-                return;
+                return self.read + at + words.len();
             }
             assert!(Instant::now() < until, "“{words}” never came. On the screen:\n{}", &screen[self.read..]);
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -9,12 +9,14 @@ on_each_platform!(
     a_long_private_answer_has_one_line_in_the_thread,
 );
 
-fn long_answer() -> String {
+pub fn long_answer() -> String {
     let paragraph = |n: usize| format!("Paragraph {n} begins. {}", "It goes on and on. ".repeat(20).trim());
     let mut text: Vec<String> = (1..=20).map(paragraph).collect();
     let lines: Vec<String> = (1..=400).map(|n| format!("let line_{n} = {n}; // of the code")).collect();
     text.push(format!("```rust\n{}\n```", lines.join("\n")));
-    text.push((1..=9).map(|n| format!("{n}. point {n}")).collect::<Vec<_>>().join("\n"));
+    let points: Vec<String> =
+        (1..=200).map(|n| format!("{n}. point {n} of a plan still to be made")).collect();
+    text.push(points.join("\n"));
     text.join("\n\n")
 }
 

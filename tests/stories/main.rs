@@ -29,6 +29,7 @@ mod catch_up;
 mod changed;
 mod commands;
 mod connect;
+mod contract;
 mod discord;
 mod drafts;
 mod embedded;

@@ -35,16 +35,13 @@ pub fn within(card: &Card, room: usize) -> Vec<Value> {
     }
 }
 
-/// Whether one message shows the card whole.
+/// Whether one message shows the card whole: without any bounds it would look the same.
 #[must_use]
 pub fn fits(card: &Card) -> bool {
-    let rows = buttons::rows(&card.buttons);
     let chunks: Vec<Chunk> = card.body.iter().map(chunk).collect();
     let short = |chunk: &Chunk| !matches!(chunk, Chunk::Note(text) if letters(text) > limits::NOTE);
-    let whole = assemble(card.title.as_deref(), &chunks, &rows, usize::MAX);
-    // Leaves what `within` keeps free for sentences about what is missing.
-    let room = limits::BLOCKS_JSON.saturating_sub((4 + chunks.len()) * NOTICE);
-    chunks.iter().all(short) && whole.len() <= limits::BLOCKS && size(&whole) <= room
+    let whole = assemble(card.title.as_deref(), &chunks, &buttons::rows(&card.buttons), usize::MAX);
+    chunks.iter().all(short) && blocks(card) == whole
 }
 
 /// What a modal shows above its inputs; it holds far more than a message. A long text keeps every letter, also
@@ -141,14 +138,13 @@ fn split_long(parts: Vec<Part>) -> Vec<Part> {
             if part.letters() <= limits::BLOCK_TEXT {
                 out.push(part);
             } else {
-                let before = part.letters();
-                let (head, tail) = part.split(limits::BLOCK_TEXT);
-                out.extend(head);
-                // A part that cannot be split (one enormous link) goes as it is rather than for ever.
-                if tail.as_ref().is_some_and(|tail| tail.letters() >= before) {
-                    out.extend(tail);
-                } else {
-                    rest = tail;
+                match part.split(limits::BLOCK_TEXT) {
+                    // A part that cannot be split (one enormous link) goes as it is rather than for ever.
+                    (None, whole) => out.extend(whole),
+                    (head, tail) => {
+                        out.extend(head);
+                        rest = tail;
+                    }
                 }
             }
         }

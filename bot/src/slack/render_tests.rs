@@ -286,7 +286,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_fits_is_shown_whole(text in text(), times in 1_usize..40) {
+    fn what_fits_is_shown_whole(text in text(), times in 1_usize..150) {
         let card = Card::say(vec![text; times].join("\n\n"));
         let shown = words(&blocks(&card));
         prop_assert!(!fits(&card) || !shown.contains(" more characters)"), "{shown}");

@@ -122,15 +122,28 @@ impl Part {
                 (part(head).map(Self::Code), part(tail).map(Self::Code))
             }
             Self::List { ordered, indent, items } => {
+                let all = items.len();
                 let (head, tail) = split_items(items, max);
-                // Slack counts each list from 1, so what follows a cut goes on as bullets.
-                let list = |ordered, items: Vec<_>| {
-                    (!items.is_empty()).then_some(Self::List { ordered, indent, items })
-                };
-                (list(ordered, head), list(false, tail))
+                let next = all - tail.len() + 1;
+                let list = |items| Self::List { ordered, indent, items };
+                // Slack counts each list from 1, so what follows a cut carries its numbers as text. (The reference
+                // has an `offset`, which Slack's own schema of a message refuses.)
+                let rest = |items| if ordered { numbered(items, next, indent) } else { list(items) };
+                let some = |items: Vec<_>| Some(items).filter(|items| !items.is_empty());
+                (some(head).map(list), some(tail).map(rest))
             }
         }
     }
+}
+
+/// The items of a list that goes on at this number, a line each.
+fn numbered(items: Vec<Vec<Run>>, next: usize, indent: usize) -> Part {
+    let room = "    ".repeat(indent);
+    let line = |(n, runs): (usize, Vec<Run>)| {
+        let end = if n == next { "" } else { "\n" };
+        [vec![Run::plain(format!("{end}{room}{n}. "))], runs].concat()
+    };
+    Part::Text((next..).zip(items).flat_map(line).collect())
 }
 
 fn count(runs: &[Run]) -> usize {

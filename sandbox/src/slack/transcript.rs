@@ -158,7 +158,7 @@ impl World {
             }
             "image" => format!("[image {}]", block["alt_text"].as_str().unwrap_or_default()),
             "rich_text" => {
-                let parts = block["elements"].as_array().into_iter().flatten().map(flatten);
+                let parts = block["elements"].as_array().into_iter().flatten().map(rich);
                 parts.collect::<Vec<_>>().join("\n")
             }
             other => format!("[{other}]"),
@@ -188,6 +188,20 @@ impl World {
         };
         pieces(text).into_iter().map(shown).collect()
     }
+}
+
+/// A part of a rich text; of a list each item in a line of its own, with what stands before it.
+fn rich(part: &Value) -> String {
+    if part["type"] != "rich_text_list" {
+        return flatten(part);
+    }
+    let room = "  ".repeat(part["indent"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or_default());
+    let items = part["elements"].as_array().into_iter().flatten();
+    let line = |(n, item): (u64, &Value)| match part["style"].as_str() {
+        Some("ordered") => format!("{room}{n}. {}", flatten(item)),
+        _ => format!("{room}• {}", flatten(item)),
+    };
+    (1..).zip(items).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// All the words of a part of a rich text, in order.
