@@ -922,7 +922,9 @@ impl Browser {
 /// With the commands behind `/nod`.
 fn as_typed_on_slack(text: String) -> String {
     let commands = ["ask", "connect", "approvals", "memory", "runs", "settings", "help"];
-    let text = ["account:", "question:", "what:"].iter().fold(text, |text, option| text.replace(option, ""));
+    let options = ["/connect account:", "/ask question:", "/memory what:"];
+    let bare = |option: &str| option.split_inclusive(' ').next().unwrap_or_default().to_owned();
+    let text = options.iter().fold(text, |text, option| text.replace(option, &bare(option)));
     commands.iter().fold(text, |text, name| {
         let typed = |text: String, before: &str| {
             text.replace(&format!("{before}/{name}"), &format!("{before}/nod {name}"))
