@@ -79,13 +79,12 @@ impl Room {
 
     /// She presses the newest button with this label.
     pub async fn presses(&mut self, label: &str) {
-        self.world.settles().await;
+        // A card that changed is shown again with other numbers, and a screen is a moment behind its rows: what is
+        // pressed is what stands once nothing changes any more.
+        self.stands().await;
         match &mut self.terminal {
             None => self.world.presses("ana", "general", label).await,
-            Some(terminal) => {
-                terminal.reads(&format!("] {label}")).await;
-                terminal.presses(label).await;
-            }
+            Some(terminal) => terminal.presses(label).await,
         }
     }
 

@@ -162,8 +162,11 @@ async fn form_what_is_typed_arrives_and_what_is_not_touched_stays_however_long(p
     room.sees("rev 2").await;
     room.world.model.will(Answer::text("Bo knows."));
     room.presses("Approve & send").await;
+    room.sees("Approved by Ana Silva").await;
     room.sees("Bo knows.").await;
-    let [sent] = &room.world.google.sent("ana@acme.test")[..] else { panic!("not one mail") };
+    let [sent] = &room.world.google.sent("ana@acme.test")[..] else {
+        panic!("not one mail:\n{}", room.stands().await)
+    };
     assert_eq!(sent.subject, "“Später” & <more>");
     assert_eq!(sent.body.replace("\r\n", "\n").trim_end(), body);
     room.ends().await;
