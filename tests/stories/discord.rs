@@ -1,6 +1,7 @@
 //! What is Discord's own: threads that are channels, a gateway that forgets, forms that close when they are sent.
 
 mod completing;
+mod threads;
 
 use std::collections::BTreeMap;
 

@@ -34,7 +34,10 @@ impl World {
             }
         }
         if channel.archived && channel.locked {
-            return Err(Refusal::of(400, 50083, "Thread is archived"));
+            return Err(archived());
+        }
+        if channel.kind == ChannelKind::Forum {
+            return Err(Refusal::wrong(400, 50008, "Cannot send messages in a non-text channel"));
         }
         if !self.root(id).is_some_and(|c| c.bot_sends) {
             return Err(Refusal::of(403, 50013, "Missing Permissions"));
@@ -43,6 +46,15 @@ impl World {
     }
 
     fn seen_message(&self, request: &Request) -> Result<Message, Refusal> {
+    /// A message of the bot's that can be changed: nothing changes in a thread that was put away.
+    fn changeable(&self, request: &Request) -> Result<Message, Refusal> {
+        let message = self.seen_message(request)?;
+        if self.channels.get(&message.channel).is_some_and(|c| c.archived) {
+            return Err(archived());
+        }
+        Ok(message)
+    }
+
         self.seen_channel(request.param(0))?;
         let found = self.messages_in(request.param(0)).iter().find(|m| m.id == request.param(1));
         found.cloned().ok_or_else(|| Refusal::unknown("Message", 10008))
@@ -152,6 +164,10 @@ impl World {
 }
 
 fn nonce(body: &Value) -> Result<Option<String>, Refusal> {
+fn archived() -> Refusal {
+    Refusal::of(400, 50083, "Thread is archived")
+}
+
     let given = match &body["nonce"] {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
@@ -267,7 +283,7 @@ pub(super) fn get(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn update(w: &mut World, request: &Request) -> Answer {
-    let message = w.seen_message(request)?;
+    let message = w.changeable(request)?;
     if !message.by_bot {
         return Err(Refusal::wrong(403, 50005, "Cannot edit a message authored by another user"));
     }
@@ -279,7 +295,7 @@ pub(super) fn update(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn delete(w: &mut World, request: &Request) -> Answer {
-    let message = w.seen_message(request)?;
+    let message = w.changeable(request)?;
     if !message.by_bot {
         return Err(Refusal::of(403, 50013, "Missing Permissions"));
     }
