@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use nod_core::card::Card;
 use nod_core::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Inbound, Ornament, Place, Posted, Profile, Sighting,
+    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Sighting,
     Target, Utterance,
 };
 use nod_core::clock::Timestamp;
@@ -33,7 +33,7 @@ const BEGINNING: &str = "…";
 const NAMELESS: &str = "Nod";
 /// The longest name that is still read in a list of threads.
 const NAME: usize = 60;
-/// Unknown channel; unknown message; that message has a thread already.
+/// Unknown channel; unknown message; that message has a thread already; nothing changes in a thread that was put away.
 const NO_CHANNEL: &str = "10003";
 const NO_MESSAGE: &str = "10008";
 const HAS_THREAD: &str = "160004";
@@ -326,8 +326,9 @@ impl ChatAdapter for DiscordAdapter {
         channel: &str,
         threads: &[String],
         since: Timestamp,
-    ) -> Result<Vec<Inbound>, ChatError> {
-        self.unheard(channel, threads, since).await
+        from: Option<&str>,
+    ) -> Result<Missed, ChatError> {
+        self.unheard(channel, threads, since, from).await
     }
 }
 
@@ -338,11 +339,11 @@ fn keyed(mut body: Value, key: DeliveryId) -> Value {
     body
 }
 
-fn carries_file(message: &Value, key: DeliveryId) -> bool {
 fn path_of(at: &Posted) -> String {
     format!("channels/{}/messages/{}", at.channel, at.message)
 }
 
+fn carries_file(message: &Value, key: DeliveryId) -> bool {
     let files = message["attachments"].as_array().into_iter().flatten();
     files.filter_map(|file| file["filename"].as_str()).any(|name| name.contains(&key.short()))
 }

@@ -30,7 +30,7 @@ pub(crate) async fn hears(core: &Core, platform: &str, workspace: &str, anew: bo
         let since = (until - MARGIN).max(now - LONGEST);
         let (platform, workspace) = (platform.to_owned(), workspace.to_owned());
         let lane = lane_of(&["catch up", &platform, &workspace]);
-        let work = Work::CatchUp { platform, workspace, since, left: None };
+        let work = Work::CatchUp { platform, workspace, since, left: None, from: None };
         jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
     }
     sql::hear(&mut tx, tenant, platform, workspace, now).await?;
@@ -39,7 +39,13 @@ pub(crate) async fn hears(core: &Core, platform: &str, workspace: &str, anew: bo
     Ok(())
 }
 
-/// Reads channel after channel and commits after each.
+/// Each part has a row of its own: what one brings says nothing of what another missed. The first one has the name that
+/// the row has where there is only one, so that more of them begin where that one ended.
+fn row_of(workspace: &str, part: u32) -> String {
+    if part == 0 { workspace.to_owned() } else { format!("{workspace}/{part}") }
+}
+
+/// Reads channel after channel and commits after each, and after each piece of a long one.
 pub(crate) async fn catch_up(
     core: &Core,
     claim: &Claim,
@@ -55,6 +61,7 @@ pub(crate) async fn catch_up(
             Ok(all) => {
                 let mut conn = core.pool.acquire().await?;
                 let mut lines = sql::direct_lines(&mut conn, claim.tenant, platform, workspace).await?;
+    mut from: Option<String>,
                 lines.retain(|line| !all.iter().any(|(id, _)| id == line));
                 all.into_iter().map(|(id, _)| id).chain(lines).collect()
             }
@@ -67,9 +74,9 @@ pub(crate) async fn catch_up(
         },
     };
     while let Some(channel) = left.last() {
-        let found = channel_since(core, claim, adapter, workspace, channel, since).await;
-        match found {
-            Ok(()) => {}
+        let read = channel_since(core, claim, adapter, workspace, channel, since, from.as_deref()).await;
+        from = match read {
+            Ok(next) => next,
             // Gone, or closed to us meanwhile: nothing of it was for us.
             Err(Failed::Chat(ChatError::Closed { code } | ChatError::Refused { code })) => {
                 tracing::info!(channel, code, "a channel could not be caught up with");
@@ -85,12 +92,16 @@ pub(crate) async fn catch_up(
             left: Some(left.clone()),
         };
         let mut tx = core.pool.begin().await?;
+        };
+        if from.is_none() {
+            left.pop();
         jobs::hold(&mut tx, claim).await?;
         jobs::rewrite(&mut tx, claim, &work).await?;
         tx.commit().await?;
     }
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::finish(&mut conn, claim).await?)
+            from: from.clone(),
 }
 
 enum Failed {
@@ -105,20 +116,21 @@ async fn channel_since(
     workspace: &str,
     channel: &str,
     since: Timestamp,
-) -> Result<(), Failed> {
+    from: Option<&str>,
+) -> Result<Option<String>, Failed> {
     let (tenant, platform) = (claim.tenant, adapter.platform());
     let mut conn = core.pool.acquire().await.map_err(Failed::Database)?;
     let spoken = core.now() - FOLLOWED;
     let threads = sql::threads(&mut conn, tenant, platform, workspace, channel, spoken, MOST_THREADS).await;
     drop(conn);
     let threads = threads.map_err(Failed::Database)?;
-    let missed = adapter.missed(workspace, channel, &threads, since).await.map_err(Failed::Chat)?;
+    let missed = adapter.missed(workspace, channel, &threads, since, from).await.map_err(Failed::Chat)?;
     let acted_on = core.now() - core.settings.answers_within;
-    for inbound in missed {
+    for inbound in missed.found {
         let late = inbound.at < acted_on;
         inbox::take_in(core, &inbound, late).await.map_err(Failed::Database)?;
     }
-    Ok(())
+    Ok(missed.next)
 }
 
 /// Goes on when the platform lets us, from what was committed last.

@@ -92,7 +92,7 @@ pub(super) fn guild(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn channels(w: &mut World, request: &Request) -> Answer {
     w.guild_ok(request.param(0))?;
-    let text = w.channels.values().filter(|c| c.kind == ChannelKind::Text);
+    let text = w.channels.values().filter(|c| c.is_of_guild());
     let seen = text.filter(|c| w.sees(&c.id, w.bot()));
     Ok((200, seen.map(|c| w.channel_json(c)).collect()))
 }

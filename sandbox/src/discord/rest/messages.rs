@@ -33,6 +33,7 @@ impl World {
                 return Err(Refusal::of(403, 50007, "Cannot send messages to this user"));
             }
         }
+        // One that is not locked is opened by what is said in it.
         if channel.archived && channel.locked {
             return Err(archived());
         }
@@ -45,7 +46,6 @@ impl World {
         Ok(())
     }
 
-    fn seen_message(&self, request: &Request) -> Result<Message, Refusal> {
     /// A message of the bot's that can be changed: nothing changes in a thread that was put away.
     fn changeable(&self, request: &Request) -> Result<Message, Refusal> {
         let message = self.seen_message(request)?;
@@ -55,6 +55,7 @@ impl World {
         Ok(message)
     }
 
+    fn seen_message(&self, request: &Request) -> Result<Message, Refusal> {
         self.seen_channel(request.param(0))?;
         let found = self.messages_in(request.param(0)).iter().find(|m| m.id == request.param(1));
         found.cloned().ok_or_else(|| Refusal::unknown("Message", 10008))
@@ -163,11 +164,11 @@ impl World {
     }
 }
 
-fn nonce(body: &Value) -> Result<Option<String>, Refusal> {
 fn archived() -> Refusal {
     Refusal::of(400, 50083, "Thread is archived")
 }
 
+fn nonce(body: &Value) -> Result<Option<String>, Refusal> {
     let given = match &body["nonce"] {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
@@ -250,7 +251,9 @@ fn reply_to(w: &World, channel: &str, reference: &Value) -> Result<Option<String
 }
 
 pub(super) fn list(w: &mut World, request: &Request) -> Answer {
-    w.seen_channel(request.param(0))?;
+    if w.seen_channel(request.param(0))?.kind == ChannelKind::Forum {
+        return Err(Refusal::wrong(400, 50024, "Cannot execute action on this channel type"));
+    }
     let limit = request.limit("limit", 50, 100)?;
     let bounds = [request.snowflake("before")?, request.snowflake("after")?, request.snowflake("around")?];
     if bounds.iter().flatten().count() > 1 {
