@@ -22,18 +22,26 @@ const FOLLOWED: TimeDelta = TimeDelta::days(30);
 /// Followed threads that are looked into, in each channel.
 const MOST_THREADS: i64 = 30;
 
-/// From now on what is said there reaches Nod. What was said since it last did is to be looked up.
-pub(crate) async fn hears(core: &Core, platform: &str, workspace: &str, anew: bool) -> sqlx::Result<()> {
+/// From now on what is said there reaches Nod by this part. What was said since it last did is to be looked up, in all
+/// of the workspace: which part brings which channel is the platform's to know.
+pub(crate) async fn hears(
+    core: &Core,
+    platform: &str,
+    workspace: &str,
+    part: u32,
+    anew: bool,
+) -> sqlx::Result<()> {
     let (tenant, now) = (core.settings.tenant, core.now());
+    let row = row_of(workspace, part);
     let mut tx = core.pool.begin().await?;
-    if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, workspace).await? {
+    if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, &row).await? {
         let since = (until - MARGIN).max(now - LONGEST);
         let (platform, workspace) = (platform.to_owned(), workspace.to_owned());
         let lane = lane_of(&["catch up", &platform, &workspace]);
         let work = Work::CatchUp { platform, workspace, since, left: None, from: None };
         jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
     }
-    sql::hear(&mut tx, tenant, platform, workspace, now).await?;
+    sql::hear(&mut tx, tenant, platform, &row, now).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
@@ -53,6 +61,7 @@ pub(crate) async fn catch_up(
     workspace: &str,
     since: Timestamp,
     left: Option<&[String]>,
+    mut from: Option<String>,
 ) -> Result<(), WorkError> {
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?.as_ref();
     let mut left = match left {
@@ -61,7 +70,6 @@ pub(crate) async fn catch_up(
             Ok(all) => {
                 let mut conn = core.pool.acquire().await?;
                 let mut lines = sql::direct_lines(&mut conn, claim.tenant, platform, workspace).await?;
-    mut from: Option<String>,
                 lines.retain(|line| !all.iter().any(|(id, _)| id == line));
                 all.into_iter().map(|(id, _)| id).chain(lines).collect()
             }
@@ -80,28 +88,28 @@ pub(crate) async fn catch_up(
             // Gone, or closed to us meanwhile: nothing of it was for us.
             Err(Failed::Chat(ChatError::Closed { code } | ChatError::Refused { code })) => {
                 tracing::info!(channel, code, "a channel could not be caught up with");
+                None
             }
             Err(Failed::Chat(error)) => return later(core, claim, error).await,
             Err(Failed::Database(error)) => return Err(error.into()),
+        };
+        if from.is_none() {
+            left.pop();
         }
-        left.pop();
         let work = Work::CatchUp {
             platform: platform.to_owned(),
             workspace: workspace.to_owned(),
             since,
             left: Some(left.clone()),
+            from: from.clone(),
         };
         let mut tx = core.pool.begin().await?;
-        };
-        if from.is_none() {
-            left.pop();
         jobs::hold(&mut tx, claim).await?;
         jobs::rewrite(&mut tx, claim, &work).await?;
         tx.commit().await?;
     }
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::finish(&mut conn, claim).await?)
-            from: from.clone(),
 }
 
 enum Failed {

@@ -58,6 +58,8 @@ pub struct DiscordConfig {
     pub post_limit: bool,
     /// What Hello asks for.
     pub heartbeat_interval: Duration,
+    /// In how many shards the gateway wants to be heard.
+    pub shards: u64,
     /// Whether a heartbeat that is late by half an interval closes the connection with 4009.
     pub heartbeat_strict: bool,
     /// How long a session that lost its connection can be resumed, by the clock above.
@@ -91,6 +93,7 @@ impl DiscordConfig {
             heartbeat_interval: Duration::from_millis(41_250),
             heartbeat_strict: false,
             resume_within: TimeDelta::minutes(2),
+            shards: 1,
             interaction_waits: TimeDelta::seconds(3),
             token_lives: TimeDelta::minutes(15),
         }

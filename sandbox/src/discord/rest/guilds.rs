@@ -32,7 +32,7 @@ pub(super) fn gateway_bot(w: &mut World, _: &Request) -> Answer {
     let remaining = 1_000_usize.saturating_sub(w.gateway.identified);
     let limit =
         json!({"total": 1000, "remaining": remaining, "reset_after": 3_600_000, "max_concurrency": 1});
-    Ok((200, json!({"url": w.gateway_url(), "shards": 1, "session_start_limit": limit})))
+    Ok((200, json!({"url": w.gateway_url(), "shards": w.config.shards, "session_start_limit": limit})))
 }
 
 pub(super) fn me(w: &mut World, request: &Request) -> Answer {
