@@ -134,6 +134,8 @@ pub struct Report {
     pub message_content: bool,
     /// Whether it sees who is in a server (privileged).
     pub members: bool,
+    /// Whether anybody may add it to a server.
+    pub public: bool,
     /// In how many servers it is.
     pub guilds: usize,
 }
@@ -149,6 +151,7 @@ pub async fn probe(settings: DiscordSettings) -> Result<Report, ConnectError> {
         identity: discord.adapter.identity.clone(),
         message_content: reads_messages(application),
         members: flags(application) & MEMBERS != 0,
+        public: application["bot_public"] == true,
         guilds: discord.adapter.guilds.all().await?.len(),
     })
 }

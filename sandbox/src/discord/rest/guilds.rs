@@ -71,7 +71,7 @@ pub(super) fn application(w: &mut World, _: &Request) -> Answer {
     let app = &w.config.app;
     let told = json!({
         "id": app.id, "name": app.name, "icon": null, "description": "", "summary": "", "type": null,
-        "bot": w.user_json(&app.id), "bot_public": false, "bot_require_code_grant": false,
+        "bot": w.user_json(&app.id), "bot_public": app.public, "bot_require_code_grant": false,
         "verify_key": "0".repeat(64), "flags": w.app_flags(), "owner": w.user_json(&app.id), "team": null,
         "redirect_uris": app.redirects, "interactions_endpoint_url": null, "hook": true,
         "integration_types_config": {"0": {}}, "approximate_guild_count": 1, "tags": [],
