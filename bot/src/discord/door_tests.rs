@@ -13,6 +13,8 @@ use super::*;
 
 /// A door whose database takes a message only from this try on, and what it was asked to take.
 fn door(takes_from: usize) -> (Door, watch::Receiver<Storing>, Arc<Mutex<Vec<Inbound>>>) {
+    // Two tests of one process may both come first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     // Nobody listens there.
     let url = Url::parse("http://127.0.0.1:1/api/v10/").unwrap();
     let web = Arc::new(Web::new(url.clone(), "token".to_owned().into(), Arc::new(SystemClock)).unwrap());
