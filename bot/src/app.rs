@@ -31,7 +31,7 @@ use crate::accept::into_inbox;
 use crate::config::{self, Config};
 use crate::database::{self, Database};
 use crate::discord::{self, Discord, SignIn};
-use crate::hearing::{Hearing, Hears};
+use crate::hearing::{Hearing, Hears, Storing};
 use crate::server::{self, Connecting, Readiness};
 use crate::slack::{self, Ear, Listener, Slack};
 use crate::terminal::{self, TerminalAdapter};
@@ -295,7 +295,9 @@ impl Started {
                 watch::channel(Hears::Since(1)).1
             }
         };
-        self.tell(slack::PLATFORM, identity.team.clone(), heard);
+        // What is not stored is not acknowledged, and Slack brings it again.
+        let storing = watch::channel(Storing::default()).1;
+        self.tell(slack::PLATFORM, identity.team.clone(), 0, heard, storing);
         Ok(())
     }
 
@@ -303,20 +305,30 @@ impl Started {
         let identity = discord.identity();
         self.nod.open_workspace(discord::PLATFORM, &identity.application, &identity.name).await?;
         let accept = into_inbox(discord::PLATFORM, self.nod.inbox());
-        let (heard, listens) = discord.hear(accept, self.nod.clone(), self.stop.clone());
+        let (shards, listens) = discord.hear(accept, self.nod.clone(), self.stop.clone()).await?;
         self.tasks.spawn(listens);
-        self.tell(discord::PLATFORM, identity.application.clone(), heard);
+        for (shard, heard) in (0..).zip(shards.heard) {
+            let storing = shards.storing.clone();
+            self.tell(discord::PLATFORM, identity.application.clone(), shard, heard, storing);
+        }
         Ok(())
     }
 
-    /// Tells whoever wants to know whether a platform is heard.
-    fn tell(&mut self, platform: &'static str, workspace: String, heard: watch::Receiver<Hears>) {
-        let ready = self.readiness.platform(platform);
-        let hearing = Hearing { nod: self.nod.clone(), platform, workspace, ready };
+    /// Tells whoever wants to know whether a part of a platform is heard.
+    fn tell(
+        &mut self,
+        platform: &'static str,
+        workspace: String,
+        part: u32,
+        heard: watch::Receiver<Hears>,
+        storing: watch::Receiver<Storing>,
+    ) {
+        let ready = self.readiness.platform(platform, part);
+        let hearing = Hearing { nod: self.nod.clone(), platform, workspace, part, ready };
         let asked = self.stop.clone();
         self.tasks.spawn(async move {
             tokio::select! {
-                () = hearing.keep(heard) => {}
+                () = hearing.keep(heard, storing) => {}
                 () = asked.cancelled() => {}
             }
         });

@@ -37,27 +37,37 @@ impl Hears {
     }
 }
 
-/// A platform that is heard.
+/// Whether what is heard is stored, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Storing {
+    /// Something waits to be stored; until it is, it must not be said that it was heard.
+    pub waits: bool,
+    /// How much was given up so far: it has to be looked up like anything that was missed.
+    pub given_up: u64,
+}
+
+/// A platform that is heard, or one of the parts in which it is.
 pub(crate) struct Hearing {
     pub(crate) nod: Nod,
     /// Its name in rows, and the workspace there.
     pub(crate) platform: &'static str,
     pub(crate) workspace: String,
+    pub(crate) part: u32,
     pub(crate) ready: Platform,
 }
 
 impl Hearing {
     /// Tells on, for as long as it is polled.
-    pub(crate) async fn keep(self, mut heard: watch::Receiver<Hears>) {
+    pub(crate) async fn keep(self, mut heard: watch::Receiver<Hears>, mut stored: watch::Receiver<Storing>) {
         let mut beat = tokio::time::interval(BEAT);
         let mut caught_up = None;
-        let mut told = true;
+        let (mut told, mut stores) = (true, true);
         loop {
-            let hears = *heard.borrow_and_update();
-            self.ready.connected(hears != Hears::No);
-            if let Hears::Since(time) = hears {
+            let (hears, storing) = (*heard.borrow_and_update(), *stored.borrow_and_update());
+            self.ready.connected(hears != Hears::No && !storing.waits);
+            if let Some(time) = arrives(hears, storing) {
                 let anew = caught_up != Some(time);
-                match self.nod.hears(self.platform, &self.workspace, anew).await {
+                match self.nod.hears(self.platform, &self.workspace, self.part, anew).await {
                     Ok(()) => caught_up = Some(time),
                     Err(error) => {
                         tracing::warn!(platform = self.platform, %error, "not written down that it is heard")
@@ -66,8 +76,31 @@ impl Hearing {
             }
             tokio::select! {
                 changed = heard.changed(), if told => told = changed.is_ok(),
+                changed = stored.changed(), if stores => stores = changed.is_ok(),
                 _ = beat.tick() => {}
             }
         }
+    }
+}
+
+/// Since when all that is said arrives, by what has a number; `None` where that cannot be said now.
+fn arrives(hears: Hears, storing: Storing) -> Option<(u64, u64)> {
+    match hears {
+        Hears::Since(time) if !storing.waits => Some((time, storing.given_up)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_not_heard_yet_and_what_was_given_up_is_to_be_looked_up() {
+        let (hears, stored) = (Hears::Since(1), Storing::default());
+        assert_eq!(arrives(hears, Storing { waits: true, given_up: 0 }), None);
+        assert_eq!(arrives(Hears::Elsewhere, stored), None);
+        let given_up = Storing { waits: false, given_up: 1 };
+        assert_ne!(arrives(hears, stored), arrives(hears, given_up));
     }
 }

@@ -440,14 +440,24 @@ pub trait ChatAdapter: Send + Sync {
     /// The channels and direct lines in which Nod hears what is said, each by its id and its name.
     async fn channels(&self, workspace: &str) -> Result<Vec<(String, String)>, ChatError>;
     /// What was said since then in a channel and in its threads, these among them, as it would have arrived;
-    /// oldest first.
+    /// oldest first. All of it, or so much as is read at a time, `from` where the last time ended.
     async fn missed(
         &self,
         workspace: &str,
         channel: &str,
         threads: &[String],
         since: Timestamp,
-    ) -> Result<Vec<Inbound>, ChatError>;
+        from: Option<&str>,
+    ) -> Result<Missed, ChatError>;
+}
+
+/// What was said in a channel while nothing of it arrived, or the next piece of it.
+#[derive(Debug, Default)]
+pub struct Missed {
+    /// As it would have arrived.
+    pub found: Vec<Inbound>,
+    /// Where it goes on, in the adapter's words; `None` at its end.
+    pub next: Option<String>,
 }
 
 /// How commands are typed on a platform; it lends nothing else of its adapter.

@@ -213,12 +213,12 @@ impl Nod {
     }
 
     /// What is said in a workspace reaches Nod now: again (`anew`), so that what it missed meanwhile is looked
-    /// up, or still.
+    /// up, or still. Where a platform brings it in several parts, each is told of by itself.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn hears(&self, platform: &str, workspace: &str, anew: bool) -> sqlx::Result<()> {
-        history::hears(&self.core, platform, workspace, anew).await
+    pub async fn hears(&self, platform: &str, workspace: &str, part: u32, anew: bool) -> sqlx::Result<()> {
+        history::hears(&self.core, platform, workspace, part, anew).await
     }
 
     /// Takes a seat that only one replica may hold: false where another does. It is held for ten seconds and has to

@@ -29,8 +29,9 @@ impl Worker for Core {
             Work::ReadDirectory { platform, workspace } => {
                 people::directory::read(self, claim, platform, workspace).await
             }
-            Work::CatchUp { platform, workspace, since, left } => {
-                history::catch_up(self, claim, platform, workspace, *since, left.as_deref()).await
+            Work::CatchUp { platform, workspace, since, left, from } => {
+                let (left, from) = (left.as_deref(), from.clone());
+                history::catch_up(self, claim, platform, workspace, *since, left, from).await
             }
             Work::Forget { run } => history::forget(self, claim, *run).await,
         }

@@ -1,10 +1,15 @@
 //! What is Discord's own: threads that are channels, a gateway that forgets, forms that close when they are sent.
 
+mod away;
+mod completing;
+mod shards;
+mod threads;
+
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
-use nod_sandbox::discord::Discord;
+use nod_sandbox::discord::{Channel, Discord};
 use nod_sandbox::model::Answer;
 use nod_tests::chat::{Chat, On};
 use nod_tests::{Program, World};

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use nod_core::card::Card;
 use nod_core::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Inbound, Ornament, Place, Posted, Profile, Sighting,
+    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Sighting,
     Target, Utterance,
 };
 use nod_core::clock::Timestamp;
@@ -33,10 +33,11 @@ const BEGINNING: &str = "…";
 const NAMELESS: &str = "Nod";
 /// The longest name that is still read in a list of threads.
 const NAME: usize = 60;
-/// Unknown channel; unknown message; that message has a thread already.
+/// Unknown channel; unknown message; that message has a thread already; nothing changes in a thread that was put away.
 const NO_CHANNEL: &str = "10003";
 const NO_MESSAGE: &str = "10008";
 const HAS_THREAD: &str = "160004";
+const ARCHIVED: &str = "50083";
 
 /// One application, seen by the core.
 pub struct DiscordAdapter {
@@ -113,6 +114,16 @@ impl DiscordAdapter {
         }
     }
 
+    /// Takes up again a thread that was put away, as a new message in it would. A locked one stays closed to us.
+    async fn take_up(&self, thread: &str) -> Result<(), ChatError> {
+        match self.web.patch(&format!("channels/{thread}"), &json!({"archived": false})).await {
+            Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => {
+                Err(ChatError::Closed { code: ARCHIVED.to_owned() })
+            }
+            answer => answer.map(|_| ()),
+        }
+    }
+
     /// A thread is called after what began it.
     fn thread_name(&self, first: &Value) -> String {
         let words = super::words::of_message(first, &self.identity.user).text;
@@ -176,12 +187,26 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     async fn replace(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError> {
-        let path = format!("channels/{}/messages/{}", at.channel, at.message);
-        self.web.patch(&path, &render::message(card, Some(key))).await.map(|_| ())
+        let (path, body) = (path_of(at), render::message(card, Some(key)));
+        match self.web.patch(&path, &body).await {
+            Err(ChatError::Closed { code }) if code == ARCHIVED => {
+                self.take_up(&at.channel).await?;
+                self.web.patch(&path, &body).await.map(|_| ())
+            }
+            answer => answer.map(|_| ()),
+        }
     }
 
     async fn remove(&self, at: &Posted) -> Result<(), ChatError> {
-        match self.web.delete(&format!("channels/{}/messages/{}", at.channel, at.message)).await {
+        let path = path_of(at);
+        let answer = match self.web.delete(&path).await {
+            Err(ChatError::Closed { code }) if code == ARCHIVED => {
+                self.take_up(&at.channel).await?;
+                self.web.delete(&path).await
+            }
+            answer => answer,
+        };
+        match answer {
             Err(ChatError::Closed { code }) if code == NO_MESSAGE => Ok(()),
             answer => answer.map(|_| ()),
         }
@@ -301,8 +326,9 @@ impl ChatAdapter for DiscordAdapter {
         channel: &str,
         threads: &[String],
         since: Timestamp,
-    ) -> Result<Vec<Inbound>, ChatError> {
-        self.unheard(channel, threads, since).await
+        from: Option<&str>,
+    ) -> Result<Missed, ChatError> {
+        self.unheard(channel, threads, since, from).await
     }
 }
 
@@ -311,6 +337,10 @@ fn keyed(mut body: Value, key: DeliveryId) -> Value {
     body["nonce"] = URL_SAFE_NO_PAD.encode(key.0.as_bytes()).into();
     body["enforce_nonce"] = true.into();
     body
+}
+
+fn path_of(at: &Posted) -> String {
+    format!("channels/{}/messages/{}", at.channel, at.message)
 }
 
 fn carries_file(message: &Value, key: DeliveryId) -> bool {

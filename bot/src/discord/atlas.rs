@@ -15,6 +15,8 @@ const THREADS: [u64; 3] = [10, 11, 12];
 const PRIVATE: u64 = 12;
 /// Where people write: text, announcements, and the chat of voice and stage channels.
 const SPOKEN: [u64; 4] = [0, 5, 2, 13];
+/// Where people write in threads alone: forums and media channels.
+const POSTS: [u64; 2] = [15, 16];
 
 /// What is known of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,6 +29,8 @@ pub(super) struct Channel {
     pub private: bool,
     /// People write in it, and it is no thread.
     pub spoken: bool,
+    /// People write in its threads alone.
+    pub posts: bool,
 }
 
 impl Channel {
@@ -42,6 +46,7 @@ impl Channel {
                 private: kind == PRIVATE,
                 direct: DIRECT.contains(&kind),
                 spoken: SPOKEN.contains(&kind),
+                posts: POSTS.contains(&kind),
             },
         ))
     }

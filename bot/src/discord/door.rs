@@ -1,54 +1,31 @@
-//! From an event to the inbox and back. Nothing brings an event a second time, so what cannot be stored now is
-//! stored a moment later; an interaction is answered within Discord's three seconds, whatever becomes of it.
+//! From an event to the inbox, in order. Nothing brings an event a second time, so a message that cannot be stored now is
+//! stored a moment later.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_core::card::{Block, Card, Form, Unopened};
-use nod_core::chat::{ChatAdapter, ChatError, Immediate, Inbound, Place, Target, What};
-use nod_core::ids::DeliveryId;
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use nod_core::chat::{ChatError, Immediate, Inbound, Place};
+use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::adapter::DiscordAdapter;
 use super::inbound::{self, Heard};
-use super::limits::label;
-use super::{form, render};
 use crate::accept::{Accept, Arrival, NotStored, storable};
-use crate::text::split;
+use crate::hearing::Storing;
 
-/// How long storing may take before the person is told that it takes a moment: Discord waits three seconds.
-const SOON: Duration = Duration::from_millis(1_500);
 /// How long one try to store may take.
 const LIMIT: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const MOST_PAUSE: Duration = Duration::from_secs(30);
-/// After so many tries, about ten minutes, a message is given up: nothing looks for it again before the next absence.
-const MOST_TRIES: u32 = 24;
+/// After so many tries, about ten minutes, a message is given up, and looked up with all that was said since.
+const MOST_TRIES: usize = 24;
 /// How often it is asked where a message stands.
 const MOST_LOOKS: u32 = 10;
 /// How long interactions that were begun are waited for at the end.
 const GRACE: Duration = Duration::from_secs(5);
-/// How Discord numbers interactions, and the answers to them.
-const PRESS: u64 = 3;
-const AUTOCOMPLETE: u64 = 4;
-const FORM: u64 = 5;
-const SAY: u64 = 4;
-const SAY_LATER: u64 = 5;
-const CHANGE_LATER: u64 = 6;
-const CHOICES: u64 = 8;
-const MODAL: u64 = 9;
-/// A choice's words.
-const CHOICE: usize = 100;
-/// So much of a long text stands in one message.
-const PAGE: usize = 3_000;
-/// Only its author sees it.
-const EPHEMERAL: u64 = 1 << 6;
 
 /// What Discord dispatched: the event's name and what it holds.
 pub(super) type Event = (String, Value);
@@ -56,25 +33,16 @@ pub(super) type Event = (String, Value);
 /// The door of one application.
 #[derive(Clone)]
 pub(super) struct Door {
-    adapter: Arc<DiscordAdapter>,
+    pub(super) adapter: Arc<DiscordAdapter>,
     accept: Accept,
-}
-
-/// An interaction that waits for its answer.
-struct Asked {
-    /// Its id and its token.
-    id: String,
-    token: String,
-    /// What it is.
-    kind: u64,
-    user: String,
-    /// A form that was opened from a message.
-    on_message: bool,
+    storing: Arc<watch::Sender<Storing>>,
 }
 
 impl Door {
-    pub(super) fn new(adapter: Arc<DiscordAdapter>, accept: Accept) -> Self {
-        Self { adapter, accept }
+    /// Tells whether what it takes is stored.
+    pub(super) fn new(adapter: Arc<DiscordAdapter>, accept: Accept) -> (Self, watch::Receiver<Storing>) {
+        let (storing, told) = watch::channel(Storing::default());
+        (Self { adapter, accept, storing: Arc::new(storing) }, told)
     }
 
     /// Takes what comes until `stop`, in order; interactions do not wait for what came before them, and what was begun
@@ -135,7 +103,7 @@ impl Door {
         };
         for heard in all {
             match heard {
-                Heard::Inbound(inbound) => self.insist(*inbound).await,
+                Heard::Inbound(inbound) => self.insist(*inbound, pauses()).await,
                 Heard::Ignored(_) => {}
                 Heard::Unreadable(why) => self.keep(why, event).await,
             }
@@ -155,21 +123,25 @@ impl Door {
         None
     }
 
-    /// Stores a message, again and again while the database does not answer.
-    async fn insist(&self, inbound: Inbound) {
-        let mut pause = Duration::from_millis(250);
-        for _ in 0..MOST_TRIES {
+    /// Stores a message, again and again while the database does not take it. Meanwhile nothing counts as heard, so
+    /// that whoever looks up what was missed looks from before it, also after a death.
+    async fn insist(&self, inbound: Inbound, pauses: impl Iterator<Item = Duration>) {
+        for pause in pauses {
             match self.store(Arrival::Inbound(inbound.clone())).await {
-                Ok(_) => return,
+                Ok(_) => {
+                    self.storing.send_if_modified(|now| std::mem::take(&mut now.waits));
+                    return;
+                }
                 Err(error) => tracing::warn!(key = inbound.key, %error, "a message waits to be stored"),
             }
+            self.storing.send_if_modified(|now| !std::mem::replace(&mut now.waits, true));
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(MOST_PAUSE);
         }
-        tracing::error!(key = inbound.key, "a message was not stored");
+        tracing::error!(key = inbound.key, "a message was not stored: it is looked up with what was missed");
+        self.storing.send_modify(|now| *now = Storing { waits: false, given_up: now.given_up + 1 });
     }
 
-    async fn store(&self, arrival: Arrival) -> Result<Immediate, NotStored> {
+    pub(super) async fn store(&self, arrival: Arrival) -> Result<Immediate, NotStored> {
         match tokio::time::timeout(LIMIT, (self.accept)(arrival)).await {
             Ok(answer) => answer,
             Err(_) => Err(NotStored(format!("nothing for {} s", LIMIT.as_secs()))),
@@ -177,7 +149,7 @@ impl Door {
     }
 
     /// Keeps what nobody can read, so that it can be looked at and, once it can be read, taken.
-    async fn keep(&self, why: &'static str, event: &Value) {
+    pub(super) async fn keep(&self, why: &'static str, event: &Value) {
         let workspace = self.adapter.identity.application.clone();
         tracing::warn!(workspace, why, "kept a Discord event that cannot be read");
         let arrival = Arrival::Unreadable { workspace, raw: storable(event.clone()) };
@@ -185,238 +157,15 @@ impl Door {
             tracing::error!(%error, why, "an event that cannot be read was not kept");
         }
     }
-
-    async fn interact(self, event: Value) {
-        let Some(asked) = Asked::read(&event) else {
-            return self.keep("interaction without id or token", &event).await;
-        };
-        let adapter = &self.adapter;
-        adapter.atlas.note(&event["channel"], event["guild_id"].as_str());
-        let channel = event["channel_id"].as_str().unwrap_or_default();
-        let place = match adapter.atlas.place(&adapter.web, channel).await {
-            Ok(place) => place,
-            Err(error) => {
-                tracing::warn!(channel, %error, "where somebody pressed could not be looked up");
-                return self.whisper_first(&asked, &Card::say(BROKEN)).await;
-            }
-        };
-        adapter.tokens.keep(&asked.user, &place, &asked.token);
-        match inbound::interaction(&event, place, &adapter.identity) {
-            Heard::Inbound(inbound) if asked.kind == AUTOCOMPLETE => self.complete(&asked, *inbound).await,
-            Heard::Inbound(inbound) => self.take(&asked, *inbound, &event).await,
-            Heard::Ignored(_) => self.whisper_first(&asked, &Card::say(NOT_YET)).await,
-            Heard::Unreadable(why) => {
-                self.keep(why, &event).await;
-                self.whisper_first(&asked, &Card::say(BROKEN)).await;
-            }
-        }
-    }
-
-    /// What could be meant; nothing where that cannot be told in time.
-    async fn complete(&self, asked: &Asked, inbound: Inbound) {
-        let choices = match self.store(Arrival::Inbound(inbound)).await {
-            Ok(Immediate::Choices(choices)) => choices,
-            _ => Vec::new(),
-        };
-        let shown = |(words, value): &(String, String)| json!({"name": label(words, CHOICE), "value": value});
-        let choices: Vec<Value> = choices.iter().map(shown).collect();
-        self.first(asked, CHOICES, json!({"choices": choices})).await;
-    }
-
-    /// Stores it, and answers in the same breath where that is quick.
-    async fn take(&self, asked: &Asked, inbound: Inbound, event: &Value) {
-        let mut storing = pin!(self.store(Arrival::Inbound(inbound.clone())));
-        let (answer, first) = tokio::select! {
-            answer = &mut storing => (answer, true),
-            () = tokio::time::sleep(SOON) => {
-                self.defer(asked).await;
-                (storing.await, false)
-            }
-        };
-        let immediate = answer.unwrap_or_else(|error| {
-            tracing::error!(interaction = asked.id, %error, "what somebody pressed was not stored");
-            Immediate::whisper(BROKEN)
-        });
-        match immediate {
-            Immediate::Nothing | Immediate::Choices(_) if first => self.nothing(asked).await,
-            Immediate::Nothing | Immediate::Choices(_) => self.done(asked).await,
-            Immediate::Whisper(card) => self.whisper(asked, &card, first).await,
-            Immediate::Errors(errors) => {
-                let card = with_typed(form::errors(&errors), &event["data"]);
-                self.whisper(asked, &card, first).await;
-            }
-            Immediate::Form(form) => self.open(asked, *form, &inbound, first).await,
-        }
-    }
-
-    /// Opens a form, which must be the very first answer.
-    async fn open(&self, asked: &Asked, form: Form, inbound: &Inbound, first: bool) {
-        if form.fields.is_empty() {
-            return self.show(asked, &form, first).await;
-        }
-        // A form cannot follow a form.
-        let can = first && asked.kind != FORM && form::fits(&form);
-        if can && self.callback(asked, MODAL, form::modal(&form)).await.is_ok() {
-            return;
-        }
-        tracing::warn!(verb = form.verb.verb, interaction = asked.id, "a form was not opened");
-        let immediate = match form.unopened {
-            // Another press would change nothing.
-            Unopened::Say(_) if !form::fits(&form) => Immediate::whisper(TOO_LONG),
-            Unopened::Say(words) => Immediate::whisper(words),
-            Unopened::Submit => {
-                let values = form.fields.into_iter().map(|field| (field.id, field.value)).collect();
-                let place = match &inbound.what {
-                    What::Pressed { place, .. } | What::Command { place, .. } => Some(place.clone()),
-                    _ => None,
-                };
-                let what = What::Submitted { place, verb: Some(form.verb), values };
-                let key = format!("unopened:{}", inbound.key);
-                let submitted = Inbound { key, what, ..inbound.clone() };
-                let stored = self.store(Arrival::Inbound(submitted)).await;
-                stored.unwrap_or_else(|_| Immediate::whisper(BROKEN))
-            }
-        };
-        match immediate {
-            Immediate::Whisper(card) => self.whisper(asked, &card, first).await,
-            Immediate::Errors(errors) => self.whisper(asked, &form::errors(&errors), first).await,
-            Immediate::Nothing | Immediate::Form(_) | Immediate::Choices(_) => self.nothing(asked).await,
-        }
-    }
-
-    /// What there is only to read: a modal needs something to fill in.
-    async fn show(&self, asked: &Asked, form: &Form, first: bool) {
-        for (n, card) in pages(form).iter().enumerate() {
-            self.whisper(asked, card, first && n == 0).await;
-        }
-    }
-
-    /// Discord has the press; what there is to see comes as a message.
-    async fn nothing(&self, asked: &Asked) {
-        if asked.kind == PRESS || asked.on_message {
-            self.first(asked, CHANGE_LATER, Value::Null).await;
-        } else {
-            self.whisper_first(asked, &Card::say(UNDER_WAY)).await;
-        }
-    }
-
-    /// It takes a moment.
-    async fn defer(&self, asked: &Asked) {
-        if asked.kind == PRESS || asked.on_message {
-            self.first(asked, CHANGE_LATER, Value::Null).await;
-        } else {
-            self.first(asked, SAY_LATER, json!({"flags": EPHEMERAL})).await;
-        }
-    }
-
-    /// What was put off ends without anything to say.
-    async fn done(&self, asked: &Asked) {
-        if asked.kind != PRESS && !asked.on_message {
-            self.whisper(asked, &Card::say(UNDER_WAY), false).await;
-        }
-    }
-
-    async fn whisper(&self, asked: &Asked, card: &Card, first: bool) {
-        if first { self.whisper_first(asked, card).await } else { self.whisper_later(asked, card).await }
-    }
-
-    async fn whisper_first(&self, asked: &Asked, card: &Card) {
-        if self.callback(asked, SAY, render::ephemeral(card)).await.is_err() {
-            self.tell(asked, card).await;
-        }
-    }
-
-    async fn whisper_later(&self, asked: &Asked, card: &Card) {
-        let base = format!("webhooks/{}/{}", self.adapter.identity.application, asked.token);
-        let body = render::ephemeral(card);
-        let answered = if asked.kind == PRESS || asked.on_message {
-            self.adapter.web.answer(&base, &body).await
-        } else {
-            self.adapter.web.amend(&format!("{base}/messages/@original"), &body).await
-        };
-        if answered.is_err() {
-            self.tell(asked, card).await;
-        }
-    }
-
-    /// The way of the interaction is closed: to the person directly.
-    async fn tell(&self, asked: &Asked, card: &Card) {
-        let workspace = self.adapter.identity.application.clone();
-        let target = Target::Direct { workspace, user: asked.user.clone() };
-        let key = DeliveryId(asked.key());
-        if let Err(error) = self.adapter.post(&target, card, key).await {
-            tracing::warn!(interaction = asked.id, %error, "what there was to say was not shown");
-        }
-    }
-
-    async fn first(&self, asked: &Asked, kind: u64, data: Value) {
-        if let Err(error) = self.callback(asked, kind, data).await {
-            tracing::warn!(interaction = asked.id, kind, %error, "an interaction was not answered");
-        }
-    }
-
-    async fn callback(&self, asked: &Asked, kind: u64, data: Value) -> Result<Value, ChatError> {
-        let path = format!("interactions/{}/{}/callback", asked.id, asked.token);
-        let body = if data.is_null() { json!({"type": kind}) } else { json!({"type": kind, "data": data}) };
-        self.adapter.web.answer(&path, &body).await
-    }
 }
 
-impl Asked {
-    /// Under which what is said of it elsewhere can be found.
-    fn key(&self) -> Uuid {
-        let digest = Sha256::digest(self.id.as_bytes());
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&digest[..16]);
-        Uuid::from_bytes(bytes)
-    }
-
-    fn read(event: &Value) -> Option<Self> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let kind = event["type"].as_u64()?;
-        Some(Self {
-            id: text(&event["id"])?,
-            token: text(&event["token"])?,
-            kind,
-            user: text(&event["member"]["user"]["id"]).or_else(|| text(&event["user"]["id"]))?,
-            on_message: kind == FORM && event["message"].is_object(),
-        })
-    }
+/// Between the tries to store a message.
+fn pauses() -> impl Iterator<Item = Duration> {
+    let doubled = std::iter::successors(Some(Duration::from_millis(250)), |pause| Some(*pause * 2));
+    doubled.map(|pause| pause.min(MOST_PAUSE)).take(MOST_TRIES)
 }
 
-/// A form that only shows something, as messages.
-fn pages(form: &Form) -> Vec<Card> {
-    let mut pages = vec![Card::default().titled(form.title.clone())];
-    let mut add = |block: Block| {
-        let with = pages.last().cloned().unwrap_or_default().with(block.clone());
-        match pages.last_mut() {
-            Some(last) if render::fits(&with) => *last = with,
-            _ => pages.push(Card::default().with(block)),
-        }
-    };
-    for block in &form.body {
-        let Block::Literal(text) = block else {
-            add(block.clone());
-            continue;
-        };
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let (head, tail) = split(rest, PAGE);
-            add(Block::Literal(head.to_owned()));
-            rest = tail;
-        }
-    }
-    pages
-}
-
-/// A form closes when it is sent: what was typed is shown, as far as one message shows it.
-fn with_typed(card: Card, data: &Value) -> Card {
-    let typed: Vec<(String, String)> = form::values(data).into_iter().collect();
-    if typed.is_empty() { card } else { card.with(Block::Fields(typed)) }
-}
-
-const BROKEN: &str = "That did not work. Nothing was done; please try again.";
-const TOO_LONG: &str = "This is longer than a form of Discord's. Nothing was changed; tell me what should be \
-                        different, and I will prepare it anew.";
-const NOT_YET: &str = "I can't do that yet.";
-const UNDER_WAY: &str = "On it.";
+#[cfg(test)]
+#[path = "door_tests.rs"]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -33,20 +33,34 @@ pub(super) struct Line {
     pub web: Arc<Web>,
     pub api_url: Url,
     pub token: SecretString,
+    /// The gateway's address, and in how many shards it wants to be heard.
+    pub url: String,
+    pub shards: u32,
+    /// Whether we may hear what does not name us.
+    pub reads_messages: bool,
     pub events: UnboundedSender<Event>,
-    pub hears: Arc<watch::Sender<Hears>>,
 }
 
-/// Keeps the connection of one shard until `stop`.
-pub(super) fn keep(line: Line, shard: u32, stop: CancellationToken) -> std::io::Result<()> {
+/// Whether one shard is heard.
+pub(super) type Told = Arc<watch::Sender<Hears>>;
+
+/// Keeps the connection of one shard until `stop`. From then on it tells nothing more: another may be kept already.
+pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationToken) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name(format!("gateway-{shard}")).spawn(move || {
         runtime.block_on(async {
             while !stop.is_cancelled() {
-                if let Err(error) = connection(&line, shard, &stop).await {
+                if let Err(error) = connection(&line, shard, &hears, &stop).await {
                     tracing::error!(shard, %error, "the connection to Discord ended");
+                    // Discord hangs up on whoever asks for an intent that was switched off meanwhile.
+                    if let Ok(application) = line.web.get("applications/@me", &[]).await {
+                        line.reads_messages = super::reads_messages(&application);
+                    }
                 }
-                line.hears.send_replace(Hears::No);
+                if stop.is_cancelled() {
+                    return;
+                }
+                hears.send_replace(Hears::No);
                 tokio::select! {
                     () = stop.cancelled() => {}
                     () = tokio::time::sleep(PAUSE) => {}
@@ -58,30 +72,27 @@ pub(super) fn keep(line: Line, shard: u32, stop: CancellationToken) -> std::io::
 }
 
 /// One life of serenity's client: it reconnects by itself until something is wrong that reconnecting does not mend.
-async fn connection(line: &Line, shard: u32, stop: &CancellationToken) -> anyhow::Result<()> {
-    let gateway = line.web.get("gateway/bot", &[]).await?;
-    let url = gateway["url"].as_str().ok_or_else(|| anyhow::anyhow!("no address of the gateway"))?;
-    let shards = gateway["shards"].as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1);
+async fn connection(line: &Line, shard: u32, hears: &Told, stop: &CancellationToken) -> anyhow::Result<()> {
     let token = line.token.expose_secret();
     // serenity asks for the gateway's address as well; it would fall back to Discord's own.
     let proxy = line.api_url.origin().ascii_serialization();
     let http = HttpBuilder::new(token).proxy(proxy).ratelimiter_disabled(true).build();
-    let mut client = serenity::client::ClientBuilder::new_with_http(http, intents(line).await?)
-        .raw_event_handler(Ear { line: line.clone() })
+    let mut client = serenity::client::ClientBuilder::new_with_http(http, intents(line))
+        .raw_event_handler(Ear { events: line.events.clone(), hears: Arc::clone(hears), stop: stop.clone() })
         .await?;
-    url.clone_into(&mut *client.ws_url.lock().await);
+    line.url.clone_into(&mut *client.ws_url.lock().await);
     let manager = Arc::clone(&client.shard_manager);
     let look = async {
         loop {
             tokio::time::sleep(LOOK).await;
             let stage = manager.runners.lock().await.get(&ShardId(shard)).map(|runner| runner.stage);
             if stage != Some(ConnectionStage::Connected) {
-                line.hears.send_if_modified(|now| std::mem::replace(now, Hears::No) != Hears::No);
+                hears.send_if_modified(|now| std::mem::replace(now, Hears::No) != Hears::No);
             }
         }
     };
     tokio::select! {
-        ended = client.start_shard(shard, shards) => ended?,
+        ended = client.start_shard(shard, line.shards) => ended?,
         () = look => {}
         () = stop.cancelled() => {}
     }
@@ -90,20 +101,21 @@ async fn connection(line: &Line, shard: u32, stop: &CancellationToken) -> anyhow
 }
 
 /// What we ask for: no more than the abilities need.
-async fn intents(line: &Line) -> anyhow::Result<GatewayIntents> {
+fn intents(line: &Line) -> GatewayIntents {
     let mut intents =
         GatewayIntents::GUILDS | GatewayIntents::GUILD_MESSAGES | GatewayIntents::DIRECT_MESSAGES;
-    let application = line.web.get("applications/@me", &[]).await?;
-    if super::reads_messages(&application) {
+    if line.reads_messages {
         intents |= GatewayIntents::MESSAGE_CONTENT;
     } else {
         tracing::warn!("the Message Content Intent is off: follow-ups without a mention are not heard");
     }
-    Ok(intents)
+    intents
 }
 
 struct Ear {
-    line: Line,
+    events: UnboundedSender<Event>,
+    hears: Told,
+    stop: CancellationToken,
 }
 
 #[async_trait]
@@ -111,10 +123,11 @@ impl RawEventHandler for Ear {
     async fn raw_event(&self, _: Context, event: Dispatched) {
         let Some((kind, told)) = named(event) else { return };
         match kind.as_str() {
+            _ if self.stop.is_cancelled() => {}
             // A new session: what came since the last one is not brought again.
-            "READY" => _ = self.line.hears.send_replace(Hears::Since(next())),
+            "READY" => _ = self.hears.send_replace(Hears::Since(next())),
             "RESUMED" => {
-                self.line.hears.send_if_modified(|now| {
+                self.hears.send_if_modified(|now| {
                     let again = *now == Hears::No;
                     if again {
                         *now = Hears::Since(next());
@@ -125,7 +138,7 @@ impl RawEventHandler for Ear {
             _ => {}
         }
         // Nobody listens any more only when everything ends.
-        let _ = self.line.events.send((kind, told));
+        let _ = self.events.send((kind, told));
     }
 }
 

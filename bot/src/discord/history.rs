@@ -1,8 +1,8 @@
 //! The past, as Discord keeps it: what was said in a place, who may read it, and what was missed.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use nod_core::chat::{Bound, ChatError, Inbound, Place, Utterance};
+use nod_core::chat::{Bound, ChatError, Inbound, Missed, Place, Utterance};
 use nod_core::clock::Timestamp;
 use serde_json::Value;
 
@@ -10,12 +10,12 @@ use super::adapter::{DiscordAdapter, strange};
 use super::inbound::{Heard, edited, first_id, said, time_of};
 use super::{permissions, words};
 
+/// What Discord says where a channel holds nothing but threads.
+const NOT_HERE: &str = "50024";
 /// The most messages of one page.
 const PAGE: usize = 100;
 /// The most pages that are turned for one question.
 const PAGES: usize = 10;
-/// Threads that are looked into for what was missed, in one channel.
-const MOST_THREADS: usize = 50;
 /// The two clocks may differ so much, in seconds.
 const SKEW: i64 = 5;
 
@@ -23,6 +23,9 @@ impl DiscordAdapter {
     /// The newest of what was said, oldest first.
     pub(super) async fn said(&self, place: &Place, bound: &Bound) -> Result<Vec<Utterance>, ChatError> {
         let channel = place.thread.as_ref().unwrap_or(&place.channel);
+        if self.atlas.known(channel).is_some_and(|known| known.posts) {
+            return Err(ChatError::Closed { code: NOT_HERE.to_owned() });
+        }
         let mut messages = self.before(channel, bound).await?;
         // The message that a thread was opened on stands in its channel.
         if let Some(thread) = &place.thread
@@ -73,15 +76,11 @@ impl DiscordAdapter {
 
     /// All that was posted in a channel since then, oldest first.
     pub(super) async fn after(&self, channel: &str, since: Timestamp) -> Result<Vec<Value>, ChatError> {
-        let mut after = first_id(since - chrono::TimeDelta::seconds(SKEW));
+        let mut after = earliest(since);
         let mut all: Vec<Value> = Vec::new();
         for _ in 0..PAGES {
-            let limit = PAGE.to_string();
-            let query = [("limit", limit.as_str()), ("after", after.as_str())];
-            let page = self.web.get(&format!("channels/{channel}/messages"), &query).await?;
-            let mut page = page.as_array().cloned().ok_or_else(strange)?;
+            let mut page = self.page_after(channel, &after).await?;
             let full = page.len() == PAGE;
-            page.reverse();
             all.append(&mut page);
             match all.last().and_then(|newest| newest["id"].as_str()).filter(|_| full) {
                 Some(newest) => newest.clone_into(&mut after),
@@ -89,6 +88,16 @@ impl DiscordAdapter {
             }
         }
         Ok(all)
+    }
+
+    /// The next messages after one, oldest first.
+    async fn page_after(&self, channel: &str, after: &str) -> Result<Vec<Value>, ChatError> {
+        let limit = PAGE.to_string();
+        let query = [("limit", limit.as_str()), ("after", after)];
+        let page = self.web.get(&format!("channels/{channel}/messages"), &query).await?;
+        let mut page = page.as_array().cloned().ok_or_else(strange)?;
+        page.reverse();
+        Ok(page)
     }
 
     /// Whether somebody sees a channel; a direct line has its two people.
@@ -118,7 +127,7 @@ impl DiscordAdapter {
             for channel in channels.as_array().ok_or_else(strange)? {
                 self.atlas.note(channel, Some(&id));
                 let Some(channel_id) = channel["id"].as_str() else { continue };
-                let spoken = self.atlas.known(channel_id).is_some_and(|known| known.spoken);
+                let spoken = self.atlas.known(channel_id).is_some_and(|known| known.spoken || known.posts);
                 if spoken && permissions::may_read(&guild, channel, &member) {
                     let name = channel["name"].as_str().unwrap_or_default();
                     all.push((channel_id.to_owned(), name.to_owned()));
@@ -128,54 +137,114 @@ impl DiscordAdapter {
         Ok(all)
     }
 
-    /// What was said since then in a channel and its threads, as its event would have brought it, oldest first.
+    /// What was said since then in a channel and its threads, as its event would have brought it, oldest first: some
+    /// pages of it, and where it goes on. It also ends where Discord wants to be left alone for a while, so that no
+    /// page is read again after that.
     pub(super) async fn unheard(
         &self,
         channel: &str,
         threads: &[String],
         since: Timestamp,
-    ) -> Result<Vec<Inbound>, ChatError> {
-        let mut missed = self.arrived(channel, since).await?;
-        let mut open: BTreeSet<String> = threads.iter().cloned().collect();
-        open.extend(self.active_threads(channel, since).await?);
-        for thread in open.into_iter().rev().take(MOST_THREADS) {
-            match self.arrived(&thread, since).await {
-                Ok(found) => missed.extend(found),
+        from: Option<&str>,
+    ) -> Result<Missed, ChatError> {
+        let begins = from.and_then(|from| from.split_once(':'));
+        let first = begins.map_or(0, |(place, _)| number(place));
+        let (mut found, mut turns) = (Vec::new(), PAGES);
+        for place in self.places(channel, threads, since).await? {
+            let mut after = match begins {
+                _ if number(&place) < first => continue,
+                Some((begun, after)) if begun == place => after.to_owned(),
+                _ => earliest(since),
+            };
+            let read = self.read_on(&place, since, &mut after, &mut turns, &mut found).await;
+            let next = Some(format!("{place}:{after}"));
+            match read {
+                Ok(true) => continue,
                 // One that was deleted meanwhile, or was never opened.
-                Err(ChatError::Closed { .. }) => {}
+                Err(ChatError::Closed { .. }) if place != channel => continue,
+                Err(ChatError::Busy { .. } | ChatError::Lost(_)) if next.as_deref() != from => {}
+                Ok(false) => {}
                 Err(error) => return Err(error),
             }
+            found.sort_by_key(|inbound: &Inbound| inbound.at);
+            return Ok(Missed { found, next });
         }
-        missed.sort_by_key(|inbound| inbound.at);
-        Ok(missed)
+        found.sort_by_key(|inbound| inbound.at);
+        Ok(Missed { found, next: None })
     }
 
-    async fn arrived(&self, channel: &str, since: Timestamp) -> Result<Vec<Inbound>, ChatError> {
+    /// Where people may have written: the channel, unless it holds nothing but threads, and its threads. Their ids are
+    /// younger than the channel's, so the order stays when more are opened.
+    async fn places(
+        &self,
+        channel: &str,
+        threads: &[String],
+        since: Timestamp,
+    ) -> Result<Vec<String>, ChatError> {
+        let known = self.atlas.of(&self.web, channel).await?;
+        let mut all: BTreeMap<u64, String> = threads.iter().map(|id| (number(id), id.clone())).collect();
+        if let Some(guild) = known.guild {
+            let active = self.active_threads(&guild, channel, since).await?;
+            all.extend(active.into_iter().map(|id| (number(&id), id)));
+        }
+        if !known.posts {
+            all.insert(number(channel), channel.to_owned());
+        }
+        Ok(all.into_values().collect())
+    }
+
+    /// Reads one place on, behind `after`; false where more of it is to be read than is read at a time.
+    async fn read_on(
+        &self,
+        channel: &str,
+        since: Timestamp,
+        after: &mut String,
+        turns: &mut usize,
+        found: &mut Vec<Inbound>,
+    ) -> Result<bool, ChatError> {
         let place = self.atlas.place(&self.web, channel).await?;
-        let fresh = self.after(channel, since).await?;
-        // What has other words since, among the newest.
+        while *turns > 0 {
+            *turns -= 1;
+            let page = self.page_after(channel, after).await?;
+            found.extend(page.iter().filter_map(|m| taken(said(m, place.clone(), &self.identity))));
+            if let Some(newest) = page.last().and_then(|newest| newest["id"].as_str()) {
+                newest.clone_into(after);
+            }
+            if page.len() < PAGE {
+                found.extend(self.reworded(channel, &place, since).await?);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What has other words since, among the newest.
+    async fn reworded(
+        &self,
+        channel: &str,
+        place: &Place,
+        since: Timestamp,
+    ) -> Result<Vec<Inbound>, ChatError> {
         let newest = Bound { since: None, before: None, most: PAGE };
         let recent = self.before(channel, &newest).await?;
         let changed = recent.iter().filter(|message| {
             let when = message["edited_timestamp"].as_str().unwrap_or_default();
             chrono::DateTime::parse_from_rfc3339(when).is_ok_and(|when| when >= since)
         });
-        let news = fresh.iter().map(|message| said(message, place.clone(), &self.identity));
-        let news = news.chain(changed.map(|message| edited(message, place.clone(), &self.identity)));
-        let inbound = |heard| match heard {
-            Heard::Inbound(inbound) => Some(*inbound),
-            Heard::Ignored(_) | Heard::Unreadable(_) => None,
-        };
-        Ok(news.filter_map(inbound).collect())
+        Ok(changed.filter_map(|m| taken(edited(m, place.clone(), &self.identity))).collect())
     }
 
-    async fn active_threads(&self, channel: &str, since: Timestamp) -> Result<Vec<String>, ChatError> {
-        let Some(guild) = self.atlas.of(&self.web, channel).await?.guild else { return Ok(Vec::new()) };
+    async fn active_threads(
+        &self,
+        guild: &str,
+        channel: &str,
+        since: Timestamp,
+    ) -> Result<Vec<String>, ChatError> {
         let active = self.web.get(&format!("guilds/{guild}/threads/active"), &[]).await?;
         let since = first_id(since);
         let mut open = Vec::new();
         for thread in active["threads"].as_array().into_iter().flatten() {
-            self.atlas.note(thread, Some(&guild));
+            self.atlas.note(thread, Some(guild));
             let spoken = thread["last_message_id"].as_str().is_some_and(|last| newer(last, &since));
             if thread["parent_id"] == *channel && spoken {
                 open.extend(thread["id"].as_str().map(str::to_owned));
@@ -185,12 +254,27 @@ impl DiscordAdapter {
     }
 }
 
+fn taken(heard: Heard) -> Option<Inbound> {
+    match heard {
+        Heard::Inbound(inbound) => Some(*inbound),
+        Heard::Ignored(_) | Heard::Unreadable(_) => None,
+    }
+}
+
+/// Before the first id of what was made since then.
+fn earliest(since: Timestamp) -> String {
+    first_id(since - chrono::TimeDelta::seconds(SKEW))
+}
+
 fn later(message: &Value, since: &str) -> bool {
     message["id"].as_str().is_some_and(|id| newer(id, since))
 }
 
-/// Ids are numbers that grow with time.
 fn newer(id: &str, since: &str) -> bool {
-    let number = |id: &str| id.parse::<u64>().unwrap_or_default();
     number(id) >= number(since)
+}
+
+/// Ids are numbers that grow with time.
+fn number(id: &str) -> u64 {
+    id.parse().unwrap_or_default()
 }

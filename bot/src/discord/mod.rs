@@ -18,6 +18,7 @@ mod gateway;
 mod guilds;
 mod history;
 mod inbound;
+mod interactions;
 mod limits;
 mod markdown;
 mod marks;
@@ -32,10 +33,13 @@ mod words;
 
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use nod_core::Nod;
 use nod_core::chat::{ChatAdapter, ChatError};
 use nod_core::clock::{Clock, SystemClock};
 use secrecy::SecretString;
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -45,7 +49,7 @@ pub use inbound::Identity;
 pub use sign_in::{SignIn, SignInError};
 
 use crate::accept::Accept;
-use crate::hearing::Hears;
+use crate::hearing::{Hears, Storing};
 use atlas::Atlas;
 use door::Door;
 use files::Files;
@@ -76,6 +80,9 @@ pub enum ConnectError {
     /// Discord refused the token or did not answer.
     #[error("Discord (applications/@me): {0}")]
     Discord(#[from] ChatError),
+    /// Discord does not say where its gateway is.
+    #[error("Discord (gateway/bot): {0}")]
+    Gateway(ChatError),
     /// The token is another application's.
     #[error("discord.token is of application {0}, not of the one in discord.application_id")]
     Another(String),
@@ -86,6 +93,14 @@ pub struct Discord {
     adapter: Arc<DiscordAdapter>,
     web: Arc<Web>,
     settings: DiscordSettings,
+    /// What is set in the developer portal, as Discord tells it.
+    application: Value,
+}
+
+/// What is told of the shards: of each whether it is heard, and of all together whether what they bring is stored.
+pub(crate) struct Shards {
+    pub(crate) heard: Vec<watch::Receiver<Hears>>,
+    pub(crate) storing: watch::Receiver<Storing>,
 }
 
 /// Signs in: asks whose the token is.
@@ -96,7 +111,7 @@ pub async fn connect(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result
     let web = Arc::new(Web::new(settings.api_url.clone(), settings.token.clone(), clock)?);
     let application = web.get("applications/@me", &[]).await?;
     let user = web.get("users/@me", &[]).await?;
-    let told = |value: &serde_json::Value| value.as_str().map(str::to_owned).ok_or_else(adapter::strange);
+    let told = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(adapter::strange);
     let identity = Identity {
         application: told(&application["id"])?,
         name: application["name"].as_str().unwrap_or_default().to_owned(),
@@ -107,7 +122,7 @@ pub async fn connect(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result
     }
     let files = Files::new(&settings.api_url)?;
     let adapter = DiscordAdapter::new(Arc::clone(&web), identity, Arc::new(Atlas::default()), files);
-    Ok(Discord { adapter: Arc::new(adapter), web, settings })
+    Ok(Discord { adapter: Arc::new(adapter), web, settings, application })
 }
 
 /// What the token leads to.
@@ -119,6 +134,8 @@ pub struct Report {
     pub message_content: bool,
     /// Whether it sees who is in a server (privileged).
     pub members: bool,
+    /// Whether anybody may add it to a server.
+    pub public: bool,
     /// In how many servers it is.
     pub guilds: usize,
 }
@@ -129,11 +146,12 @@ pub struct Report {
 /// When Discord refuses the token or does not answer.
 pub async fn probe(settings: DiscordSettings) -> Result<Report, ConnectError> {
     let discord = connect(settings, Arc::new(SystemClock)).await?;
-    let application = discord.web.get("applications/@me", &[]).await?;
+    let application = &discord.application;
     Ok(Report {
         identity: discord.adapter.identity.clone(),
-        message_content: reads_messages(&application),
-        members: flags(&application) & MEMBERS != 0,
+        message_content: reads_messages(application),
+        members: flags(application) & MEMBERS != 0,
+        public: application["bot_public"] == true,
         guilds: discord.adapter.guilds.all().await?.len(),
     })
 }
@@ -142,11 +160,11 @@ pub async fn probe(settings: DiscordSettings) -> Result<Report, ConnectError> {
 const MEMBERS: u64 = 1 << 14 | 1 << 15;
 const MESSAGE_CONTENT: u64 = 1 << 18 | 1 << 19;
 
-fn flags(application: &serde_json::Value) -> u64 {
+fn flags(application: &Value) -> u64 {
     application["flags"].as_u64().unwrap_or_default()
 }
 
-fn reads_messages(application: &serde_json::Value) -> bool {
+fn reads_messages(application: &Value) -> bool {
     flags(application) & MESSAGE_CONTENT != 0
 }
 
@@ -184,26 +202,38 @@ impl Discord {
         Arc::clone(&self.adapter) as Arc<dyn ChatAdapter>
     }
 
-    /// Hears what people do until `stop`, as long as no other replica does: the future does it, the watch tells.
-    pub fn hear(
+    /// Hears what people do until `stop`, as long as no other replica does: the future does it, the watches tell, one
+    /// for each shard.
+    ///
+    /// # Errors
+    /// When Discord does not say where its gateway is.
+    pub(crate) async fn hear(
         &self,
         accept: Accept,
         nod: Nod,
         stop: CancellationToken,
-    ) -> (watch::Receiver<Hears>, impl Future<Output = ()> + Send + 'static) {
+    ) -> Result<(Shards, BoxFuture<'static, ()>), ConnectError> {
+        let gateway = self.web.get("gateway/bot", &[]).await.map_err(ConnectError::Gateway)?;
+        let url = gateway["url"].as_str().ok_or_else(|| ConnectError::Gateway(adapter::strange()))?;
+        let shards = gateway["shards"].as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1);
         let (events, heard) = mpsc::unbounded_channel();
-        let (hears, watched) = watch::channel(Hears::No);
+        let (told, watched): (Vec<_>, Vec<_>) = (0..shards).map(|_| watch::channel(Hears::No)).unzip();
+        let told = told.into_iter().map(Arc::new).collect();
         let line = gateway::Line {
             web: Arc::clone(&self.web),
             api_url: self.settings.api_url.clone(),
             token: self.settings.token.clone(),
+            url: url.to_owned(),
+            shards,
+            reads_messages: reads_messages(&self.application),
             events,
-            hears: Arc::new(hears),
         };
-        let door = Door::new(Arc::clone(&self.adapter), accept).listen(heard, stop.clone());
-        let owns = shard::own(line, nod, self.adapter.identity.clone(), stop);
-        (watched, async {
+        let (door, storing) = Door::new(Arc::clone(&self.adapter), accept);
+        let door = door.listen(heard, stop.clone());
+        let owns = shard::own(line, nod, self.adapter.identity.clone(), told, stop);
+        let listens = async {
             tokio::join!(door, owns);
-        })
+        };
+        Ok((Shards { heard: watched, storing }, listens.boxed()))
     }
 }

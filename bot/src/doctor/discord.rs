@@ -10,6 +10,7 @@ use crate::discord::{self, Report};
 const TOKEN: &str = "Discord token";
 const CONTENT: &str = "Discord message content";
 const MEMBERS: &str = "Discord members";
+const ADDED: &str = "Discord installation";
 const SERVERS: &str = "Discord servers";
 const SIGN_IN: &str = "Discord sign-in";
 
@@ -61,6 +62,14 @@ fn told(report: &Report) -> Vec<Finding> {
                 portal("Server Members Intent"),
             ),
         },
+        match report.public {
+            false => Finding::good(ADDED, "by its owner alone"),
+            true => Finding::wrong(
+                ADDED,
+                "by anybody: whoever adds Nod to a server of their own is a member there, and so may use it",
+                "switch off \"Public Bot\" (Developer Portal, Bot; before that, Installation: Install Link: None)",
+            ),
+        },
         match report.guilds {
             0 => Finding::wrong(
                 SERVERS,
@@ -81,11 +90,11 @@ mod tests {
     #[test]
     fn what_is_switched_off_comes_with_its_cure() {
         let identity = Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() };
-        let report = Report { identity, message_content: false, members: true, guilds: 0 };
+        let report = Report { identity, message_content: false, members: true, public: true, guilds: 0 };
         let found = told(&report);
         let wrong: Vec<&str> =
             found.iter().filter(|f| f.verdict == Verdict::Wrong).map(|f| f.what.as_str()).collect();
-        assert_eq!(wrong, [CONTENT, SERVERS]);
+        assert_eq!(wrong, [CONTENT, ADDED, SERVERS]);
         assert!(found.iter().all(|f| (f.verdict == Verdict::Wrong) == f.cure.is_some()));
     }
 }

@@ -1,6 +1,6 @@
 //! Whether Nod can do its work now: the database answers, the platforms are connected.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,14 +18,17 @@ const PROMPT: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Readiness {
     pool: PgPool,
-    platforms: Arc<Mutex<BTreeMap<&'static str, bool>>>,
+    platforms: Arc<Mutex<Connected>>,
 }
 
-/// One platform's side of it: its adapter says when it is connected.
+/// Whether each part of each platform is connected.
+type Connected = BTreeMap<(&'static str, u32), bool>;
+
+/// One platform's side of it, or that of one of its parts: its adapter says when it is connected.
 #[derive(Debug, Clone)]
 pub struct Platform {
-    name: &'static str,
-    platforms: Arc<Mutex<BTreeMap<&'static str, bool>>>,
+    part: (&'static str, u32),
+    platforms: Arc<Mutex<Connected>>,
 }
 
 impl Readiness {
@@ -35,11 +38,12 @@ impl Readiness {
         Self { pool, platforms: Arc::default() }
     }
 
-    /// A platform that has to be connected, and is not yet.
+    /// A part of a platform that has to be connected, and is not yet.
     #[must_use]
-    pub fn platform(&self, name: &'static str) -> Platform {
-        lock(&self.platforms).entry(name).or_insert(false);
-        Platform { name, platforms: Arc::clone(&self.platforms) }
+    pub fn platform(&self, name: &'static str, part: u32) -> Platform {
+        let part = (name, part);
+        lock(&self.platforms).entry(part).or_insert(false);
+        Platform { part, platforms: Arc::clone(&self.platforms) }
     }
 
     /// What is not ready, in the words of `/readyz`; empty when Nod can work.
@@ -50,21 +54,20 @@ impl Readiness {
             _ => Some("database".to_owned()),
         };
         let platforms = lock(&self.platforms);
-        let away = platforms.iter().filter(|(_, connected)| !**connected);
-        database.into_iter().chain(away.map(|(name, _)| (*name).to_owned())).collect()
+        let away = platforms.iter().filter(|(_, connected)| !**connected).map(|((name, _), _)| *name);
+        let away: BTreeSet<&str> = away.collect();
+        database.into_iter().chain(away.into_iter().map(str::to_owned)).collect()
     }
 }
 
 impl Platform {
     /// Says whether it is connected now.
     pub fn connected(&self, connected: bool) {
-        lock(&self.platforms).insert(self.name, connected);
+        lock(&self.platforms).insert(self.part, connected);
     }
 }
 
-fn lock<'m>(
-    platforms: &'m Mutex<BTreeMap<&'static str, bool>>,
-) -> MutexGuard<'m, BTreeMap<&'static str, bool>> {
+fn lock(platforms: &Mutex<Connected>) -> MutexGuard<'_, Connected> {
     platforms.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -15,7 +15,7 @@ use super::*;
 fn without_database() -> (Router, Platform) {
     let pool = PgPoolOptions::new().connect_lazy("postgres://nobody@127.0.0.1:1/none").unwrap();
     let readiness = Readiness::new(pool);
-    let slack = readiness.platform("slack");
+    let slack = readiness.platform("slack", 0);
     (router(readiness, None, Router::new()), slack)
 }
 

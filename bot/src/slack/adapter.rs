@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use nod_core::card::{Card, Form, Press};
 use nod_core::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Inbound, Ornament, Place, Posted, Profile, Sighting,
+    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Sighting,
     Target, Utterance,
 };
 use nod_core::clock::Timestamp;
@@ -402,8 +402,9 @@ impl ChatAdapter for SlackAdapter {
         channel: &str,
         threads: &[String],
         since: Timestamp,
-    ) -> Result<Vec<Inbound>, ChatError> {
-        self.unheard(channel, threads, since).await
+        _from: Option<&str>,
+    ) -> Result<Missed, ChatError> {
+        Ok(Missed { found: self.unheard(channel, threads, since).await?, next: None })
     }
 }
 

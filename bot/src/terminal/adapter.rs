@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use nod_core::card::Card;
 use nod_core::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Inbound, Ornament, Place, Posted, Profile, Sighting,
+    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Sighting,
     Standing, Target, Utterance,
 };
 use nod_core::clock::Timestamp;
@@ -184,7 +184,8 @@ impl ChatAdapter for TerminalAdapter {
         _channel: &str,
         _threads: &[String],
         _since: Timestamp,
-    ) -> Result<Vec<Inbound>, ChatError> {
-        Ok(Vec::new())
+        _from: Option<&str>,
+    ) -> Result<Missed, ChatError> {
+        Ok(Missed::default())
     }
 }

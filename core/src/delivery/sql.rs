@@ -377,6 +377,26 @@ pub(crate) async fn channel(
     Ok(ChannelId(id))
 }
 
+/// The channel, where it is known.
+pub(crate) async fn known_channel(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    channel: &str,
+) -> sqlx::Result<Option<ChannelId>> {
+    let id = sqlx::query_scalar!(
+        "select id from channels where tenant_id = $1 and platform = $2 and workspace = $3 and channel_ref = $4",
+        tenant.0,
+        platform,
+        workspace,
+        channel
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(ChannelId))
+}
+
 /// The word of a channel that wants only those follow-ups heard that name Nod.
 pub(crate) const MENTION_ONLY: &str = "mention";
 

@@ -22,24 +22,38 @@ const FOLLOWED: TimeDelta = TimeDelta::days(30);
 /// Followed threads that are looked into, in each channel.
 const MOST_THREADS: i64 = 30;
 
-/// From now on what is said there reaches Nod. What was said since it last did is to be looked up.
-pub(crate) async fn hears(core: &Core, platform: &str, workspace: &str, anew: bool) -> sqlx::Result<()> {
+/// From now on what is said there reaches Nod by this part. What was said since it last did is to be looked up, in all
+/// of the workspace: which part brings which channel is the platform's to know.
+pub(crate) async fn hears(
+    core: &Core,
+    platform: &str,
+    workspace: &str,
+    part: u32,
+    anew: bool,
+) -> sqlx::Result<()> {
     let (tenant, now) = (core.settings.tenant, core.now());
+    let row = row_of(workspace, part);
     let mut tx = core.pool.begin().await?;
-    if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, workspace).await? {
+    if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, &row).await? {
         let since = (until - MARGIN).max(now - LONGEST);
         let (platform, workspace) = (platform.to_owned(), workspace.to_owned());
         let lane = lane_of(&["catch up", &platform, &workspace]);
-        let work = Work::CatchUp { platform, workspace, since, left: None };
+        let work = Work::CatchUp { platform, workspace, since, left: None, from: None };
         jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
     }
-    sql::hear(&mut tx, tenant, platform, workspace, now).await?;
+    sql::hear(&mut tx, tenant, platform, &row, now).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
 }
 
-/// Reads channel after channel and commits after each.
+/// Each part has a row of its own: what one brings says nothing of what another missed. The first one has the name that
+/// the row has where there is only one, so that more of them begin where that one ended.
+fn row_of(workspace: &str, part: u32) -> String {
+    if part == 0 { workspace.to_owned() } else { format!("{workspace}/{part}") }
+}
+
+/// Reads channel after channel and commits after each, and after each piece of a long one.
 pub(crate) async fn catch_up(
     core: &Core,
     claim: &Claim,
@@ -47,6 +61,7 @@ pub(crate) async fn catch_up(
     workspace: &str,
     since: Timestamp,
     left: Option<&[String]>,
+    mut from: Option<String>,
 ) -> Result<(), WorkError> {
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?.as_ref();
     let mut left = match left {
@@ -67,22 +82,26 @@ pub(crate) async fn catch_up(
         },
     };
     while let Some(channel) = left.last() {
-        let found = channel_since(core, claim, adapter, workspace, channel, since).await;
-        match found {
-            Ok(()) => {}
+        let read = channel_since(core, claim, adapter, workspace, channel, since, from.as_deref()).await;
+        from = match read {
+            Ok(next) => next,
             // Gone, or closed to us meanwhile: nothing of it was for us.
             Err(Failed::Chat(ChatError::Closed { code } | ChatError::Refused { code })) => {
                 tracing::info!(channel, code, "a channel could not be caught up with");
+                None
             }
             Err(Failed::Chat(error)) => return later(core, claim, error).await,
             Err(Failed::Database(error)) => return Err(error.into()),
+        };
+        if from.is_none() {
+            left.pop();
         }
-        left.pop();
         let work = Work::CatchUp {
             platform: platform.to_owned(),
             workspace: workspace.to_owned(),
             since,
             left: Some(left.clone()),
+            from: from.clone(),
         };
         let mut tx = core.pool.begin().await?;
         jobs::hold(&mut tx, claim).await?;
@@ -105,20 +124,21 @@ async fn channel_since(
     workspace: &str,
     channel: &str,
     since: Timestamp,
-) -> Result<(), Failed> {
+    from: Option<&str>,
+) -> Result<Option<String>, Failed> {
     let (tenant, platform) = (claim.tenant, adapter.platform());
     let mut conn = core.pool.acquire().await.map_err(Failed::Database)?;
     let spoken = core.now() - FOLLOWED;
     let threads = sql::threads(&mut conn, tenant, platform, workspace, channel, spoken, MOST_THREADS).await;
     drop(conn);
     let threads = threads.map_err(Failed::Database)?;
-    let missed = adapter.missed(workspace, channel, &threads, since).await.map_err(Failed::Chat)?;
+    let missed = adapter.missed(workspace, channel, &threads, since, from).await.map_err(Failed::Chat)?;
     let acted_on = core.now() - core.settings.answers_within;
-    for inbound in missed {
+    for inbound in missed.found {
         let late = inbound.at < acted_on;
         inbox::take_in(core, &inbound, late).await.map_err(Failed::Database)?;
     }
-    Ok(())
+    Ok(missed.next)
 }
 
 /// Goes on when the platform lets us, from what was committed last.

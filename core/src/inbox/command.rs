@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::{Arrival, runs, said, settings};
 use crate::approval;
 use crate::card::{Block, Card, Press, Style, Verb};
-use crate::chat::{Immediate, Place, Typing};
+use crate::chat::{Immediate, Inbound, Place, Typing};
 use crate::connection::{self, NewOffer, cards};
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{DeliveryId, OfferId, PersonId};
@@ -79,22 +79,26 @@ pub(super) async fn accept(
     Ok(immediate)
 }
 
-/// What a command could be about: of what is stored, what fits what was typed.
+/// What a command could be about: of what is stored, what fits what was typed. It is asked with every letter and writes
+/// nothing.
 pub(super) async fn complete(
     arrival: &Arrival<'_>,
     place: &Place,
     name: &str,
     typed: &str,
 ) -> sqlx::Result<Immediate> {
-    let mut tx = arrival.core.door.begin().await?;
-    let person = arrival.person(&mut tx).await?;
-    let choices = match name {
-        "memory" if !arrival.is_stranger(&mut tx, person).await? => {
-            memory::choices(&arrival.asker(person, place), &mut tx, typed).await?
+    if name != "memory" {
+        return Ok(Immediate::Choices(Vec::new()));
+    }
+    let Inbound { platform, workspace, author, .. } = arrival.inbound;
+    let mut conn = arrival.core.door.acquire().await?;
+    let known = people::sql::by_user(&mut conn, arrival.tenant, platform, workspace, &author.user).await?;
+    let choices = match known {
+        Some(person) if !arrival.is_stranger(&mut conn, person.id).await? => {
+            memory::choices(&arrival.asker(person.id, place), &mut conn, typed).await?
         }
         _ => Vec::new(),
     };
-    tx.commit().await?;
     Ok(Immediate::Choices(choices))
 }
 

@@ -39,8 +39,14 @@ pub enum Work {
     /// Read the people of a workspace.
     ReadDirectory { platform: String, workspace: String },
     /// Look up what was said in a workspace since then, while nothing of it arrived. `left` are the channels
-    /// that are still to be read, once they are known.
-    CatchUp { platform: String, workspace: String, since: Timestamp, left: Option<Vec<String>> },
+    /// that are still to be read, once they are known; the last of them is read `from` where it was left.
+    CatchUp {
+        platform: String,
+        workspace: String,
+        since: Timestamp,
+        left: Option<Vec<String>>,
+        from: Option<String>,
+    },
     /// Take what a run read of others' talk out of its record.
     Forget { run: RunId },
 }

@@ -86,7 +86,13 @@ pub(crate) async fn choices(
     typed: &str,
 ) -> sqlx::Result<Vec<(String, String)>> {
     let typed = typed.to_lowercase();
-    let facts = all(asker, conn).await?.facts;
+    let Asker { tenant, platform, workspace, place, .. } = *asker;
+    let channel = delivery::sql::known_channel(conn, tenant, platform, workspace, &place.channel).await?;
+    let facts = match channel {
+        Some(channel) => sql::sourced(conn, tenant, channel, asker.person).await?,
+        // Nobody has spoken to us there.
+        None => Vec::new(),
+    };
     let lines =
         facts.into_iter().map(|sourced| (sourced.fact.line(), format!("forget {}", sourced.fact.id.0)));
     Ok(lines.filter(|(line, _)| line.to_lowercase().contains(&typed)).take(MOST_CHOICES).collect())

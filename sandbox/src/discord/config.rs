@@ -37,6 +37,8 @@ pub struct App {
     pub members_intent: bool,
     /// Whether the privileged `MESSAGE_CONTENT` intent is switched on.
     pub content_intent: bool,
+    /// Whether anybody may add it to a server.
+    pub public: bool,
 }
 
 /// All that a fake Discord is started with.
@@ -56,6 +58,8 @@ pub struct DiscordConfig {
     pub clock: Clock,
     /// Holds `create_message` to five in five seconds and channel, by the clock above.
     pub post_limit: bool,
+    /// In how many shards the gateway wants to be heard.
+    pub shards: u64,
     /// What Hello asks for.
     pub heartbeat_interval: Duration,
     /// Whether a heartbeat that is late by half an interval closes the connection with 4009.
@@ -82,12 +86,14 @@ impl DiscordConfig {
                 redirects: Vec::new(),
                 members_intent: true,
                 content_intent: true,
+                public: false,
             },
             users: Vec::new(),
             channels: Vec::new(),
             specs_dir: None,
             clock: Arc::new(Utc::now),
             post_limit: false,
+            shards: 1,
             heartbeat_interval: Duration::from_millis(41_250),
             heartbeat_strict: false,
             resume_within: TimeDelta::minutes(2),

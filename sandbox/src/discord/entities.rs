@@ -71,6 +71,8 @@ impl User {
 pub enum ChannelKind {
     /// A text channel of the guild.
     Text,
+    /// A channel that holds nothing but threads: posts.
+    Forum,
     /// The direct line between the bot and one person.
     Dm,
     /// A public thread; its id is that of the message on which it was opened.
@@ -81,6 +83,7 @@ impl ChannelKind {
     pub(super) fn number(self) -> u8 {
         match self {
             Self::Text => 0,
+            Self::Forum => 15,
             Self::Dm => 1,
             Self::Thread => 11,
         }
@@ -129,6 +132,18 @@ impl Channel {
             archived: false,
             locked: false,
         }
+    }
+
+    /// Whether it stands in the guild's list: no thread and no direct line.
+    pub(super) fn is_of_guild(&self) -> bool {
+        matches!(self.kind, ChannelKind::Text | ChannelKind::Forum)
+    }
+
+    /// The same as a forum.
+    #[must_use]
+    pub fn forum(mut self) -> Self {
+        self.kind = ChannelKind::Forum;
+        self
     }
 
     /// The same without `VIEW_CHANNEL` for the bot.

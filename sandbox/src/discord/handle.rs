@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::entities::{Channel, User};
+use super::entities::{Channel, ChannelKind, User};
 use super::interactions::{Delivery, Interaction};
 use super::people::Say;
 use super::presses::Forged;
@@ -160,6 +160,31 @@ impl Discord {
     /// A sentence when that person cannot write there.
     pub fn say_with(&self, say: Say) -> Result<String, String> {
         self.change(|w| w.say(say))
+    }
+
+    /// Writes a post in a forum; the id of its thread.
+    ///
+    /// # Panics
+    /// When that person cannot.
+    #[track_caller]
+    pub fn post(&self, user: &str, forum: &str, title: &str, text: &str) -> String {
+        allowed(self.change(|w| w.post(user, forum, title, text)))
+    }
+
+    /// Puts a thread away, and locks it or not; the app is told.
+    ///
+    /// # Panics
+    /// When there is no such thread.
+    #[track_caller]
+    pub fn archive(&self, thread: &str, locked: bool) {
+        allowed(self.change(|w| {
+            let found = w.channels.get_mut(thread).filter(|c| c.kind == ChannelKind::Thread);
+            let found = found.ok_or("There is no such thread.")?;
+            (found.archived, found.locked) = (true, locked);
+            let found = found.clone();
+            w.tell_channel("THREAD_UPDATE", &found);
+            Ok(())
+        }));
     }
 
     /// # Panics

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::entities::{ChannelKind, Message};
+use super::entities::{Channel, ChannelKind, Message};
 use super::world::{World, secret};
 
 /// Something that a person says, with all that may be odd about it.
@@ -51,6 +51,9 @@ impl World {
             Some(parent) => channel = self.thread_on(&parent, &user)?,
             None => {}
         }
+        if self.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Forum) {
+            return Err("In a forum people write posts.".into());
+        }
         let in_thread = self.channels.get(&channel).is_some_and(|c| c.kind == ChannelKind::Thread);
         let content = if say.raw { say.text } else { self.typed(&say.text) };
         let message = Message {
@@ -74,6 +77,40 @@ impl World {
         };
         let id = message.id.clone();
         self.keep(message);
+        Ok(id)
+    }
+
+    /// A post in a forum: a thread that has the id of its first message.
+    pub(super) fn post(&mut self, who: &str, forum: &str, title: &str, text: &str) -> Result<String, String> {
+        let (user, forum) = (self.actor(who)?, self.channel_id(forum)?);
+        if self.channels.get(&forum).is_none_or(|c| c.kind != ChannelKind::Forum) {
+            return Err("That is no forum.".into());
+        }
+        let mut thread = Channel::new(title, &[]);
+        thread.id = self.next_id();
+        (thread.kind, thread.parent, thread.owner) = (ChannelKind::Thread, Some(forum), Some(user.clone()));
+        let id = self.insert_channel(thread.clone());
+        self.tell_channel("THREAD_CREATE", &thread);
+        let content = self.typed(text);
+        self.keep(Message {
+            id: id.clone(),
+            channel: id.clone(),
+            thread: Some(id.clone()),
+            user,
+            by_bot: false,
+            only: None,
+            kind: 0,
+            content,
+            components: vec![],
+            attachments: vec![],
+            flags: 0,
+            nonce: Some(secret(8)),
+            at: self.now(),
+            edited: None,
+            reply_to: None,
+            interaction: None,
+            extra: Value::Null,
+        });
         Ok(id)
     }
 

@@ -170,12 +170,13 @@ impl Discord {
 
 /// The gateway.
 impl Discord {
-    /// Resolves once at least one session stands.
+    /// Resolves once every shard has a session.
     ///
     /// # Panics
     /// With the transcript after `within`.
     pub async fn connected(&self, within: Duration) {
-        self.wait_for("a session", within, |w| (w.gateway.ready() > 0).then_some(())).await;
+        let all = |w: &World| u64::try_from(w.gateway.ready()).is_ok_and(|ready| ready >= w.config.shards);
+        self.wait_for("sessions", within, |w| all(w).then_some(())).await;
     }
 
     /// Connections that carry a session.
@@ -198,6 +199,11 @@ impl Discord {
     /// Declares every session invalid (op 9); one that is not resumable is forgotten.
     pub fn invalidate(&self, resumable: bool) {
         self.change(|w| w.invalidate(resumable));
+    }
+
+    /// Sends one shard away, and again whenever it comes, until it is another or none.
+    pub fn hold_off(&self, shard: Option<u64>) {
+        self.change(|w| w.hold_off(shard));
     }
 
     /// Cuts every connection without a word.

@@ -98,7 +98,7 @@ impl World {
                 let recipients: Vec<Value> = channel.members.iter().map(|m| self.user_json(m)).collect();
                 json!({"recipients": recipients})
             }
-            ChannelKind::Text => json!({
+            ChannelKind::Text | ChannelKind::Forum => json!({
                 "guild_id": self.config.guild.id, "name": channel.name, "position": 0,
                 "permission_overwrites": self.overwrites(channel), "topic": null, "nsfw": false,
                 "rate_limit_per_user": 0, "parent_id": null,
@@ -150,16 +150,16 @@ impl World {
 
     /// The guild as `GUILD_CREATE` tells it.
     pub(super) fn whole_guild(&self) -> Value {
-        let of = |kind: ChannelKind| {
-            let all = self.channels.values().filter(move |c| c.kind == kind && !c.archived);
+        let of = |wanted: fn(&Channel) -> bool| {
+            let all = self.channels.values().filter(move |c| wanted(c) && !c.archived);
             all.filter(|c| self.sees(&c.id, self.bot())).map(|c| self.channel_json(c)).collect::<Vec<_>>()
         };
         let members: Vec<Value> = self.members().map(|u| self.member_json(&u.id)).collect();
         let mut guild = self.guild_json();
         let more = json!({
             "joined_at": JOINED, "large": false, "unavailable": false, "member_count": members.len(),
-            "voice_states": [], "members": members, "channels": of(ChannelKind::Text),
-            "threads": of(ChannelKind::Thread), "presences": [], "stage_instances": [],
+            "voice_states": [], "members": members, "channels": of(Channel::is_of_guild),
+            "threads": of(|c| c.kind == ChannelKind::Thread), "presences": [], "stage_instances": [],
             "guild_scheduled_events": [], "soundboard_sounds": [],
         });
         merge_all(&mut guild, more);

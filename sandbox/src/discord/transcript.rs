@@ -40,6 +40,10 @@ impl World {
         for head in heads {
             match self.messages_in(channel).iter().find(|m| m.id == *head) {
                 Some(message) => self.write_message(&mut out, message, ""),
+                None if self.channels.get(channel).is_some_and(|c| c.kind == ChannelKind::Forum) => {
+                    let title = self.channels.get(head).map_or("", |post| &post.name);
+                    let _ = writeln!(out, "[{title}]");
+                }
                 None => out.push_str("Original message was deleted\n"),
             }
             if self.channels.get(head).is_some_and(|c| c.kind == ChannelKind::Thread) {

@@ -167,7 +167,7 @@ impl World {
             Some(who) => self.dm_of(&self.user_id(who)?),
             None => {
                 let name = which.trim_start_matches('#');
-                let named = |c: &&Channel| c.kind == ChannelKind::Text && c.name == name;
+                let named = |c: &&Channel| c.is_of_guild() && c.name == name;
                 self.channels.values().find(named).map(|c| c.id.clone())
             }
         };

@@ -20,6 +20,9 @@ pub(super) use sessions::Session;
 use super::State;
 use super::world::World;
 
+/// Tells that there is no such session (op 9), and none to resume.
+const INVALID: &str = r#"{"op":9,"d":false,"t":null,"s":null}"#;
+
 /// What a connection's task is told.
 pub(super) enum Out {
     Text(String),
@@ -40,6 +43,8 @@ pub(super) struct Gateway {
     pub sessions: Vec<Session>,
     /// How often a session was begun.
     pub identified: usize,
+    /// A shard that is sent away as often as it comes.
+    pub held_off: Option<u64>,
     /// Nothing is acknowledged.
     pub deaf: bool,
     /// The next dispatch goes out twice.
@@ -224,6 +229,18 @@ impl World {
         self.tell_all(&json!({"op": 9, "d": resumable, "t": null, "s": null}));
         if !resumable {
             self.gateway.sessions.clear();
+        }
+    }
+
+    /// Sends one shard away, and again whenever it comes, until another is held off or none.
+    pub(super) fn hold_off(&mut self, shard: Option<u64>) {
+        self.gateway.held_off = shard;
+        let of = |s: &Session| shard == Some(s.shard[0]);
+        let away: Vec<u64> =
+            self.gateway.sessions.iter().filter(|s| of(s)).filter_map(|s| s.connection).collect();
+        self.gateway.sessions.retain(|s| !of(s));
+        for connection in away {
+            self.gateway.send(connection, Out::Text(INVALID.to_owned()));
         }
     }
 

@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::super::world::{World, number, secret};
-use super::Out;
 use super::events::{GUILD_MEMBERS, GUILDS, KNOWN_INTENTS, MESSAGE_CONTENT, PRESENCES};
+use super::{INVALID, Out};
 
 /// How many dispatches a session remembers.
 const BUFFER: usize = 1_000;
@@ -49,6 +49,9 @@ impl World {
         let content = intents & MESSAGE_CONTENT != 0 && !app.content_intent;
         if members || content || intents & PRESENCES != 0 {
             return self.hang_up(connection, 4014, "Disallowed intent(s).");
+        }
+        if self.gateway.held_off == Some(shard[0]) {
+            return self.gateway.send(connection, Out::Text(INVALID.to_owned()));
         }
         let rival = |s: &Session| s.shard == shard && s.connection.is_some();
         if self.gateway.sessions.iter().any(rival) {
@@ -101,8 +104,7 @@ impl World {
         let at = self.gateway.sessions.iter().position(|s| s.id == wanted);
         let seq = said["seq"].as_u64();
         let (Some(at), Some(seq)) = (at, seq) else {
-            let told = json!({"op": 9, "d": false, "t": null, "s": null});
-            return self.gateway.send(connection, Out::Text(told.to_string()));
+            return self.gateway.send(connection, Out::Text(INVALID.to_owned()));
         };
         let session = &mut self.gateway.sessions[at];
         if seq > session.seq {

@@ -57,16 +57,23 @@ pub(super) fn get(w: &mut World, request: &Request) -> Answer {
     Ok((200, w.channel_json(channel)))
 }
 
-/// Only a thread's archiving is known.
+/// Only a thread's archiving is known. Whoever may write in it may take it up again; what concerns its lock is for
+/// those who manage threads, which the app does not.
 pub(super) fn update(w: &mut World, request: &Request) -> Answer {
     let kind = w.seen_channel(request.param(0))?.kind;
     known(&request.body, &["archived", "locked"])?;
     if kind != ChannelKind::Thread {
         return Err(Refusal::wrong(403, 50013, "Missing Permissions"));
     }
+    let locked = w.channels.get(request.param(0)).is_some_and(|thread| thread.locked);
+    if locked || !request.body["locked"].is_null() {
+        return Err(Refusal::of(403, 50013, "Missing Permissions"));
+    }
+    if !w.root(request.param(0)).is_some_and(|root| root.bot_sends) {
+        return Err(Refusal::of(403, 50013, "Missing Permissions"));
+    }
     if let Some(thread) = w.channels.get_mut(request.param(0)) {
         thread.archived = request.body["archived"].as_bool().unwrap_or(thread.archived);
-        thread.locked = request.body["locked"].as_bool().unwrap_or(thread.locked);
         let thread = thread.clone();
         w.tell_channel("THREAD_UPDATE", &thread);
     }

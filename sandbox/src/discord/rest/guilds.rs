@@ -32,7 +32,7 @@ pub(super) fn gateway_bot(w: &mut World, _: &Request) -> Answer {
     let remaining = 1_000_usize.saturating_sub(w.gateway.identified);
     let limit =
         json!({"total": 1000, "remaining": remaining, "reset_after": 3_600_000, "max_concurrency": 1});
-    Ok((200, json!({"url": w.gateway_url(), "shards": 1, "session_start_limit": limit})))
+    Ok((200, json!({"url": w.gateway_url(), "shards": w.config.shards, "session_start_limit": limit})))
 }
 
 pub(super) fn me(w: &mut World, request: &Request) -> Answer {
@@ -71,7 +71,7 @@ pub(super) fn application(w: &mut World, _: &Request) -> Answer {
     let app = &w.config.app;
     let told = json!({
         "id": app.id, "name": app.name, "icon": null, "description": "", "summary": "", "type": null,
-        "bot": w.user_json(&app.id), "bot_public": false, "bot_require_code_grant": false,
+        "bot": w.user_json(&app.id), "bot_public": app.public, "bot_require_code_grant": false,
         "verify_key": "0".repeat(64), "flags": w.app_flags(), "owner": w.user_json(&app.id), "team": null,
         "redirect_uris": app.redirects, "interactions_endpoint_url": null, "hook": true,
         "integration_types_config": {"0": {}}, "approximate_guild_count": 1, "tags": [],
@@ -92,7 +92,7 @@ pub(super) fn guild(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn channels(w: &mut World, request: &Request) -> Answer {
     w.guild_ok(request.param(0))?;
-    let text = w.channels.values().filter(|c| c.kind == ChannelKind::Text);
+    let text = w.channels.values().filter(|c| c.is_of_guild());
     let seen = text.filter(|c| w.sees(&c.id, w.bot()));
     Ok((200, seen.map(|c| w.channel_json(c)).collect()))
 }

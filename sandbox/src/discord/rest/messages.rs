@@ -33,13 +33,26 @@ impl World {
                 return Err(Refusal::of(403, 50007, "Cannot send messages to this user"));
             }
         }
+        // One that is not locked is opened by what is said in it.
         if channel.archived && channel.locked {
-            return Err(Refusal::of(400, 50083, "Thread is archived"));
+            return Err(archived());
+        }
+        if channel.kind == ChannelKind::Forum {
+            return Err(Refusal::wrong(400, 50008, "Cannot send messages in a non-text channel"));
         }
         if !self.root(id).is_some_and(|c| c.bot_sends) {
             return Err(Refusal::of(403, 50013, "Missing Permissions"));
         }
         Ok(())
+    }
+
+    /// A message of the bot's that can be changed: nothing changes in a thread that was put away.
+    fn changeable(&self, request: &Request) -> Result<Message, Refusal> {
+        let message = self.seen_message(request)?;
+        if self.channels.get(&message.channel).is_some_and(|c| c.archived) {
+            return Err(archived());
+        }
+        Ok(message)
     }
 
     fn seen_message(&self, request: &Request) -> Result<Message, Refusal> {
@@ -151,6 +164,10 @@ impl World {
     }
 }
 
+fn archived() -> Refusal {
+    Refusal::of(400, 50083, "Thread is archived")
+}
+
 fn nonce(body: &Value) -> Result<Option<String>, Refusal> {
     let given = match &body["nonce"] {
         Value::Null => None,
@@ -234,7 +251,9 @@ fn reply_to(w: &World, channel: &str, reference: &Value) -> Result<Option<String
 }
 
 pub(super) fn list(w: &mut World, request: &Request) -> Answer {
-    w.seen_channel(request.param(0))?;
+    if w.seen_channel(request.param(0))?.kind == ChannelKind::Forum {
+        return Err(Refusal::wrong(400, 50024, "Cannot execute action on this channel type"));
+    }
     let limit = request.limit("limit", 50, 100)?;
     let bounds = [request.snowflake("before")?, request.snowflake("after")?, request.snowflake("around")?];
     if bounds.iter().flatten().count() > 1 {
@@ -267,7 +286,7 @@ pub(super) fn get(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn update(w: &mut World, request: &Request) -> Answer {
-    let message = w.seen_message(request)?;
+    let message = w.changeable(request)?;
     if !message.by_bot {
         return Err(Refusal::wrong(403, 50005, "Cannot edit a message authored by another user"));
     }
@@ -279,7 +298,7 @@ pub(super) fn update(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn delete(w: &mut World, request: &Request) -> Answer {
-    let message = w.seen_message(request)?;
+    let message = w.changeable(request)?;
     if !message.by_bot {
         return Err(Refusal::of(403, 50013, "Missing Permissions"));
     }

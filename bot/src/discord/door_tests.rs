@@ -1,0 +1,78 @@
+use std::sync::Mutex;
+
+use nod_core::chat::Immediate;
+use nod_core::clock::SystemClock;
+use serde_json::json;
+use url::Url;
+
+use super::super::atlas::Atlas;
+use super::super::files::Files;
+use super::super::inbound::Identity;
+use super::super::web::Web;
+use super::*;
+
+/// A door whose database takes a message only from this try on, and what it was asked to take.
+fn door(takes_from: usize) -> (Door, watch::Receiver<Storing>, Arc<Mutex<Vec<Inbound>>>) {
+    // Two tests of one process may both come first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    // Nobody listens there.
+    let url = Url::parse("http://127.0.0.1:1/api/v10/").unwrap();
+    let web = Arc::new(Web::new(url.clone(), "token".to_owned().into(), Arc::new(SystemClock)).unwrap());
+    let identity = Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() };
+    let adapter = DiscordAdapter::new(web, identity, Arc::new(Atlas::default()), Files::new(&url).unwrap());
+    let tried = Arc::new(Mutex::new(Vec::new()));
+    let tries = Arc::clone(&tried);
+    let accept: Accept = Arc::new(move |arrival| {
+        let mut tries = tries.lock().unwrap();
+        if let Arrival::Inbound(inbound) = arrival {
+            tries.push(inbound);
+        }
+        let taken = tries.len() >= takes_from;
+        Box::pin(async move { if taken { Ok(Immediate::Nothing) } else { Err(NotStored("no".to_owned())) } })
+    });
+    let (door, storing) = Door::new(Arc::new(adapter), accept);
+    (door, storing, tried)
+}
+
+fn said() -> Event {
+    let author = json!({"id": "5", "username": "ana"});
+    let event = json!({"id": "100", "channel_id": "3", "type": 0, "content": "hello", "author": author});
+    ("MESSAGE_CREATE".to_owned(), event)
+}
+
+fn inbound() -> Inbound {
+    let identity = Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() };
+    let place = Place { channel: "3".to_owned(), direct: true, thread: None };
+    match inbound::said(&said().1, place, &identity) {
+        Heard::Inbound(inbound) => *inbound,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_is_stored_late_held_back_what_counts_as_heard_until_then() {
+    let (door, mut storing, tried) = door(3);
+    let seen = async {
+        let waits = storing.wait_for(|now| now.waits).await.map(|now| *now);
+        let stored = storing.wait_for(|now| !now.waits).await.map(|now| *now);
+        (waits.unwrap(), stored.unwrap())
+    };
+    let pauses = [Duration::from_millis(1); 5].into_iter();
+    let (seen, ()) = tokio::join!(seen, door.insist(inbound(), pauses));
+    let waits = Storing { waits: true, given_up: 0 };
+    assert_eq!((seen, tried.lock().unwrap().len()), ((waits, Storing::default()), 3));
+}
+
+#[tokio::test]
+async fn a_message_that_is_never_stored_is_given_up_and_that_is_told() {
+    let (door, storing, tried) = door(usize::MAX);
+    door.insist(inbound(), [Duration::ZERO; 4].into_iter()).await;
+    assert_eq!(*storing.borrow(), Storing { waits: false, given_up: 1 });
+    assert_eq!(tried.lock().unwrap().len(), 4);
+}
+
+#[test]
+fn a_message_is_insisted_on_for_about_ten_minutes() {
+    let all: Duration = pauses().sum();
+    assert!((8..=10).contains(&(all.as_secs() / 60)), "{all:?}");
+}
