@@ -3,6 +3,7 @@
 
 use nod_sandbox::discord::Discord;
 use nod_sandbox::model::Answer;
+use nod_sandbox::slack::User;
 use nod_tests::chat::{Chat, On};
 use nod_tests::{Browser, World, words_of};
 use serde_json::{Value, json};
@@ -420,5 +421,43 @@ async fn what_the_other_place_cannot_show_whole_is_not_decided_there() {
     world.changes_over();
     world.denies("ana", "general", "").await;
     world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn of_many_who_could_be_meant_one_is_chosen_from_a_menu() {
+    let mut world = World::on_both().await;
+    world.changes_over();
+    world.connects("ana").await;
+    let slack = world.slack.clone();
+    for name in ["Adams", "Baker", "Clark", "Davis"] {
+        slack.add_user(User::new(&name.to_lowercase(), &format!("Bob {name}")));
+    }
+    world.later(chrono::TimeDelta::hours(25)).await;
+    let mail = json!({"to": ["Bob"], "subject": "Hello", "body": "Hello!"});
+    world.model_will("tool", [Answer::tool("gmail_send_email", mail)]);
+    world.says("ana", "general", "@nod say hello to Bob").await;
+    let choice = "Bob Clark (clark@acme.test)";
+    let menu = server(&world).messages("general").pop().unwrap();
+    server(&world)
+        .press("ana", "general", &menu.id, choice)
+        .unwrap()
+        .acknowledged(nod_tests::patience())
+        .await;
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod say hello to Bob
+            nod: · Which Bob? → Bob Clark (clark@acme.test)
+            nod: # Send this email? · rev 1 · bee8fa
+              From  ana@acme.test
+              To  clark@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Hello
+              Hello!
+              ⚠ Nod's first mail to clark@acme.test
+              · Only Ana Silva can decide. Expires Sun 8 Mar 2026, 10:30 WET.
+              [Approve & send] [Edit] [Deny]
+    ");
     world.ends().await;
 }

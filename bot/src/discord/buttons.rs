@@ -1,8 +1,8 @@
-//! Buttons as rows. A press carries nothing but its verb.
+//! Buttons as rows, and many choices of one thing as a menu. A press carries nothing but its verb.
 
 use std::collections::HashSet;
 
-use nod_core::card::{Button, Press, Style};
+use nod_core::card::{Button, Press, Style, Verb};
 use serde_json::{Value, json};
 
 use crate::text::visible;
@@ -31,7 +31,16 @@ impl Rows {
 pub(super) fn rows(buttons: &[Button]) -> Rows {
     let mut rows = Rows::default();
     let (mut elements, mut ids, mut spent) = (Vec::new(), HashSet::new(), 0);
+    let mut menus: Vec<String> = Vec::new();
     for button in buttons {
+        if let Some(all) = choices(button, buttons) {
+            let menu = menu(&all);
+            if !menus.contains(&menu.0) {
+                menus.push(menu.0);
+                rows.rows.push(json!({"type": 1, "components": [menu.1]}));
+            }
+            continue;
+        }
         match element(button) {
             // Discord refuses a message with one id twice; and both would do the same.
             Some(Value::Object(element))
@@ -50,8 +59,54 @@ pub(super) fn rows(buttons: &[Button]) -> Rows {
             }
         }
     }
-    rows.rows = elements.chunks(limits::ROW).map(|row| json!({"type": 1, "components": row})).collect();
+    rows.rows.extend(elements.chunks(limits::ROW).map(|row| json!({"type": 1, "components": row})));
     rows
+}
+
+/// The buttons that choose of the same thing as this one, where they are more than a row and not too many for a menu.
+fn choices<'a>(button: &Button, all: &'a [Button]) -> Option<Vec<(&'a Button, &'a Verb)>> {
+    let of = |button: &Button| match &button.does {
+        Press::Verb(verb) if verb.choice.is_some() => Some((verb.verb.clone(), verb.subject)),
+        _ => None,
+    };
+    let thing = of(button)?;
+    let same = all.iter().filter(|other| of(other).is_some_and(|other| other == thing));
+    let same: Vec<_> = same
+        .filter_map(|other| match &other.does {
+            Press::Verb(verb) => Some((other, verb)),
+            _ => None,
+        })
+        .collect();
+    (limits::ROW < same.len() && same.len() <= limits::OPTIONS).then_some(same)
+}
+
+/// A menu of them, and what it is called among the components.
+fn menu(all: &[(&Button, &Verb)]) -> (String, Value) {
+    let mut values = HashSet::new();
+    let options: Vec<Value> = all
+        .iter()
+        .filter(|(_, verb)| values.insert(verb.to_string()))
+        .map(|(button, verb)| {
+            json!({"label": label(&button.label, limits::OPTION_LABEL), "value": verb.to_string()})
+        })
+        .collect();
+    let id = all.first().map_or_else(String::new, |(_, verb)| whole(verb).to_string());
+    (id.clone(), json!({"type": 3, "custom_id": id, "placeholder": "Choose one", "options": options}))
+}
+
+/// What is chosen of, without the choice.
+fn whole(verb: &Verb) -> Verb {
+    Verb { choice: None, ..verb.clone() }
+}
+
+/// What was pressed, or chosen from a menu; none where it is not one of ours.
+pub(super) fn pressed(data: &Value) -> Option<Verb> {
+    let verb = Verb::parse(data["custom_id"].as_str()?)?;
+    match data["values"].as_array().map(Vec::as_slice) {
+        None | Some([]) => Some(verb),
+        Some([one]) => Verb::parse(one.as_str()?).filter(|chosen| whole(chosen) == verb),
+        Some(_) => None,
+    }
 }
 
 fn element(button: &Button) -> Option<Value> {
@@ -87,4 +142,42 @@ fn beside(button: &Button) -> Vec<Run> {
         Press::Verb(_) | Press::Connect { .. } => Run::plain("no link here"),
     };
     vec![name, target]
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn choosing(many: u16) -> Vec<Button> {
+        let verb = |at| Verb { choice: Some(at), ..Verb::new("choose", Uuid::from_u128(7)) };
+        let button =
+            |at| Button { label: format!("Bob {at}"), style: Style::Plain, does: Press::Verb(verb(at)) };
+        (0..many).map(button).collect()
+    }
+
+    #[test]
+    fn more_choices_than_a_row_of_buttons_are_a_menu() {
+        assert_eq!(rows(&choosing(5)).rows[0]["components"][4]["type"], 2);
+        let of = rows(&choosing(8));
+        assert_eq!(of.rows.len(), 1);
+        let menu = &of.rows[0]["components"][0];
+        assert_eq!((&menu["type"], menu["options"].as_array().map(Vec::len)), (&json!(3), Some(8)));
+        assert_eq!(menu["options"][7]["label"], "Bob 7");
+        // More than a menu holds stays buttons.
+        assert_eq!(rows(&choosing(26)).rows[0]["components"][0]["type"], 2);
+    }
+
+    #[test]
+    fn what_is_chosen_is_taken_for_what_its_button_would_be() {
+        let of = rows(&choosing(8));
+        let menu = &of.rows[0]["components"][0];
+        let chosen = json!({"custom_id": menu["custom_id"], "values": [menu["options"][3]["value"]]});
+        let button = Verb { choice: Some(3), ..Verb::new("choose", Uuid::from_u128(7)) };
+        assert_eq!(pressed(&chosen).as_ref(), Some(&button));
+        let others = json!({"custom_id": menu["custom_id"], "values": [Verb::new("approve", Uuid::from_u128(7)).to_string()]});
+        assert_eq!(pressed(&others), None);
+        assert_eq!(pressed(&json!({"custom_id": button.to_string()})), Some(button));
+    }
 }

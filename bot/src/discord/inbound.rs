@@ -3,13 +3,12 @@
 //! Payloads are read as JSON: serenity's types know nothing of the components that our messages are made of, so it
 //! hands on most presses as they came.
 
-use nod_core::card::Verb;
 use nod_core::chat::{Addressed, Attached, Author, Inbound, Place, Standing, What, Wish};
 use nod_core::clock::Timestamp;
 use serde_json::Value;
 
 use super::commands::Options;
-use super::{PLATFORM, form, words};
+use super::{PLATFORM, buttons, form, words};
 
 /// Whose bot it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,10 +167,7 @@ fn read_interaction(event: &Value, place: Place, identity: &Identity) -> Read {
             command: data["name"].as_str().unwrap_or_default().to_owned(),
             typed: Options::of(data).focused(),
         },
-        (Some(3), _) => {
-            let verb = data["custom_id"].as_str().and_then(Verb::parse);
-            What::Pressed { place, verb }
-        }
+        (Some(3), _) => What::Pressed { place, verb: buttons::pressed(data) },
         (Some(5), _) => {
             What::Submitted { place: Some(place), verb: form::verb(data), values: form::values(data) }
         }

@@ -13,6 +13,9 @@ pub(super) const COMPONENTS: usize = 40;
 pub(super) const ROW: usize = 5;
 /// Buttons in a message: six rows, which leave room for a container and three texts.
 pub(super) const BUTTONS: usize = 30;
+/// Options of a menu, and what one is called.
+pub(super) const OPTIONS: usize = 25;
+pub(super) const OPTION_LABEL: usize = 100;
 /// A button's label.
 pub(super) const BUTTON_LABEL: usize = 80;
 /// A button's address.
