@@ -220,9 +220,9 @@ async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_for_a_mail_on_discord_gets_a_link_of_their_own() {
+async fn who_asks_for_their_mail_on_discord_gets_a_link_of_their_own() {
     let visit = Visit::begin().await;
-    let said = json!({"user": "ana", "channel": "launch", "text": "@nod tell Bo I'm late"});
+    let said = json!({"user": "ana", "channel": "launch", "text": "@nod what's new in my mail?"});
     visit.act("discord/say", said).await;
     let link = |state: &Value| shown(state, "dm").iter().find(|m| m.contains("Connect Google")).map(|_| ());
     visit.in_discord(link).await;

@@ -52,6 +52,10 @@ impl Channel {
     }
 }
 
+fn is_thread(kind: u64) -> bool {
+    THREADS.contains(&kind)
+}
+
 /// The channels that are known, by their ids.
 #[derive(Default)]
 pub(super) struct Atlas(Mutex<HashMap<String, Channel>>);
@@ -79,8 +83,17 @@ impl Atlas {
     }
 
     pub(super) fn note(&self, channel: &Value, guild: Option<&str>) {
-        if let Some((id, channel)) = Channel::read(channel, guild) {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, channel);
+        let Some((id, mut read)) = Channel::read(channel, guild) else { return };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Some events tell only half of a channel.
+        if let Some(known) = all.get(&id) {
+            read.parent = read.parent.or_else(|| known.parent.clone());
+            read.guild = read.guild.or_else(|| known.guild.clone());
+        }
+        let orphan =
+            read.parent.is_none() && !read.private && channel["type"].as_u64().is_some_and(is_thread);
+        if !orphan {
+            all.insert(id, read);
         }
     }
 

@@ -106,7 +106,7 @@ fn essence(command: &Value) -> Value {
     let option = |option: &Value| {
         json!({
             "type": option["type"], "name": option["name"], "description": option["description"],
-            "required": option["required"] == true,
+            "required": option["required"] == true, "autocomplete": option["autocomplete"] == true,
             "choices": option["choices"].as_array().into_iter().flatten()
                 .map(|choice| json!([choice["name"], choice["value"]])).collect::<Vec<_>>(),
         })

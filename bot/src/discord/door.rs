@@ -62,6 +62,10 @@ impl Door {
                 () = stop.cancelled() => break,
                 () = self.take_event(&kind, event, &mut interactions) => {}
             }
+            // What came behind a message that waited is not stored either before its turn.
+            if events.is_empty() {
+                self.caught_up();
+            }
         }
         let ended = async { while interactions.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(GRACE, ended).await;
@@ -88,8 +92,12 @@ impl Door {
         if event["guild_id"].is_null() {
             self.adapter.atlas.note_line(channel);
         }
-        let Some(place) = self.place(channel).await else {
-            return self.keep("message in an unknown place", event).await;
+        let place = match self.place(channel).await {
+            Ok(place) => place,
+            Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => {
+                return self.keep("message in an unknown place", event).await;
+            }
+            Err(_) => return self.give_up(event["id"].as_str().unwrap_or_default()),
         };
         let identity = &self.adapter.identity;
         let all = match kind {
@@ -111,16 +119,33 @@ impl Door {
     }
 
     /// Where a channel is to the core; asked for again while Discord does not tell.
-    async fn place(&self, channel: &str) -> Option<Place> {
-        for _ in 0..MOST_LOOKS {
-            match self.adapter.atlas.place(&self.adapter.web, channel).await {
-                Ok(place) => return Some(place),
-                Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => return None,
-                Err(error) => tracing::warn!(channel, %error, "where a message stands is not known yet"),
-            }
+    async fn place(&self, channel: &str) -> Result<Place, ChatError> {
+        let mut looks = 0;
+        loop {
+            let error = match self.adapter.atlas.place(&self.adapter.web, channel).await {
+                Err(error @ (ChatError::Busy { .. } | ChatError::Lost(_))) if looks < MOST_LOOKS => error,
+                ended => return ended,
+            };
+            tracing::warn!(channel, %error, "where a message stands is not known yet");
+            self.waits();
+            looks += 1;
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        None
+    }
+
+    /// Something waits, and so nothing counts as heard.
+    fn waits(&self) {
+        self.storing.send_if_modified(|now| !std::mem::replace(&mut now.waits, true));
+    }
+
+    /// Nothing waits any more.
+    fn caught_up(&self) {
+        self.storing.send_if_modified(|now| std::mem::take(&mut now.waits));
+    }
+
+    fn give_up(&self, key: &str) {
+        tracing::error!(key, "a message was not stored: it is looked up with what was missed");
+        self.storing.send_modify(|now| *now = Storing { waits: false, given_up: now.given_up + 1 });
     }
 
     /// Stores a message, again and again while the database does not take it. Meanwhile nothing counts as heard, so
@@ -128,17 +153,13 @@ impl Door {
     async fn insist(&self, inbound: Inbound, pauses: impl Iterator<Item = Duration>) {
         for pause in pauses {
             match self.store(Arrival::Inbound(inbound.clone())).await {
-                Ok(_) => {
-                    self.storing.send_if_modified(|now| std::mem::take(&mut now.waits));
-                    return;
-                }
+                Ok(_) => return,
                 Err(error) => tracing::warn!(key = inbound.key, %error, "a message waits to be stored"),
             }
-            self.storing.send_if_modified(|now| !std::mem::replace(&mut now.waits, true));
+            self.waits();
             tokio::time::sleep(pause).await;
         }
-        tracing::error!(key = inbound.key, "a message was not stored: it is looked up with what was missed");
-        self.storing.send_modify(|now| *now = Storing { waits: false, given_up: now.given_up + 1 });
+        self.give_up(&inbound.key);
     }
 
     pub(super) async fn store(&self, arrival: Arrival) -> Result<Immediate, NotStored> {

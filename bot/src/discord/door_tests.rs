@@ -58,7 +58,12 @@ async fn a_message_that_is_stored_late_held_back_what_counts_as_heard_until_then
         (waits.unwrap(), stored.unwrap())
     };
     let pauses = [Duration::from_millis(1); 5].into_iter();
-    let (seen, ()) = tokio::join!(seen, door.insist(inbound(), pauses));
+    let taken = async {
+        door.insist(inbound(), pauses).await;
+        assert!(door.storing.borrow().waits, "what came behind it is not stored yet");
+        door.caught_up();
+    };
+    let (seen, ()) = tokio::join!(seen, taken);
     let waits = Storing { waits: true, given_up: 0 };
     assert_eq!((seen, tried.lock().unwrap().len()), ((waits, Storing::default()), 3));
 }

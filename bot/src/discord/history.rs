@@ -122,8 +122,15 @@ impl DiscordAdapter {
                 Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => continue,
                 Err(error) => return Err(error),
             };
-            let Some(member) = self.guilds.member(&id, &self.identity.user).await? else { continue };
-            let channels = self.web.get(&format!("guilds/{id}/channels"), &[]).await?;
+            let told = async {
+                let member = self.guilds.member(&id, &self.identity.user).await?;
+                Ok((member, self.web.get(&format!("guilds/{id}/channels"), &[]).await?))
+            };
+            let (member, channels) = match told.await {
+                Ok((Some(member), channels)) => (member, channels),
+                Ok((None, _)) | Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => continue,
+                Err(error) => return Err(error),
+            };
             for channel in channels.as_array().ok_or_else(strange)? {
                 self.atlas.note(channel, Some(&id));
                 let Some(channel_id) = channel["id"].as_str() else { continue };

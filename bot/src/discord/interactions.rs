@@ -34,6 +34,8 @@ const CHOICE: usize = 100;
 /// So much of a long text stands in one message.
 const PAGE: usize = 3_000;
 /// Only its author sees it.
+/// How often Discord's wish to wait is met before something is said elsewhere.
+const MOST_WAITS: usize = 3;
 const EPHEMERAL: u64 = 1 << 6;
 
 /// An interaction that waits for its answer.
@@ -64,7 +66,10 @@ impl Door {
                 return self.whisper_first(&asked, &Card::say(BROKEN)).await;
             }
         };
-        adapter.tokens.keep(&asked.user, &place, &asked.token);
+        // What somebody only types allows nothing to be said.
+        if asked.kind != AUTOCOMPLETE {
+            adapter.tokens.keep(&asked.user, &place, &asked.token);
+        }
         match inbound::interaction(&event, place, &adapter.identity) {
             Heard::Inbound(inbound) if asked.kind == AUTOCOMPLETE => self.complete(&asked, *inbound).await,
             Heard::Inbound(inbound) => self.take(&asked, *inbound, &event).await,
@@ -78,8 +83,9 @@ impl Door {
 
     /// What could be meant; nothing where that cannot be told in time.
     async fn complete(&self, asked: &Asked, inbound: Inbound) {
-        let choices = match self.store(Arrival::Inbound(inbound)).await {
-            Ok(Immediate::Choices(choices)) => choices,
+        let looked = tokio::time::timeout(SOON, self.store(Arrival::Inbound(inbound))).await;
+        let choices = match looked {
+            Ok(Ok(Immediate::Choices(choices))) => choices,
             _ => Vec::new(),
         };
         let shown = |(words, value): &(String, String)| json!({"name": label(words, CHOICE), "value": value});
@@ -99,7 +105,7 @@ impl Door {
         };
         let immediate = answer.unwrap_or_else(|error| {
             tracing::error!(interaction = asked.id, %error, "what somebody pressed was not stored");
-            Immediate::whisper(BROKEN)
+            Immediate::whisper(UNSURE)
         });
         match immediate {
             Immediate::Nothing | Immediate::Choices(_) if first => self.nothing(asked).await,
@@ -138,7 +144,7 @@ impl Door {
                 let key = format!("unopened:{}", inbound.key);
                 let submitted = Inbound { key, what, ..inbound.clone() };
                 let stored = self.store(Arrival::Inbound(submitted)).await;
-                stored.unwrap_or_else(|_| Immediate::whisper(BROKEN))
+                stored.unwrap_or_else(|_| Immediate::whisper(UNSURE))
             }
         };
         match immediate {
@@ -193,21 +199,29 @@ impl Door {
     async fn whisper_later(&self, asked: &Asked, card: &Card) {
         let base = format!("webhooks/{}/{}", self.adapter.identity.application, asked.token);
         let body = render::ephemeral(card);
-        let answered = if asked.kind == PRESS || asked.on_message {
-            self.adapter.web.answer(&base, &body).await
-        } else {
-            self.adapter.web.amend(&format!("{base}/messages/@original"), &body).await
-        };
-        if answered.is_err() {
-            self.tell(asked, card).await;
+        for _ in 0..MOST_WAITS {
+            let answered = if asked.kind == PRESS || asked.on_message {
+                self.adapter.web.answer(&base, &body).await
+            } else {
+                self.adapter.web.amend(&format!("{base}/messages/@original"), &body).await
+            };
+            match answered {
+                Ok(_) => return,
+                // The token lives longer than that, and nothing may be missing between two pages.
+                Err(ChatError::Busy { after_seconds }) => {
+                    tokio::time::sleep(Duration::from_secs(after_seconds)).await;
+                }
+                Err(_) => break,
+            }
         }
+        self.tell(asked, card).await;
     }
 
     /// The way of the interaction is closed: to the person directly.
     async fn tell(&self, asked: &Asked, card: &Card) {
         let workspace = self.adapter.identity.application.clone();
         let target = Target::Direct { workspace, user: asked.user.clone() };
-        let key = DeliveryId(asked.key());
+        let key = DeliveryId(asked.key(card));
         if let Err(error) = self.adapter.post(&target, card, key).await {
             tracing::warn!(interaction = asked.id, %error, "what there was to say was not shown");
         }
@@ -228,8 +242,10 @@ impl Door {
 
 impl Asked {
     /// Under which what is said of it elsewhere can be found.
-    fn key(&self) -> Uuid {
-        let digest = Sha256::digest(self.id.as_bytes());
+    fn key(&self, card: &Card) -> Uuid {
+        // Each page is a message of its own.
+        let said = render::ephemeral(card).to_string();
+        let digest = Sha256::new().chain_update(&self.id).chain_update(said).finalize();
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&digest[..16]);
         Uuid::from_bytes(bytes)
@@ -279,6 +295,9 @@ fn with_typed(card: Card, data: &Value) -> Card {
     if typed.is_empty() { card } else { card.with(Block::Fields(typed)) }
 }
 
+/// The database may have taken it, though it did not say so in time.
+const UNSURE: &str = "I don't know whether that arrived. Look at what you pressed in a moment, and try again only where \
+                      nothing has changed.";
 const BROKEN: &str = "That did not work. Nothing was done; please try again.";
 const TOO_LONG: &str = "This is longer than a form of Discord's. Nothing was changed; tell me what should be \
                         different, and I will prepare it anew.";

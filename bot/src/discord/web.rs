@@ -144,14 +144,18 @@ impl Web {
         if status == StatusCode::NO_CONTENT {
             return Ok(Value::Null);
         }
+        let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+        // Where no JSON says it: what stands before Discord answers with the header alone.
+        let after = header("retry-after").and_then(|seconds| seconds.parse::<f64>().ok());
+        let global = header("x-ratelimit-global").is_some_and(|global| global == "true");
         let body = response.bytes().await.map_err(|error| lost(&error))?;
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         if status.is_success() {
             return Ok(body);
         }
         if status == StatusCode::TOO_MANY_REQUESTS {
-            let seconds = body["retry_after"].as_f64().unwrap_or(PATIENCE);
-            let everywhere = body["global"] == true;
+            let seconds = body["retry_after"].as_f64().or(after).unwrap_or(PATIENCE);
+            let everywhere = global || body["global"] == true;
             self.close(if everywhere { None } else { Some(route) }, seconds);
             return Err(ChatError::Busy { after_seconds: whole(seconds) });
         }
@@ -183,7 +187,8 @@ impl Web {
 
     /// What the headers say of the next call.
     fn heed(&self, route: &str, status: StatusCode, headers: &HeaderMap) {
-        if matches!(status.as_u16(), 401 | 403 | 429) {
+        let shared = headers.get("x-ratelimit-scope").is_some_and(|scope| scope == "shared");
+        if matches!(status.as_u16(), 401 | 403 | 429) && !shared {
             let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
             limits.invalid.push(self.clock.now());
         }
@@ -216,8 +221,9 @@ fn lost(error: &reqwest::Error) -> ChatError {
 
 /// Discord's codes where a place takes nothing from us, whatever we say: unknown channel, unknown message, missing
 /// access, cannot send to this user, missing permissions, no such thing in this kind of channel (a thread in the chat
-/// of a voice channel), thread archived, thread locked.
-const CLOSED: [u64; 10] = [10_003, 10_008, 10_013, 50_001, 50_007, 50_013, 50_024, 50_083, 160_005, 240_000];
+/// of a voice channel), no server in common, thread archived, thread locked, no more threads.
+const CLOSED: [u64; 12] =
+    [10_003, 10_008, 10_013, 50_001, 50_007, 50_013, 50_024, 50_083, 50_278, 160_005, 160_006, 240_000];
 
 fn sorted(status: StatusCode, code: u64) -> ChatError {
     let named = if code == 0 { format!("http_{}", status.as_u16()) } else { code.to_string() };
