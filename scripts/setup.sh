@@ -2,6 +2,8 @@
 # shellcheck shell=bash
 
 export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+# Most of a story's time is waiting, for leases above all.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 
 say() { printf '» %s\n' "$*" >&2; }
 die() {

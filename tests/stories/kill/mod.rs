@@ -243,22 +243,28 @@ async fn dies(platform: On, death: &Death) {
 
 /// Lets the person act, and Nod meet what is to happen to it.
 async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnce()) -> Program {
-    let mut act = Some(act);
-    let mut met = HashMap::new();
-    for at in &death.at {
-        let times = met.entry(operation(world, at)).or_insert(0);
+    let mut met: HashMap<_, usize> = HashMap::new();
+    let mut plans = |at: &At| {
+        let times = met.entry(operation(world, at)).or_default();
         *times += plan(world, at);
-        if let Some(act) = act.take() {
-            act();
-        }
-        tokio::time::timeout(patience(), happens(world, at, *times))
+        *times
+    };
+    let mut all = death.at.iter();
+    let mut next = all.next().map(|at| (at, plans(at)));
+    act();
+    while let Some((at, times)) = next {
+        tokio::time::timeout(patience(), happens(world, at, times))
             .await
             .unwrap_or_else(|_| panic!("{}: never came to {at:?}\n{}", death.name, world.chat.everything()));
-        if death.killed {
-            world.kills(nod).await;
-            (death.meanwhile)(world);
-            nod = world.start_program(NOD).await;
+        if !death.killed {
+            next = all.next().map(|at| (at, plans(at)));
+            continue;
         }
+        world.kills(nod).await;
+        (death.meanwhile)(world);
+        // Before it starts: it may be there again before anybody sees it connected.
+        next = all.next().map(|at| (at, plans(at)));
+        nod = world.start_program(NOD).await;
     }
     nod
 }
