@@ -47,6 +47,8 @@ async fn a_mail_is_asked_for_edited_and_sent() {
     }
     terminal.reads("Running late indeed").await;
     terminal.reads("Approve & send").await;
+    // A card that changes once more is shown anew, with other numbers.
+    world.settles().await;
     terminal.presses("Approve & send").await;
     terminal.reads("→ Sent").await;
     terminal.reads("Done: Bo knows.").await;
