@@ -52,10 +52,6 @@ impl Channel {
     }
 }
 
-fn is_thread(kind: u64) -> bool {
-    THREADS.contains(&kind)
-}
-
 /// The channels that are known, by their ids.
 #[derive(Default)]
 pub(super) struct Atlas(Mutex<HashMap<String, Channel>>);
@@ -90,8 +86,9 @@ impl Atlas {
             read.parent = read.parent.or_else(|| known.parent.clone());
             read.guild = read.guild.or_else(|| known.guild.clone());
         }
-        let orphan =
-            read.parent.is_none() && !read.private && channel["type"].as_u64().is_some_and(is_thread);
+        let orphan = read.parent.is_none()
+            && !read.private
+            && channel["type"].as_u64().is_some_and(|kind| THREADS.contains(&kind));
         if !orphan {
             all.insert(id, read);
         }
