@@ -65,13 +65,16 @@ impl Screen {
         if self.shown.get(&id).is_some_and(|(shown, _)| *shown == version) {
             return None;
         }
-        // What its old buttons stood for is no more.
-        self.buttons.retain(|_, (of, _)| *of != Some(id));
+        // What its old buttons stood for is no more; those that are still there keep their numbers, for whoever is
+        // about to type one.
+        let stays = |verb: &Verb| card.buttons.iter().any(|button| button.does == Press::Verb(verb.clone()));
+        self.buttons.retain(|_, (of, verb)| *of != Some(id) || stays(verb));
         let text = self.card(Some(id), card);
         let before = self.shown.insert(id, (version, text.clone()));
         // Whoever is asked sees all of it; where it only goes on, what is new suffices.
         let asks = card.buttons.iter().any(|button| matches!(button.does, Press::Verb(_)));
         let text = match before {
+            Some((_, before)) if before == text => String::new(),
             Some((_, before)) if !asks => without(&text, &before),
             _ => text,
         };
@@ -87,6 +90,10 @@ impl Screen {
 
     fn number(&mut self, of: Option<DeliveryId>, does: &Press) -> usize {
         let Press::Verb(verb) = does else { return 0 };
+        let has = |(of_it, does): &(Option<DeliveryId>, Verb)| of.is_some() && *of_it == of && does == verb;
+        if let Some((number, _)) = self.buttons.iter().find(|(_, button)| has(button)) {
+            return *number;
+        }
         self.last += 1;
         self.buttons.insert(self.last, (of, verb.clone()));
         self.last
@@ -131,17 +138,25 @@ mod tests {
         assert_eq!(screen.news(&read(1, asks.clone())), ["To Bo\n[1] Approve"]);
         assert!(screen.news(&read(1, asks.clone())).is_empty());
         assert_eq!((screen.pressed(" 1 "), screen.pressed("one")), (Some(verb), None));
-        assert_eq!(screen.news(&read(2, asks)), ["To Bo\n[2] Approve"], "asked anew, it is shown whole");
+        assert!(screen.news(&read(2, asks.clone())).is_empty(), "nothing to see has changed");
+        let anew = asks.with(Block::Note("Expires soon.".to_owned()));
+        let shown = "To Bo\n· Expires soon.\n[1] Approve";
+        assert_eq!(screen.news(&read(2, anew.clone())), [""; 0], "of this version");
         assert_eq!(
-            screen.news(&read(3, Card::say("To Bo").with(Block::Markdown("→ Sent".to_owned())))),
+            screen.news(&read(3, anew)),
+            [shown],
+            "asked anew, it is shown whole, under the number it had"
+        );
+        assert_eq!(
+            screen.news(&read(4, Card::say("To Bo").with(Block::Markdown("→ Sent".to_owned())))),
             ["→ Sent"]
         );
-        assert_eq!(screen.pressed("2"), None);
+        assert_eq!(screen.pressed("1"), None);
         let asks =
             Card::say("To Cho").button("Approve", Style::Primary, Press::Verb(Verb::new("a", Uuid::nil())));
-        assert_eq!(screen.news(&read(4, asks)), ["To Cho\n[3] Approve"]);
+        assert_eq!(screen.news(&read(5, asks)), ["To Cho\n[2] Approve"]);
         screen.card(None, &Card::say("Your mails: 1. Bo 2. Cho 3. Dana"));
-        assert_eq!(screen.pressed("3"), None, "an answer to a list is no nod");
-        assert!(screen.pressed("!3").is_some());
+        assert_eq!(screen.pressed("2"), None, "an answer to a list is no nod");
+        assert!(screen.pressed("!2").is_some());
     }
 }
