@@ -24,6 +24,8 @@ pub struct Card {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "block", content = "content", rename_all = "snake_case")]
 pub enum Block {
+    /// Somebody who is told by the platform that this concerns them, by its id of them. No other text calls anybody.
+    Mention(String),
     /// Formatted text.
     Markdown(String),
     /// Named values, each literal: From, To, Subject. An empty value shows as "—".
@@ -209,6 +211,20 @@ impl Card {
     #[must_use]
     pub fn with(mut self, block: Block) -> Self {
         self.body.push(block);
+        self
+    }
+
+    /// Before all else naming whom it concerns, where there is somebody.
+    #[must_use]
+    pub fn calling(mut self, user: Option<&str>) -> Self {
+        self.body.splice(0..0, user.map(|user| Block::Mention(user.to_owned())));
+        self
+    }
+
+    /// Without naming whom it concerns.
+    #[must_use]
+    pub fn calling_nobody(mut self) -> Self {
+        self.body.retain(|block| !matches!(block, Block::Mention(_)));
         self
     }
 

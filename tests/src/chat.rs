@@ -540,14 +540,21 @@ impl Chat {
     /// What nobody should ever have asked of the platform, or have shown there.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
-        match self {
+        let pings = self.pings().into_iter().map(|who| format!("a ping: {who}"));
+        let others: Vec<String> = match self {
             Self::Slack(fake) => fake.violations().into_iter().map(|v| format!("{v:?}")).collect(),
             Self::Discord(fake) => {
-                let pings = fake.pings().into_iter().map(|ping| format!("a ping: {ping:?}"));
                 let unfurls = fake.unfurls().into_iter().map(|link| format!("an unfurled link: {link:?}"));
-                fake.violations().into_iter().chain(pings).chain(unfurls).collect()
+                fake.violations().into_iter().chain(unfurls).collect()
             }
-        }
+        };
+        pings.chain(others).collect()
+    }
+
+    /// Whom Nod's messages called, by name.
+    #[must_use]
+    pub fn pings(&self) -> Vec<String> {
+        each!(self, fake => fake.pings())
     }
 }
 

@@ -9,6 +9,8 @@ use crate::mail::late;
 on_each_platform!(
     help_says_what_nod_can_do,
     ask_posts_the_question_and_answers_in_its_thread,
+    ask_names_whoever_asked_and_nobody_whom_the_model_names,
+    ask_names_them_on_the_card_that_asks_too,
     ask_where_nod_is_no_member_answers_the_asker_alone,
     approvals_lists_what_waits_and_shows_it,
 );
@@ -49,11 +51,44 @@ async fn ask_posts_the_question_and_answers_in_its_thread(platform: On) {
     world.commands("ana", "general", "ask what is the answer?").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads("general"), @r"
-            nod: # Ana Silva asks
-              what is the answer?
-                nod: 42.
-        ");
+        nod: # Ana Silva asks
+          what is the answer?
+            nod: @ana
+              42.
+    ");
     }
+    world.expects("a ping: ana");
+    world.ends().await;
+}
+
+/// Nothing of theirs stands in the thread, so the platform would tell them of nothing that is said there.
+async fn ask_names_whoever_asked_and_nobody_whom_the_model_names(platform: On) {
+    let mut world = World::on(platform).await;
+    world.model_will("conversational", [Answer::text("Ask <!channel> or @everyone.")]);
+    world.commands("ana", "general", "ask who knows?").await;
+    world.reads("general");
+    assert_eq!(world.chat.pings(), ["ana"]);
+    world.expects("a ping: ana");
+    let thread = world.chat.messages_of_nod("general")[0].clone();
+    world.model_will("conversational", [Answer::text("Bo does.")]);
+    world.replies("ana", "general", &thread, "really?").await;
+    world.reads("general");
+    assert_eq!(world.chat.pings(), ["ana"], "whoever writes there is told by the platform");
+    world.ends().await;
+}
+
+async fn ask_names_them_on_the_card_that_asks_too(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
+    world.commands("ana", "general", "ask tell Bo I'm late").await;
+    assert!(world.reads("general").contains("@ana\n"));
+    assert_eq!(world.chat.pings(), ["ana"]);
+    world.presses("ana", "general", "Approve & send").await;
+    world.reads("general");
+    assert_eq!(world.chat.pings(), ["ana", "ana"], "of the answer too, which may come much later");
+    world.expects("a ping: ana");
     world.ends().await;
 }
 

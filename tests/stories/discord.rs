@@ -228,8 +228,29 @@ async fn a_question_by_command_is_answered_in_its_thread() {
     insta::assert_snapshot!(world.reads("general"), @r"
         nod: # Ana Silva asks
           when is the launch?
-            nod: On Friday.
+            nod: @ana
+              On Friday.
     ");
+    world.expects("a ping: ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_question_by_command_in_a_thread_is_answered_there() {
+    let (mut world, _) = world().await;
+    world.model_will("conversational", [Answer::text("Hello.")]);
+    let thread = world.says("bo", "general", "@nod hello").await;
+    world.model_will("conversational", [Answer::text("On Friday.")]);
+    insta::assert_snapshot!(world.commands("ana", &thread, "ask when is the launch?").await, @"(ana only) nod: On it.");
+    insta::assert_snapshot!(world.reads("general"), @r"
+        bo: @nod hello
+            nod: Hello.
+            nod: # Ana Silva asks
+              when is the launch?
+            nod: @ana
+              On Friday.
+    ");
+    world.expects("a ping: ana");
     world.ends().await;
 }
 

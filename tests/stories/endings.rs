@@ -104,10 +104,12 @@ async fn a_thread_that_others_were_quicker_in_does_not_block_its_channel(platfor
             nod: # Ana Silva asks
               what is the answer?
                 bo: @nod and hello
-                nod: Forty-two.
+                nod: @ana
+                  Forty-two.
                 nod: To you as well.
         ");
     }
+    world.expects("a ping: ana");
     world.ends().await;
 }
 

@@ -29,6 +29,7 @@ pub(super) struct Look {
 pub(super) enum Part {
     Text { kind: Kind, first: String, rest: String, runs: Vec<Run> },
     Code { before: String, language: String, text: String },
+    Mention(String),
 }
 
 /// What a text is, which says how far it stands from the next.
@@ -119,7 +120,7 @@ impl Part {
     pub(super) fn letters(&self) -> usize {
         match self {
             Self::Text { runs, .. } => runs.iter().map(Run::letters).sum(),
-            Self::Code { text, .. } => letters(text),
+            Self::Code { text, .. } | Self::Mention(text) => letters(text),
         }
     }
 
@@ -141,6 +142,7 @@ impl Part {
                 let block = code_block(text, language);
                 block.split('\n').map(|line| format!("{before}{line}")).collect::<Vec<_>>().join("\n")
             }
+            Self::Mention(user) => format!("<@{user}>"),
         }
     }
 
@@ -164,6 +166,7 @@ impl Part {
                 };
                 (some(head), some(tail))
             }
+            Self::Mention(_) => (None, Some(self)),
         }
     }
 }

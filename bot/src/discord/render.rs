@@ -1,6 +1,8 @@
 //! A card as Discord's components. Pure; whatever the card holds, the message is valid: what does not fit is
 //! replaced by a sentence that says how much is missing.
 
+use std::collections::BTreeSet;
+
 use nod_core::card::{Block, Card};
 use nod_core::ids::DeliveryId;
 use serde_json::{Value, json};
@@ -35,13 +37,13 @@ pub fn message(card: &Card, key: Option<DeliveryId>) -> Value {
     if let Some(key) = key {
         marks::mark(&mut components, key);
     }
-    body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS, components)
+    body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS, components, &called(card))
 }
 
 /// The same for one person's eyes, in answer to an interaction.
 #[must_use]
 pub fn ephemeral(card: &Card) -> Value {
-    body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS | EPHEMERAL, components(card))
+    body(IS_COMPONENTS_V2 | SUPPRESS_EMBEDS | EPHEMERAL, components(card), &[])
 }
 
 /// Whether one message shows the card whole.
@@ -63,8 +65,21 @@ pub(super) fn for_modal(blocks: &[Block], most: usize) -> (Vec<Value>, bool) {
     (texts.into_iter().map(text_display).collect(), whole)
 }
 
-fn body(flags: u32, components: Vec<Value>) -> Value {
-    json!({"flags": flags, "components": components, "allowed_mentions": {"parse": []}})
+/// Nobody is told of it but those who are `called`, whatever its words are.
+fn body(flags: u32, components: Vec<Value>, called: &[&str]) -> Value {
+    let told = match called {
+        [] => json!({"parse": []}),
+        users => json!({"parse": [], "users": users}),
+    };
+    json!({"flags": flags, "components": components, "allowed_mentions": told})
+}
+
+fn called(card: &Card) -> Vec<&str> {
+    let users = card.body.iter().filter_map(|block| match block {
+        Block::Mention(user) => Some(user.as_str()),
+        _ => None,
+    });
+    users.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn text_display(content: String) -> Value {
@@ -74,7 +89,7 @@ fn text_display(content: String) -> Value {
 fn components(card: &Card) -> Vec<Value> {
     let rows = buttons::rows(&card.buttons);
     let mut texts = within(card, &rows);
-    let words = card.body.iter().all(|block| matches!(block, Block::Markdown(_)));
+    let words = card.body.iter().all(|block| matches!(block, Block::Markdown(_) | Block::Mention(_)));
     if words && card.title.is_none() && card.buttons.is_empty() {
         merge(&mut texts, limits::COMPONENTS);
         return texts.into_iter().map(text_display).collect();
@@ -123,6 +138,7 @@ fn chunk(block: &Block) -> Chunk {
     let fact = |parts| Chunk { fact: true, parts };
     let words = |parts| Chunk { fact: false, parts };
     match block {
+        Block::Mention(user) => fact(vec![Part::Mention(user.clone())]),
         Block::Markdown(text) => words(markdown::parts(text)),
         Block::Literal(text) => words(vec![literal(text)]),
         Block::Fields(fields) => fact(vec![Part::paragraph(field_runs(fields))]),

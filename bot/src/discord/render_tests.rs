@@ -40,7 +40,8 @@ fn judge(message: &Value) {
     let components = all(&message["components"]);
     assert!(!components.is_empty() && components.len() <= limits::COMPONENTS, "{}", components.len());
     assert_eq!(message["flags"].as_u64().unwrap() & (1 << 15), 1 << 15);
-    assert_eq!(message["allowed_mentions"], json!({"parse": []}));
+    assert_eq!(message["allowed_mentions"]["parse"], json!([]));
+    let called = message["allowed_mentions"]["users"].as_array().cloned().unwrap_or_default();
     for name in ["custom_id", "id"] {
         let mut seen = HashSet::new();
         let values = components.iter().filter_map(|c| c.get(name));
@@ -50,7 +51,8 @@ fn judge(message: &Value) {
     assert!(texts.iter().all(|text| !text.trim().is_empty()));
     assert!(texts.iter().map(|text| units(text)).sum::<usize>() <= limits::TEXT);
     assert!(components.iter().all(|c| c["label"].as_str().is_none_or(|l| (1..=80).contains(&units(l)))));
-    let shown = texts.join("\n").to_lowercase();
+    let mentions = called.iter().map(|user| format!("<@{}>", user.as_str().unwrap()));
+    let shown = mentions.fold(texts.join("\n").to_lowercase(), |shown, one| shown.replace(&one, ""));
     for loud in ["@everyone", "@here", "<@"] {
         assert!(!shown.contains(loud), "{loud} in {shown}");
     }
@@ -111,6 +113,7 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..200).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..200).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
+        1 => "[0-9]{17,20}".prop_map(Block::Mention),
     ]
 }
 
@@ -264,4 +267,13 @@ fn a_link_too_long_for_a_button_is_a_line() {
     judge(&message);
     assert!(words(&message).contains(&format!("Open: <{long}>")));
     assert!(message.to_string().contains(r#""url":"https://x.test/b""#));
+}
+
+#[test]
+fn only_who_is_called_is_told_whatever_the_words_say() {
+    let card = Card::say("Ask <@2>, or @everyone.").calling(Some("1"));
+    let message = message(&card, None);
+    assert_eq!(message["allowed_mentions"], json!({"parse": [], "users": ["1"]}));
+    assert_eq!(message["components"][0], json!({"type": 10, "content": "<@1>"}));
+    judge(&message);
 }

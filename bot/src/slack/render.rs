@@ -97,6 +97,7 @@ enum Chunk {
 
 fn chunk(block: &Block) -> Chunk {
     match block {
+        Block::Mention(user) => Chunk::Facts(vec![Part::Mention(user.clone())]),
         Block::Markdown(text) => Chunk::Words(split_long(markdown::parts(text))),
         Block::Literal(text) => Chunk::Words(split_long(vec![literal(text)])),
         Block::Fields(fields) => Chunk::Facts(split_long(vec![Part::Text(field_runs(fields))])),

@@ -53,7 +53,7 @@ fn judge(blocks: &[Value]) {
         }
     }
     let json = serde_json::to_string(blocks).unwrap();
-    for loud in ["<!", "<@", "<#", "\"broadcast\"", "\"usergroup\"", "\"user\""] {
+    for loud in ["<!", "<@", "<#", "\"broadcast\"", "\"usergroup\""] {
         assert!(!json.contains(loud), "{loud} in {json}");
     }
 }
@@ -77,6 +77,7 @@ fn rich(block: &Value) {
         };
         for run in runs {
             match run["type"].as_str().unwrap() {
+                "user" => assert_eq!(element["elements"].as_array().unwrap().len(), 1, "{element}"),
                 "text" => assert!(!run["text"].as_str().unwrap().is_empty()),
                 "link" => {
                     let url = run["url"].as_str().unwrap();
@@ -132,6 +133,7 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..400).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..400).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
+        1 => "[0-9]{17,20}".prop_map(Block::Mention),
     ]
 }
 
@@ -291,4 +293,14 @@ proptest! {
         let shown = words(&blocks(&card));
         prop_assert!(!fits(&card) || !shown.contains(" more characters)"), "{shown}");
     }
+}
+
+#[test]
+fn only_who_is_called_is_told_whatever_the_words_say() {
+    let card = Card::say("Ask <@U2>.").calling(Some("U1"));
+    let blocks = blocks(&card);
+    judge(&blocks);
+    let sections = blocks[0]["elements"].as_array().unwrap();
+    assert_eq!(sections[0]["elements"], json!([{"type": "user", "user_id": "U1"}]));
+    assert_eq!(sections[1]["elements"][0]["type"], "text");
 }

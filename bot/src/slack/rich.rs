@@ -32,6 +32,7 @@ pub(super) enum Part {
     Quote(Vec<Run>),
     Code(String),
     List { ordered: bool, indent: usize, items: Vec<Vec<Run>> },
+    Mention(String),
 }
 
 impl Run {
@@ -65,7 +66,7 @@ impl Part {
     pub(super) fn letters(&self) -> usize {
         match self {
             Self::Text(runs) | Self::Quote(runs) => count(runs),
-            Self::Code(text) => letters(text),
+            Self::Code(text) | Self::Mention(text) => letters(text),
             Self::List { items, .. } => items.iter().map(|runs| count(runs) + 1).sum(),
         }
     }
@@ -91,6 +92,9 @@ impl Part {
                 let style = if *ordered { "ordered" } else { "bullet" };
                 json!({"type": "rich_text_list", "style": style, "indent": indent, "elements": items})
             }
+            Self::Mention(user) => {
+                json!({"type": "rich_text_section", "elements": [{"type": "user", "user_id": user}]})
+            }
         }
     }
 
@@ -107,6 +111,8 @@ impl Part {
                 };
                 items.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
             }
+            // Words that stand for the blocks call nobody.
+            Self::Mention(_) => String::new(),
         }
     }
 
@@ -132,6 +138,7 @@ impl Part {
                 let some = |items: Vec<_>| Some(items).filter(|items| !items.is_empty());
                 (some(head).map(list), some(tail).map(rest))
             }
+            Self::Mention(_) => (None, Some(self)),
         }
     }
 }

@@ -45,6 +45,7 @@ pub(super) fn card(card: &Card, numbers: &[usize], look: Look) -> String {
 
 fn block(block: &Block, look: Look) -> String {
     match block {
+        Block::Mention(user) => format!("@{}", harmless(user)),
         Block::Markdown(text) => emphasised(&harmless(text), look),
         Block::Fields(fields) => {
             let widest = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();

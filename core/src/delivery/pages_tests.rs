@@ -5,7 +5,9 @@ use super::*;
 fn up_to(most: usize) -> impl Fn(&Card) -> bool {
     move |card| {
         let letters = |block: &Block| match block {
-            Block::Markdown(text) | Block::Literal(text) | Block::Note(text) => text.chars().count(),
+            Block::Markdown(text) | Block::Literal(text) | Block::Note(text) | Block::Mention(text) => {
+                text.chars().count()
+            }
             Block::Fields(_) | Block::Risks(_) => 0,
         };
         card.body.iter().map(letters).sum::<usize>() <= most

@@ -26,6 +26,8 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
     }
     let adapter = core.adapters.get(&delivery.platform).ok_or("no such platform here")?;
     let card = links::resolved(core, delivery.card.clone());
+    // A direct line tells by itself.
+    let card = if matches!(target, Target::Place { .. }) { card } else { card.calling_nobody() };
     // What is to be taken away before it stood was never said.
     if delivery.posted.is_none() && card.is_nothing() && claim.attempt == 1 && !delivery.streamed {
         return finish(core, claim).await;

@@ -127,7 +127,7 @@ async fn ask(
     person: PersonId,
     text: &str,
 ) -> sqlx::Result<Immediate> {
-    let thread = place.direct.then_some("");
+    let thread = if place.direct { Some("") } else { place.thread.as_deref() };
     let conversation = said::conversation(arrival, conn, place, thread, person).await?;
     let said = said::Said {
         person,
@@ -139,7 +139,7 @@ async fn ask(
         joins: false,
         answer: None,
     };
-    let run = said::begin_run(arrival, conn, &said).await?;
+    let run = said::begin_with(arrival, conn, &said, |state| state.by_command = true).await?;
     if place.direct {
         return Ok(Immediate::Nothing);
     }
@@ -153,7 +153,7 @@ async fn ask(
         run: Some(run),
         platform: &venue.platform,
         target: None,
-        opens_thread: true,
+        opens_thread: venue.unopened,
         card: &card,
         only_for: None,
     };

@@ -29,7 +29,11 @@ impl Commit<'_> {
             approval::supersede(conn, tenant, approval, now).await?;
         }
         let adapter = self.core.adapters.get(&self.venue.platform);
-        for cards in on_cards(asked, |card| adapter.is_none_or(|adapter| adapter.fits(card))) {
+        let called = self.called(conn, self.run.state.audience).await?;
+        let fits = |card: &Card| {
+            adapter.is_none_or(|adapter| adapter.fits(&card.clone().calling(called.as_deref())))
+        };
+        for cards in on_cards(asked, fits) {
             let all: Vec<Approval> = cards.iter().map(|(approval, _)| approval.clone()).collect();
             let Some(first) = all.first() else { continue };
             self.ask_there(conn, first.delivery, &approval::card(&all), now).await?;

@@ -22,7 +22,7 @@ use crate::ids::{DeliveryId, OfferId, QuestionId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::model::Turn;
 use crate::nod::Core;
-use crate::people::directory::lane_of;
+use crate::people::{self, directory::lane_of};
 use crate::privacy::Audience;
 use crate::question;
 
@@ -228,7 +228,8 @@ impl<'a> Commit<'a> {
     ) -> Result<(), WorkError> {
         let adapter = self.core.adapters.get(&self.venue.platform);
         let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits(card));
-        for (at, page) in delivery::pages(card, fits).iter().enumerate() {
+        let card = card.clone().calling(self.called(conn, audience).await?.as_deref());
+        for (at, page) in delivery::pages(&card, fits).iter().enumerate() {
             let id = self.core.id();
             match audience {
                 Audience::Channel => self.send(conn, id, page, None, audience, now).await?,
@@ -240,6 +241,22 @@ impl<'a> Commit<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whom the platform has to be asked to tell of what is said to this audience; what goes to one person alone tells
+    /// them by itself.
+    pub(super) async fn called(
+        &self,
+        conn: &mut PgConnection,
+        audience: Audience,
+    ) -> sqlx::Result<Option<String>> {
+        let Venue { platform, workspace, .. } = self.venue;
+        match audience {
+            Audience::Channel if self.run.state.calls() => {
+                people::sql::user_of(conn, self.claim.tenant, self.run.person, platform, workspace).await
+            }
+            Audience::Channel | Audience::Person(_) => Ok(None),
+        }
     }
 
     /// To the person alone; where others read too, with a neutral line in the thread.
@@ -338,8 +355,12 @@ impl<'a> Commit<'a> {
         card: &Card,
         now: Timestamp,
     ) -> Result<(), WorkError> {
-        match self.run.state.audience {
-            Audience::Channel => self.send(conn, id, card, None, Audience::Channel, now).await,
+        let audience = self.run.state.audience;
+        match audience {
+            Audience::Channel => {
+                let card = card.clone().calling(self.called(conn, audience).await?.as_deref());
+                self.send(conn, id, &card, None, audience, now).await
+            }
             Audience::Person(_) => {
                 let line = format!("Asked {} privately.", self.name());
                 self.privately(conn, id, card, &line, now).await

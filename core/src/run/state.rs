@@ -87,6 +87,10 @@ pub struct AgentState {
     /// The message that began the run, where it stands in a thread that Nod did not follow before.
     #[serde(default)]
     pub joins: Option<String>,
+    /// Begun by a command: nothing of the person's stands in the thread, so the platform would not tell them of what
+    /// is said there unless it names them.
+    #[serde(default)]
+    pub by_command: bool,
     /// What was said in that thread before, fenced. It stands in no other row.
     #[serde(default)]
     pub context: Option<String>,
@@ -204,6 +208,7 @@ impl AgentState {
             unread: Vec::new(),
             reply: None,
             joins: None,
+            by_command: false,
             context: None,
             overheard: false,
             drafts: Drafts::default(),
@@ -230,6 +235,12 @@ impl AgentState {
                 _ => None,
             })
             .unwrap_or_default()
+    }
+
+    /// Whether what is said where others read too names the person, so that they are told of it.
+    #[must_use]
+    pub fn calls(&self) -> bool {
+        self.by_command && self.shared
     }
 
     /// Who may open the record of what the run did.

@@ -70,6 +70,8 @@ pub(crate) fn may_speak(node: Node, run: &Run, venue: &Venue) -> bool {
     let to_all_here = run.state.audience == Audience::Channel || !run.state.shared;
     matches!(node, Node::Converse | Node::Think)
         && to_all_here
+        // A platform tells people of a message that names them when it is posted, not when it grows.
+        && !run.state.calls()
         && !venue.unopened
         && venue.alone_with.is_none()
 }

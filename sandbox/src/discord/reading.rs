@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::Discord;
 use super::entities::{Form, Message, Ping, Unfurl};
 use super::interactions::{Delivery, Interaction};
+use super::pings;
 use super::world::{Call, World};
 
 impl Discord {
@@ -88,10 +89,14 @@ impl Discord {
         self.read(|w| w.invalid_requests)
     }
 
-    /// Whose phone rang.
+    /// Whom the bot's messages called, by name; `@everyone` and roles as they are written.
     #[must_use]
-    pub fn pings(&self) -> Vec<Ping> {
-        self.read(|w| w.pings.clone())
+    pub fn pings(&self) -> Vec<String> {
+        let name = |w: &World, ping: &Ping| match pings::person(&ping.mention) {
+            Some(user) => w.name(user),
+            None => ping.mention.clone(),
+        };
+        self.read(|w| w.pings.iter().map(|ping| name(w, ping)).collect())
     }
 
     /// Links that Discord would have looked at.

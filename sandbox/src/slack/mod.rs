@@ -15,6 +15,7 @@ mod judge;
 mod keep;
 mod pane;
 mod people;
+mod pings;
 mod presses;
 mod reading;
 mod render;

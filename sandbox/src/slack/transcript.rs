@@ -123,14 +123,16 @@ impl World {
         write_lines(out, indent, &head, &shown);
     }
 
-    fn name(&self, user: &str) -> String {
+    pub(super) fn name(&self, user: &str) -> String {
         self.users.get(user).map_or_else(|| user.to_owned(), |u| u.name.clone())
     }
 
     /// Blocks where there are any, else the text: as Slack shows it.
     pub(super) fn shown(&self, text: &str, blocks: &[Value]) -> String {
-        let typed = blocks.len() == 1 && blocks[0]["type"] == "rich_text" && !text.is_empty();
-        if blocks.is_empty() || typed {
+        // Its words alone read the same, but for whom it calls.
+        let plain =
+            |block: &Value| block["type"] == "rich_text" && !block.to_string().contains("\"user_id\"");
+        if !text.is_empty() && (blocks.is_empty() || matches!(blocks, [only] if plain(only))) {
             return self.plain(text);
         }
         blocks.iter().map(|b| self.block(b)).collect::<Vec<_>>().join("\n")
@@ -158,7 +160,7 @@ impl World {
             }
             "image" => format!("[image {}]", block["alt_text"].as_str().unwrap_or_default()),
             "rich_text" => {
-                let parts = block["elements"].as_array().into_iter().flatten().map(rich);
+                let parts = block["elements"].as_array().into_iter().flatten().map(|part| self.rich(part));
                 parts.collect::<Vec<_>>().join("\n")
             }
             other => format!("[{other}]"),
@@ -188,31 +190,34 @@ impl World {
         };
         pieces(text).into_iter().map(shown).collect()
     }
-}
 
-/// A part of a rich text; of a list each item in a line of its own, with what stands before it.
-fn rich(part: &Value) -> String {
-    if part["type"] != "rich_text_list" {
-        return flatten(part);
+    /// A part of a rich text; of a list each item in a line of its own, with what stands before it.
+    fn rich(&self, part: &Value) -> String {
+        if part["type"] != "rich_text_list" {
+            return self.flatten(part);
+        }
+        let room = "  ".repeat(part["indent"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or_default());
+        let items = part["elements"].as_array().into_iter().flatten();
+        let line = |(n, item): (u64, &Value)| match part["style"].as_str() {
+            Some("ordered") => format!("{room}{n}. {}", self.flatten(item)),
+            _ => format!("{room}• {}", self.flatten(item)),
+        };
+        (1..).zip(items).map(line).collect::<Vec<_>>().join("\n")
     }
-    let room = "  ".repeat(part["indent"].as_u64().and_then(|n| n.try_into().ok()).unwrap_or_default());
-    let items = part["elements"].as_array().into_iter().flatten();
-    let line = |(n, item): (u64, &Value)| match part["style"].as_str() {
-        Some("ordered") => format!("{room}{n}. {}", flatten(item)),
-        _ => format!("{room}• {}", flatten(item)),
-    };
-    (1..).zip(items).map(line).collect::<Vec<_>>().join("\n")
-}
 
-/// All the words of a part of a rich text, in order.
-fn flatten(value: &Value) -> String {
-    let mut words = String::new();
-    for element in value["elements"].as_array().into_iter().flatten() {
-        let own = element["text"].as_str().or(element["url"].as_str());
-        words.push_str(own.unwrap_or_default());
-        words.push_str(&flatten(element));
+    /// All the words of a part of a rich text, in order.
+    fn flatten(&self, value: &Value) -> String {
+        let mut words = String::new();
+        for element in value["elements"].as_array().into_iter().flatten() {
+            if let Some(user) = element["user_id"].as_str() {
+                words.push_str(&format!("@{}", self.name(user)));
+            }
+            let own = element["text"].as_str().or(element["url"].as_str());
+            words.push_str(own.unwrap_or_default());
+            words.push_str(&self.flatten(element));
+        }
+        words
     }
-    words
 }
 
 fn write_lines(out: &mut String, indent: &str, head: &str, text: &str) {

@@ -71,6 +71,8 @@ pub struct World {
     pub(super) files: HashMap<String, Vec<u8>>,
     pub calls: Vec<Call>,
     pub violations: Vec<String>,
+    /// Whom the bot's messages called.
+    pub(super) pings: Vec<String>,
     pub(super) uploads: BTreeMap<String, Upload>,
     pub(super) response_urls: HashMap<String, ResponseUrl>,
     pub(super) triggers: HashMap<String, Trigger>,
@@ -97,6 +99,7 @@ impl World {
             panes: BTreeMap::new(),
             files: HashMap::new(),
             calls: Vec::new(),
+            pings: Vec::new(),
             violations: Vec::new(),
             uploads: BTreeMap::new(),
             response_urls: HashMap::new(),

@@ -184,6 +184,7 @@ impl World {
             // A status ends with the message that it announced.
             self.statuses.remove(&(message.channel.clone(), thread.clone()));
         }
+        self.rings(&message.text, &message.blocks);
         self.keep(message.clone());
         self.tell_new(&message, Deliver::Once, &Value::Null);
         ts

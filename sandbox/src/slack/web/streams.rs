@@ -52,6 +52,7 @@ pub(super) fn append(w: &mut World, args: &Args) -> Answer {
     let more = words(args).ok_or_else(|| Refusal::broken("no_text", vec!["nothing to append".into()]))?;
     let message = w.message_mut(&channel, &ts).ok_or_else(|| Refusal::of("message_not_found"))?;
     message.text.push_str(&more);
+    w.rings(&more, &[]);
     Ok(json!({"channel": channel, "ts": ts}))
 }
 

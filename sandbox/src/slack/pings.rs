@@ -1,0 +1,53 @@
+//! Whose phone rings at what the bot says. An edit rings nobody.
+
+use serde_json::Value;
+
+use super::Slack;
+use super::transcript::{Piece, pieces};
+use super::world::World;
+
+impl Slack {
+    /// Whom the bot's messages called, by name; `!here` and the like as they are written.
+    #[must_use]
+    pub fn pings(&self) -> Vec<String> {
+        self.read(|w| w.pings.clone())
+    }
+}
+
+impl World {
+    /// Notes whom a new message calls: by its blocks, which are what is shown of it where there are any.
+    pub(super) fn rings(&mut self, text: &str, blocks: &[Value]) {
+        let mut called = Vec::new();
+        match blocks {
+            [] => self.called_by(text, &mut called),
+            blocks => blocks.iter().for_each(|block| self.called_in(block, &mut called)),
+        }
+        self.pings.extend(called);
+    }
+
+    fn called_in(&self, part: &Value, called: &mut Vec<String>) {
+        match part {
+            Value::Object(fields) => {
+                match part["type"].as_str() {
+                    Some("user") => called.push(self.name(part["user_id"].as_str().unwrap_or_default())),
+                    Some(kind @ ("broadcast" | "usergroup")) => called.push(format!("!{kind}")),
+                    Some("mrkdwn" | "markdown") => {
+                        self.called_by(part["text"].as_str().unwrap_or_default(), called);
+                    }
+                    _ => {}
+                }
+                fields.values().for_each(|value| self.called_in(value, called));
+            }
+            Value::Array(parts) => parts.iter().for_each(|part| self.called_in(part, called)),
+            _ => {}
+        }
+    }
+
+    fn called_by(&self, text: &str, called: &mut Vec<String>) {
+        called.extend(pieces(text).into_iter().filter_map(|piece| match piece {
+            Piece::User(user) => Some(self.name(&user)),
+            Piece::Broadcast(range) => Some(format!("!{range}")),
+            Piece::Text(_) | Piece::Link { .. } => None,
+        }));
+    }
+}
