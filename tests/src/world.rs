@@ -371,6 +371,8 @@ impl World {
     pub async fn start_program_with(&self, binary: &str, env: &BTreeMap<String, String>) -> Program {
         // A dead one's socket may still be there and go meanwhile.
         let mut fewest = self.chat.connections();
+        let begun = chrono::Utc::now();
+        let here = env.get("NOD_DATABASE__URL") == Some(&self.database.url);
         let env: Vec<(String, String)> = env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
         let program = Program::run(binary, &env);
         self.sockets("a socket more", |now| {
@@ -378,7 +380,24 @@ impl World {
             now > fewest
         })
         .await;
+        if here {
+            self.is_written_down_as_hearing(begun).await;
+        }
         program
+    }
+
+    /// Waits until the program has written that it hears, and with it whatever it has to catch up with: a story that
+    /// looks earlier finds nothing to do, and kills it in the middle of that.
+    async fn is_written_down_as_hearing(&self, since: chrono::DateTime<chrono::Utc>) {
+        let until = tokio::time::Instant::now() + patience();
+        loop {
+            let heard = sqlx::query_scalar("select exists (select 1 from hearings where heard_until >= $1)");
+            if heard.bind(since).fetch_one(&self.pool).await.unwrap_or_else(|e| panic!("{e}")) {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < until, "never heard:\n{}", self.chat.everything());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// SIGKILL, and Slack has noticed.
