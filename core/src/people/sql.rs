@@ -204,17 +204,19 @@ pub(crate) async fn learn(
     profile: &Profile,
     now: Timestamp,
 ) -> sqlx::Result<()> {
+    // The identity is locked before the person, as `meet` does where two first events of somebody race.
     sqlx::query!(
         "with here as (
              update identities set standing = $8, told_at = $9
-             where tenant_id = $1 and person_id = $2 and platform = $10 and workspace = $11),
+             where tenant_id = $1 and person_id = $2 and platform = $10 and workspace = $11 returning 1),
+         first as (select count(*) from here),
          elsewhere as (
              select coalesce(bool_or(standing = 'member'), false) as belongs, count(*) > 0 as known
              from identities
              where tenant_id = $1 and person_id = $2 and (platform, workspace) <> ($10, $11)),
          told as (
              select p.id, e.belongs, e.known and p.address is not null and $6::text is null as better
-             from people p, elsewhere e where p.tenant_id = $1 and p.id = $2)
+             from people p, elsewhere e, first where p.tenant_id = $1 and p.id = $2)
          update people p set
              name = case when better then p.name else $3 end,
              full_name = case when better then p.full_name else $4 end,
