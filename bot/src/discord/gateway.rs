@@ -4,8 +4,9 @@
 //! such tasks may change places; on one they begin in the order in which they were started. There, heartbeats also
 //! go out however busy everything else is.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
@@ -24,8 +25,13 @@ use crate::hearing::Hears;
 
 /// How often it is looked whether the connection stands.
 const LOOK: Duration = Duration::from_millis(250);
-/// Between two tries to connect: Discord counts identifies.
+/// Between two tries to connect, at first and at most: Discord takes a thousand identifies a day, and then the token.
 const PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(160);
+/// A connection that stood so long was none that ended as soon as it began.
+const STOOD: Duration = Duration::from_secs(60);
+/// So often in so long may be identified under one key (<https://discord.com/developers/docs/events/gateway#rate-limiting>).
+const IDENTIFIED: Duration = Duration::from_secs(5);
 
 /// How to reach the gateway.
 #[derive(Clone)]
@@ -39,6 +45,30 @@ pub(super) struct Line {
     /// Whether we may hear what does not name us.
     pub reads_messages: bool,
     pub events: UnboundedSender<Event>,
+    pub turns: Arc<Turns>,
+}
+
+/// When shards may identify: those whose number leaves the same rest take turns.
+pub(super) struct Turns {
+    /// Discord's `max_concurrency`.
+    at_once: u32,
+    /// By that rest, from when on.
+    free: Mutex<HashMap<u32, Instant>>,
+}
+
+impl Turns {
+    pub(super) fn new(at_once: u32) -> Self {
+        Self { at_once: at_once.max(1), free: Mutex::default() }
+    }
+
+    /// How long this shard waits for its turn, which it then has.
+    fn take(&self, shard: u32, now: Instant) -> Duration {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = free.entry(shard % self.at_once).or_insert(now);
+        let turn = (*free).max(now);
+        *free = turn + IDENTIFIED;
+        turn - now
+    }
 }
 
 /// Whether one shard is heard.
@@ -49,7 +79,14 @@ pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationTo
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::Builder::new().name(format!("gateway-{shard}")).spawn(move || {
         runtime.block_on(async {
+            let mut pause = PAUSE / 2;
             while !stop.is_cancelled() {
+                let turn = line.turns.take(shard, Instant::now());
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(turn) => {}
+                }
+                let since = Instant::now();
                 if let Err(error) = connection(&line, shard, &hears, &stop).await {
                     tracing::error!(shard, %error, "the connection to Discord ended");
                     // Discord hangs up on whoever asks for an intent that was switched off meanwhile.
@@ -61,9 +98,10 @@ pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationTo
                     return;
                 }
                 hears.send_replace(Hears::No);
+                pause = if since.elapsed() < STOOD { (pause * 2).min(LONGEST_PAUSE) } else { PAUSE };
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = tokio::time::sleep(PAUSE) => {}
+                    () = tokio::time::sleep(pause) => {}
                 }
             }
         });
@@ -163,4 +201,17 @@ fn named(event: Dispatched) -> Option<Event> {
 fn next() -> u64 {
     static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_that_may_not_identify_at_once_take_turns() {
+        let (turns, now) = (Turns::new(2), Instant::now());
+        let waits = [0, 1, 2, 3, 4].map(|shard| turns.take(shard, now).as_secs());
+        assert_eq!(waits, [0, 0, 5, 5, 10]);
+        assert_eq!(turns.take(1, now + Duration::from_secs(60)), Duration::ZERO);
+    }
 }

@@ -10,6 +10,8 @@ use super::web::Web;
 
 /// The most members of one page.
 const PAGE: &str = "1000";
+/// The most servers of one page.
+const GUILDS_PAGE: &str = "200";
 /// No such user, no such member.
 const UNKNOWN: [&str; 2] = ["10013", "10007"];
 
@@ -23,9 +25,20 @@ impl Guilds {
     }
 
     pub(super) async fn all(&self) -> Result<Vec<String>, ChatError> {
-        let guilds = self.web.get("users/@me/guilds", &[]).await?;
-        let guilds = guilds.as_array().ok_or_else(strange)?;
-        Ok(guilds.iter().filter_map(|guild| guild["id"].as_str().map(str::to_owned)).collect())
+        let mut all: Vec<String> = Vec::new();
+        loop {
+            let mut query = vec![("limit", GUILDS_PAGE)];
+            query.extend(all.last().map(|last| ("after", last.as_str())));
+            let page = self.web.get("users/@me/guilds", &query).await?;
+            let page = page.as_array().ok_or_else(strange)?;
+            let ids: Vec<String> =
+                page.iter().filter_map(|guild| guild["id"].as_str().map(str::to_owned)).collect();
+            let full = page.len().to_string() == GUILDS_PAGE && ids.last() != all.last();
+            all.extend(ids);
+            if !full {
+                return Ok(all);
+            }
+        }
     }
 
     /// Members of one of the servers belong; anybody else may write to a bot as well, and does not.

@@ -20,6 +20,8 @@ use crate::text::split;
 
 /// How long storing may take before the person is told that it takes a moment: Discord waits three seconds.
 const SOON: Duration = Duration::from_millis(1_500);
+/// How long it may take to find out where somebody pressed, before that.
+const LOOKED_UP: Duration = Duration::from_secs(1);
 /// How Discord numbers interactions, and the answers to them.
 const PRESS: u64 = 3;
 const AUTOCOMPLETE: u64 = 4;
@@ -33,9 +35,9 @@ const MODAL: u64 = 9;
 const CHOICE: usize = 100;
 /// So much of a long text stands in one message.
 const PAGE: usize = 3_000;
-/// Only its author sees it.
 /// How often Discord's wish to wait is met before something is said elsewhere.
 const MOST_WAITS: usize = 3;
+/// Only its author sees it.
 const EPHEMERAL: u64 = 1 << 6;
 
 /// An interaction that waits for its answer.
@@ -59,10 +61,11 @@ impl Door {
         let adapter = &self.adapter;
         adapter.atlas.note(&event["channel"], event["guild_id"].as_str());
         let channel = event["channel_id"].as_str().unwrap_or_default();
-        let place = match adapter.atlas.place(&adapter.web, channel).await {
-            Ok(place) => place,
-            Err(error) => {
-                tracing::warn!(channel, %error, "where somebody pressed could not be looked up");
+        // Nearly always the event itself has told.
+        let place = match tokio::time::timeout(LOOKED_UP, adapter.atlas.place(&adapter.web, channel)).await {
+            Ok(Ok(place)) => place,
+            unknown => {
+                tracing::warn!(channel, ?unknown, "where somebody pressed could not be looked up");
                 return self.whisper_first(&asked, &Card::say(BROKEN)).await;
             }
         };

@@ -216,6 +216,7 @@ impl Discord {
         let gateway = self.web.get("gateway/bot", &[]).await.map_err(ConnectError::Gateway)?;
         let url = gateway["url"].as_str().ok_or_else(|| ConnectError::Gateway(adapter::strange()))?;
         let shards = gateway["shards"].as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1);
+        let at_once = gateway["session_start_limit"]["max_concurrency"].as_u64();
         let (events, heard) = mpsc::unbounded_channel();
         let (told, watched): (Vec<_>, Vec<_>) = (0..shards).map(|_| watch::channel(Hears::No)).unzip();
         let told = told.into_iter().map(Arc::new).collect();
@@ -227,6 +228,7 @@ impl Discord {
             shards,
             reads_messages: reads_messages(&self.application),
             events,
+            turns: Arc::new(gateway::Turns::new(at_once.and_then(|n| u32::try_from(n).ok()).unwrap_or(1))),
         };
         let (door, storing) = Door::new(Arc::clone(&self.adapter), accept);
         let door = door.listen(heard, stop.clone());

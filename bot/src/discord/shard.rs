@@ -13,6 +13,8 @@ use crate::hearing::Hears;
 
 /// How often the seat is taken anew; it is held for ten seconds.
 const BEAT: Duration = Duration::from_secs(3);
+/// Between two tries to register the commands.
+const AGAIN: Duration = Duration::from_secs(60);
 /// How long the database may take to say whose the seat is.
 const SOON: Duration = Duration::from_secs(2);
 /// A database that is silent twice in a row may have given the seat to another: by then ten seconds are over.
@@ -26,16 +28,27 @@ pub(super) async fn own(
     shards: Vec<Told>,
     stop: CancellationToken,
 ) {
-    match commands::register(&line.web, &identity).await {
-        Ok(true) => tracing::info!("the commands were registered with Discord"),
-        Ok(false) => {}
-        Err(error) => tracing::error!(%error, "the commands could not be registered with Discord"),
-    }
+    let registered = registers(&line, &identity, &stop);
     let kept = (0..).zip(shards).map(|(shard, hears)| {
         let name = format!("{PLATFORM}:{}:{shard}", identity.application);
         seat(line.clone(), nod.clone(), name, shard, hears, stop.clone())
     });
-    futures::future::join_all(kept).await;
+    tokio::join!(registered, futures::future::join_all(kept));
+}
+
+/// Registers the commands; what Discord does not take now it is offered again later.
+async fn registers(line: &Line, identity: &Identity, stop: &CancellationToken) {
+    loop {
+        match commands::register(&line.web, identity).await {
+            Ok(true) => return tracing::info!("the commands were registered with Discord"),
+            Ok(false) => return,
+            Err(error) => tracing::error!(%error, "the commands could not be registered with Discord"),
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(AGAIN) => {}
+        }
+    }
 }
 
 /// Takes the seat of one shard when it is free, hears while it is held, and leaves it at the end.
