@@ -69,6 +69,7 @@ impl Screen {
         // about to type one.
         let stays = |verb: &Verb| card.buttons.iter().any(|button| button.does == Press::Verb(verb.clone()));
         self.buttons.retain(|_, (of, verb)| *of != Some(id) || stays(verb));
+        let newest = self.newest.clone();
         let text = self.card(Some(id), card);
         let before = self.shown.insert(id, (version, text.clone()));
         // Whoever is asked sees all of it; where it only goes on, what is new suffices.
@@ -78,7 +79,12 @@ impl Screen {
             Some((_, before)) if !asks => without(&text, &before),
             _ => text,
         };
-        (!text.is_empty()).then_some(text)
+        if text.is_empty() {
+            // What is not shown again is not what was shown last.
+            self.newest = newest;
+            return None;
+        }
+        Some(text)
     }
 
     /// A card as text; its buttons get new numbers.
@@ -154,8 +160,9 @@ mod tests {
         assert_eq!(screen.pressed("1"), None);
         let asks =
             Card::say("To Cho").button("Approve", Style::Primary, Press::Verb(Verb::new("a", Uuid::nil())));
-        assert_eq!(screen.news(&read(5, asks)), ["To Cho\n[2] Approve"]);
+        assert_eq!(screen.news(&read(5, asks.clone())), ["To Cho\n[2] Approve"]);
         screen.card(None, &Card::say("Your mails: 1. Bo 2. Cho 3. Dana"));
+        assert!(screen.news(&read(6, asks)).is_empty(), "of another version, but the same to see");
         assert_eq!(screen.pressed("2"), None, "an answer to a list is no nod");
         assert!(screen.pressed("!2").is_some());
     }
