@@ -28,6 +28,10 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Between two tries to connect, at first and at most: Discord takes a thousand identifies a day, and then the token.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(160);
+/// So long serenity may try by itself.
+const GIVEN_UP: Duration = Duration::from_secs(20);
+/// So many sessions of a day are left alone.
+const KEPT: u64 = 50;
 /// A connection that stood so long was none that ended as soon as it began.
 const STOOD: Duration = Duration::from_secs(60);
 /// So often in so long may be identified under one key (<https://discord.com/developers/docs/events/gateway#rate-limiting>).
@@ -86,8 +90,8 @@ pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationTo
                     () = stop.cancelled() => return,
                     () = tokio::time::sleep(turn) => {}
                 }
-                let since = Instant::now();
-                if let Err(error) = connection(&line, shard, &hears, &stop).await {
+                let stood = connection(&line, shard, &hears, &stop).await;
+                if let Err(error) = &stood {
                     tracing::error!(shard, %error, "the connection to Discord ended");
                     // Discord hangs up on whoever asks for an intent that was switched off meanwhile.
                     if let Ok(application) = line.web.get("applications/@me", &[]).await {
@@ -98,10 +102,11 @@ pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationTo
                     return;
                 }
                 hears.send_replace(Hears::No);
-                pause = if since.elapsed() < STOOD { (pause * 2).min(LONGEST_PAUSE) } else { PAUSE };
+                let long = stood.is_ok_and(|stood| stood >= STOOD);
+                pause = if long { PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = tokio::time::sleep(pause) => {}
+                    () = async { tokio::time::sleep(pause).await; is_taken(&line).await } => {}
                 }
             }
         });
@@ -109,8 +114,14 @@ pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationTo
     Ok(())
 }
 
-/// One life of serenity's client: it reconnects by itself until something is wrong that reconnecting does not mend.
-async fn connection(line: &Line, shard: u32, hears: &Told, stop: &CancellationToken) -> anyhow::Result<()> {
+/// One life of serenity's client, and how long it stood: it reconnects by itself until something is wrong that
+/// reconnecting does not mend, or it comes to nothing.
+async fn connection(
+    line: &Line,
+    shard: u32,
+    hears: &Told,
+    stop: &CancellationToken,
+) -> anyhow::Result<Duration> {
     let token = line.token.expose_secret();
     // serenity asks for the gateway's address as well; it would fall back to Discord's own.
     let proxy = line.api_url.origin().ascii_serialization();
@@ -121,21 +132,40 @@ async fn connection(line: &Line, shard: u32, hears: &Told, stop: &CancellationTo
     line.url.clone_into(&mut *client.ws_url.lock().await);
     let manager = Arc::clone(&client.shard_manager);
     let look = async {
+        let (mut connected, mut stood) = (Instant::now(), None);
         loop {
             tokio::time::sleep(LOOK).await;
             let stage = manager.runners.lock().await.get(&ShardId(shard)).map(|runner| runner.stage);
-            if stage != Some(ConnectionStage::Connected) {
-                hears.send_if_modified(|now| std::mem::replace(now, Hears::No) != Hears::No);
+            if stage == Some(ConnectionStage::Connected) {
+                connected = Instant::now();
+                stood.get_or_insert(connected);
+                continue;
+            }
+            hears.send_if_modified(|now| std::mem::replace(now, Hears::No) != Hears::No);
+            // serenity would identify again every few seconds for ever, and no turn would be asked for.
+            if connected.elapsed() > GIVEN_UP {
+                return stood.map_or(Duration::ZERO, |since| connected - since);
             }
         }
     };
-    tokio::select! {
-        ended = client.start_shard(shard, line.shards) => ended?,
-        () = look => {}
-        () = stop.cancelled() => {}
-    }
+    let ended = tokio::select! {
+        ended = client.start_shard(shard, line.shards) => ended.map(|()| Duration::ZERO),
+        stood = look => Ok(stood),
+        () = stop.cancelled() => Ok(Duration::ZERO),
+    };
     manager.shutdown_all().await;
-    Ok(())
+    Ok(ended?)
+}
+
+/// Waits until Discord takes one more session today: what it counts beyond that costs the token.
+async fn is_taken(line: &Line) {
+    let Ok(told) = line.web.get("gateway/bot", &[]).await else { return };
+    let limit = &told["session_start_limit"];
+    let (left, anew) = (limit["remaining"].as_u64(), limit["reset_after"].as_u64());
+    if let (Some(..=KEPT), Some(anew)) = (left, anew) {
+        tracing::error!(milliseconds = anew, "Discord takes hardly any more sessions today");
+        tokio::time::sleep(Duration::from_millis(anew)).await;
+    }
 }
 
 /// What we ask for: no more than the abilities need.

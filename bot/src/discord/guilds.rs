@@ -1,6 +1,7 @@
 //! The servers that Nod is in, and their people. To the core they are one workspace: a user is the same human on all.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use nod_core::chat::{ChatError, Profile, Standing};
 use serde_json::Value;
@@ -12,6 +13,8 @@ use super::web::Web;
 const PAGE: &str = "1000";
 /// The most servers of one page.
 const GUILDS_PAGE: &str = "200";
+/// Between two pages, in seconds.
+const MOST_WAITED: u64 = 5;
 /// No such user, no such member.
 const UNKNOWN: [&str; 2] = ["10013", "10007"];
 
@@ -29,7 +32,14 @@ impl Guilds {
         loop {
             let mut query = vec![("limit", GUILDS_PAGE)];
             query.extend(all.last().map(|last| ("after", last.as_str())));
-            let page = self.web.get("users/@me/guilds", &query).await?;
+            let page = match self.web.get("users/@me/guilds", &query).await {
+                // Of few calls in a second; what is read already is not read again.
+                Err(ChatError::Busy { after_seconds: wait @ ..=MOST_WAITED }) => {
+                    tokio::time::sleep(Duration::from_secs(wait)).await;
+                    continue;
+                }
+                page => page?,
+            };
             let page = page.as_array().ok_or_else(strange)?;
             let ids: Vec<String> =
                 page.iter().filter_map(|guild| guild["id"].as_str().map(str::to_owned)).collect();

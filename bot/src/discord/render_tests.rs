@@ -155,6 +155,11 @@ fn any_card_gives_a_valid_message() {
     let whole = |card: Card| {
         let message = message(&card, Some(key));
         judge(&message);
+        let told = message["allowed_mentions"]["users"].as_array().cloned().unwrap_or_default();
+        prop_assert_eq!(told.len(), called(&card).len());
+        prop_assert!(called(&card).iter().all(|user| told.contains(&json!(user))));
+        let blocks = card.body.iter().filter(|block| matches!(block, Block::Mention(_))).count();
+        prop_assert!(words(&message).matches("<@").count() <= blocks);
         prop_assert!(bears(&message, key));
         prop_assert!(!fits(&card) || !words(&message).contains(" more characters)"));
         let sent: HashSet<String> = all(&message["components"])

@@ -163,7 +163,11 @@ proptest! {
 
     #[test]
     fn any_card_gives_valid_blocks(card in card()) {
-        judge(&blocks(&card));
+        let blocks = blocks(&card);
+        judge(&blocks);
+        let called = card.body.iter().filter(|block| matches!(block, Block::Mention(_))).count();
+        let json = serde_json::to_string(&blocks).unwrap();
+        prop_assert!(json.matches("\"type\":\"user\"").count() <= called, "whom the words name is called");
         let fallback = fallback(&card);
         prop_assert!(!fallback.is_empty() && letters(&fallback) <= 40_000);
         prop_assert!(!fallback.contains("<"));
