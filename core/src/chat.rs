@@ -93,7 +93,7 @@ pub enum What {
     },
     /// A command (`/nod ask …`): its first word and the rest.
     Command {
-        /// Where; commands stand outside threads.
+        /// Where; on some platforms in threads, too.
         place: Place,
         /// `help`, `ask`, `connect`, `approvals`; empty for a bare command.
         name: String,

@@ -238,13 +238,15 @@ async fn a_question_by_command_is_answered_in_its_thread() {
 #[tokio::test]
 async fn a_question_by_command_in_a_thread_is_answered_there() {
     let (mut world, _) = world().await;
-    world.model_will("conversational", [Answer::text("Hello.")]);
-    let thread = world.says("bo", "general", "@nod hello").await;
+    let thread = world.says("bo", "general", "the launch is on Friday").await;
+    world.chat.say("cho", "general", Some(&thread), "at noon");
     world.model_will("conversational", [Answer::text("On Friday.")]);
     insta::assert_snapshot!(world.commands("ana", &thread, "ask when is the launch?").await, @"(ana only) nod: On it.");
+    let asked = world.model.requests().pop().unwrap().to_string();
+    assert!(asked.contains("at noon"), "what stands in the thread is what it is about: {asked}");
     insta::assert_snapshot!(world.reads("general"), @r"
-        bo: @nod hello
-            nod: Hello.
+        bo: the launch is on Friday
+            cho: at noon
             nod: # Ana Silva asks
               when is the launch?
             nod: @ana

@@ -49,7 +49,9 @@ impl Book {
                 self.open = with;
                 continue;
             }
-            if !self.open.body.is_empty() {
+            // Whom it calls does not stand alone.
+            let says = |block: &Block| !matches!(block, Block::Mention(_));
+            if self.open.body.iter().any(says) {
                 self.turn();
                 rest = Some(block);
                 continue;

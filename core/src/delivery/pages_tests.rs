@@ -152,3 +152,11 @@ fn nothing_is_lost_or_swapped_and_code_is_closed_in_every_message() {
         }
     }
 }
+
+#[test]
+fn whom_it_calls_stands_with_the_first_words() {
+    let card = Card::say("one two three four five six seven").calling(Some("U1"));
+    let pages = pages(&card, up_to(25));
+    assert!(pages.len() > 1 && pages[0].body.len() == 2, "{pages:?}");
+    assert!(pages[1..].iter().all(|page| !page.body.contains(&Block::Mention("U1".to_owned()))));
+}

@@ -41,7 +41,8 @@ pub(crate) async fn before(
     zone: &str,
 ) -> Result<Option<String>, WorkError> {
     let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
-    let bound = Bound { since: None, before: Some(before.to_owned()), most: MOST_BEFORE };
+    let before = Some(before.to_owned()).filter(|message| !message.is_empty());
+    let bound = Bound { since: None, before, most: MOST_BEFORE };
     let said = match adapter.history(&venue.workspace, &venue.place, &bound).await {
         Ok(said) => said,
         Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => return Ok(None),

@@ -3,7 +3,7 @@
 
 use sqlx::PgConnection;
 
-use super::{Arrival, runs, said, settings};
+use super::{Arrival, runs, said, settings, sql};
 use crate::approval;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Immediate, Inbound, Place, Typing};
@@ -128,6 +128,7 @@ async fn ask(
     text: &str,
 ) -> sqlx::Result<Immediate> {
     let thread = if place.direct { Some("") } else { place.thread.as_deref() };
+    let followed = sql::look(conn, arrival.tenant, arrival.inbound, place).await?.followed.is_some();
     let conversation = said::conversation(arrival, conn, place, thread, person).await?;
     let said = said::Said {
         person,
@@ -136,7 +137,7 @@ async fn ask(
         message: None,
         shared: !place.direct,
         outside: None,
-        joins: false,
+        joins: !place.direct && thread.is_some() && !followed,
         answer: None,
     };
     let run = said::begin_with(arrival, conn, &said, |state| state.by_command = true).await?;

@@ -208,7 +208,7 @@ pub(super) async fn begin_with(
         state.turns.push(turn.clone());
         state.provenance = provenance.clone();
     }
-    state.joins = said.message.filter(|_| said.joins).map(str::to_owned);
+    state.joins = said.joins.then(|| said.message.unwrap_or_default().to_owned());
     if let Some(answer) = said.answer {
         state.answered_by_rule(answer);
     }

@@ -84,7 +84,8 @@ pub struct AgentState {
     pub unread: Vec<String>,
     /// The answer, once there is one.
     pub reply: Option<String>,
-    /// The message that began the run, where it stands in a thread that Nod did not follow before.
+    /// The message that began the run, where it stands in a thread that Nod did not follow before; empty where a command
+    /// did.
     #[serde(default)]
     pub joins: Option<String>,
     /// Begun by a command: nothing of the person's stands in the thread, so the platform would not tell them of what

@@ -125,6 +125,16 @@ pub(super) async fn both(
 ) -> sqlx::Result<Vec<Candidate>> {
     // Apart from the look at what is under way: a lock that was waited for shows what was committed meanwhile only to
     // the next statement.
+    // Identities before people, as where somebody is learned of.
+    sqlx::query!(
+        "select user_ref from identities where tenant_id = $1 and person_id in ($2, $3)
+         order by platform, workspace, user_ref for update",
+        tenant.0,
+        one.0,
+        other.0
+    )
+    .fetch_all(&mut *conn)
+    .await?;
     sqlx::query!(
         "select id from people where tenant_id = $1 and id in ($2, $3) order by id for update",
         tenant.0,
