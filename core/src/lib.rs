@@ -12,7 +12,7 @@ pub mod connection;
 mod delivery;
 pub mod draft;
 pub mod effect;
-mod file;
+pub mod file;
 pub mod gate;
 pub mod graph;
 mod history;

@@ -146,7 +146,7 @@ async fn one_look_suffices_because_the_hints_stand_beside_the_words(platform: On
         .map(|t| t["function"]["name"].as_str().unwrap())
         .collect();
     insta::allow_duplicates! {
-        insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft chat_read_channel chat_read_thread gmail_create_draft gmail_discard_draft gmail_draft_reply gmail_list_recent gmail_read_draft gmail_read_thread gmail_search_messages");
+        insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft chat_read_channel chat_read_thread gmail_create_draft gmail_discard_draft gmail_draft_reply gmail_list_recent gmail_read_attachment gmail_read_draft gmail_read_thread gmail_search_messages");
     }
     let messages = reasoner["messages"].as_array().unwrap();
     let said = messages.iter().rfind(|m| m["role"] == "user").unwrap();

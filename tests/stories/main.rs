@@ -22,6 +22,7 @@ macro_rules! on_each_platform {
 }
 
 mod approvals;
+mod attachments;
 mod audit;
 mod bad_input;
 mod batch;

@@ -1,11 +1,16 @@
-//! Files that people drop with a message: read once, kept with the run that they came with, outside text.
+//! Files that people drop with a message: read once, kept with the run that they came with, outside text. And the
+//! words in a file, wherever it lies.
 
+mod docx;
 mod pdf;
 pub(crate) mod sql;
 mod text;
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use sqlx::PgConnection;
+use tokio::sync::Semaphore;
 
 use crate::chat::{Attached, FetchError};
 use crate::clock::Timestamp;
@@ -16,6 +21,11 @@ use crate::nod::Core;
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 /// Characters of one file that are kept.
 const MOST_KEPT: usize = 100_000;
+
+/// How long reading may take; one that takes longer is left to itself.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Files that are read at once.
+static ROOM: Semaphore = Semaphore::const_new(2);
 
 /// A file as its row tells.
 #[derive(Debug, Clone)]
@@ -75,10 +85,46 @@ async fn one(core: &Core, platform: &str, file: &Attached) -> Result<String, Str
             return Err(NOT_GIVEN.to_owned());
         }
     };
-    let words = if bytes.starts_with(b"%PDF") { pdf::words(bytes).await? } else { text::of(&bytes)? };
+    if text::is_page(&bytes) {
+        return Err("the chat gave me a web page in its place".to_owned());
+    }
+    words(bytes).await
+}
+
+/// The words of a file, whatever its name claims: PDF, DOCX or text. Or why there are none, as the end of a sentence.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn words(bytes: Vec<u8>) -> Result<String, String> {
+    let words = if bytes.starts_with(b"%PDF") {
+        patiently(bytes, pdf::words).await?
+    } else if text::is_packed(&bytes) {
+        patiently(bytes, docx::words).await?
+    } else {
+        text::of(&bytes)?
+    };
     match words.char_indices().nth(MOST_KEPT) {
         Some((end, _)) => Ok(format!("{}… (the rest was left out)", &words[..end])),
         None => Ok(words),
+    }
+}
+
+/// Reads what may keep a reader busy for ever, in a thread of its own, of which there are few.
+async fn patiently(
+    bytes: Vec<u8>,
+    read: impl FnOnce(&[u8]) -> Result<String, String> + Send + 'static,
+) -> Result<String, String> {
+    // Held by the thread, however long it takes. Never closed.
+    let place = ROOM.acquire().await;
+    let reading = tokio::task::spawn_blocking(move || {
+        let _place = place;
+        read(&bytes)
+    });
+    match tokio::time::timeout(PATIENCE, reading).await {
+        Ok(Ok(words)) => words,
+        // It panicked: the library met something that it had not thought of.
+        Ok(Err(_)) => Err("it is no file that I can read".to_owned()),
+        Err(_) => Err(format!("reading it took longer than {} s", PATIENCE.as_secs())),
     }
 }
 

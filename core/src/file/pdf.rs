@@ -1,39 +1,19 @@
 //! The words of a PDF file, within bounds: such files are packed, and a small one may unpack to gigabytes or keep a
 //! reader busy for ever.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use lopdf::{Document, LoadOptions};
-use tokio::sync::Semaphore;
 
-use super::MOST_KEPT;
+use super::{MOST_KEPT, PATIENCE};
 
 /// Pages that are read.
 const MOST_PAGES: usize = 200;
 /// Bytes that one page, or one packed part of the file, may unpack to.
 const MOST_UNPACKED: usize = 8 * 1024 * 1024;
-/// How long reading may take; a page that takes longer is left to itself.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Files that are read at once.
-static ROOM: Semaphore = Semaphore::const_new(2);
 
 /// The words, or why there are none, as the end of a sentence.
-pub(super) async fn words(bytes: Vec<u8>) -> Result<String, String> {
-    // Held by the thread, however long it takes. Never closed.
-    let place = ROOM.acquire().await;
-    let reading = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        read(&bytes)
-    });
-    match tokio::time::timeout(PATIENCE, reading).await {
-        Ok(Ok(words)) => words,
-        // It panicked: the library met something that it had not thought of.
-        Ok(Err(_)) => Err("it is no PDF that I can read".to_owned()),
-        Err(_) => Err(format!("reading it took longer than {} s", PATIENCE.as_secs())),
-    }
-}
-
-fn read(bytes: &[u8]) -> Result<String, String> {
+pub(super) fn words(bytes: &[u8]) -> Result<String, String> {
     let begun = Instant::now();
     let options = LoadOptions { max_decompressed_size: Some(MOST_UNPACKED), ..LoadOptions::default() };
     let unreadable = |_| "it is no PDF that I can read".to_owned();
@@ -116,27 +96,27 @@ mod tests {
         Content { operations }.encode().unwrap_or_else(|e| panic!("{e}"))
     }
 
-    #[tokio::test]
-    async fn pages_are_read_in_order() {
-        let read = words(file(&[page("The plan"), page("is late.")])).await;
+    #[test]
+    fn pages_are_read_in_order() {
+        let read = words(&file(&[page("The plan"), page("is late.")]));
         assert_eq!(read.as_deref(), Ok("The plan\nis late.\n"));
     }
 
-    #[tokio::test]
-    async fn a_page_that_would_unpack_to_too_much_is_left_out() {
+    #[test]
+    fn a_page_that_would_unpack_to_too_much_is_left_out() {
         let bomb = b" ".repeat(MOST_UNPACKED + 1);
         let packed = file(&[page("The plan"), bomb]);
         assert!(packed.len() < 100_000, "it is a small file");
-        assert_eq!(words(packed).await.as_deref(), Ok("The plan\n\n(not every page could be read)"));
+        assert_eq!(words(&packed).as_deref(), Ok("The plan\n\n(not every page could be read)"));
     }
 
-    #[tokio::test]
-    async fn what_cannot_be_read_says_why() {
+    #[test]
+    fn what_cannot_be_read_says_why() {
         for (bytes, why) in [
             (b"%PDF-1.7 rest".to_vec(), "it is no PDF that I can read"),
             (file(&[page("")]), "there is no text in it that I can read; it may be a scan"),
         ] {
-            assert_eq!(words(bytes).await, Err(why.to_owned()));
+            assert_eq!(words(&bytes), Err(why.to_owned()));
         }
     }
 }

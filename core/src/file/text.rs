@@ -2,21 +2,26 @@
 
 /// The words, or why there are none, as the end of a sentence.
 pub(super) fn of(bytes: &[u8]) -> Result<String, String> {
-    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0x1F, 0x8B]) {
-        return Err("it is packed, and I read PDF and plain text only, such as Markdown or CSV".to_owned());
+    if bytes.starts_with(b"\xD0\xCF\x11\xE0") {
+        return Err("it is an old or a locked Office file; I read DOCX, PDF and plain text".to_owned());
     }
     let text = decoded(bytes).ok_or_else(|| "it is no text".to_owned())?;
     if text.trim().is_empty() {
         return Err("it is empty".to_owned());
-    }
-    if is_page(&text) {
-        return Err("the chat gave me a web page in its place".to_owned());
     }
     let odd = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{C}')).count();
     if text.contains('\0') || odd * 100 > text.chars().count() {
         return Err("it is no text".to_owned());
     }
     Ok(text)
+}
+
+/// Why other archives are not read.
+pub(super) const PACKED: &str =
+    "it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV";
+
+pub(super) fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0x1F, 0x8B])
 }
 
 fn decoded(bytes: &[u8]) -> Option<String> {
@@ -35,8 +40,9 @@ fn decoded(bytes: &[u8]) -> Option<String> {
 }
 
 /// A platform that does not let us in answers with its sign-in page.
-fn is_page(text: &str) -> bool {
-    let head: String = text.trim_start().chars().take(15).collect::<String>().to_lowercase();
+pub(super) fn is_page(bytes: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
+    let head: String = head.trim_start().chars().take(15).collect::<String>().to_lowercase();
     head.starts_with("<!doctype html") || head.starts_with("<html")
 }
 
@@ -50,12 +56,10 @@ mod tests {
             (&b"# Plan\n- one"[..], Some("# Plan\n- one")),
             (b"\xEF\xBB\xBFname,n\nBo,2", Some("name,n\nBo,2")),
             (b"\xFF\xFEh\0i\0", Some("hi")),
-            (b"PK\x03\x04rest", None),
-            (b"\x1F\x8Brest", None),
+            (b"\xD0\xCF\x11\xE0rest", None),
             (b"\x89PNG\r\n\x1A\n", None),
             (b"a\0b", None),
             (b"  \n", None),
-            (b"<!DOCTYPE html><html>Sign in</html>", None),
             (b"\x01\x02\x03\x04", None),
         ] {
             assert_eq!(of(bytes).ok().as_deref(), words, "{bytes:?}");

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 
 use super::compose::{encoded, phrase};
@@ -9,6 +11,9 @@ use super::consent::{Ask, Choice, decide};
 use super::mime::Mime;
 use super::view::{DraftEdit, Incoming, Mail, Outgoing};
 use super::{Account, Call, Google};
+
+/// Between the parts of a mail that brings files.
+const BOUNDARY: &str = "nod-sandbox-part";
 
 /// Keys of a grant that was made without a browser.
 #[derive(Clone)]
@@ -141,10 +146,27 @@ impl Google {
             header(name, &encoded(value));
         }
         header("MIME-Version", "1.0");
-        header("Content-Type", "text/plain; charset=utf-8");
-        header("Content-Transfer-Encoding", "8bit");
-        raw.push_str("\r\n");
-        raw.push_str(&mail.body);
+        let text = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n";
+        if mail.files.is_empty() {
+            raw.push_str(&format!("{text}{}", mail.body));
+        } else {
+            let part = format!("--{BOUNDARY}\r\n");
+            raw.push_str(&format!("Content-Type: multipart/mixed; boundary={BOUNDARY}\r\n\r\n"));
+            raw.push_str(&format!("{part}{text}{}\r\n", mail.body));
+            for (name, kind, bytes) in &mail.files {
+                raw.push_str(&format!(
+                    "{part}Content-Type: {kind}\r\nContent-Disposition: attachment; filename=\"{}\"\r\n\
+                     Content-Transfer-Encoding: base64\r\n\r\n",
+                    encoded(name)
+                ));
+                let letters = STANDARD.encode(bytes);
+                for line in letters.as_bytes().chunks(76) {
+                    raw.push_str(&String::from_utf8_lossy(line));
+                    raw.push_str("\r\n");
+                }
+            }
+            raw.push_str(&format!("--{BOUNDARY}--\r\n"));
+        }
         self.put(&mail.to, raw.as_bytes(), at)
     }
 

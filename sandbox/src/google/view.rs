@@ -82,6 +82,8 @@ pub struct Incoming {
     /// The `Message-ID` of what it answers.
     pub in_reply_to: Option<String>,
     pub headers: Vec<(String, String)>,
+    /// What comes with it: name, media type and bytes.
+    pub files: Vec<(String, String, Vec<u8>)>,
     /// When it arrives; now, if not said.
     pub at: Option<DateTime<Utc>>,
 }

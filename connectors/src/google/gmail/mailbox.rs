@@ -154,6 +154,31 @@ impl Mailbox {
         Ok(all)
     }
 
+    /// A message whole, but for the files that came with it.
+    pub(super) async fn message(&self, id: &str) -> Result<Message, Trouble> {
+        self.look(|| async {
+            let mut watch = self.watch();
+            let call =
+                self.hub.users().messages_get(ME, id).clear_scopes().add_scope(READONLY).format("full");
+            let done = call.delegate(&mut watch).doit().await;
+            watch.outcome(done)
+        })
+        .await
+    }
+
+    /// The bytes of a file that came with it.
+    pub(super) async fn attachment(&self, message: &str, id: &str) -> Result<Vec<u8>, Trouble> {
+        let body = self
+            .look(|| async {
+                let mut watch = self.watch();
+                let call = self.hub.users().messages_attachments_get(ME, message, id);
+                let done = call.clear_scopes().add_scope(READONLY).delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await?;
+        body.data.ok_or_else(|| Trouble::Lost("the file came without its bytes".into()))
+    }
+
     /// A thread whole, or only its labels and some headers.
     pub(super) async fn thread(&self, id: &str, only: Option<&[&str]>) -> Result<Thread, Trouble> {
         self.look(|| async {

@@ -62,21 +62,37 @@ pub(super) fn text(message: &Message) -> Text {
     }
 }
 
-/// Names of the attached files.
-pub(super) fn attachments(message: &Message) -> Vec<String> {
-    let mut names = Vec::new();
-    if let Some(payload) = &message.payload {
-        collect_names(payload, DEPTH, &mut names);
-    }
-    names
+/// A file that came with a mail.
+pub(super) struct Attachment {
+    pub name: String,
+    /// Its bytes.
+    pub size: i32,
+    /// By which Gmail hands them out, where they are not here.
+    pub id: Option<String>,
+    pub data: Option<Vec<u8>>,
 }
 
-fn collect_names(part: &MessagePart, depth: usize, names: &mut Vec<String>) {
+/// The attached files.
+pub(super) fn attachments(message: &Message) -> Vec<Attachment> {
+    let mut files = Vec::new();
+    if let Some(payload) = &message.payload {
+        collect(payload, DEPTH, &mut files);
+    }
+    files
+}
+
+fn collect(part: &MessagePart, depth: usize, files: &mut Vec<Attachment>) {
     if let Some(name) = part.filename.as_deref().filter(|name| !name.is_empty()) {
-        names.push(decoded(name));
+        let body = part.body.clone().unwrap_or_default();
+        files.push(Attachment {
+            name: decoded(name),
+            size: body.size.unwrap_or_default(),
+            id: body.attachment_id,
+            data: body.data,
+        });
     }
     if depth > 0 {
-        part.parts.iter().flatten().for_each(|part| collect_names(part, depth - 1, names));
+        part.parts.iter().flatten().for_each(|part| collect(part, depth - 1, files));
     }
 }
 
@@ -190,7 +206,8 @@ mod tests {
         file.filename = Some("=?utf-8?B?w6QudHh0?=".into());
         let message = of(vec![file]);
         assert_eq!(text(&message), Text::default());
-        assert_eq!(attachments(&message), ["ä.txt"]);
+        let names: Vec<String> = attachments(&message).into_iter().map(|file| file.name).collect();
+        assert_eq!(names, ["ä.txt"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod mailbox;
 mod message;
 mod mime;
 mod open_draft;
+mod read_attachment;
 mod read_draft;
 mod read_thread;
 mod reply;
@@ -52,6 +53,7 @@ pub(super) fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
         Tool::Read(Arc::new(list_recent::ListRecent::new(accounts.clone()))),
         Tool::Read(Arc::new(search_messages::SearchMessages::new(accounts.clone()))),
         Tool::Read(Arc::new(read_thread::ReadThread::new(accounts.clone()))),
+        Tool::Read(Arc::new(read_attachment::ReadAttachment::new(accounts.clone()))),
         Tool::Act(Arc::new(create_draft::CreateDraft::new(accounts.clone()))),
         Tool::Read(Arc::new(read_draft::ReadDraft::new(accounts.clone()))),
         Tool::Act(Arc::new(update_draft::UpdateDraft::new(accounts.clone()))),

@@ -83,7 +83,7 @@ fn letter(message: &Message) -> Value {
         "unread": has_label(message, "UNREAD"),
         "draft": has_label(message, "DRAFT"),
         "text": body.text,
-        "attachments": attachments(message),
+        "attachments": attachments(message).into_iter().map(|file| file.name).collect::<Vec<_>>(),
     });
     if !body.cut.is_empty() {
         letter["cut"] = json!(body.cut);

@@ -1,0 +1,116 @@
+//! `gmail_read_attachment`: the words of a file that came with a mail.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::file;
+use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments;
+use super::mailbox::Mailbox;
+use super::message::{Attachment, attachments};
+use super::summary::from_outside;
+use crate::google::account::Accounts;
+
+/// Largest file that is read, in bytes. Gmail itself takes some 25 MB.
+const MOST_BYTES: usize = 10 * 1024 * 1024;
+/// Characters that are passed on.
+const MOST_CHARS: usize = 20_000;
+
+/// The tool.
+pub(super) struct ReadAttachment {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    message_id: String,
+    name: String,
+    #[serde(default)]
+    which: Option<usize>,
+    #[serde(default)]
+    from: Option<usize>,
+}
+
+impl ReadAttachment {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "message_id": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+                "name": {"type": "string", "minLength": 1, "maxLength": 2000},
+                "which": {"type": "integer", "minimum": 1, "maximum": 100,
+                    "description": "Of several files with this name; the first unless given."},
+                "from": {"type": "integer", "minimum": 0, "maximum": 1_000_000,
+                    "description": "The character to begin at, to read on where a text was cut."},
+            },
+            "required": ["message_id", "name"],
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/gmail_read_attachment.md");
+        let doing = "Reading a file in your mail";
+        let spec = super::spec("gmail_read_attachment", description, doing, Reach::Reads, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ReadTool for ReadAttachment {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let asked: Asked = arguments(args)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        let message =
+            mailbox.message(&asked.message_id).await.map_err(|trouble| trouble.looking("that mail"))?;
+        let named = |file: &Attachment| file.name.trim() == asked.name.trim();
+        let mut same: Vec<Attachment> = attachments(&message).into_iter().filter(named).collect();
+        let (which, all) = (asked.which.unwrap_or(1), same.len());
+        if !(1..=all).contains(&which) {
+            // The names are somebody else's words, so they are not repeated here.
+            return Err(Fault::NotFound { what: "such a file in that mail".to_owned() });
+        }
+        let file = same.swap_remove(which - 1);
+        let mut content = json!({"message_id": asked.message_id, "name": file.name});
+        match words(&mailbox, &asked.message_id, file).await? {
+            Ok(words) => {
+                let from = asked.from.unwrap_or_default();
+                let text: String = words.chars().skip(from).take(MOST_CHARS).collect();
+                let (end, whole) = (from + text.chars().count(), words.chars().count());
+                content["text"] = text.into();
+                if end < whole {
+                    content["cut"] = format!("{} more characters follow, from {end} on", whole - end).into();
+                }
+            }
+            Err(why) => content["not_read"] = why.into(),
+        }
+        if all > 1 {
+            content["note"] = format!("{all} files have this name; this is number {which}").into();
+        }
+        Ok(from_outside(cx, content, &[message]))
+    }
+}
+
+/// The words, or why there are none.
+async fn words(mailbox: &Mailbox, message: &str, file: Attachment) -> Result<Result<String, String>, Fault> {
+    let large = || Ok(Err(format!("it is larger than {} MB", MOST_BYTES / 1024 / 1024)));
+    if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
+        return large();
+    }
+    let bytes = match (file.data, file.id) {
+        (Some(bytes), _) => bytes,
+        (None, Some(id)) => {
+            mailbox.attachment(message, &id).await.map_err(|trouble| trouble.looking("that file"))?
+        }
+        (None, None) => Vec::new(),
+    };
+    if bytes.len() > MOST_BYTES {
+        return large();
+    }
+    Ok(file::words(bytes).await)
+}
