@@ -128,7 +128,7 @@ impl DiscordAdapter {
     fn thread_name(&self, first: &Value) -> String {
         let words = super::words::of_message(first, &self.identity.user).text;
         let plain: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let plain = plain.replace("**", "").replace('#', "");
+        let plain = plain.replace("**", "").replace("```", "").replace('#', "");
         let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
         let name: String = line.chars().take(NAME).collect();
         if name.is_empty() { NAMELESS.to_owned() } else { name }

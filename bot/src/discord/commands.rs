@@ -44,7 +44,7 @@ pub(super) fn all() -> Vec<Value> {
         ),
         command(
             "connect",
-            "Connect your own account",
+            "Your Google account, or a code from another chat",
             json!([
                 choice("account", "Which one; chat is where you also talk to Nod", &["google", "chat"]),
                 {"type": TEXT, "name": "code", "description": "A code that Nod gave you elsewhere"},

@@ -113,7 +113,7 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..200).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..200).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
-        1 => "[0-9]{17,20}".prop_map(Block::Mention),
+        1 => "[1-9][0-9]{16,18}".prop_map(Block::Mention),
     ]
 }
 

@@ -133,7 +133,7 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..400).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..400).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
-        1 => "[0-9]{17,20}".prop_map(Block::Mention),
+        1 => "U[0-9A-Z]{8,10}".prop_map(Block::Mention),
     ]
 }
 

@@ -18,11 +18,20 @@ pub(super) struct Screen {
     last: usize,
     /// The numbers on what was shown last.
     newest: Vec<usize>,
+    /// On which message somebody pressed last: it answers, if only by being shown again.
+    pressed: Option<DeliveryId>,
 }
 
 impl Screen {
     pub(super) fn new(look: Look) -> Self {
-        Self { look, shown: HashMap::new(), buttons: HashMap::new(), last: 0, newest: Vec::new() }
+        Self {
+            look,
+            shown: HashMap::new(),
+            buttons: HashMap::new(),
+            last: 0,
+            newest: Vec::new(),
+            pressed: None,
+        }
     }
 
     pub(super) fn look(&self) -> Look {
@@ -74,8 +83,9 @@ impl Screen {
         let before = self.shown.insert(id, (version, text.clone()));
         // Whoever is asked sees all of it; where it only goes on, what is new suffices.
         let asks = card.buttons.iter().any(|button| matches!(button.does, Press::Verb(_)));
+        let answers = self.pressed.take_if(|pressed| *pressed == id).is_some();
         let text = match before {
-            Some((_, before)) if before == text => String::new(),
+            Some((_, before)) if before == text && !answers => String::new(),
             Some((_, before)) if !asks => without(&text, &before),
             _ => text,
         };
@@ -107,11 +117,12 @@ impl Screen {
 
     /// What a line presses: the number of a button of what was shown last, or `!` and the number of any that stands.
     /// A bare number after other words is an answer to those, and approves nothing.
-    pub(super) fn pressed(&self, line: &str) -> Option<Verb> {
+    pub(super) fn pressed(&mut self, line: &str) -> Option<Verb> {
         let line = line.trim();
         let (number, any) = line.strip_prefix('!').map_or((line, false), |number| (number, true));
         let number: usize = number.parse().ok()?;
-        let (_, verb) = self.buttons.get(&number).filter(|_| any || self.newest.contains(&number))?;
+        let (of, verb) = self.buttons.get(&number).filter(|_| any || self.newest.contains(&number))?;
+        self.pressed = *of;
         Some(verb.clone())
     }
 }
@@ -144,25 +155,25 @@ mod tests {
         assert_eq!(screen.news(&read(1, asks.clone())), ["To Bo\n[1] Approve"]);
         assert!(screen.news(&read(1, asks.clone())).is_empty());
         assert_eq!((screen.pressed(" 1 "), screen.pressed("one")), (Some(verb), None));
-        assert!(screen.news(&read(2, asks.clone())).is_empty(), "nothing to see has changed");
+        assert_eq!(screen.news(&read(2, asks.clone())), ["To Bo\n[1] Approve"], "a press is answered");
+        assert!(screen.news(&read(3, asks.clone())).is_empty(), "nothing to see has changed");
         let anew = asks.with(Block::Note("Expires soon.".to_owned()));
         let shown = "To Bo\n· Expires soon.\n[1] Approve";
-        assert_eq!(screen.news(&read(2, anew.clone())), [""; 0], "of this version");
         assert_eq!(
-            screen.news(&read(3, anew)),
+            screen.news(&read(4, anew)),
             [shown],
             "asked anew, it is shown whole, under the number it had"
         );
         assert_eq!(
-            screen.news(&read(4, Card::say("To Bo").with(Block::Markdown("→ Sent".to_owned())))),
+            screen.news(&read(5, Card::say("To Bo").with(Block::Markdown("→ Sent".to_owned())))),
             ["→ Sent"]
         );
         assert_eq!(screen.pressed("1"), None);
         let asks =
             Card::say("To Cho").button("Approve", Style::Primary, Press::Verb(Verb::new("a", Uuid::nil())));
-        assert_eq!(screen.news(&read(5, asks.clone())), ["To Cho\n[2] Approve"]);
+        assert_eq!(screen.news(&read(6, asks.clone())), ["To Cho\n[2] Approve"]);
         screen.card(None, &Card::say("Your mails: 1. Bo 2. Cho 3. Dana"));
-        assert!(screen.news(&read(6, asks)).is_empty(), "of another version, but the same to see");
+        assert!(screen.news(&read(7, asks)).is_empty(), "of another version, but the same to see");
         assert_eq!(screen.pressed("2"), None, "an answer to a list is no nod");
         assert!(screen.pressed("!2").is_some());
     }
