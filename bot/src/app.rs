@@ -11,12 +11,14 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use axum::Router;
 use chrono::TimeDelta;
-use nod_connectors::google::{self, Accounts, GoogleOAuth, GoogleSettings};
+use nod_connectors::google::{self, Accounts, Calendar, GoogleOAuth, GoogleSettings};
 use nod_connectors::llm::OpenAi;
 use nod_core::chat::{Adapters, ChatAdapter};
 use nod_core::clock::{Clock, SystemClock};
-use nod_core::connection::Connections;
+use nod_core::connection::{Connections, Revoke};
+use nod_core::file::Shelf;
 use nod_core::ids::{Ids, SystemIds};
+use nod_core::people::colleagues::Colleagues;
 use nod_core::secret::Vault;
 use nod_core::tool::{Tool, Tools};
 use nod_core::{Nod, Parts, Settings};
@@ -32,6 +34,7 @@ use crate::config::{self, Config};
 use crate::database::{self, Database};
 use crate::discord::{self, Discord, SignIn};
 use crate::hearing::{Hearing, Hears, Storing};
+use crate::policy;
 use crate::server::{self, Connecting, Readiness};
 use crate::slack::{self, Ear, Listener, Slack};
 use crate::terminal::{self, TerminalAdapter};
@@ -50,6 +53,9 @@ pub async fn run(config: Config, stop: CancellationToken) -> anyhow::Result<()> 
     };
     let ended = match started.await {
         Ok(app) => {
+            for list in policy::empty_lists(database.pool.clone(), &config.approvals.policy).await? {
+                tracing::warn!(list, "the rules ask for somebody of a list of whom nobody is known");
+            }
             tracing::info!(url = %app.url, "nod is ready");
             stop.cancelled().await;
             app.stop().await;
@@ -223,7 +229,10 @@ impl House {
         let model = OpenAi::new(models.router, models.reasoner, models.summariser, clock.clone())?;
         let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
         let oauth = google(config, url)?;
-        let tools = oauth.as_ref().map_or_else(Vec::new, |oauth| tools(connections, oauth));
+        let tools = oauth.as_ref().map_or_else(Vec::new, |oauth| {
+            let shelf = Shelf::new(pool.clone(), adapters.clone());
+            tools(connections, oauth, &config.google, Colleagues::new(pool.clone()), shelf)
+        });
         let nod = Nod::new(Parts {
             pool: pool.clone(),
             door: database::beside(pool),
@@ -231,6 +240,7 @@ impl House {
             ids: ids.clone(),
             adapters: adapters.clone(),
             tools: Tools::new(tools),
+            revokes: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Revoke>).collect(),
             model: Arc::new(model),
             vault: Vault::clone(&vault),
             settings: settings(config, url)?,
@@ -364,8 +374,16 @@ fn google(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
     })?))
 }
 
-fn tools(connections: Connections, oauth: &GoogleOAuth) -> Vec<Tool> {
-    google::tools(&Accounts::new(connections, oauth.clone()))
+fn tools(
+    connections: Connections,
+    oauth: &GoogleOAuth,
+    google: &config::Google,
+    colleagues: Colleagues,
+    shelf: Shelf,
+) -> Vec<Tool> {
+    let calendar = Calendar::new(&google.calendar_url);
+    let accounts = Accounts::new(connections, oauth.clone(), calendar, shelf);
+    google::tools(&accounts, &google.rooms.clone().into(), &colleagues)
 }
 
 fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {

@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
-use crate::{app, demo, discord, doctor, logging, slack};
+use crate::{app, demo, discord, doctor, logging, policy, slack};
 
 /// How long a stop may take before it is cut short.
 const GRACE: Duration = Duration::from_secs(10);
@@ -54,6 +54,11 @@ enum Command {
         #[command(subcommand)]
         platform: Invite,
     },
+    /// Rules of your own about asking for a nod, beside those of the configuration
+    Policy {
+        #[command(subcommand)]
+        action: PolicyAction,
+    },
     /// Checks everything that can be checked before a person finds out the hard way
     Doctor {
         /// Prints JSON
@@ -75,6 +80,22 @@ enum Manifest {
         /// What the app and its bot are called
         #[arg(long, default_value = "Nod")]
         name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum PolicyAction {
+    /// Shows what holds
+    Show {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Puts the rules of a file in the place of your own; config/policy.toml explains them, a file without rules takes
+    /// them away
+    Set {
+        /// The file
+        file: PathBuf,
     },
 }
 
@@ -156,6 +177,12 @@ async fn carry_out(command: Command, config: Result<Config, Problems>) -> ExitCo
         }
         (Command::Migrate, Ok(config)) => return ended(migrate(&config).await),
         (Command::Invite { platform: Invite::Discord }, Ok(config)) => return ended(invite(&config).await),
+        (Command::Policy { action: PolicyAction::Show { json } }, Ok(config)) => {
+            return ended(policy::show(&config, json).await);
+        }
+        (Command::Policy { action: PolicyAction::Set { file } }, Ok(config)) => {
+            return ended(policy::set(&config, &file).await);
+        }
         (Command::Chat { user }, Ok(config)) => return ended(chat(config, user).await),
         (Command::Run | Command::Manifest { .. }, Ok(config)) => config,
     };

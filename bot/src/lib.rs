@@ -12,6 +12,7 @@ mod download;
 mod hearing;
 pub mod logging;
 mod pieces;
+mod policy;
 pub mod server;
 pub mod slack;
 mod table;

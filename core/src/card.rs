@@ -34,8 +34,34 @@ pub enum Block {
     Literal(String),
     /// What to be careful about, a line each; literal.
     Risks(Vec<String>),
+    /// Times to choose from, which everybody reads by their own clocks.
+    Times(Vec<Time>),
     /// Small print; literal.
     Note(String),
+}
+
+/// One of several times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Time {
+    /// By which its button is found: "1"; literal.
+    pub label: String,
+    /// Seconds since 1970.
+    pub from: i64,
+    /// Seconds since 1970; where it is not later, only what is `said` is shown.
+    pub to: i64,
+    /// For whoever's platform does not know their clocks: "Mon 9 Mar, 09:00–09:45 WET"; literal.
+    pub said: String,
+    /// What stands below it; literal, and nothing where it is empty.
+    pub below: String,
+}
+
+impl Time {
+    /// What is said, as its beginning and its end.
+    #[must_use]
+    pub fn halves(&self) -> Option<(&str, &str)> {
+        let (from, to) = self.said.split_once('–').filter(|_| self.from < self.to)?;
+        Some((from.trim(), to.trim()))
+    }
 }
 
 /// Something to press.

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::chat::{Adapters, Place, Standing};
 use crate::clock::{Clock, Timestamp};
-use crate::connection::{Connections, Offers, links};
+use crate::connection::{Connections, Offers, Revoke, links};
 use crate::ids::{Ids, TenantId};
 use crate::inbox::Inbox;
 use crate::jobs::{Dispatcher, Jobs, Work};
@@ -35,6 +35,8 @@ pub struct Parts {
     pub adapters: Adapters,
     /// Tools of the connectors.
     pub tools: Tools,
+    /// Takes grants back, one for each provider.
+    pub revokes: Vec<Arc<dyn Revoke>>,
     /// The model endpoint.
     pub model: Arc<dyn Model>,
     /// Seals tokens and signs links.
@@ -123,6 +125,7 @@ pub(crate) struct Core {
     pub(crate) stops: tokio::sync::Notify,
     pub(crate) adapters: Adapters,
     pub(crate) tools: Tools,
+    pub(crate) revokes: Vec<Arc<dyn Revoke>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) vault: Vault,
     pub(crate) settings: Settings,
@@ -151,7 +154,7 @@ impl Nod {
     /// # Errors
     /// When the database does not answer.
     pub async fn new(parts: Parts) -> sqlx::Result<Self> {
-        let Parts { pool, door, clock, ids, adapters, tools, model, vault, settings } = parts;
+        let Parts { pool, door, clock, ids, adapters, tools, revokes, model, vault, settings } = parts;
         let jobs = Jobs::default();
         let tools = tools.and(history::tools(&pool, &adapters));
         let core = Arc::new(Core {
@@ -163,6 +166,7 @@ impl Nod {
             jobs,
             adapters,
             tools,
+            revokes,
             model,
             vault,
             settings,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -92,7 +93,9 @@ impl Provider {
 pub enum Reach {
     /// It only looks.
     Reads,
-    /// It changes the person's own account and nobody else sees it.
+    /// It writes or throws away a draft in the person's own account, which goes to nobody without a nod.
+    Drafts,
+    /// It changes the person's own account, nobody else sees it, and it can be undone.
     OwnAccount,
     /// Somebody else gets something.
     Others,
@@ -108,7 +111,8 @@ pub struct ToolSpec {
     /// JSON Schema of the arguments. A string with `"format": "recipient"` takes an address or the name of
     /// a person; the gate turns names into addresses before the tool sees them. One with
     /// `"format": "draft"` takes the id of an open draft, or may be left out; the tool sees the
-    /// [`Draft`] as it was seen last.
+    /// [`Draft`] as it was seen last. One with `"format": "when"` takes a time in a person's words; the tool sees an
+    /// [`Exact`](crate::when::Exact).
     pub parameters: Value,
     /// Whom it can reach.
     pub reach: Reach,
@@ -209,9 +213,26 @@ pub enum Fault {
     /// Several things fit, and the person will pick.
     #[error("{name} is ambiguous")]
     Ambiguous { name: String, choices: Vec<Choice> },
-    /// The person will connect their account. `revoked` where they had and the provider took it back.
+    /// Several times suit everybody: the person will pick one for what they said (`about`), or have the others vote
+    /// (by address). Calendars say so, so they are asked alone.
+    #[error("several times fit")]
+    Slots {
+        about: String,
+        title: String,
+        choices: Vec<Choice>,
+        voters: Vec<String>,
+        /// Whose calendars could not be seen.
+        unseen: Vec<String>,
+    },
+    /// The person will connect their account, or allow more of it. `revoked` where they had and the provider took it
+    /// back; `missing` are the scopes that it takes, where that is known.
     #[error("{} is not connected", provider.title())]
-    NeedsConnect { provider: Provider, revoked: bool },
+    NeedsConnect {
+        provider: Provider,
+        revoked: bool,
+        #[serde(default)]
+        missing: Vec<String>,
+    },
     /// It is not allowed, and the model will say so.
     #[error("not allowed: {reason}")]
     Forbidden { reason: String },
@@ -238,6 +259,12 @@ impl Fault {
     /// Shorthand for [`Fault::Invalid`].
     pub fn invalid(reason: impl Into<String>) -> Self {
         Self::Invalid { reason: reason.into() }
+    }
+
+    /// The provider does not take what it gave once: the person will connect again.
+    #[must_use]
+    pub fn reconnect(provider: Provider) -> Self {
+        Self::NeedsConnect { provider, revoked: true, missing: Vec::new() }
     }
 
     /// Shorthand for [`Fault::Broken`].
@@ -273,6 +300,9 @@ pub struct Preview {
     pub account: String,
     /// Addresses of everybody who would get something.
     pub recipients: Vec<String>,
+    /// The event that it is about, where that has hours.
+    #[serde(default)]
+    pub gathering: Option<Gathering>,
     /// What the person may change before they nod; empty where nothing can be.
     #[serde(default)]
     pub form: Vec<Field>,
@@ -287,12 +317,30 @@ pub struct Preview {
     /// What only the tool can know to be careful about, a line each; computed, never written by a model.
     #[serde(default)]
     pub risks: Vec<String>,
+    /// The same from the person's own mailbox or calendar: for cards that they alone see.
+    #[serde(default)]
+    pub private_risks: Vec<String>,
+    /// Of the recipients those whom nobody here has named, and the directory neither, while outside text is in view.
+    /// The gate's to say.
+    #[serde(default)]
+    pub unnamed: Vec<String>,
     /// The open draft that it works on, by the provider's id.
     #[serde(default)]
     pub draft: Option<String>,
     /// How much of it a card shows where it is asked for: see `ChatAdapter::room`.
     #[serde(default = "roomy")]
     pub room: usize,
+}
+
+/// Who comes together, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gathering {
+    /// From when.
+    pub from: Timestamp,
+    /// Until when.
+    pub to: Timestamp,
+    /// By address, without whoever's calendar it is.
+    pub guests: Vec<String>,
 }
 
 /// Before platforms were asked, all had what Slack has.
@@ -319,10 +367,13 @@ impl Preview {
             form: Vec::new(),
             account: String::new(),
             recipients: Vec::new(),
+            gathering: None,
             words,
             audience: everybody(),
             provenance: ours(),
             risks: Vec::new(),
+            private_risks: Vec::new(),
+            unnamed: Vec::new(),
             draft: None,
             room: roomy(),
         }
@@ -344,14 +395,22 @@ pub enum Filled {
 pub struct Words {
     /// "Approve & send"
     pub approve: String,
-    /// "Sending…", which "this email" can follow.
+    /// "Sending…", which "this email" and "it again" can follow.
     pub doing: String,
-    /// "Sent", which can follow "email" and "it was".
+    /// "Sent", which can follow "email", "it was" and "nothing was".
     pub done: String,
     /// "Not sent", which can follow "email".
     pub not_done: String,
     /// What stands on a receipt, in the middle of a sentence: "email".
     pub thing: String,
+    /// What everybody whom it reaches gets by it: "mail", "invitation".
+    #[serde(default = "mail")]
+    pub brings: String,
+}
+
+/// Before there was anything else, all that reached anybody was mail.
+fn mail() -> String {
+    "mail".to_owned()
 }
 
 impl Words {
@@ -389,8 +448,15 @@ pub trait ActTool: Send + Sync {
     /// Says exactly what would happen; changes nothing.
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault>;
     /// The same act after the person changed it, on the same account: `payload` is the one that they saw, and
-    /// every field of its form is filled in. A plain function, since somebody waits with the form open.
-    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>>;
+    /// every field of its form is filled in, in that person's zone. A plain function, since somebody waits with the
+    /// form open.
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        now: Timestamp,
+        zone: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>>;
     /// Makes ready what `perform` needs and names it in a handle, which is committed before `perform`.
     /// Reaches nobody. Repeated after a crash: when `key.attempt` is above 1, it first looks for what an
     /// earlier attempt left under the same key.

@@ -18,7 +18,14 @@ impl Worker for Core {
             Work::ExpireApproval { approval } => approval::expire(self, claim, *approval).await,
             Work::RemindApproval { approval } => approval::remind(self, claim, *approval).await,
             Work::ExpireQuestion { question } => question::expire(self, claim, *question).await,
+            Work::Tally { question } => question::vote::tally(self, claim, *question).await,
             Work::ExpireOffer { offer } => connection::expire(self, claim, *offer).await,
+            Work::GiveBack { revocation } => {
+                connection::disconnect::give_back(self, claim, *revocation).await
+            }
+            Work::WarnOfEnd { person, provider, conversation, ends_at } => {
+                connection::ending::warn(self, claim, *person, *provider, *conversation, *ends_at).await
+            }
             Work::DressPane { conversation, title } => {
                 pane::show(self, claim, *conversation, title.as_deref()).await
             }

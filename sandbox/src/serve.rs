@@ -41,7 +41,9 @@ where
 {
     match fault {
         None => work.await,
-        Some(Fault::Status { code, retry_after }) => refused(code, retry_after),
+        Some(Fault::Status { code, retry_after } | Fault::Reason { code, retry_after, .. }) => {
+            refused(code, retry_after)
+        }
         Some(Fault::Drop) => dropped(),
         Some(Fault::LoseAnswer) => {
             work.await;

@@ -564,7 +564,7 @@ fn options(command: &str, typed: &str) -> Value {
         "ask" => "question",
         "connect" if typed.contains('-') => "code",
         "connect" => "account",
-        "task" | "memory" => "what",
+        "task" | "memory" | "admin" => "what",
         _ => return json!({}),
     };
     if typed.is_empty() { json!({}) } else { json!({ name: typed }) }

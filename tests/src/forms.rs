@@ -103,9 +103,19 @@ impl Chat {
 impl World {
     /// Presses a button that opens a form, and waits until it is open.
     pub async fn opens(&self, user: &str, channel: &str, label: &str) -> Form {
-        let before = self.chat.forms(user).len();
         let message = self.button(channel, label);
-        self.chat.press(user, channel, &message, label).await;
+        self.opens_at(user, channel, &message, label).await
+    }
+
+    /// Presses a button under what was whispered last, which opens a form.
+    pub async fn opens_whispered(&self, user: &str, label: &str) -> Form {
+        let (channel, message) = self.chat.whispered_at(user).pop().unwrap_or_else(|| panic!("no whisper"));
+        self.opens_at(user, &channel, &message, label).await
+    }
+
+    async fn opens_at(&self, user: &str, channel: &str, message: &str, label: &str) -> Form {
+        let before = self.chat.forms(user).len();
+        self.chat.press(user, channel, message, label).await;
         let until = tokio::time::Instant::now() + patience();
         loop {
             if let Some(form) = self.chat.forms(user).into_iter().skip(before).last() {
@@ -141,6 +151,17 @@ impl World {
     pub async fn edits(&mut self, user: &str, channel: &str, changes: &[(&str, &str)]) -> String {
         self.opens(user, channel, "Edit").await;
         self.submits(user, changes).await
+    }
+
+    /// Says in `/nod settings` in which zone they work.
+    pub async fn works_in(&mut self, user: &str, zone: &str) {
+        self.commands(user, "general", "settings").await;
+        self.opens_whispered(user, "Change my hours").await;
+        let said = self.submits(user, &[("Time zone (empty: as the chat tells)", zone)]).await;
+        assert!(said.contains("Saved."), "{said}");
+        if let Chat::Slack(_) = self.chat {
+            self.closes_form(user);
+        }
     }
 
     /// Presses [Deny] and sends its form, with a reason or none.

@@ -170,15 +170,35 @@ impl World {
         Self::with_rules_on(On::Slack, rules).await
     }
 
-    /// The same on that platform.
+    /// The same on that platform. Whoever stands there as `<bo>` is named as that platform's people are.
     pub async fn with_rules_on(platform: On, rules: &str) -> Self {
         let mut world = Self::without_nod().await;
         world.play_on(platform).await;
-        let file = world.data.path().join("policy.toml");
-        started(std::fs::write(&file, rules));
-        world.env.insert("NOD_APPROVALS__POLICY".to_owned(), file.display().to_string());
+        world.lays_down(rules);
         world.start().await;
         world
+    }
+
+    /// The rules about asking for a nod are these from the next start on.
+    pub fn lays_down(&mut self, rules: &str) {
+        let file = self.data.path().join("policy.toml");
+        started(std::fs::write(&file, self.naming(rules)));
+        self.env.insert("NOD_APPROVALS__POLICY".to_owned(), file.display().to_string());
+    }
+
+    /// A text about rules with everybody by the name that rules have for them.
+    #[must_use]
+    pub fn naming(&self, rules: &str) -> String {
+        let name = |user: &str| match &self.chat {
+            Chat::Slack(_) => format!("{user}@acme.test"),
+            Chat::Discord(discord) => {
+                format!("discord:{}", discord.read(|w| w.user_id(user).unwrap_or_default()))
+            }
+        };
+        PEOPLE.iter().fold(rules.to_owned(), |rules, user| match rules.contains(&format!("<{user}>")) {
+            true => rules.replace(&format!("<{user}>"), &name(user)),
+            false => rules,
+        })
     }
 
     /// The same on that platform.
@@ -940,8 +960,8 @@ impl Browser {
 
 /// With the commands behind `/nod`.
 fn as_typed_on_slack(text: String) -> String {
-    let commands = ["ask", "connect", "approvals", "memory", "runs", "settings", "help"];
-    let options = ["/connect account:", "/ask question:", "/memory what:"];
+    let commands = ["ask", "connect", "approvals", "memory", "runs", "settings", "admin", "help"];
+    let options = ["/connect account:", "/ask question:", "/memory what:", "/admin what:"];
     let bare = |option: &str| option.split_inclusive(' ').next().unwrap_or_default().to_owned();
     let text = options.iter().fold(text, |text, option| text.replace(option, &bare(option)));
     commands.iter().fold(text, |text, name| {
@@ -1017,6 +1037,7 @@ fn env(
         ("GOOGLE__TOKEN_URL", google.token_url()),
         ("GOOGLE__REVOKE_URL", google.revoke_url()),
         ("GOOGLE__GMAIL_URL", google.url()),
+        ("GOOGLE__CALENDAR_URL", format!("{}/calendar/v3/", google.url())),
         ("LLM__BASE_URL", model.base_url()),
         ("LLM__API_KEY", "sk-sandbox".to_owned()),
         ("LLM__MODEL", "scripted".to_owned()),

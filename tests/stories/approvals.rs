@@ -168,7 +168,7 @@ async fn what_gmail_refuses_is_told_on_the_card(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-              · Gmail refuses: Request contains an invalid argument. Nothing went out; ask again once that is mended.
+              · Google refuses: Request contains an invalid argument. Nothing was sent; ask again once that is mended.
             nod: It was not sent.
         ");
     }

@@ -15,7 +15,7 @@ on_each_platform!(
 
 const ANA: &str = "ana@acme.test";
 
-fn docx(words: &str) -> Vec<u8> {
+pub fn docx(words: &str) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     archive.start_file("word/document.xml", zip::write::SimpleFileOptions::default()).unwrap();
     write!(archive, "<w:document xmlns:w=\"w\"><w:p><w:r><w:t>{words}</w:t></w:r></w:p></w:document>")
@@ -69,6 +69,7 @@ async fn a_word_document_is_read_for_its_owner_alone(platform: On) {
         insta::assert_snapshot!(world.reads("general"), @r"
             ana: @nod when must I pay Kim?
                 nod: · Answered Ana Silva privately.
+                  [Share here]
         ");
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test

@@ -29,7 +29,7 @@ async fn help_says_what_nod_can_do(platform: On) {
             • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”
             • “stop” stops what I am doing; [Undo] takes back what is about to leave.
 
-            /nod ask … asks me anything · /nod connect google connects your account · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel · /nod help shows this.
+            /nod ask … asks me anything · /nod connect google connects your account · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
         ");
     }
     world.ends().await;

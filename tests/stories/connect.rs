@@ -13,7 +13,7 @@ on_each_platform!(
     a_link_works_once_and_for_an_hour,
     the_way_back_counts_once_and_only_in_the_browser_that_began,
     a_no_at_google_is_taken_as_a_no,
-    every_box_must_be_ticked,
+    a_consent_without_a_tick_connects_nothing,
     the_request_that_needed_it_goes_on_by_itself,
     a_mail_that_needed_it_is_asked_for_once_connected,
     an_older_link_that_ends_does_not_end_a_request_with_a_newer_one,
@@ -32,7 +32,7 @@ fn recent() -> Answer {
 async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
     let mut world = World::new().await;
     insta::assert_snapshot!(world.commands("ana", "general", "connect google").await, @r"
-        (ana only) nod: Connect your Google account, so that I can work with your mail.
+        (ana only) nod: Connect your Google account, so that I can work with your mail and your calendar.
         · The link is for you alone, works once and for an hour. It takes only your own account.
         [Connect Google]
     ");
@@ -49,9 +49,10 @@ async fn the_page_names_whose_account_it_will_be_and_looking_changes_nothing() {
         Workspace
         Acme
         What Nod will be able to do
-        Search and read the mail of this account, when Ana Silva asks for it.
-        Write drafts.
-        Send a mail, after Ana Silva has approved that very mail in chat.
+        Search and read the mail of this account, when you ask for it.
+        Write drafts, and send a mail after you have approved that very mail in chat.
+        See the events of this account's calendars, and change them; what reaches others only after you have approved it in chat.
+        See when you, and people who share that with you, are busy.
         What Nod reads goes to Ana Silva alone. You can take this back at any time in your Google account, under
         third-party access.
         Continue to Google
@@ -152,7 +153,7 @@ async fn a_no_at_google_is_taken_as_a_no(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(page, @r"
             Not connected
-            You did not give your consent, so Nod cannot read your mail.
+            You did not give your consent, so nothing was connected.
             Ask Nod in chat for a new link if you want to connect.
         ");
     }
@@ -163,21 +164,20 @@ async fn a_no_at_google_is_taken_as_a_no(platform: On) {
     world.ends().await;
 }
 
-async fn every_box_must_be_ticked(platform: On) {
+async fn a_consent_without_a_tick_connects_nothing(platform: On) {
     let mut world = World::on(platform).await;
     let link = world.asks_for_link("ana").await;
-    let readonly = "https://www.googleapis.com/auth/gmail.readonly";
-    let page = world.consents_as("ana", &link, "ana@acme.test", Some(&[readonly])).await;
+    let page = world.consents_as("ana", &link, "ana@acme.test", Some(&[])).await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(words_of(&page), @r"
             Not connected
-            Google shows a box for each permission, and Nod needs both: reading mail, and writing drafts and sending them. At least one was left empty, so nothing was kept.
+            Google shows a box for each permission, and every one was left empty, so nothing was kept.
             Ask Nod in chat for a new link if you want to connect.
         ");
     }
     world.settles().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Nothing was connected: on Google's page at least one box was left empty, and I need all of them. Ask again, and tick every box.");
+        insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Nothing was connected: on Google's page every box was left empty. Ask again, and tick what I may do.");
     }
     let kept: i64 =
         sqlx::query_scalar("select count(*) from connections").fetch_one(&world.pool).await.unwrap();
@@ -322,6 +322,7 @@ async fn the_request_that_needed_it_goes_on_by_itself(platform: On) {
             ana: @nod what's new in my mail?
                 nod: · Ana Silva, first I need access to your account. I have written to you directly.
                 nod: · Answered Ana Silva privately.
+                  [Share here]
         ");
     }
     insta::allow_duplicates! {
@@ -476,7 +477,7 @@ async fn a_grant_that_was_taken_back_is_noticed_and_the_request_goes_on(platform
             ana: what's new in my mail?
             nod: Google no longer lets me into your account. Connect it again, and your request goes on by itself.
               · The link is for you alone, works once and for an hour. It takes only your own account.
-              [Connect Google]
+              [Reconnect Google]
         ");
     }
     world.consents_as("ana", &world.chat.newest_link("dm:ana").unwrap(), "ana@acme.test", None).await;

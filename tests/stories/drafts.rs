@@ -146,7 +146,7 @@ async fn one_look_suffices_because_the_hints_stand_beside_the_words(platform: On
         .map(|t| t["function"]["name"].as_str().unwrap())
         .collect();
     insta::allow_duplicates! {
-        insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft chat_read_channel chat_read_thread gmail_create_draft gmail_discard_draft gmail_draft_reply gmail_list_recent gmail_read_attachment gmail_read_draft gmail_read_thread gmail_search_messages");
+        insta::assert_snapshot!(tools.join(" "), @"gmail_update_draft calendar_find_free_slots calendar_get_agenda calendar_list_upcoming chat_read_channel chat_read_thread gmail_create_draft gmail_create_label gmail_discard_draft gmail_draft_reply gmail_list_drafts gmail_list_labels gmail_list_recent gmail_open_draft gmail_organise gmail_read_attachment gmail_read_draft gmail_read_thread gmail_search_messages");
     }
     let messages = reasoner["messages"].as_array().unwrap();
     let said = messages.iter().rfind(|m| m["role"] == "user").unwrap();
@@ -287,7 +287,7 @@ async fn a_card_that_shows_another_text_sends_nothing(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(after(&world.reads("general"), "Approved by"), @r"
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. Nothing went out; ask again once that is mended.
+                  · the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. Nothing was sent; ask again once that is mended.
                 nod: Not sent: the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now. The draft stays open.
         ");
     }

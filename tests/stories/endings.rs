@@ -37,7 +37,7 @@ async fn an_unknown_outcome_is_never_told_as_nothing_sent(platform: On) {
         insta::assert_snapshot!(read[read.find("→ Unknown").unwrap()..].lines().skip(1).collect::<Vec<_>>().join("\n"), @r"
               · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
               [Check again] [Send again]
-            nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Whether something went out before that is not known: look at its card above.
+            nod: The model's endpoint refused the request (status 401); whoever runs Nod must look. Whether anything was done before that is not known: look at its card above.
               · run ········
               [Try again]
         ");

@@ -310,7 +310,7 @@ async fn a_mail_that_gmail_refuses_is_not_sent_and_says_why(platform: On) {
 
                   Ana
                   Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · Gmail refuses: Request contains an invalid argument. Nothing went out; ask again once that is mended.
+                  · Google refuses: Request contains an invalid argument. Nothing was sent; ask again once that is mended.
                 nod: Gmail did not take the mail.
         ");
     }
@@ -339,7 +339,7 @@ async fn a_grant_that_goes_between_approval_and_send_is_said(platform: On) {
 
                   Ana
                   Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · Google no longer lets Nod into the account: connect it again. Nothing went out; ask again once that is mended.
+                  · Google no longer lets Nod into the account: connect it again. Nothing was sent; ask again once that is mended.
                 nod: Please connect Google again.
         ");
     }

@@ -27,7 +27,7 @@ async fn a_dropped_file_is_read_and_stays_in_the_conversation(platform: On) {
 }
 
 /// A file of one page with these words.
-fn pdf(words: &str) -> Vec<u8> {
+pub fn pdf(words: &str) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf 72 720 Td ({words}) Tj ET");
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),

@@ -67,6 +67,7 @@ async fn a_long_private_answer_has_one_line_in_the_thread(platform: On) {
         insta::assert_snapshot!(world.reads("general"), @r"
             ana: @nod what is new in my mail?
                 nod: · Answered Ana Silva privately.
+                  [Share here]
         ");
     }
     assert!(world.reads("dm:ana").contains("Paragraph 20 begins"));

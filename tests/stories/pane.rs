@@ -7,6 +7,7 @@ use nod_tests::{Entry, World};
 on_each_platform!(
     a_picked_message_is_explained_to_whoever_picked_it_alone,
     a_reply_is_drafted_even_where_nod_is_no_member,
+    a_reply_that_was_drafted_is_changed_in_the_direct_line,
 );
 
 #[tokio::test]
@@ -70,5 +71,31 @@ async fn a_reply_is_drafted_even_where_nod_is_no_member(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Yes, see you at 3.");
     }
+    world.ends().await;
+}
+
+async fn a_reply_that_was_drafted_is_changed_in_the_direct_line(platform: On) {
+    let mut world = World::on(platform).await;
+    world.model_will("conversational", [Answer::text("Hello.")]);
+    world.says("ana", "dm:ana", "hi").await;
+    let ts = world.says("bo", "general", "can you come at 3?").await;
+    world.model_will("conversational", [Answer::text("Yes, I would love to come, see you at 3.")]);
+    world.chat.pick("ana", "general", &ts, Entry::Draft).await;
+    world.settles().await;
+    world.hears("ana").await;
+    world.model_will("conversational", [Answer::text("Yes, see you at 3.")]);
+    world.says("ana", "dm:ana", "make it shorter").await;
+    let asked = world.model.requests().pop().unwrap().to_string();
+    assert!(asked.contains("I would love to come"), "{asked}");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: hi
+            nod: Hello.
+            nod: Yes, I would love to come, see you at 3.
+            ana: make it shorter
+            nod: Yes, see you at 3.
+        ");
+    }
+    assert!(!world.reads("general").contains("nod:"), "nothing is said in the channel");
     world.ends().await;
 }

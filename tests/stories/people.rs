@@ -23,7 +23,7 @@ fn code(whisper: &str) -> String {
     code.unwrap_or_else(|| panic!("no code in {whisper}")).trim_matches('`').to_owned()
 }
 
-async fn joined(world: &mut World) {
+pub async fn joined(world: &mut World) {
     let code = code(&world.commands("ana", "general", "connect chat").await);
     world.changes_over();
     world.commands("ana", "general", &format!("connect {code}")).await;
@@ -47,9 +47,10 @@ async fn whoever_connects_from_discord_signs_in_there_first() {
         Workspace
         nod
         What Nod will be able to do
-        Search and read the mail of this account, when Ana Silva asks for it.
-        Write drafts.
-        Send a mail, after Ana Silva has approved that very mail in chat.
+        Search and read the mail of this account, when you ask for it.
+        Write drafts, and send a mail after you have approved that very mail in chat.
+        See the events of this account's calendars, and change them; what reaches others only after you have approved it in chat.
+        See when you, and people who share that with you, are busy.
         What Nod reads goes to Ana Silva alone. You can take this back at any time in your Google account, under
         third-party access.
         Continue to Discord

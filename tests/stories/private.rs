@@ -49,6 +49,7 @@ async fn what_a_mailbox_shows_goes_to_its_owner_alone(platform: On) {
         insta::assert_snapshot!(world.reads("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
+                  [Share here]
         ");
     }
     insta::allow_duplicates! {
@@ -72,6 +73,7 @@ async fn nobody_elses_prompt_has_it(platform: On) {
         insta::assert_snapshot!(world.reads("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
+                  [Share here]
                 bo: what does it say?
                 nod: I cannot tell you that.
         ");
@@ -89,8 +91,10 @@ async fn a_follow_up_that_has_it_in_view_is_answered_privately_too(platform: On)
         insta::assert_snapshot!(world.reads("general"), @r"
             ana: @nod what's new in my mail?
                 nod: · Answered Ana Silva privately.
+                  [Share here]
                 ana: in short?
                 nod: · Answered Ana Silva privately.
+                  [Share here]
         ");
     }
     insta::allow_duplicates! {
@@ -139,6 +143,7 @@ async fn a_card_that_comes_of_mail_goes_to_the_owner_with_a_warning(platform: On
             ana: @nod look into my mail and tell Bo I'm late
                 nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
+                  [Share here]
         ");
     }
     insta::allow_duplicates! {
@@ -285,8 +290,15 @@ async fn every_row_with_it_says_whose_it_is(platform: On) {
     world.ends().await;
 }
 
+/// What was logged.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
 
 impl io::Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -312,7 +324,7 @@ async fn the_log_has_no_words_and_no_tokens(platform: On) {
     world.model_will("tool", [recent(), late(), Answer::text(format!("Sent. {SECRET}"))]);
     world.says("ana", "general", "@nod look into my mail and tell Bo about the pineapple").await;
     world.presses("ana", "dm:ana", "Approve & send").await;
-    let said = String::from_utf8_lossy(&log.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
+    let said = log.said();
     assert!(said.contains("an effect ended"), "nothing was logged");
     let chat = world.chat.secrets();
     let own = ["Marmalade", "pineapple", "running late", "sk-sandbox", "sandbox-client-secret"];

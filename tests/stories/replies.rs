@@ -28,6 +28,14 @@ fn from_kim() -> Incoming {
 }
 
 /// Ana has read Kim's mail, and its thread is in view.
+/// Discord tells no addresses, so there a colleague's is known from the mail alone, too.
+fn unnamed(shown: &str) -> String {
+    shown.replace(
+        " and 1 more come from outside text: nobody here named them",
+        " comes from outside text: nobody here named it",
+    )
+}
+
 async fn read(platform: On, mail: &Incoming) -> (World, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
@@ -56,15 +64,16 @@ async fn an_answer_stands_in_the_thread_of_the_mail(platform: On) {
     let said = prompt["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
     assert!(said.contains(&format!("- mail thread in view: {thread}")), "{said}");
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: reply"), @r"
+        insta::assert_snapshot!(unnamed(after(&world.reads("dm:ana"), "ana: reply")), @r"
             ana: reply that it works
-            nod: # Send this email? · rev 1 · a2a72b
+            nod: # Send this email? · rev 1 · ee4860
               From  ana@acme.test
               To  Kim Vale <kim@northwind.test>
               Cc  —
               Bcc  —
               Subject  Re: Contract for the pilot
               Thread  answers “Contract for the pilot” from kim@northwind.test
+              Quoted below  the mail of kim@northwind.test, 115 characters
               Hi Kim,
 
               Wednesday works.
@@ -72,6 +81,7 @@ async fn an_answer_stands_in_the_thread_of_the_mail(platform: On) {
               Ana
               ⚠ kim@northwind.test is outside acme.test
               ⚠ Nod's first mail to kim@northwind.test
+              ⚠ kim@northwind.test comes from outside text: nobody here named it
               ⚠ this run has read outside text: mail from kim@northwind.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & send] [Edit] [Deny]
@@ -98,9 +108,9 @@ async fn where_answers_are_to_go_elsewhere_the_card_says_so(platform: On) {
     will_reply(&world, json!({ "thread_id": thread, "body": "Wednesday works.", "all": true }));
     world.says("ana", "dm:ana", "reply to all that it works").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: reply"), @r"
+        insta::assert_snapshot!(unnamed(after(&world.reads("dm:ana"), "ana: reply")), @r"
             ana: reply to all that it works
-            nod: # Send this email? · rev 1 · 23363f
+            nod: # Send this email? · rev 1 · e809ba
               From  ana@acme.test
               To  desk@elsewhere.test
               Cc  cho@acme.test
@@ -108,9 +118,11 @@ async fn where_answers_are_to_go_elsewhere_the_card_says_so(platform: On) {
               Subject  Re: Contract for the pilot
               Thread  answers “Contract for the pilot” from kim@northwind.test
               Reply-To  desk@elsewhere.test, as that mail asks
+              Quoted below  the mail of kim@northwind.test, 115 characters
               Wednesday works.
               ⚠ desk@elsewhere.test is outside acme.test
               ⚠ Nod's first mail to desk@elsewhere.test and 1 more
+              ⚠ desk@elsewhere.test comes from outside text: nobody here named it
               ⚠ this run has read outside text: mail from kim@northwind.test
               ⚠ the mail asks for answers to desk@elsewhere.test, not to its sender
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
@@ -144,6 +156,7 @@ async fn a_draft_of_an_answer_stays_in_its_thread_through_changes(platform: On) 
               Bcc  —
               Subject  Re: Contract for the pilot
               Thread  answers “Contract for the pilot” from kim@northwind.test
+              Quoted below  the mail of kim@northwind.test, 115 characters
               Yes.
               · It was not sent. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
@@ -152,7 +165,9 @@ async fn a_draft_of_an_answer_stays_in_its_thread_through_changes(platform: On) 
     world.says("ana", "dm:ana", "send it").await;
     world.presses("ana", "dm:ana", "Approve & send").await;
     let sent = &world.google.sent(ANA)[0];
-    assert_eq!((sent.thread_id.as_str(), sent.body.as_str()), (thread.as_str(), "Yes."));
+    let (answer, quoted) = sent.body.split_once("\n\n").unwrap();
+    assert_eq!((sent.thread_id.as_str(), answer), (thread.as_str(), "Yes."));
+    assert!(quoted.contains("Kim Vale <kim@northwind.test> wrote:\n\n> Does Wednesday work?"), "{quoted}");
     assert_eq!(sent.header("In-Reply-To"), Some(world.google.inbox(ANA)[0].message_id.as_str()));
     world.reads("dm:ana");
     world.ends().await;

@@ -11,9 +11,19 @@ use crate::mail::late;
 on_each_platform!(
     a_channel_may_want_mentions_only,
     settings_are_changed_where_they_count,
+    hours_are_set_by_their_person,
     runs_shows_what_became_of_what_one_asked,
     runs_say_what_became_of_each_mail,
 );
+
+/// Slack tells where somebody is, Discord does not.
+fn without_zone(said: &str) -> String {
+    let masked = said.lines().map(|line| match line.split_once("17:00, ") {
+        Some((hours, _)) => format!("{hours}17:00, ······"),
+        None => line.to_owned(),
+    });
+    masked.collect::<Vec<_>>().join("\n")
+}
 
 async fn a_channel_may_want_mentions_only(platform: On) {
     let mut world = World::on(platform).await;
@@ -21,11 +31,13 @@ async fn a_channel_may_want_mentions_only(platform: On) {
     let ts = world.says("ana", "general", "@nod hello").await;
     let said = world.commands("ana", "general", "settings").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @r"
+        insta::assert_snapshot!(without_zone(&said), @r"
             (ana only) nod: # Settings of this channel
             In my threads here I answer follow-ups without a mention.
             · Every member of the workspace can change this; it counts for everybody here.
-            [Only when mentioned]
+            Your hours: Mon–Fri 09:00–17:00, ······
+            · Only you see your hours. Others read what time it is for you, and “outside their working hours”.
+            [Only when mentioned] [Change my hours]
         ");
     }
     let said = world.presses_whisper("ana", "Only when mentioned").await;
@@ -68,9 +80,7 @@ async fn a_channel_may_want_mentions_only(platform: On) {
 async fn settings_are_changed_where_they_count(platform: On) {
     let mut world = World::on(platform).await;
     let said = world.commands("ana", "dm:ana", "settings").await;
-    insta::allow_duplicates! {
-        insta::assert_snapshot!(said, @"(ana only) nod: Between us no mention is ever needed. Settings are a channel's: ask me there.");
-    }
+    assert!(said.contains("of a channel, ask me for its settings there"), "{said}");
     world.commands("ana", "general", "settings").await;
     let press = world.whispered_press("ana", "Only when mentioned");
     world.sends_press(&Press { message: "1.1".to_owned(), channel: "dm:ana".to_owned(), ..press }).await;
@@ -79,6 +89,96 @@ async fn settings_are_changed_where_they_count(platform: On) {
         insta::assert_snapshot!(said, @"(ana only) nod: I know of no such channel here. Nothing was changed.");
     }
     assert_eq!(follow(&world).await, "thread");
+    world.ends().await;
+}
+
+const ZONE: &str = "Time zone (empty: as the chat tells)";
+
+async fn hours_are_set_by_their_person(platform: On) {
+    let mut world = World::on(platform).await;
+    let said = world.commands("ana", "dm:ana", "settings").await;
+    // Discord tells nobody's zone.
+    match platform {
+        On::Slack => insta::assert_snapshot!(said, @r"
+            (ana only) nod: # Your settings
+            Between us no mention is ever needed; of a channel, ask me for its settings there.
+
+            Your hours: Mon–Fri 09:00–17:00, Europe/Lisbon (as the chat tells).
+            · Only you see your hours. Others read what time it is for you, and “outside their working hours”.
+            [Change my hours]
+        "),
+        On::Discord => insta::assert_snapshot!(said, @r"
+            (ana only) nod: # Your settings
+            Between us no mention is ever needed; of a channel, ask me for its settings there.
+            Your hours: Mon–Fri 09:00–17:00, in WET: I do not know your time zone, so please set it.
+            · Only you see your hours. Others read what time it is for you, and “outside their working hours”.
+            [Change my hours]
+        "),
+    }
+    let form = world.opens_whispered("ana", "Change my hours").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(form.shown, @r"
+        # Your hours
+        Time zone (empty: as the chat tells) (optional): 
+        Days on which you work: Mon-Fri
+        Hours: 09:00-17:00
+        Minutes free around meetings (optional): 0
+        Minutes of notice you want (optional): 0
+    "); }
+    let wrong = world.submits("ana", &[(ZONE, "Europe/Berln"), ("Hours", "9-9")]).await;
+    match platform {
+        On::Slack => insta::assert_snapshot!(wrong, @r"
+            # Your hours
+            Time zone (empty: as the chat tells) (optional): Europe/Berln
+              ✗ I know of no time zone or city “Europe/Berln”. There is Europe/Berlin, Europe/Dublin, Europe/Belgrade.
+            Days on which you work: Mon-Fri
+            Hours: 9-9
+              ✗ Write the hours like “09:00-17:00”.
+            Minutes free around meetings (optional): 0
+            Minutes of notice you want (optional): 0
+        "),
+        On::Discord => insta::assert_snapshot!(wrong, @r"
+            (ana only) nod: # That was not saved.
+            ⚠ I know of no time zone or city “Europe/Berln”. There is Europe/Berlin, Europe/Dublin, Europe/Belgrade.
+            ⚠ Write the hours like “09:00-17:00”.
+            buffer  0
+            days  Mon-Fri
+            hours  9-9
+            notice  0
+            zone  Europe/Berln
+        "),
+    }
+    if platform == On::Discord {
+        world.commands("ana", "dm:ana", "settings").await;
+        world.opens_whispered("ana", "Change my hours").await;
+    }
+    let right = [(ZONE, "tokyo"), ("Hours", "10-18"), ("Minutes free around meetings", "10")];
+    let saved = world.submits("ana", &right).await;
+    match platform {
+        On::Slack => insta::assert_snapshot!(saved, @r"
+            # Your hours
+            Saved. Your hours: Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings.
+        "),
+        On::Discord => insta::assert_snapshot!(saved, @r"
+            (ana only) nod: # Your hours
+            Saved. Your hours: Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings.
+        "),
+    }
+    if platform == On::Slack {
+        world.closes_form("ana");
+    }
+    let said = world.commands("ana", "general", "settings").await;
+    assert!(said.contains("Mon–Fri 10:00–18:00, Asia/Tokyo. 10 minutes free around meetings."), "{said}");
+    // Nobody else presses that button.
+    let press = world.whispered_press("ana", "Change my hours");
+    world.sends_press(&Press { user: "bo".to_owned(), ..press }).await;
+    let said = world.hears("bo").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(said, @"(bo only) nod: Those are somebody else's hours. Nothing was changed."); }
+    // The zone counts wherever Nod says a time.
+    world.model_will("conversational", [Answer::text("Hello.")]);
+    world.says("ana", "dm:ana", "hello").await;
+    let said = world.commands("ana", "general", "runs").await;
+    assert!(said.contains("Fri 6 Mar 2026, 18:30 JST  hello"), "{said}");
+    world.reads("dm:ana");
     world.ends().await;
 }
 

@@ -342,6 +342,7 @@ async fn what_is_for_one_person_is_not_streamed_to_the_others(platform: On) {
             ana: @nod any mail?
                 nod: Let me look at your mail.
                 nod: · Answered Ana Silva privately.
+                  [Share here]
         ");
     }
     insta::allow_duplicates! {

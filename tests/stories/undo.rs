@@ -130,7 +130,7 @@ async fn what_nod_slept_through_is_not_sent_hours_later(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
               Approved by Ana Silva 09:30 WET → Not sent 17:30 WET
-              · Nod could not get to it within 15 minutes of the nod. Nothing went out; ask again once that is mended.
+              · Nod could not get to it within 15 minutes of the nod. Nothing was sent; ask again once that is mended.
             nod: It was not sent.
         ");
     }

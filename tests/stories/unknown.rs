@@ -77,7 +77,7 @@ async fn check_again_says_when_it_still_cannot_tell(platform: On) {
     world.presses("ana", "general", "Check again").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
-              Approved by Ana Silva 09:30 WET → Unknown 09:56 WET. Nobody can tell yet whether this email went out.
+              Approved by Ana Silva 09:30 WET → Unknown 09:56 WET. Nobody can tell yet whether this email was sent.
               · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
               [Check again] [Send again]
             nod: Nobody can tell yet whether it went out.
@@ -98,7 +98,7 @@ async fn send_again_asks_once_more_and_warns(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.reads("general"), 20), @r"
               Ana
-              Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email went out.
+              Approved by Ana Silva 09:30 WET → Unknown 09:44 WET. Nobody can tell yet whether this email was sent.
               · Nod looked at the draft, its thread and the sent mail. Please check before sending it again.
               [Check again]
             nod: Nobody can tell yet whether it went out.
@@ -113,7 +113,7 @@ async fn send_again_asks_once_more_and_warns(platform: On) {
               I'm running late.
 
               Ana
-              ⚠ this may go twice: nobody knows whether it did at 09:44 WET
+              ⚠ this may happen twice: nobody knows whether it did at 09:44 WET
               ⚠ Nod's first mail to bo@acme.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:46 WET.
               [Approve & send] [Edit] [Deny]
@@ -161,7 +161,7 @@ async fn an_edit_does_not_take_the_warning_away(platform: On) {
     world.presses("ana", "general", "Send again").await;
     world.edits("ana", "general", &[("Subject", "Late, really")]).await;
     let read = world.reads("general");
-    assert!(read.contains("Late, really") && read.contains("⚠ this may go twice"), "{read}");
+    assert!(read.contains("Late, really") && read.contains("⚠ this may happen twice"), "{read}");
     world.denies("ana", "general", "").await;
     world.reads("general");
     world.ends().await;

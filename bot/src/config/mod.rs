@@ -2,7 +2,7 @@
 //! file and from the environment over it; all problems are told at once. Never changes while Nod runs.
 
 mod given;
-mod policy;
+pub mod policy;
 mod preset;
 mod problem;
 mod reader;
@@ -18,6 +18,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nod_connectors::google::Room;
 use nod_connectors::llm::TierSettings;
 use nod_core::policy::Policy;
 use secrecy::SecretString;
@@ -135,6 +136,10 @@ pub struct Google {
     pub revoke_url: Url,
     /// Gmail's API; ends in a slash.
     pub gmail_url: Url,
+    /// Calendar's API; ends in `/calendar/v3/`.
+    pub calendar_url: Url,
+    /// What may be booked with an event.
+    pub rooms: Vec<Room>,
 }
 
 /// The models.

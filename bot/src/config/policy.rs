@@ -1,5 +1,6 @@
 //! The file of rules about asking for a nod: what `config/policy.toml` explains, as values for the core.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use figment::providers::{Format, Toml};
 use figment::value::{Dict, Value};
 use figment::{Figment, Profile, Provider};
 use nod_connectors::google;
-use nod_core::policy::{Decider, Rule, When};
+use nod_core::policy::{Approvers, Decider, Named, Rule, When};
 
 use super::problem::Problem;
 use super::value::{Kind, Pause, Seconds, shown};
@@ -16,9 +17,10 @@ use super::value::{Kind, Pause, Seconds, shown};
 /// What Nod has built in.
 const BUILT_IN: &str = include_str!("../../../config/policy.toml");
 /// What a rule may say.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "tool",
     "when.recipients_above",
+    "when.recipients_at",
     "when.outside_recipients",
     "when.outside_text",
     "decider",
@@ -31,47 +33,70 @@ const KEYS: [&str; 9] = [
 /// The rules of a file, else those that are built in. What is wrong is noted, all of it.
 pub(super) fn rules(file: Option<&Path>, problems: &mut Vec<Problem>) -> Vec<Rule> {
     let name = file.map_or_else(|| "the built-in rules".to_owned(), |path| path.display().to_string());
-    let mut said = Vec::new();
-    let rules = match file.map(std::fs::read_to_string) {
+    let read = match file.map(std::fs::read_to_string) {
         Some(Err(error)) => {
             problems.push(Problem::file(format!("approvals.policy: cannot read {name}: {error}")));
             return Vec::new();
         }
-        Some(Ok(text)) => read(&text, &mut said),
-        None => read(BUILT_IN, &mut said),
+        Some(Ok(text)) => read(&text),
+        None => read(BUILT_IN),
     };
-    problems.extend(said.into_iter().map(|said| Problem::file(format!("{name}: {said}"))));
-    rules
+    read.unwrap_or_else(|said| {
+        problems.extend(said.into_iter().map(|said| Problem::file(format!("{name}: {said}"))));
+        Vec::new()
+    })
 }
 
-fn read(text: &str, said: &mut Vec<String>) -> Vec<Rule> {
+/// The rules that a text says.
+///
+/// # Errors
+/// Everything that is wrong with it, a line each.
+pub fn read(text: &str) -> Result<Vec<Rule>, Vec<String>> {
     let toml = Toml::string(text);
     if let Err(error) = toml.data() {
-        said.push(format!("this is not valid TOML: {}", error.kind));
-        return Vec::new();
+        return Err(vec![format!("this is not valid TOML: {}", error.kind)]);
     }
     let given: Dict = Figment::from(toml).select(Profile::Default).extract().unwrap_or_default();
+    let mut said = Vec::new();
+    let lists = given.get("approvers").map_or_else(Lists::new, |lists| approvers(lists, &mut said));
     let mut rules = Vec::new();
     for (key, value) in &given {
         match value {
             Value::Array(_, listed) if key == "rule" => {
-                rules.extend(listed.iter().enumerate().map(|(at, rule)| one(at + 1, rule, said)));
+                rules
+                    .extend(listed.iter().enumerate().map(|(at, rule)| one(at + 1, rule, &lists, &mut said)));
             }
             _ if key == "rule" => said.push("rules begin with [[rule]], in two brackets".to_owned()),
-            _ => said.push(format!("{key}: there is no such key; there is rule")),
+            _ if key == "approvers" => {}
+            _ => said.push(format!("{key}: there is no such key; there are approvers, rule")),
         }
     }
-    rules
+    if said.is_empty() { Ok(rules) } else { Err(said) }
 }
 
-fn one(number: usize, given: &Value, said: &mut Vec<String>) -> Rule {
+/// The lists of people, by their names; `None` for one that cannot be read, which is said once.
+type Lists = BTreeMap<String, Option<Vec<Named>>>;
+
+fn approvers(given: &Value, said: &mut Vec<String>) -> Lists {
+    let Value::Dict(_, given) = given else {
+        said.push("approvers: lists of people stand under [approvers]".to_owned());
+        return Lists::new();
+    };
+    let mut list = |(name, value): (&String, &Value)| {
+        let read = wanted(value).map(|Everybody(people)| people);
+        (name.clone(), read.map_err(|problem| said.push(format!("approvers.{name}: {problem}"))).ok())
+    };
+    given.iter().map(&mut list).collect()
+}
+
+fn one(number: usize, given: &Value, lists: &Lists, said: &mut Vec<String>) -> Rule {
     let mut rule = Rule::default();
     let Value::Dict(_, given) = given else {
         said.push(format!("rule {number}: this is no rule"));
         return rule;
     };
     for (key, value) in flat(given) {
-        if let Err(problem) = set(&mut rule, &key, value) {
+        if let Err(problem) = set(&mut rule, &key, value, lists) {
             said.push(format!("rule {number}, {key}: {problem}"));
         }
     }
@@ -91,14 +116,15 @@ fn flat(given: &Dict) -> Vec<(String, &Value)> {
         .collect()
 }
 
-fn set(rule: &mut Rule, key: &str, value: &Value) -> Result<(), String> {
-    let When { recipients_above, outside_recipients, outside_text } = &mut rule.when;
+fn set(rule: &mut Rule, key: &str, value: &Value, lists: &Lists) -> Result<(), String> {
+    let When { recipients_above, recipients_at, outside_recipients, outside_text } = &mut rule.when;
     match key {
         "tool" => rule.tool = Some(wanted(value).map(|ToolName(name)| name)?),
         "when.recipients_above" => *recipients_above = Some(wanted(value)?),
+        "when.recipients_at" => *recipients_at = Some(wanted(value).map(|Domains(domains)| domains)?),
         "when.outside_recipients" => *outside_recipients = Some(wanted(value)?),
         "when.outside_text" => *outside_text = Some(wanted(value)?),
-        "decider" => rule.decider = Some(wanted(value).map(|Who(decider)| decider)?),
+        "decider" => rule.decider = Some(decider(value, lists)?),
         "expire_after" => rule.expire_after = Some(delta(wanted(value)?)),
         "remind_before" => rule.remind_before = Some(wanted(value).map(|Pause(p)| delta(p))?),
         "undo" => rule.undo = Some(wanted(value).map(|Seconds(s)| delta(s))?),
@@ -106,6 +132,31 @@ fn set(rule: &mut Rule, key: &str, value: &Value) -> Result<(), String> {
         _ => return Err(format!("there is no such key; there are {}", KEYS.join(", "))),
     }
     Ok(())
+}
+
+/// `owner`, or `owner and legal` where there is such a list. Nobody decides without the owner of the account.
+fn decider(value: &Value, lists: &Lists) -> Result<Decider, String> {
+    let text = value.as_str().map(str::trim).unwrap_or_default();
+    if text == "owner" {
+        return Ok(Decider::Owner);
+    }
+    let named = text.strip_prefix("owner and ").map(str::trim).and_then(|name| lists.get_key_value(name));
+    match named {
+        Some((name, people)) => {
+            // What is wrong with the list was said.
+            let people = people.clone().unwrap_or_default();
+            Ok(Decider::OwnerAnd(Approvers { name: name.clone(), people }))
+        }
+        None => {
+            let names: Vec<String> = lists.keys().map(|name| format!("“owner and {name}”")).collect();
+            let or = if names.is_empty() {
+                "“owner and …” with a list of [approvers]"
+            } else {
+                &names.join(" or ")
+            };
+            Err(Problem::wrong("", Some(&shown(value)), &format!("owner, or {or}")).said)
+        }
+    }
 }
 
 fn wanted<K: Kind>(value: &Value) -> Result<K, String> {
@@ -123,21 +174,56 @@ struct ToolName(String);
 
 impl Kind for ToolName {
     const WANTED: &'static str = "one of gmail_create_draft, gmail_update_draft, gmail_send_draft, \
-         gmail_discard_draft, gmail_reply, gmail_draft_reply, gmail_send_email";
+         gmail_discard_draft, gmail_reply, gmail_draft_reply, gmail_send_email, gmail_forward, gmail_organise, \
+         gmail_create_label, calendar_create_event, calendar_update_event, calendar_cancel_event, calendar_respond";
     fn read(given: &Value) -> Option<Self> {
         let name = given.as_str()?.trim();
-        google::ACTS.contains(&name).then(|| Self(name.to_owned()))
+        google::acts().contains(&name).then(|| Self(name.to_owned()))
     }
 }
 
-/// Who may decide.
-struct Who(Decider);
+/// People on a list.
+struct Everybody(Vec<Named>);
 
-impl Kind for Who {
-    const WANTED: &'static str = "owner";
+impl Kind for Everybody {
+    const WANTED: &'static str =
+        "a list of people, each as an address or as slack:U0123ABCD or discord:123456789";
     fn read(given: &Value) -> Option<Self> {
-        (given.as_str()?.trim() == "owner").then_some(Self(Decider::Owner))
+        let named = |text: &str| match text.split_once(':') {
+            Some((platform @ ("slack" | "discord"), user)) => {
+                let is_id = !user.is_empty() && user.bytes().all(|b| b.is_ascii_alphanumeric());
+                is_id.then(|| Named::User { platform: platform.to_owned(), user: user.to_owned() })
+            }
+            _ => {
+                let (name, at) = text.split_once('@')?;
+                let plain = !name.is_empty() && is_domain(at) && !text.contains(char::is_whitespace);
+                plain.then(|| Named::Address(text.to_owned()))
+            }
+        };
+        texts(given)?.iter().map(|text| named(text)).collect::<Option<_>>().map(Self)
     }
+}
+
+/// What stands behind the @ of addresses.
+struct Domains(Vec<String>);
+
+impl Kind for Domains {
+    const WANTED: &'static str = "a list of domains, like [\"example.com\"]";
+    fn read(given: &Value) -> Option<Self> {
+        let domains = texts(given)?;
+        domains.iter().all(|domain| is_domain(domain)).then_some(Self(domains))
+    }
+}
+
+/// Texts, at least one.
+fn texts(given: &Value) -> Option<Vec<String>> {
+    let Value::Array(_, all) = given else { return None };
+    let all: Option<Vec<String>> = all.iter().map(|one| Some(one.as_str()?.trim().to_owned())).collect();
+    all.filter(|all| !all.is_empty())
+}
+
+fn is_domain(text: &str) -> bool {
+    text.contains('.') && text.split('.').all(|part| !part.is_empty()) && !text.contains(['@', ' ', '/'])
 }
 
 #[cfg(test)]
@@ -146,6 +232,6 @@ mod tests {
 
     #[test]
     fn the_names_that_are_wanted_are_the_tools() {
-        assert_eq!(ToolName::WANTED, format!("one of {}", google::ACTS.join(", ")));
+        assert_eq!(ToolName::WANTED, format!("one of {}", google::acts().join(", ")));
     }
 }

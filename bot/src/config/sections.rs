@@ -13,7 +13,7 @@ use url::Url;
 use super::policy;
 use super::preset::Preset;
 use super::reader::Reader;
-use super::value::{BaseUrl, DatabaseUrl, Filter, Kind, Pause, Seconds, SlackMode, Temperature};
+use super::value::{BaseUrl, DatabaseUrl, Filter, Kind, Pause, Rooms, Seconds, SlackMode, Temperature};
 use super::{
     Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Replies, Secrets, Server, Slack,
     Tier,
@@ -92,7 +92,6 @@ fn slack(reader: &mut Reader) -> Slack {
 }
 
 fn google(reader: &mut Reader) -> Google {
-    reader.inactive::<BaseUrl>("google.calendar_url", "the calendar is not built yet");
     Google {
         client_id: reader.maybe("google.client_id"),
         client_secret: reader.maybe("google.client_secret"),
@@ -100,6 +99,8 @@ fn google(reader: &mut Reader) -> Google {
         token_url: exact(reader, "google.token_url", "https://oauth2.googleapis.com/token"),
         revoke_url: exact(reader, "google.revoke_url", "https://oauth2.googleapis.com/revoke"),
         gmail_url: base(reader, "google.gmail_url", "https://gmail.googleapis.com/"),
+        calendar_url: base(reader, "google.calendar_url", "https://www.googleapis.com/calendar/v3/"),
+        rooms: reader.maybe("google.rooms").map(|Rooms(all)| all).unwrap_or_default(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use secrecy::ExposeSecret;
 
 use nod_core::policy;
+use nod_core::tool::Reach;
 
 use super::*;
 
@@ -229,17 +230,20 @@ fn with_rules(text: &str) -> Result<Config, Problems> {
 fn the_rules_are_read_and_lie_over_the_usual_terms() {
     let shipped = include_str!("../../../config/policy.toml");
     assert!(with_rules(shipped).unwrap().approvals.policy.rules.is_empty());
-    let is_rule = |line: &&str| line.starts_with("[[") || is_setting(&line.replace("when.", ""));
+    let is_rule = |line: &&str| line.starts_with('[') || is_setting(&line.replace("when.", ""));
     let example: Vec<&str> = shipped.lines().filter_map(|l| l.strip_prefix("# ")).filter(is_rule).collect();
     let policy = with_rules(&example.join("\n")).unwrap().approvals.policy;
-    assert_eq!(policy.rules.len(), 2);
+    assert_eq!(policy.rules.len(), 4);
     let rule = |recipients: &[String]| {
         let (tool, account) = ("gmail_send_email", "ana@acme.test");
-        policy::decide(&policy, &policy::Call { tool, account, recipients, outside_text: false })
+        policy::decide(
+            &policy,
+            &policy::Call { tool, reach: Reach::Others, account, recipients, outside_text: false },
+        )
     };
     let undo = |ruling| match ruling {
         policy::Ruling::Ask(terms) => terms.undo.num_seconds(),
-        policy::Ruling::Never(why) => panic!("{why}"),
+        other => panic!("{other:?}"),
     };
     assert_eq!(undo(rule(&["bo@acme.test".to_owned()])), 5);
     assert_eq!(undo(rule(&["bo@x.test".to_owned()])), 30);
@@ -251,6 +255,9 @@ fn the_rules_are_read_and_lie_over_the_usual_terms() {
 fn every_problem_of_the_rules_is_told_with_the_rest() {
     let rules = file(
         "rules = 1
+        [approvers]
+        legal = [\"bo\"]
+        none = []
         [[rule]]
         tool = \"gmail_send_mail\"
         undo = \"2h\"
@@ -259,7 +266,12 @@ fn every_problem_of_the_rules_is_told_with_the_rest() {
         when.recipients_above = 0
         when.outside_text = \"maybe\"
         decider = \"boss\"
-        never = \"\"",
+        never = \"\"
+        [[rule]]
+        decider = \"legal\"
+        when.recipients_at = [\"@x.test\"]
+        [[rule]]
+        decider = \"owner and legal\"",
     );
     let said = lines(load(
         "",
@@ -267,13 +279,17 @@ fn every_problem_of_the_rules_is_told_with_the_rest() {
     ));
     let wanted = [
         "slack.mode (NOD_SLACK__MODE): got \"x\"",
-        "rules: there is no such key; there is rule",
+        "rules: there is no such key; there are approvers, rule",
         "rule 1, tool: got \"gmail_send_mail\", wanted one of gmail_create_draft, gmail_update_draft",
         "rule 1, undo: got \"2h\", wanted a length of time in whole seconds",
         "rule 1, when.recipients_abov: there is no such key; there are tool, when.recipients_above,",
         "rule 2, when.recipients_above: got \"0\", wanted a whole number above 0",
         "rule 2, when.outside_text: got \"maybe\", wanted true or false",
-        "rule 2, decider: got \"boss\", wanted owner",
+        "approvers.legal: got \"[bo]\", wanted a list of people, each as an address or as slack:",
+        "approvers.none: got \"[]\", wanted a list of people",
+        "rule 2, decider: got \"boss\", wanted owner, or “owner and legal” or “owner and none”",
+        "rule 3, decider: got \"legal\", wanted owner, or “owner and legal”",
+        "rule 3, when.recipients_at: got \"[@x.test]\", wanted a list of domains",
         "rule 2, never: got \"\", wanted text",
     ];
     for line in wanted {

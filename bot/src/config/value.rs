@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use figment::value::{Num, Value};
+use nod_connectors::google::Room;
 use secrecy::SecretString;
 use url::Url;
 
@@ -163,6 +164,16 @@ impl Kind for Seconds {
     fn read(given: &Value) -> Option<Self> {
         let Pause(pause) = Kind::read(given)?;
         (pause.subsec_nanos() == 0 && pause.as_secs() <= 3600).then_some(Self(pause))
+    }
+}
+
+/// Rooms, each with the address of its calendar.
+pub(super) struct Rooms(pub(super) Vec<Room>);
+
+impl Kind for Rooms {
+    const WANTED: &'static str = "a list like [\"Ada <c_188a@resource.calendar.google.com>\"]";
+    fn read(given: &Value) -> Option<Self> {
+        Vec::<String>::read(given)?.iter().map(|text| Room::read(text)).collect::<Option<_>>().map(Self)
     }
 }
 

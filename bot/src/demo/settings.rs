@@ -115,6 +115,7 @@ fn google(stage: &Stage) -> impl Iterator<Item = (String, String)> {
         ("NOD_GOOGLE__TOKEN_URL", stage.google.token_url()),
         ("NOD_GOOGLE__REVOKE_URL", stage.google.revoke_url()),
         ("NOD_GOOGLE__GMAIL_URL", stage.google.url()),
+        ("NOD_GOOGLE__CALENDAR_URL", format!("{}/calendar/v3/", stage.google.url())),
     ];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value))
 }

@@ -11,6 +11,9 @@ use super::address::address;
 use super::limits::{self, label, units};
 use super::parts::Run;
 
+/// No longer than a number.
+const SHORT: usize = 2;
+
 /// Rows, and what could not be a button.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -77,7 +80,9 @@ fn choices<'a>(button: &Button, all: &'a [Button]) -> Option<Vec<(&'a Button, &'
             _ => None,
         })
         .collect();
-    (limits::ROW < same.len() && same.len() <= limits::OPTIONS).then_some(same)
+    // Numbers stand well as buttons; a menu does not tell when what it shows is chosen once more.
+    let numbers = same.iter().all(|(button, _)| button.label.chars().count() <= SHORT);
+    (!numbers && limits::ROW < same.len() && same.len() <= limits::OPTIONS).then_some(same)
 }
 
 /// A menu of them, and what it is called among the components.

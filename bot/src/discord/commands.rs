@@ -54,7 +54,7 @@ pub(super) fn all() -> Vec<Value> {
         command("schedule", "What Nod does at set times", json!([])),
         command("runs", "What became of what you asked", json!([])),
         command("settings", "How Nod behaves in this channel", json!([])),
-        command("admin", "For admins", json!([])),
+        command("admin", "For admins", json!([choice("what", "What to look up", &["policy"])])),
         command("help", "What Nod can do", json!([])),
         entry("Ask Nod"),
         entry("Make a task"),

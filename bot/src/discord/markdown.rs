@@ -173,7 +173,7 @@ impl Writer {
             Some(last) if last.look == look && last.link.is_none() && !begins_link => {
                 last.text.push_str(text)
             }
-            _ => self.runs.push(Run { text: text.to_owned(), look, link: None }),
+            _ => self.runs.push(Run { text: text.to_owned(), look, link: None, moment: None }),
         }
     }
 
@@ -185,10 +185,10 @@ impl Writer {
         let look = inner.first().map_or(Look::default(), |run| Look { code: false, ..run.look });
         let url = address(&target);
         let shown = match &url {
-            Some(url) => Run { text: String::new(), look, link: Some(url.clone()) },
+            Some(url) => Run { text: String::new(), look, link: Some(url.clone()), moment: None },
             None => {
                 let text = target.strip_prefix("mailto:").unwrap_or(&target).to_owned();
-                Run { text, look, link: None }
+                Run { text, look, link: None, moment: None }
             }
         };
         if said.trim().is_empty()
@@ -199,12 +199,12 @@ impl Writer {
         }
         let linked = inner.iter().any(|run| run.link.is_some());
         if url.is_some() && !linked && !looks_like_one(&said) && !said.contains(['[', ']']) {
-            return self.runs.push(Run { text: said, look, link: url });
+            return self.runs.push(Run { text: said, look, link: url, moment: None });
         }
         self.runs.extend(inner.into_iter().filter(|run| !run.text.is_empty() || run.link.is_some()));
-        self.runs.push(Run { text: " (".to_owned(), look, link: None });
+        self.runs.push(Run { text: " (".to_owned(), look, link: None, moment: None });
         self.runs.push(shown);
-        self.runs.push(Run { text: ")".to_owned(), look, link: None });
+        self.runs.push(Run { text: ")".to_owned(), look, link: None, moment: None });
     }
 
     fn cell(&mut self) {
@@ -275,7 +275,7 @@ fn autolinked(run: &Run) -> Vec<Run> {
         let plain = |text: &str| Run { text: text.to_owned(), ..run.clone() };
         out.push(plain(before));
         out.push(match address(found) {
-            Some(url) => Run { text: String::new(), look: run.look, link: Some(url) },
+            Some(url) => Run { text: String::new(), look: run.look, link: Some(url), moment: None },
             None => plain(found),
         });
         rest = &rest[before.len() + found.len()..];

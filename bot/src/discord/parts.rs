@@ -13,6 +13,8 @@ pub(super) struct Run {
     pub look: Look,
     /// Where it leads; without text it shows the address itself.
     pub link: Option<String>,
+    /// A moment, by the reader's clocks in this style; the text says the same, and is as long.
+    pub moment: Option<(i64, char)>,
 }
 
 /// How letters look.
@@ -50,6 +52,16 @@ impl Run {
         Self { look: Look { bold: true, ..Look::default() }, ..Self::plain(text) }
     }
 
+    /// Nothing but letters.
+    fn is_words(&self) -> bool {
+        self.link.is_none() && self.moment.is_none()
+    }
+
+    /// A moment in the reader's zone: <https://docs.discord.com/developers/reference#message-formatting>.
+    pub(super) fn moment(at: i64, style: char, said: impl Into<String>) -> Self {
+        Self { moment: Some((at, style)), ..Self::plain(said) }
+    }
+
     /// How many characters a reader sees, about.
     pub(super) fn letters(&self) -> usize {
         letters(self.said())
@@ -70,6 +82,9 @@ impl Run {
 
     /// Each mark with its letters; white space stays outside, where Discord wants it.
     fn markup(&self, starts: bool) -> String {
+        if let Some((at, style)) = self.moment {
+            return format!("<t:{at}:{style}>");
+        }
         let (before, inner, after) =
             if self.look.code { ("", &self.text[..], "") } else { parted(&self.text) };
         let words = match &self.link {
@@ -205,7 +220,9 @@ fn lines(runs: &[Run]) -> Vec<Vec<Run>> {
             let Some(line) = lines.last_mut() else { continue };
             // Letters of one look are one text, so that what they mean together is seen.
             match line.last_mut() {
-                Some(Run { text: last, look, link: None }) if run.link.is_none() && *look == run.look => {
+                Some(Run { text: last, look, link: None, moment: None })
+                    if run.is_words() && *look == run.look =>
+                {
                     last.push_str(text);
                 }
                 _ => line.push(Run { text: text.to_owned(), ..run.clone() }),
@@ -238,7 +255,7 @@ fn split_runs(runs: Vec<Run>, max: usize) -> (Vec<Run>, Vec<Run>) {
         if tail.is_empty() && size <= left {
             left -= size;
             head.push(run);
-        } else if !tail.is_empty() || run.link.is_some() {
+        } else if !tail.is_empty() || !run.is_words() {
             tail.push(run);
         } else {
             let (first, second) = split(&run.text, left);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nod_core::card::{Button, Press, Style, Verb};
+use nod_core::card::{Button, Press, Style, Time, Verb};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -35,6 +35,30 @@ fn words(message: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// Without the times that Discord shows each reader in their own zone, as Nod alone writes them.
+fn without_times(shown: &str) -> String {
+    let mut parts = shown.split("<t:");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let written = part.split_once('>').filter(|(token, _)| {
+            token.len() == 12
+                && token[..10].bytes().all(|b| b.is_ascii_digit())
+                && [":f", ":t"].contains(&&token[10..])
+        });
+        match written {
+            Some((_, after)) => rest.push_str(after),
+            None => rest.extend(["<t:", part]),
+        }
+    }
+    rest
+}
+
+/// How many times a message shows.
+fn times(message: &Value) -> usize {
+    let shown = words(message).to_lowercase();
+    (shown.len() - without_times(&shown).len()) / "<t:1700000000:f>".len()
+}
+
 /// The rules that the schema cannot say.
 fn judge(message: &Value) {
     let components = all(&message["components"]);
@@ -56,6 +80,7 @@ fn judge(message: &Value) {
     for loud in ["@everyone", "@here", "<@"] {
         assert!(!shown.contains(loud), "{loud} in {shown}");
     }
+    let shown = without_times(&shown);
     // Nothing else is resolved in code, where letters are kept for those who copy them.
     for token in ["<#", "<a:", "<t:", "<id:", "</"] {
         assert!(shown.contains('`') || !shown.contains(token), "{token} in {shown}");
@@ -105,6 +130,18 @@ fn text() -> BoxedStrategy<String> {
     prop_oneof![4 => chars, 6 => markdown, 1 => long, 1 => lines].boxed()
 }
 
+fn time() -> impl Strategy<Value = Time> {
+    (text(), 1_700_000_000..1_900_000_000_i64, -10..90_000_i64, text(), text()).prop_map(
+        |(label, from, lasts, said, below)| Time {
+            label,
+            from,
+            to: from + lasts,
+            said: format!("{said}–{below}"),
+            below,
+        },
+    )
+}
+
 fn block() -> impl Strategy<Value = Block> {
     prop_oneof![
         4 => text().prop_map(Block::Markdown),
@@ -113,6 +150,7 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..200).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..200).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
+        1 => proptest::collection::vec(time(), 0..40).prop_map(Block::Times),
         1 => "[1-9][0-9]{16,18}".prop_map(Block::Mention),
     ]
 }
@@ -160,6 +198,9 @@ fn any_card_gives_a_valid_message() {
         prop_assert!(called(&card).iter().all(|user| told.contains(&json!(user))));
         let blocks = card.body.iter().filter(|block| matches!(block, Block::Mention(_))).count();
         prop_assert!(words(&message).matches("<@").count() <= blocks);
+        let given =
+            card.body.iter().map(|block| if let Block::Times(times) = block { times.len() } else { 0 });
+        prop_assert!(times(&message) <= 2 * given.sum::<usize>());
         prop_assert!(bears(&message, key));
         prop_assert!(!fits(&card) || !words(&message).contains(" more characters)"));
         let sent: HashSet<String> = all(&message["components"])

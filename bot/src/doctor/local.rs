@@ -10,6 +10,7 @@ use secrecy::SecretString;
 use super::Finding;
 use crate::config::{Config, key_file};
 use crate::database::{self as db, Database, OLDEST_MAJOR};
+use crate::policy;
 
 pub(super) async fn settings(config: Arc<Config>) -> Vec<Finding> {
     let mut all = vec![Finding::good("configuration", "every key is known and every value fits")];
@@ -65,6 +66,12 @@ pub(super) async fn database(config: Arc<Config>) -> Vec<Finding> {
         }
     };
     let facts = db::facts(&opened.pool).await;
+    let empty = match &facts {
+        Ok(facts) if facts.pending.is_empty() => {
+            policy::empty_lists(opened.pool.clone(), &config.approvals.policy).await.unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
     opened.close().await;
     let facts = match facts {
         Ok(facts) => facts,
@@ -87,5 +94,11 @@ pub(super) async fn database(config: Arc<Config>) -> Vec<Finding> {
             Finding::skipped("schema", said, None)
         }
     };
-    vec![version, schema]
+    let nobody = empty.iter().map(|list| {
+        let said = format!("the rules ask for somebody of {list}, and none of them is known as a member");
+        let cure = "what needs one of them is refused: check the addresses and ids under [approvers]; the people of a \
+                    workspace are read when Nod starts";
+        Finding::wrong("policy", said, cure)
+    });
+    [version, schema].into_iter().chain(nobody).collect()
 }

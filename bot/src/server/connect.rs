@@ -11,7 +11,7 @@ use axum::http::header::{LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use nod_connectors::google::{GoogleOAuth, OAuthError, SCOPES, missing};
+use nod_connectors::google::{GoogleOAuth, OAuthError, scopes};
 use nod_core::clock::Clock;
 use nod_core::connection::{Begun, Completion, OfferError, Offers, Pending, Setback};
 use secrecy::SecretString;
@@ -108,7 +108,8 @@ async fn begin(State(at): Shared, headers: HeaderMap, token: Result<Form<Token>,
 
 fn to_google(at: &Connecting, begun: Begun) -> Response {
     let verifier = SecretString::from(begun.verifier);
-    match at.google.authorize(&begun.state, &verifier, &SCOPES, begun.address.as_deref()) {
+    let account = begun.account.or(begun.address);
+    match at.google.authorize(&begun.state, &verifier, &begun.scopes, account.as_deref()) {
         Ok(address) => sent(at, &begun.state, &address),
         Err(error) => oauth_error(&error),
     }
@@ -192,20 +193,19 @@ async fn returned(
 
 async fn settle(at: &Connecting, pending: Pending, code: &str) -> Response {
     let verifier = SecretString::from(pending.verifier.clone());
-    let tokens = match at.google.exchange(code, &verifier, at.clock.now()).await {
-        Ok(tokens) => tokens,
+    let (tokens, account) = match at.google.exchange(code, &verifier, at.clock.now()).await {
+        Ok(exchanged) => exchanged,
         Err(error) => return give_up(at, pending, Setback::Broken, || oauth_error(&error)).await,
     };
-    if tokens.scopes.as_deref().is_some_and(|granted| !missing(granted).is_empty()) {
-        // Dropped and not given back: that would end an earlier, whole grant of the same account as well.
+    if tokens.scopes.as_deref().is_some_and(|granted| scopes::known(granted).is_empty()) {
+        // Dropped and not given back: that would end an earlier grant of the same account as well.
         return give_up(at, pending, Setback::TooLittle, pages::too_little).await;
     }
-    let account = match at.google.account(&tokens.access).await {
-        Ok(account) => account,
-        Err(error) => return give_up(at, pending, Setback::Broken, || oauth_error(&error)).await,
-    };
     match at.offers.complete(pending, &account, &tokens).await {
-        Ok(Completion::Connected { account }) => pages::connected(&account),
+        Ok(Completion::Connected { account, lacks }) => pages::connected(&account, &lacks),
+        Ok(Completion::NotThatAccount { account, connected }) => {
+            pages::not_that_account(&account, &connected)
+        }
         Ok(Completion::OtherAccount { account, expected, admin_asked }) => {
             pages::other_account(&account, expected.as_deref(), admin_asked)
         }

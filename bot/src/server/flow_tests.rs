@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Request};
 use axum::{Router, http::StatusCode};
 use chrono::TimeDelta;
 use http_body_util::BodyExt;
-use nod_connectors::google::{GoogleOAuth, GoogleSettings, SCOPES};
+use nod_connectors::google::{GoogleOAuth, GoogleSettings};
 use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_core::chat::Adapters;
 use nod_core::clock::{Clock, SystemClock};
@@ -198,7 +198,8 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
     let model = Arc::new(OpenAi::new(tier.clone(), tier.clone(), tier, clock.clone()).unwrap());
     let (adapters, tools) = (Adapters::new([]), Tools::new([]));
     let ids = Arc::new(SystemIds);
-    Nod::new(Parts { door: pool.clone(), pool, clock, ids, adapters, tools, model, vault, settings })
+    let revokes = Vec::new();
+    Nod::new(Parts { door: pool.clone(), pool, clock, ids, adapters, tools, revokes, model, vault, settings })
         .await
         .unwrap()
 }
@@ -232,17 +233,17 @@ async fn a_link_connects_the_one_account_it_was_made_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_connected_by_another_account_half_a_consent_or_a_no() {
+async fn nothing_is_connected_by_another_account_an_empty_consent_or_a_no() {
     let at = Setting::new().await;
     for (consent, sentence) in [
         ("ana@home.test", "You signed in as ana@home.test, and this link is for ana@acme.test."),
-        ("half", "Nod needs both"),
+        ("nothing", "every one was left empty"),
         ("no", "You did not give your consent"),
     ] {
         let sent = at.go_on(&at.offer(TimeDelta::hours(1)).await).await;
         let back = match consent {
             "no" => at.google.refuse_consent(&sent.location()),
-            "half" => at.google.consent(&sent.location(), "ana@acme.test", Some(&SCOPES[..1])),
+            "nothing" => at.google.consent(&sent.location(), "ana@acme.test", Some(&[])),
             email => at.google.consent(&sent.location(), email, None),
         };
         let seen = at.come_back(&back.unwrap(), Some(&sent.cookie())).await;

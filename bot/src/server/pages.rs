@@ -8,7 +8,7 @@ use axum::response::{Html, IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use nod_core::clock::Timestamp;
-use nod_core::connection::{OfferError, OfferPage};
+use nod_core::connection::{OfferError, OfferPage, scopes};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = ":root{color-scheme:light dark}\
@@ -39,9 +39,8 @@ pub(super) fn style_digest() -> &'static str {
 <dt>Google account</dt><dd><strong>{% if let Some(address) = address %}{{ address }}{% else if signs_in %}any of yours: first you sign in with Discord, so that Nod knows that it is you{% else %}an admin has to allow it, since your chat profile shows no address{% endif %}</strong></dd>
 <dt>Workspace</dt><dd><strong>{{ workspace }}</strong></dd></dl>
 <h2>What Nod will be able to do</h2>
-<ul><li>Search and read the mail of this account, when {{ name }} asks for it.</li>
-<li>Write drafts.</li>
-<li>Send a mail, after {{ name }} has approved that very mail in chat.</li></ul>
+<ul>{% for right in rights %}<li>{{ right }}</li>
+{% endfor %}</ul>
 <p>What Nod reads goes to {{ name }} alone. You can take this back at any time in your Google account, under
 third-party access.</p>
 <form method="post" action="/oauth/google/start"><input type="hidden" name="t" value="{{ token }}">
@@ -55,6 +54,7 @@ struct Offer<'a> {
     address: Option<&'a str>,
     signs_in: bool,
     workspace: &'a str,
+    rights: Vec<&'static str>,
     token: &'a str,
     valid: String,
 }
@@ -97,6 +97,7 @@ pub(super) fn offer(page: &OfferPage, signs_in: bool, token: &str, now: Timestam
         address: page.address.as_deref(),
         signs_in,
         workspace: &page.workspace_name,
+        rights: scopes::explained(&page.scopes),
         token,
         valid: valid(page.expires_at, now),
     })
@@ -113,13 +114,22 @@ fn valid(until: Timestamp, now: Timestamp) -> String {
     format!("{left}, until {}", until.format("%H:%M UTC on %-d %B"))
 }
 
-pub(super) fn connected(account: &str) -> Response {
+pub(super) fn connected(account: &str, lacks: &[String]) -> Response {
     let first = format!("Nod can now work with {account} for you.");
-    said(
-        StatusCode::OK,
-        "Connected",
-        &[&first, "You can close this page. Whatever waited for this in chat goes on by itself."],
-    )
+    let then = "You can close this page. Whatever waited for this in chat goes on by itself.";
+    if lacks.is_empty() {
+        return said(StatusCode::OK, "Connected", &[&first, then]);
+    }
+    let but = format!(
+        "Nod may not {}: that was left unticked. Ask Nod in chat again, and tick it, if you want that.",
+        scopes::any_of(lacks)
+    );
+    said(StatusCode::OK, "Connected", &[&first, &but, then])
+}
+
+pub(super) fn not_that_account(account: &str, connected: &str) -> Response {
+    let why = format!("You signed in as {account}, and {connected} is connected. Nothing was changed.");
+    said(StatusCode::OK, "Not connected", &[&why, ASK_AGAIN])
 }
 
 pub(super) fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -> Response {
@@ -140,13 +150,12 @@ pub(super) fn other_account(account: &str, expected: Option<&str>, admin_asked: 
 }
 
 pub(super) fn declined() -> Response {
-    let lines = ["You did not give your consent, so Nod cannot read your mail.", ASK_AGAIN];
+    let lines = ["You did not give your consent, so nothing was connected.", ASK_AGAIN];
     said(StatusCode::OK, "Not connected", &lines)
 }
 
 pub(super) fn too_little() -> Response {
-    let why = "Google shows a box for each permission, and Nod needs both: reading mail, and writing drafts and \
-               sending them. At least one was left empty, so nothing was kept.";
+    let why = "Google shows a box for each permission, and every one was left empty, so nothing was kept.";
     said(StatusCode::OK, "Not connected", &[why, ASK_AGAIN])
 }
 

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use chrono::TimeZone;
 use http_body_util::BodyExt;
-use nod_core::connection::{OfferError, OfferPage};
+use nod_core::connection::{OfferError, OfferPage, scopes};
 use nod_core::tool::Provider;
 use sqlx::postgres::PgPoolOptions;
 use tower::ServiceExt;
@@ -86,6 +86,7 @@ async fn the_page_names_whose_account_it_will_be_and_escapes_it() {
         platform: "slack".to_owned(),
         workspace_name: "Acme & Sons".to_owned(),
         provider: Provider::Google,
+        scopes: scopes::USUAL.map(str::to_owned).to_vec(),
         expires_at: now + chrono::TimeDelta::minutes(12),
     };
     let page = text(pages::offer(&offer, false, "a\"token", now)).await;

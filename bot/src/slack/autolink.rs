@@ -19,7 +19,7 @@ fn parted(run: Run) -> Vec<Run> {
         let Some(url) = address(found) else { break };
         let plain = |text: &str| Run { text: text.to_owned(), ..run.clone() };
         out.extend((!before.is_empty()).then(|| plain(before)));
-        out.push(Run { text: url.clone(), look: run.look, link: Some(url) });
+        out.push(Run { text: url.clone(), look: run.look, link: Some(url), moment: None });
         rest = &rest[before.len() + found.len()..];
     }
     out.extend((!rest.is_empty()).then(|| Run { text: rest.to_owned(), ..run.clone() }));

@@ -177,7 +177,7 @@ impl Writer {
             Some(last) if last.look == look && last.link.is_none() && !begins_link => {
                 last.text.push_str(text)
             }
-            _ => self.runs.push(Run { text: text.to_owned(), look, link: None }),
+            _ => self.runs.push(Run { text: text.to_owned(), look, link: None, moment: None }),
         }
     }
 
@@ -189,9 +189,9 @@ impl Writer {
         let link = match address(&target) {
             Some(url) => {
                 let shown = url.strip_prefix("mailto:").unwrap_or(&url).to_owned();
-                Run { text: shown, look, link: Some(url) }
+                Run { text: shown, look, link: Some(url), moment: None }
             }
-            None => Run { text: target.clone(), look, link: None },
+            None => Run { text: target.clone(), look, link: None, moment: None },
         };
         let says_it = [target.as_str(), link.text.as_str(), link.text.trim_end_matches('/')]
             .contains(&said.trim())
@@ -200,9 +200,9 @@ impl Writer {
             self.runs.truncate(from);
             self.runs.push(link);
         } else {
-            self.runs.push(Run { text: " (".to_owned(), look, link: None });
+            self.runs.push(Run { text: " (".to_owned(), look, link: None, moment: None });
             self.runs.push(link);
-            self.runs.push(Run { text: ")".to_owned(), look, link: None });
+            self.runs.push(Run { text: ")".to_owned(), look, link: None, moment: None });
         }
     }
 

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use nod_core::card::{Button, Press, Style, Verb};
+use nod_core::card::{Button, Press, Style, Time, Verb};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -86,6 +86,7 @@ fn rich(block: &Value) {
                         assert_eq!(format!("mailto:{text}"), url);
                     }
                 }
+                "date" => assert!(!run["fallback"].as_str().unwrap().is_empty(), "{run}"),
                 other => panic!("unexpected element {other}"),
             }
         }
@@ -125,6 +126,18 @@ fn text() -> BoxedStrategy<String> {
     prop_oneof![4 => chars, 6 => markdown, 1 => long].boxed()
 }
 
+fn time() -> impl Strategy<Value = Time> {
+    (text(), 1_700_000_000..1_900_000_000_i64, -10..90_000_i64, text(), text()).prop_map(
+        |(label, from, lasts, said, below)| Time {
+            label,
+            from,
+            to: from + lasts,
+            said: format!("{said}–{below}"),
+            below,
+        },
+    )
+}
+
 fn block() -> impl Strategy<Value = Block> {
     prop_oneof![
         4 => text().prop_map(Block::Markdown),
@@ -133,6 +146,7 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..400).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..400).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
+        1 => proptest::collection::vec(time(), 0..40).prop_map(Block::Times),
         1 => "U[0-9A-Z]{8,10}".prop_map(Block::Mention),
     ]
 }

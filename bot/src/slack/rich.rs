@@ -14,6 +14,8 @@ pub(super) struct Run {
     pub look: Look,
     /// Where it leads; the text is then the address itself.
     pub link: Option<String>,
+    /// A moment, by the reader's clocks in this format; the text is for whoever's client cannot show it.
+    pub moment: Option<(i64, &'static str)>,
 }
 
 /// How letters look.
@@ -44,7 +46,16 @@ impl Run {
         Self { look: Look { bold: true, ..Look::default() }, ..Self::plain(text) }
     }
 
+    /// A moment in the reader's zone: <https://docs.slack.dev/reference/block-kit/block-elements/date-element>.
+    pub(super) fn moment(at: i64, format: &'static str, said: impl Into<String>) -> Self {
+        Self { moment: Some((at, format)), ..Self::plain(said) }
+    }
+
     fn json(&self) -> Value {
+        if let Some((at, format)) = self.moment {
+            let fallback = unpinged(&self.text);
+            return json!({"type": "date", "timestamp": at, "format": format, "fallback": fallback});
+        }
         let mut element = match &self.link {
             Some(url) if url.starts_with("mailto:") => json!({"type": "link", "url": url, "text": self.text}),
             Some(url) => json!({"type": "link", "url": url}),
@@ -177,7 +188,7 @@ fn split_runs(runs: Vec<Run>, max: usize) -> (Vec<Run>, Vec<Run>) {
         if tail.is_empty() && size <= left {
             left -= size;
             head.push(run);
-        } else if !tail.is_empty() || run.link.is_some() {
+        } else if !tail.is_empty() || run.link.is_some() || run.moment.is_some() {
             tail.push(run);
         } else {
             let (first, second) = split(&run.text, left);

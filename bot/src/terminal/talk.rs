@@ -197,8 +197,7 @@ impl Talk {
 
     /// Asks for field after field until all are right, or the person changes their mind.
     async fn fill(&mut self, mut form: Form) {
-        let head = Card { title: Some(form.title.clone()), body: form.body.clone(), ..Card::default() };
-        self.show(&head);
+        self.show(&head(&form));
         while !form.fields.is_empty() {
             for field in &mut form.fields {
                 let Some(typed) = self.field(field).await else {
@@ -212,7 +211,10 @@ impl Talk {
             match self.accept(What::Submitted { place, verb: Some(form.verb.clone()), values }).await {
                 // What was typed stays, to be mended.
                 Some(Immediate::Errors(errors)) => self.complain(&errors),
-                Some(Immediate::Form(next)) => form = *next,
+                Some(Immediate::Form(next)) => {
+                    form = *next;
+                    self.show(&head(&form));
+                }
                 Some(Immediate::Whisper(card)) => return self.show(&card),
                 Some(Immediate::Nothing | Immediate::Choices(_)) | None => return,
             }
@@ -229,4 +231,9 @@ impl Talk {
             self.keyboard.print(&format!("⚠ At most {} characters.", field.limit));
         }
     }
+}
+
+/// What stands above a form's fields.
+fn head(form: &Form) -> Card {
+    Card { title: Some(form.title.clone()), body: form.body.clone(), ..Card::default() }
 }

@@ -1,6 +1,6 @@
 //! A card as lines of text. Pure. What comes from outside cannot move the cursor or colour the screen.
 
-use nod_core::card::{Block, Button, Card, Press};
+use nod_core::card::{Block, Button, Card, Press, Time};
 
 /// Whether letters may be emphasised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +62,15 @@ fn block(block: &Block, look: Look) -> String {
         Block::Risks(risks) => {
             risks.iter().map(|risk| format!("⚠ {}", harmless(risk))).collect::<Vec<_>>().join("\n")
         }
+        Block::Times(times) => times.iter().map(|one| time(one, look)).collect::<Vec<_>>().join("\n"),
         Block::Note(text) => look.dim(&format!("· {}", harmless(text))),
     }
+}
+
+/// A terminal stands where its reader does; their clocks are asked for by whoever makes the card.
+fn time(time: &Time, look: Look) -> String {
+    let below = if time.below.is_empty() { String::new() } else { format!("\n   {}", harmless(&time.below)) };
+    format!("{}  {}{below}", look.bold(&harmless(&time.label)), harmless(&time.said))
 }
 
 /// `**bold**` as such; all other Markdown reads well as it is written.

@@ -1,6 +1,7 @@
 //! Gives each person's own access token, renewed when it is about to end.
 //!
-//! One renewal at a time per person in this process; two processes may renew at once, which Google allows.
+//! One renewal at a time per person, in all replicas: a turn is written in the account's row, and ends by itself after ten
+//! seconds where a replica is killed in it.
 //! A grant that Google took back is noted, so that the next call says so without asking again.
 
 use std::collections::HashMap;
@@ -8,20 +9,29 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use google_gmail1::common::GetToken;
 use nod_core::clock::Timestamp;
-use nod_core::connection::{Connected, Connections, Grant};
+use nod_core::connection::{Connected, Connections, Grant, scopes};
+use nod_core::file::Shelf;
 use nod_core::ids::{PersonId, TenantId};
 use nod_core::tool::{Fault, Provider, ToolContext};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
 
+use super::calendar::{Calendar, Diary};
 use super::gmail::Mailbox;
-use super::oauth::{GoogleOAuth, OAuthError};
+use super::oauth::{GoogleOAuth, OAuthError, SCOPES};
 
 /// How long the job waits before it tries again when Google's sign-in does not answer.
 const TRY_AGAIN_SECONDS: u64 = 5;
+
+/// Longer than a turn of another replica, which may have been killed in it.
+const OTHERS_TURN: Duration = Duration::from_secs(12);
+/// How often it is looked what came of another replica's turn.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 type Whose = (TenantId, PersonId);
 
@@ -29,23 +39,67 @@ type Whose = (TenantId, PersonId);
 pub struct Accounts {
     connections: Connections,
     oauth: GoogleOAuth,
+    calendar: Calendar,
+    shelf: Shelf,
     renewing: Mutex<HashMap<Whose, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Accounts {
-    /// Over the stored connections and Google's sign-in.
+    /// Over the stored connections, Google's sign-in and its calendars, and the files of conversations.
     #[must_use]
-    pub fn new(connections: Connections, oauth: GoogleOAuth) -> Arc<Self> {
-        Arc::new(Self { connections, oauth, renewing: Mutex::default() })
+    pub fn new(connections: Connections, oauth: GoogleOAuth, calendar: Calendar, shelf: Shelf) -> Arc<Self> {
+        Arc::new(Self { connections, oauth, calendar, shelf, renewing: Mutex::default() })
     }
 
-    /// The mailbox of the person on whose behalf `cx` is.
+    /// The mailbox of the person on whose behalf `cx` is, to read it and to write mail.
     ///
     /// # Errors
-    /// [`Fault::NeedsConnect`] where there is no good grant; [`Fault::Busy`] where Google does not answer.
+    /// As [`Accounts::access`].
     pub(in crate::google) async fn mailbox(self: &Arc<Self>, cx: &ToolContext) -> Result<Mailbox, Fault> {
+        self.mailbox_with(cx, &SCOPES).await
+    }
+
+    /// The same to do no more than what these scopes allow.
+    ///
+    /// # Errors
+    /// As [`Accounts::access`].
+    pub(in crate::google) async fn mailbox_with(
+        self: &Arc<Self>,
+        cx: &ToolContext,
+        needs: &[&str],
+    ) -> Result<Mailbox, Fault> {
+        let access = self.access(cx, needs).await?;
+        let Access { account, token, refused, until } = access;
+        Ok(Mailbox::new(self.oauth.gmail(), token, account, until)
+            .renewing(refused)
+            .beside(self.shelf.clone(), cx.clone()))
+    }
+
+    /// Their calendar, to do no more than what these scopes allow.
+    ///
+    /// # Errors
+    /// As [`Accounts::access`].
+    pub(in crate::google) async fn diary(
+        self: &Arc<Self>,
+        cx: &ToolContext,
+        needs: &[&str],
+    ) -> Result<Diary, Fault> {
+        let Access { account, token, refused, until } = self.access(cx, needs).await?;
+        Ok(Diary::new(&self.calendar, token, account, until, refused))
+    }
+
+    /// The way to the account of the person on whose behalf `cx` is, where these scopes are granted.
+    ///
+    /// # Errors
+    /// [`Fault::NeedsConnect`] where there is no good grant, or one that allows too little; [`Fault::Busy`] where
+    /// Google does not answer.
+    pub(in crate::google) async fn access(
+        self: &Arc<Self>,
+        cx: &ToolContext,
+        needs: &[&str],
+    ) -> Result<Access, Fault> {
         let whose = (cx.scope.tenant, cx.principal.person);
-        let grant = self.grant(whose, cx.now, None).await?;
+        let grant = self.grant(whose, needs, cx.now, None).await?;
         let refused = Arc::new(AtomicBool::new(false));
         let token = PersonToken {
             accounts: self.clone(),
@@ -54,42 +108,61 @@ impl Accounts {
             current: Arc::new(Mutex::new(grant.access)),
             refused: refused.clone(),
         };
-        let until = Instant::now() + cx.time_left();
-        Ok(Mailbox::new(self.oauth.gmail(), token, grant.account, until).renewing(refused))
+        Ok(Access { account: grant.account, token, refused, until: Instant::now() + cx.time_left() })
     }
 
-    /// A grant whose access token is good for a while, and is not `refused`, which Google just rejected.
+    /// A grant that allows these scopes, whose access token is good for a while, and is not `refused`, which Google
+    /// just rejected.
     async fn grant(
         &self,
         whose: Whose,
+        needs: &[&str],
         now: Timestamp,
         refused: Option<&SecretString>,
     ) -> Result<Grant, Fault> {
         let good = |grant: &Grant| !grant.stale(now) && !refused.is_some_and(|r| same(r, &grant.access));
-        let grant = self.stored(whose).await?;
+        let grant = self.stored(whose, needs).await?;
         if good(&grant) {
             return Ok(grant);
         }
         let lock = self.lock(whose);
         let _one_at_a_time = lock.lock().await;
         // Another call may have renewed it while this one waited.
-        let grant = self.stored(whose).await?;
-        if good(&grant) {
-            return Ok(grant);
+        let (tenant, person) = whose;
+        let (by, until) = (self.connections.renewer(), Instant::now() + OTHERS_TURN);
+        while Instant::now() < until {
+            let grant = self.stored(whose, needs).await?;
+            if good(&grant) {
+                return Ok(grant);
+            }
+            let mine = self.connections.may_renew(tenant, person, Provider::Google, &grant, by).await;
+            if mine
+                .map_err(|error| Fault::broken(format!("the connected account cannot be kept: {error}")))?
+            {
+                return self.renew(whose, grant, by, now).await.map_err(|fault| asking(fault, needs));
+            }
+            // Another replica renews it: what comes of that stands in the row.
+            sleep(LOOK_AGAIN).await;
         }
-        self.renew(whose, grant, now).await
+        Err(Fault::Busy { after_seconds: TRY_AGAIN_SECONDS })
     }
 
-    async fn stored(&self, (tenant, person): Whose) -> Result<Grant, Fault> {
+    async fn stored(&self, (tenant, person): Whose, needs: &[&str]) -> Result<Grant, Fault> {
         match self.connections.of(tenant, person, Provider::Google).await {
-            Ok(Connected::Yes(grant)) => Ok(*grant),
-            Ok(Connected::Revoked) => Err(Fault::NeedsConnect { provider: Provider::Google, revoked: true }),
-            Ok(Connected::No) => Err(Fault::NeedsConnect { provider: Provider::Google, revoked: false }),
+            Ok(Connected::Yes(grant)) => match scopes::missing(&grant.scopes, needs) {
+                missing if missing.is_empty() => Ok(*grant),
+                missing => Err(Fault::NeedsConnect { provider: Provider::Google, revoked: false, missing }),
+            },
+            Ok(Connected::Revoked) => Err(asking(Fault::reconnect(Provider::Google), needs)),
+            Ok(Connected::No) => {
+                let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
+                Err(Fault::NeedsConnect { provider: Provider::Google, revoked: false, missing })
+            }
             Err(error) => Err(Fault::broken(format!("the connected accounts cannot be read: {error}"))),
         }
     }
 
-    async fn renew(&self, whose: Whose, grant: Grant, now: Timestamp) -> Result<Grant, Fault> {
+    async fn renew(&self, whose: Whose, grant: Grant, by: Uuid, now: Timestamp) -> Result<Grant, Fault> {
         let (tenant, person) = whose;
         let broken = |error| Fault::broken(format!("the connected account cannot be kept: {error}"));
         let renewed = match &grant.refresh {
@@ -107,10 +180,15 @@ impl Accounts {
                 tracing::info!(%person, "Google took a grant back");
                 let noted = self.connections.revoked(tenant, person, Provider::Google, &grant, now).await;
                 noted.map_err(broken)?;
-                Err(Fault::NeedsConnect { provider: Provider::Google, revoked: true })
+                Err(Fault::reconnect(Provider::Google))
             }
-            Err(OAuthError::Silent { .. }) => Err(Fault::Busy { after_seconds: TRY_AGAIN_SECONDS }),
-            Err(error) => Err(Fault::broken(error.to_string())),
+            Err(error) => {
+                self.connections.gave_up(tenant, person, Provider::Google, by).await.map_err(broken)?;
+                Err(match error {
+                    OAuthError::Silent { .. } => Fault::Busy { after_seconds: TRY_AGAIN_SECONDS },
+                    error => Fault::broken(error.to_string()),
+                })
+            }
         }
     }
 
@@ -121,13 +199,36 @@ impl Accounts {
     }
 }
 
+/// Whoever connects again is asked for what the tool needs.
+fn asking(fault: Fault, needs: &[&str]) -> Fault {
+    match fault {
+        Fault::NeedsConnect { provider, revoked, .. } => {
+            let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
+            Fault::NeedsConnect { provider, revoked, missing }
+        }
+        other => other,
+    }
+}
+
+/// A person's account for the length of one call of a tool.
+pub(in crate::google) struct Access {
+    /// Its address.
+    pub(in crate::google) account: String,
+    /// What each request is made with.
+    pub(in crate::google) token: PersonToken,
+    /// To be set where Google rejected the token: it is asked for another once.
+    pub(in crate::google) refused: Arc<AtomicBool>,
+    /// Nothing is waited for beyond this.
+    pub(in crate::google) until: Instant,
+}
+
 fn same(a: &SecretString, b: &SecretString) -> bool {
     a.expose_secret() == b.expose_secret()
 }
 
 /// A person's access token as Google's client asks for it: before each request, and again after a 401.
 #[derive(Clone)]
-struct PersonToken {
+pub(in crate::google) struct PersonToken {
     accounts: Arc<Accounts>,
     whose: Whose,
     now: Timestamp,
@@ -142,7 +243,8 @@ impl PersonToken {
         if !self.refused.swap(false, Ordering::AcqRel) {
             return Ok(current.expose_secret().to_owned());
         }
-        let grant = self.accounts.grant(self.whose, self.now, Some(&current)).await?;
+        // What the call needs was granted when it began.
+        let grant = self.accounts.grant(self.whose, &[], self.now, Some(&current)).await?;
         let token = grant.access.expose_secret().to_owned();
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = grant.access;
         Ok(token)

@@ -1,20 +1,27 @@
-//! Google: the sign-in, each person's access token, and Gmail with that person's own account.
+//! Google: the sign-in, each person's access token, and Gmail and Calendar with that person's own account.
 //!
 //! Google's types stay in this folder. Mail is sent in `gmail::send_email` and nowhere else.
 
 pub mod account;
+pub mod calendar;
+mod call;
 pub mod gmail;
 mod http;
 pub mod oauth;
+mod trouble;
 
 use std::sync::Arc;
 
-use nod_core::tool::Tool;
+use nod_core::people::colleagues::Colleagues;
+use nod_core::tool::{Fault, Tool};
 use secrecy::SecretString;
+use serde_json::Value;
 use url::Url;
 
 pub use account::Accounts;
-pub use oauth::{GoogleOAuth, OAuthError, SCOPES, missing};
+pub use calendar::{Calendar, Room};
+pub use nod_core::connection::scopes;
+pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 
 /// Google's endpoints and Nod's identity there.
 #[derive(Debug, Clone)]
@@ -36,10 +43,22 @@ pub struct GoogleSettings {
 }
 
 /// The names of the tools that change something.
-pub const ACTS: [&str; 7] = gmail::ACTS;
-
-/// Every tool that works on a person's Google account.
 #[must_use]
-pub fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
-    gmail::tools(accounts)
+pub fn acts() -> Vec<&'static str> {
+    [&gmail::ACTS[..], &calendar::ACTS[..]].concat()
+}
+
+/// Every tool that works on a person's Google account; `rooms` may be booked.
+#[must_use]
+pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleagues) -> Vec<Tool> {
+    let tools = [gmail::tools(accounts), calendar::tools(accounts, rooms, colleagues)].concat();
+    let named = |tool: &Tool| matches!(tool, Tool::Read(_)) || acts().contains(&tool.spec().name);
+    debug_assert!(tools.iter().all(named), "ACTS names every tool that changes something");
+    tools
+}
+
+/// Arguments as the tool's own type. They passed the schema, so a failure here is the schema's fault; the
+/// model is told all the same.
+fn arguments<T: serde::de::DeserializeOwned>(args: &Value) -> Result<T, Fault> {
+    T::deserialize(args).map_err(|error| Fault::invalid(error.to_string()))
 }

@@ -5,31 +5,71 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use nod_core::clock::Timestamp;
-use nod_core::connection::Tokens;
-use oauth2::basic::{BasicClient, BasicErrorResponseType, BasicRequestTokenError, BasicTokenResponse};
+use nod_core::connection::{Revoke, Tokens, Unreached, scopes};
+use nod_core::tool::Provider;
+use oauth2::basic::{
+    BasicErrorResponse, BasicErrorResponseType, BasicRequestTokenError, BasicRevocationErrorResponse,
+    BasicTokenIntrospectionResponse, BasicTokenType,
+};
 use oauth2::{
     AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet, EndpointSet,
-    HttpRequest, HttpResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken,
-    RequestTokenError, Scope, TokenResponse, TokenUrl,
+    ExtraTokenFields, HttpRequest, HttpResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl,
+    RefreshToken, RequestTokenError, Scope, StandardRevocableToken, StandardTokenResponse, TokenResponse,
+    TokenUrl,
 };
 use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::GoogleSettings;
 use super::gmail::{Gmail, Mailbox};
 
-/// The fewest that the tools need: reading, and writing drafts (which includes sending them).
-pub const SCOPES: [&str; 2] =
-    ["https://www.googleapis.com/auth/gmail.readonly", "https://www.googleapis.com/auth/gmail.compose"];
+/// What most of the mail tools need: reading, and writing drafts (which includes sending them).
+pub const SCOPES: [&str; 2] = [scopes::READONLY, scopes::COMPOSE];
+/// Asked for with every consent, so that it is known whose account it was.
+const WHOSE: [&str; 2] = ["openid", "https://www.googleapis.com/auth/userinfo.email"];
 
 const WITHIN: Duration = Duration::from_secs(10);
+/// Less than a turn to renew lasts.
+const RENEWED_WITHIN: Duration = Duration::from_secs(8);
 /// Where Google does not say how long a token lasts.
 const USUAL_LIFE: Duration = Duration::from_secs(3600);
 
-type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
+type Answer = StandardTokenResponse<Beside, BasicTokenType>;
+type Client<HasAuth = EndpointSet, HasToken = EndpointSet> = oauth2::Client<
+    BasicErrorResponse,
+    Answer,
+    BasicTokenIntrospectionResponse,
+    StandardRevocableToken,
+    BasicRevocationErrorResponse,
+    HasAuth,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    HasToken,
+>;
+
+/// What Google says beside the tokens.
+#[derive(Clone, Serialize, Deserialize)]
+struct Beside {
+    id_token: Option<String>,
+    /// Only where the grant ends by itself.
+    refresh_token_expires_in: Option<i64>,
+}
+
+impl ExtraTokenFields for Beside {}
+
+impl std::fmt::Debug for Beside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Beside(…)")
+    }
+}
 
 /// Why a sign-in or a refresh did not work, sorted by who can mend it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,15 +88,10 @@ pub enum OAuthError {
     Silent { reason: String },
 }
 
-/// Which of [`SCOPES`] are not among those granted: people may untick some.
-#[must_use]
-pub fn missing(granted: &[String]) -> Vec<&'static str> {
-    SCOPES.into_iter().filter(|scope| !granted.iter().any(|g| g == scope)).collect()
-}
-
 /// Talks to Google's sign-in.
 #[derive(Clone)]
 pub struct GoogleOAuth {
+    client_id: String,
     client: Client,
     http: reqwest::Client,
     revoke_url: Url,
@@ -69,7 +104,7 @@ impl GoogleOAuth {
     /// # Errors
     /// When no HTTP client can be built.
     pub fn new(settings: &GoogleSettings) -> Result<Self, OAuthError> {
-        let client = BasicClient::new(ClientId::new(settings.client_id.clone()))
+        let client = Client::<EndpointNotSet, EndpointNotSet>::new(ClientId::new(settings.client_id.clone()))
             .set_client_secret(ClientSecret::new(settings.client_secret.expose_secret().to_owned()))
             .set_auth_uri(AuthUrl::from_url(settings.auth_url.clone()))
             .set_token_uri(TokenUrl::from_url(settings.token_url.clone()))
@@ -82,7 +117,13 @@ impl GoogleOAuth {
             .build()
             .map_err(|error| OAuthError::Misconfigured { reason: error.to_string() })?;
         let gmail = Gmail::new(&settings.gmail_url);
-        Ok(Self { client, http, revoke_url: settings.revoke_url.clone(), gmail })
+        Ok(Self {
+            client_id: settings.client_id.clone(),
+            client,
+            http,
+            revoke_url: settings.revoke_url.clone(),
+            gmail,
+        })
     }
 
     /// Where the person gives their consent. `verifier` is 43 to 128 of `A-Z a-z 0-9 - . _ ~`; Google shows
@@ -90,11 +131,11 @@ impl GoogleOAuth {
     ///
     /// # Errors
     /// When the verifier has another length.
-    pub fn authorize(
+    pub fn authorize<S: AsRef<str>>(
         &self,
         state: &str,
         verifier: &SecretString,
-        scopes: &[&str],
+        scopes: &[S],
         login_hint: Option<&str>,
     ) -> Result<Url, OAuthError> {
         if !(43..=128).contains(&verifier.expose_secret().len()) {
@@ -109,7 +150,7 @@ impl GoogleOAuth {
             .client
             .authorize_url(|| state)
             .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
-            .add_scopes(scopes.iter().map(|scope| Scope::new((*scope).to_owned())))
+            .add_scopes(WHOSE.into_iter().chain(scopes.iter().map(AsRef::as_ref)).map(scope))
             .add_extra_param("access_type", "offline")
             .add_extra_param("prompt", "consent")
             .add_extra_param("include_granted_scopes", "true");
@@ -119,7 +160,7 @@ impl GoogleOAuth {
         Ok(request.url().0)
     }
 
-    /// Tokens for the code that came back.
+    /// Tokens for the code that came back, and whose account they open: its address.
     ///
     /// # Errors
     /// When Google refuses or does not answer.
@@ -128,7 +169,7 @@ impl GoogleOAuth {
         code: &str,
         verifier: &SecretString,
         now: Timestamp,
-    ) -> Result<Tokens, OAuthError> {
+    ) -> Result<(Tokens, String), OAuthError> {
         let verifier = PkceCodeVerifier::new(verifier.expose_secret().to_owned());
         let http = |request| send(self.http.clone(), request);
         let answer = self
@@ -137,7 +178,15 @@ impl GoogleOAuth {
             .set_pkce_verifier(verifier)
             .request_async(&http);
         match timeout(WITHIN, answer).await {
-            Ok(Ok(answer)) => Ok(tokens(&answer, now)),
+            Ok(Ok(answer)) => {
+                let id_token = answer.extra_fields().id_token.as_deref();
+                let tokens = tokens(&answer, now);
+                let whose = match id_token.and_then(|token| address(token, &self.client_id)) {
+                    Some(whose) => whose,
+                    None => self.profile(&tokens.access).await?,
+                };
+                Ok((tokens, whose))
+            }
             Ok(Err(error)) => Err(match sorted(error) {
                 OAuthError::Revoked => {
                     OAuthError::Refused { reason: "the code was used before or is too old".into() }
@@ -148,6 +197,14 @@ impl GoogleOAuth {
         }
     }
 
+    /// Whose account an access token opens, where no identity token says it: the mailbox knows.
+    async fn profile(&self, access: &SecretString) -> Result<String, OAuthError> {
+        let token = access.expose_secret().to_owned();
+        let mailbox = Mailbox::new(&self.gmail, token, String::new(), Instant::now() + WITHIN);
+        let unsaid = |_| OAuthError::Silent { reason: "it did not say whose account that is".into() };
+        mailbox.profile().await.map_err(unsaid)
+    }
+
     /// The next access token.
     ///
     /// # Errors
@@ -156,7 +213,7 @@ impl GoogleOAuth {
         let refresh = RefreshToken::new(refresh.expose_secret().to_owned());
         let http = |request| send(self.http.clone(), request);
         let answer = self.client.exchange_refresh_token(&refresh).request_async(&http);
-        match timeout(WITHIN, answer).await {
+        match timeout(RENEWED_WITHIN, answer).await {
             Ok(Ok(answer)) => Ok(tokens(&answer, now)),
             Ok(Err(error)) => Err(sorted(error)),
             Err(_) => Err(slow()),
@@ -178,20 +235,6 @@ impl GoogleOAuth {
         }
     }
 
-    /// Whose account an access token opens: its address.
-    ///
-    /// # Errors
-    /// When Gmail refuses or does not answer.
-    pub async fn account(&self, access: &SecretString) -> Result<String, OAuthError> {
-        let mailbox = Mailbox::new(
-            &self.gmail,
-            access.expose_secret().to_owned(),
-            String::new(),
-            Instant::now() + WITHIN,
-        );
-        mailbox.profile().await.map_err(|trouble| trouble.into_oauth())
-    }
-
     /// The Gmail client beside it.
     #[must_use]
     pub fn gmail(&self) -> &Gmail {
@@ -199,14 +242,50 @@ impl GoogleOAuth {
     }
 }
 
-fn tokens(answer: &BasicTokenResponse, now: Timestamp) -> Tokens {
+#[async_trait]
+impl Revoke for GoogleOAuth {
+    fn provider(&self) -> Provider {
+        Provider::Google
+    }
+
+    async fn revoke(&self, token: &SecretString) -> Result<(), Unreached> {
+        Self::revoke(self, token).await.map_err(|error| Unreached(error.to_string()))
+    }
+}
+
+fn scope(name: &str) -> Scope {
+    Scope::new(name.to_owned())
+}
+
+fn tokens(answer: &Answer, now: Timestamp) -> Tokens {
     let life = TimeDelta::from_std(answer.expires_in().unwrap_or(USUAL_LIFE)).unwrap_or_default();
     Tokens {
         access: SecretString::from(answer.access_token().secret().clone()),
         refresh: answer.refresh_token().map(|refresh| SecretString::from(refresh.secret().clone())),
         expires_at: now + life,
         scopes: answer.scopes().map(|all| all.iter().map(|scope| scope.to_string()).collect()),
+        ends_at: answer
+            .extra_fields()
+            .refresh_token_expires_in
+            .and_then(TimeDelta::try_seconds)
+            .map(|life| now + life),
     }
+}
+
+/// Whose account it is, as an identity token says. Its signature need not be looked at: it came from Google's token
+/// endpoint itself (<https://developers.google.com/identity/openid-connect/openid-connect#validatinganidtoken>).
+fn address(id_token: &str, client_id: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Claims {
+        iss: String,
+        aud: String,
+        email: String,
+        email_verified: bool,
+    }
+    let claims = URL_SAFE_NO_PAD.decode(id_token.split('.').nth(1)?).ok()?;
+    let claims: Claims = serde_json::from_slice(&claims).ok()?;
+    let googles = matches!(claims.iss.as_str(), "https://accounts.google.com" | "accounts.google.com");
+    (googles && claims.aud == client_id && claims.email_verified).then_some(claims.email)
 }
 
 /// The library's texts may quote whole bodies, tokens included; only Google's error code is kept.
@@ -258,12 +337,28 @@ fn plainly(error: &reqwest::Error) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
-    fn what_was_unticked_is_missing() {
-        let granted = [SCOPES[0].to_owned(), "openid".to_owned()];
-        assert_eq!(missing(&granted), [SCOPES[1]]);
-        assert_eq!(missing(&SCOPES.map(str::to_owned)), [""; 0]);
+    fn an_identity_token_tells_whose_account_it_is_to_whom_it_is_for() {
+        let token = |claims: &Value| format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims.to_string()));
+        let good = json!({ "iss": "https://accounts.google.com", "aud": "nod", "email": "ana@acme.test",
+            "email_verified": true });
+        assert_eq!(address(&token(&good), "nod").as_deref(), Some("ana@acme.test"));
+        for (name, value) in [
+            ("iss", json!("https://accounts.google.com.evil.test")),
+            ("aud", json!("another")),
+            ("email_verified", json!(false)),
+            ("email", Value::Null),
+        ] {
+            let mut bad = good.clone();
+            bad[name] = value;
+            assert_eq!(address(&token(&bad), "nod"), None, "{name}");
+        }
+        assert_eq!(address("e30", "nod"), None);
     }
 }

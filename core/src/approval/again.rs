@@ -6,17 +6,19 @@ use sqlx::PgConnection;
 use super::batch::beside;
 use super::card::clock;
 use super::decide::{end, redraw};
+use super::second::{self, sql::Owner};
 use super::told::told;
 use super::{Approval, EffectEnd, Status, remind, sql};
 use crate::audit;
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
+use crate::delivery;
 use crate::effect;
 use crate::ids::{ApprovalId, EffectId, PersonId, TenantId};
 use crate::jobs::{Verdict, Work, sql as jobs};
 use crate::nod::Core;
 use crate::policy::{self, Ruling};
-use crate::tool::Fault;
+use crate::tool::{Fault, Reach};
 
 /// The effect of which nobody knows whether it happened, and when that was settled.
 fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
@@ -47,7 +49,7 @@ pub(crate) async fn look(
     Ok(Immediate::Nothing)
 }
 
-/// A press on [Send again]: the same person is asked once more, and told that it may go twice. Nothing is done
+/// A press on [Send again]: the same person is asked once more, and told that it may happen twice. Nothing is done
 /// before they approve that; and it is asked once however often it is pressed.
 pub(crate) async fn again(
     core: &Core,
@@ -71,26 +73,40 @@ pub(crate) async fn again(
     }
     let call = policy::Call {
         tool: &old.tool,
+        reach: Reach::Others,
         account: &old.preview.account,
         recipients: &old.preview.recipients,
         outside_text: old.outside,
     };
-    let terms = match policy::decide(&core.settings.policy, &call) {
+    let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+    let terms = match policy::decide(&policy, &call) {
         Ruling::Ask(terms) => terms,
+        Ruling::Run => policy.usual,
         Ruling::Never(why) => {
             return Ok(Immediate::whisper(format!(
                 "The rules here never allow this: {why}. Nothing was done."
             )));
         }
     };
+    let venue = delivery::sql::venue(conn, tenant, old.conversation).await?;
+    let (platform, workspace) = (venue.platform.as_str(), venue.workspace.as_str());
+    let owner = Owner { person: by, account: &old.preview.account, platform, workspace };
+    let approvers = match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
+        Ok(approvers) => approvers,
+        Err(why) => return Ok(Immediate::whisper(format!("{why} Nothing was done."))),
+    };
     let mut risks =
-        vec![format!("this may go twice: nobody knows whether it did at {}", clock(at, &old.zone))];
+        vec![format!("this may happen twice: nobody knows whether it did at {}", clock(at, &old.zone))];
     risks.extend(old.risks.iter().cloned());
     let new = Approval {
         id: core.id(),
         revision: 1,
         status: Status::Pending,
         decided_at: None,
+        decided_by: None,
+        second: terms.second().map(|list| list.name.clone()),
+        approvers,
+        first_at: None,
         reason: None,
         expires_at: now + terms.expire_after,
         delivery: core.id(),
@@ -104,7 +120,7 @@ pub(crate) async fn again(
         ..old.clone()
     };
     ask(conn, tenant, &old, &new, now).await?;
-    remind::plan(conn, tenant, new.id, terms, now).await?;
+    remind::plan(conn, tenant, new.id, &terms, now).await?;
     let work = Work::ExpireApproval { approval: new.id };
     jobs::enqueue(conn, tenant, new.id.0, &work, new.expires_at, now).await?;
     let detail = json!({ "tool": new.tool, "revision": new.revision, "again_of": id });

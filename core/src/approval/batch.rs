@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
 use super::card::{by_whom, escape, mark, receipt, shown};
-use super::decide::{decided, redraw, tell};
+use super::decide::{Decided, decided, denied, redraw, tell};
 use super::headline::headline;
 use super::told::told;
 use super::{Approval, Decision, Status, remind, sql, whole};
@@ -14,7 +14,6 @@ use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
-use crate::jobs::Verdict;
 use crate::nod::Core;
 
 /// About how long a receipt is, with what may have gone wrong.
@@ -165,15 +164,15 @@ pub(crate) async fn press(
             "This card has changed since it was shown to you. Nothing was done; look at it again.",
         ));
     }
-    let mut denied = Vec::new();
+    let mut refused = Vec::new();
     let mut any = false;
     for approval in all.iter().filter(|approval| approval.status == Status::Pending) {
         let yes = which == Many::All || (which == Many::Selected && approval.ticked);
         let decision =
             Decision { id: approval.id, revision: approval.revision, by, approve: yes, reason: None };
-        if decided(core, conn, tenant, approval, &decision, now).await? {
+        if let Decided::Yes(_) = decided(core, conn, tenant, approval, &decision, now).await? {
             any = true;
-            denied.extend((!yes).then_some(approval));
+            refused.extend((!yes).then_some(approval));
         }
     }
     if !any {
@@ -181,15 +180,16 @@ pub(crate) async fn press(
             "Nothing waits on this card any more; it says what became of each. Nothing was done.",
         ));
     }
-    for approval in denied {
-        tell(conn, tenant, approval, Verdict::Denied, now).await?;
+    for approval in refused {
+        tell(conn, tenant, approval, denied(approval, by, None), now).await?;
     }
     redraw(conn, tenant, card, now).await?;
     remind::over(conn, tenant, card, now).await?;
     Ok(Immediate::Nothing)
 }
 
-/// A request was revised. Where it does not fit beside the others any more, it gets a card of its own.
+/// A request was revised. Where it does not fit beside the others any more, or two have to agree to it now, it gets a
+/// card of its own.
 pub(super) async fn apart(
     core: &Core,
     conn: &mut PgConnection,
@@ -201,7 +201,10 @@ pub(super) async fn apart(
     let all = sql::on_card(conn, tenant, approval.delivery).await?;
     let stands = delivery::sql::load(conn, tenant, approval.delivery).await?;
     let adapter = stands.and_then(|(_, venue)| core.adapters.get(&venue.platform));
-    if all.len() == 1 || fits(&all, |card| adapter.is_none_or(|adapter| adapter.fits(card))) {
+    let alone = all.len() == 1;
+    if alone
+        || approval.second.is_none() && fits(&all, |card| adapter.is_none_or(|adapter| adapter.fits(card)))
+    {
         return redraw(conn, tenant, approval.delivery, now).await;
     }
     let own = Approval { delivery: core.id(), ..approval.clone() };

@@ -1,25 +1,42 @@
 //! The card of an approval: before the press what would happen, after it the receipt, in the same place.
 
 use super::headline::headline;
+use super::second::{self, Role};
 use super::{Approval, EffectEnd, Status, batch, whole};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::clock::Timestamp;
 use crate::graph::{grouped, local_second, local_time};
+use crate::ids::PersonId;
 use crate::tool::{Fault, ToolOutput};
+use crate::visible::{self, visible};
+
+/// Under what nobody answered, to whoever asked for it.
+pub(super) const ASK_AGAIN: &str = "Ask again and I will prepare it anew.";
 
 /// The card as it should stand now, with everything that was asked on it.
 #[must_use]
 pub(crate) fn card(all: &[Approval]) -> Card {
     match all {
-        [one] => single(one),
+        [one] => single(one, Role::Owner),
         several => batch::card(several),
     }
 }
 
-fn single(approval: &Approval) -> Card {
+/// The card of one request, for this person's own page.
+#[must_use]
+pub(crate) fn card_for(approval: &Approval, reader: PersonId) -> Card {
+    match approval.approvers.iter().find(|one| one.person == reader && approval.decider != reader) {
+        Some(other) => second::card(approval, other),
+        None => single(approval, Role::Owner),
+    }
+}
+
+/// The card of one request, as its owner or one of the others reads it.
+pub(super) fn single(approval: &Approval, reader: Role) -> Card {
     let title = format!("{} · {}", headline(approval), mark(approval));
     let card = shown(Card::default().titled(title), approval);
     let card = match approval.status {
+        Status::Pending if reader == Role::Approver => second::waiting(card, approval),
         Status::Pending => waiting(card, approval),
         _ => receipt(card, approval),
     };
@@ -38,12 +55,12 @@ pub(super) fn mark(approval: &Approval) -> String {
 /// What would happen, exactly; and as long as it waits, what to be careful about.
 pub(super) fn shown(card: Card, approval: &Approval) -> Card {
     let preview = &approval.preview;
-    let mut card = card.with(Block::Fields(preview.fields.clone()));
+    let mut card = card.with(Block::Fields(visible::fields(&preview.fields)));
     match whole::beginning(preview) {
-        None => card.body.extend(preview.body.clone().map(Block::Literal)),
+        None => card.body.extend(preview.body.as_deref().map(literal)),
         Some(beginning) => {
             let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
-            card = card.with(Block::Literal(beginning.to_owned())).with(Block::Note(format!(
+            card = card.with(literal(beginning)).with(Block::Note(format!(
                 "The first {} of {} characters. Show all shows every one of them.",
                 grouped(beginning.chars().count()),
                 grouped(length)
@@ -51,27 +68,43 @@ pub(super) fn shown(card: Card, approval: &Approval) -> Card {
         }
     }
     if approval.status == Status::Pending && !approval.risks.is_empty() {
-        card = card.with(Block::Risks(approval.risks.clone()));
+        card =
+            card.with(Block::Risks(approval.risks.iter().map(|line| visible(line).into_owned()).collect()));
     }
     card
 }
 
+/// Letter by letter, also those that nobody would see.
+pub(super) fn literal(text: &str) -> Block {
+    Block::Literal(visible(text).into_owned())
+}
+
 /// Who may decide, and until when.
 pub(super) fn by_whom(approval: &Approval) -> String {
-    format!(
-        "Only {} can decide. Expires {}.",
-        approval.decider_name,
-        local_time(approval.expires_at, &approval.zone)
-    )
+    format!("Only {} can decide. {}", approval.decider_name, expires(approval))
+}
+
+fn expires(approval: &Approval) -> String {
+    format!("Expires {}.", local_time(approval.expires_at, &approval.zone))
 }
 
 fn waiting(card: Card, approval: &Approval) -> Card {
     let verb = |verb| Press::Verb(Verb::on_revision(verb, approval.id, approval.revision));
-    let mut card = card.with(Block::Note(by_whom(approval))).button(
-        &approval.preview.words.approve,
-        Style::Primary,
-        verb("approve"),
-    );
+    let mut card = match (&approval.second, approval.first_at) {
+        (None, _) => {
+            let does = &approval.preview.words.approve;
+            card.with(Block::Note(by_whom(approval))).button(does, Style::Primary, verb("approve"))
+        }
+        // Nothing is done by it yet.
+        (Some(_), None) => {
+            let note = format!("{} {}", second::note(approval), expires(approval));
+            card.with(Block::Note(note)).button("Approve", Style::Primary, verb("approve"))
+        }
+        (Some(_), Some(_)) => {
+            let note = format!("{} {}", second::seen_by(approval), expires(approval));
+            card.with(Block::Markdown(second::waits(approval))).with(Block::Note(note))
+        }
+    };
     if !approval.preview.form.is_empty() {
         card = card.button("Edit", Style::Plain, verb("edit"));
     }
@@ -82,16 +115,25 @@ fn waiting(card: Card, approval: &Approval) -> Card {
 pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
     let words = &approval.preview.words;
     let at = |at: Option<Timestamp>| at.map_or_else(String::new, |at| clock(at, &approval.zone));
-    let who = escape(&approval.decider_name);
+    let who = escape(approval.decided_by.as_ref().unwrap_or(&approval.decider_name));
     let decided = at(approval.decided_at);
+    // The owner's yes stands before whatever came of it.
+    let first = approval.first_at.map_or_else(String::new, |_| format!("{} → ", second::first_of(approval)));
+    let approved = match approval.second {
+        None => format!("Approved by {} {decided}", escape(&approval.decider_name)),
+        Some(_) => second::last_of(approval),
+    };
     match (approval.status, &approval.effect) {
         (Status::Denied, _) => {
             let why = approval.reason.as_ref().map_or_else(String::new, |why| format!(" ({})", escape(why)));
-            card.with(Block::Markdown(format!("Denied by {who} {decided}{why}. **{}**.", words.not_done)))
+            card.with(Block::Markdown(format!(
+                "{first}Denied by {who} {decided}{why}. **{}**.",
+                words.not_done
+            )))
         }
         (Status::Expired, _) => card
-            .with(Block::Markdown(format!("Nobody answered in time. **{}**.", words.not_done)))
-            .with(Block::Note("Ask again and I will prepare it anew.".to_owned())),
+            .with(Block::Markdown(format!("{} **{}**.", second::unanswered(approval), words.not_done)))
+            .with(Block::Note(ASK_AGAIN.to_owned())),
         (Status::Superseded, _) if approval.first_done => card.with(Block::Markdown(format!(
             "The first one turned out to have gone through. **{} again**.",
             words.not_done
@@ -104,10 +146,11 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
             words.not_done
         ))),
         (Status::Undone, _) => card.with(Block::Markdown(format!(
-            "Approved by {who} → Undone by {who} {decided}. **{}**.",
+            "{} → Undone by {who} {decided}. **{}**.",
+            if approval.second.is_some() { approved } else { format!("Approved by {who}") },
             words.not_done
         ))),
-        (_, effect) => outcome(card, approval, &format!("Approved by {who} {decided}"), effect.as_ref()),
+        (_, effect) => outcome(card, approval, &approved, effect.as_ref()),
     }
 }
 
@@ -122,13 +165,22 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
         Ok(output) => receipt_of(card, &format!("{approved} → **{}** {at}", words.done), output),
         Err(Fault::Unknown { reason }) => unknown(card, approval)
             .with(Block::Markdown(format!(
-                "{approved} → **Unknown** {at}. Nobody can tell yet whether this {} went out.",
-                words.thing
+                "{approved} → **Unknown** {at}. Nobody can tell yet whether this {} was {}.",
+                words.thing,
+                words.done.to_lowercase()
             )))
-            .with(Block::Note(format!("Nod {}. Please check before sending it again.", sentence(reason)))),
-        Err(fault) => card
-            .with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)))
-            .with(Block::Note(format!("{}. Nothing went out; ask again once that is mended.", why(fault)))),
+            .with(Block::Note(format!(
+                "Nod {}. Please check before {} it again.",
+                sentence(reason),
+                words.at_it().to_lowercase()
+            ))),
+        Err(fault) => card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done))).with(
+            Block::Note(format!(
+                "{}. Nothing was {}; ask again once that is mended.",
+                why(fault),
+                words.done.to_lowercase()
+            )),
+        ),
     }
 }
 
@@ -169,7 +221,10 @@ fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
         card = card.with(Block::Note(ids.join(" · ")));
     }
     match text("link") {
-        Some(link) => card.button("Open in Gmail", Style::Plain, Press::Link(link)),
+        Some(link) => {
+            let place = text("in").unwrap_or_else(|| "Gmail".to_owned());
+            card.button(format!("Open in {place}"), Style::Plain, Press::Link(link))
+        }
         None => card,
     }
 }
@@ -182,10 +237,15 @@ fn why(fault: &Fault) -> String {
         | Fault::Unknown { reason }
         | Fault::Broken { reason } => sentence(reason).to_owned(),
         Fault::NotFound { what } => format!("Not found: {}", sentence(what)),
-        Fault::NeedsConnect { provider, .. } => {
+        Fault::NeedsConnect { provider, revoked: true, .. } => {
             format!("{} no longer lets Nod into the account: connect it again", provider.title())
         }
-        Fault::Outdated { .. } | Fault::Ambiguous { .. } | Fault::Busy { .. } => fault.to_string(),
+        Fault::NeedsConnect { provider, .. } => {
+            format!("{} is not connected, or does not allow that: connect it again", provider.title())
+        }
+        Fault::Outdated { .. } | Fault::Ambiguous { .. } | Fault::Slots { .. } | Fault::Busy { .. } => {
+            fault.to_string()
+        }
     }
 }
 
@@ -221,19 +281,22 @@ pub(super) fn reminder_over(approval: &Approval) -> Card {
 /// One line for a list or a prompt.
 #[must_use]
 pub(crate) fn waiting_line(approval: &Approval) -> String {
-    format!("{}, expires {}", line(approval), local_time(approval.expires_at, &approval.zone))
+    let after = match (approval.first_at, &approval.second) {
+        (Some(_), Some(_)) => {
+            format!(", approved by {}, waits for {}", approval.decider_name, second::others(approval))
+        }
+        _ => String::new(),
+    };
+    format!("{}{after}, expires {}", line(approval), local_time(approval.expires_at, &approval.zone))
 }
 
 /// Which request is meant, in a few words.
 pub(super) fn line(approval: &Approval) -> String {
     let subject = approval.preview.fields.iter().find(|(name, _)| name == "Subject");
     let subject = subject.map_or_else(String::new, |(_, text)| format!(" “{text}”"));
-    format!(
-        "{} to {}{subject}, digest {}",
-        approval.preview.words.thing,
-        approval.preview.recipients.join(", "),
-        &approval.digest[..6]
-    )
+    let to = approval.preview.recipients.join(", ");
+    let to = if to.is_empty() { to } else { format!(" to {to}") };
+    format!("{}{to}{subject}, digest {}", approval.preview.words.thing, &approval.digest[..6])
 }
 
 /// "10:32 CET".
@@ -261,5 +324,40 @@ mod tests {
             ("Go to the card", Press::Link("https://acme.test/p1".into()))
         );
         assert_eq!(button(None).label, "Show it");
+    }
+
+    #[test]
+    fn what_became_of_an_event_is_not_told_in_words_of_mail() {
+        let told = |fault: Fault| {
+            let end = EffectEnd {
+                id: uuid::Uuid::nil().into(),
+                at: Timestamp::UNIX_EPOCH,
+                starts_at: Timestamp::UNIX_EPOCH,
+                released: true,
+                outcome: Some(Err(fault)),
+            };
+            let mut one = approval(Status::Approved, Some(end));
+            one.preview.question = "Change this event?".into();
+            let words = &mut one.preview.words;
+            (words.doing, words.done) = ("Changing…".into(), "Changed".into());
+            (words.not_done, words.thing) = ("Not changed".into(), "event".into());
+            let card = card(&[one]);
+            let said = card.body.iter().filter_map(|block| match block {
+                Block::Markdown(text) | Block::Note(text) => Some(text.clone()),
+                _ => None,
+            });
+            let buttons = card.buttons.iter().map(|button| format!("[{}]", button.label));
+            said.chain(buttons).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(
+            told(Fault::Unknown { reason: "looked at the event".into() }),
+            "Approved by Ana 09:30 UTC → **Unknown** 00:00 UTC. Nobody can tell yet whether this event was changed.\n\
+             Nod looked at the event. Please check before changing it again.\n[Check again]\n[Change again]"
+        );
+        assert_eq!(
+            told(Fault::broken("Calendar is away")),
+            "Approved by Ana 09:30 UTC → **Not changed** 00:00 UTC\n\
+             Calendar is away. Nothing was changed; ask again once that is mended."
+        );
     }
 }

@@ -7,6 +7,7 @@ use sqlx::PgConnection;
 
 use super::form::{self, unknown};
 use super::remind;
+use super::second::{self, Step};
 use super::told::told;
 use super::{Approval, Status, card, sql};
 use crate::audit;
@@ -39,17 +40,20 @@ pub(crate) async fn press(
     decision: &Decision<'_>,
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
-    let &Decision { id, revision, by, approve, reason } = decision;
+    let &Decision { id, revision, by, reason, .. } = decision;
     let Some(approval) = sql::load(conn, tenant, id).await? else {
         return Ok(unknown());
     };
-    if !decided(core, conn, tenant, &approval, decision, now).await? {
-        let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-        return Ok(Immediate::whisper(told(&approval, by, revision, now)));
-    }
-    if !approve {
-        let verdict = reason.map_or(Verdict::Denied, |why| Verdict::DeniedBecause(why.to_owned()));
-        tell(conn, tenant, &approval, verdict, now).await?;
+    match decided(core, conn, tenant, &approval, decision, now).await? {
+        Decided::Yes(Step::Denied) => {
+            tell(conn, tenant, &approval, denied(&approval, by, reason), now).await?;
+        }
+        Decided::Yes(_) => {}
+        Decided::NobodyElse => return Ok(Immediate::whisper(nobody_else(&approval))),
+        Decided::No => {
+            let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
+            return Ok(Immediate::whisper(told(&approval, by, revision, now)));
+        }
     }
     redraw(conn, tenant, approval.delivery, now).await?;
     remind::over(conn, tenant, approval.delivery, now).await?;
@@ -80,8 +84,36 @@ pub(crate) async fn refuse(
     press(core, conn, tenant, &decision, now).await
 }
 
-/// The guarded decision, its line in the audit and, of a yes, its effect. False where it was not this person's,
-/// for another revision, or somebody was earlier. The caller tells the run of a no, and shows the card.
+/// What became of somebody's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decided {
+    /// It was taken.
+    Yes(Step),
+    /// It was not this person's, for another revision, or somebody was earlier.
+    No,
+    /// A second person is needed, and of those whom the rules name nobody can be asked any more.
+    NobodyElse,
+}
+
+/// How a no is told to the run.
+pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) -> Verdict {
+    match reason.map(str::to_owned) {
+        why if approval.decider != by => Verdict::SecondDenied { why },
+        None => Verdict::Denied,
+        Some(why) => Verdict::DeniedBecause(why),
+    }
+}
+
+fn nobody_else(approval: &Approval) -> String {
+    format!(
+        "The rules here ask for a second person, and nobody of {} can be asked any more. Nothing was done; an admin \
+         can change the rules.",
+        approval.second.as_deref().unwrap_or_default()
+    )
+}
+
+/// The guarded decision, its line in the audit and, of a yes, its effect or the question to the second person. The
+/// caller tells the run of a no, and shows the card.
 pub(super) async fn decided(
     core: &Core,
     conn: &mut PgConnection,
@@ -89,19 +121,37 @@ pub(super) async fn decided(
     approval: &Approval,
     decision: &Decision<'_>,
     now: Timestamp,
-) -> sqlx::Result<bool> {
+) -> sqlx::Result<Decided> {
+    let step = approval.step(decision.by, decision.approve);
     // What was loaded is what was seen, and the guarded update holds it to that.
-    if approval.revision != decision.revision || !sql::decide(conn, tenant, decision, now).await? {
-        return Ok(false);
+    if !approval.waits(decision.revision, now) {
+        return Ok(Decided::No);
     }
-    let action = if decision.approve { "approval.approved" } else { "approval.denied" };
+    if step == Step::First && !second::any_belongs(conn, tenant, approval).await? {
+        return Ok(Decided::NobodyElse);
+    }
+    if !sql::decide(conn, tenant, decision, step, now).await? {
+        return Ok(Decided::No);
+    }
+    let action = match step {
+        Step::First => "approval.first_approved",
+        Step::Approved => "approval.approved",
+        Step::Denied | Step::Nothing => "approval.denied",
+    };
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     let (by, digest) = (Some(decision.by), Some(approval.digest.as_str()));
     audit::write(conn, tenant, by, action, approval.id.0, digest, &detail, now).await?;
-    if decision.approve {
-        effect::plan(core, conn, tenant, approval, now).await?;
+    match step {
+        Step::First => second::ask(core, conn, tenant, approval, now).await?,
+        Step::Approved => {
+            if approval.second.is_some() {
+                second::sql::agreed(conn, tenant, approval.id, decision.by, now).await?;
+            }
+            effect::plan(core, conn, tenant, approval, now).await?;
+        }
+        Step::Denied | Step::Nothing => {}
     }
-    Ok(true)
+    Ok(Decided::Yes(step))
 }
 
 /// Nobody answered in time: the run hears so, and the card says so.
@@ -173,7 +223,8 @@ pub(crate) async fn supersede_draft(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for old in sql::pending(conn, tenant, decider, sql::Within::Everywhere).await? {
-        if old.preview.draft.as_deref() == Some(draft)
+        if old.decider == decider
+            && old.preview.draft.as_deref() == Some(draft)
             && sql::settle(conn, tenant, old.id, Status::Superseded, None, now).await?
         {
             end(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
@@ -232,10 +283,17 @@ pub(super) async fn redraw(
 ) -> sqlx::Result<()> {
     let all = sql::on_card(conn, tenant, at).await?;
     delivery::show(conn, tenant, at, &card(&all), now).await?;
-    match all.first() {
-        Some(first) => home::touch(conn, tenant, first.decider, now).await,
-        None => Ok(()),
+    let mut readers: Vec<PersonId> = all.first().map(|first| first.decider).into_iter().collect();
+    for approval in &all {
+        for (reader, theirs) in approval.asked() {
+            delivery::show(conn, tenant, theirs, &second::card(approval, reader), now).await?;
+            readers.push(reader.person);
+        }
     }
+    for reader in readers {
+        home::touch(conn, tenant, reader, now).await?;
+    }
+    Ok(())
 }
 
 fn same_people(one: &[String], other: &[String]) -> bool {

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use super::batch::apart;
 use super::form::{too_long, unknown};
+use super::second::{self, Approver, sql::Owner};
 use super::told::told;
 use super::whole::{TooLong, askable};
-use super::{Approval, digest, risks, sql};
+use super::{Approval, digest, guests, risks, sql};
 use crate::audit;
 use crate::card::{Field, FieldError, Verb};
 use crate::chat::Immediate;
@@ -21,7 +22,7 @@ use crate::ids::{ApprovalId, PersonId, TenantId};
 use crate::jobs::{News, Work, sql as jobs};
 use crate::nod::Core;
 use crate::people::{self, names};
-use crate::policy::{self, Ruling};
+use crate::policy::{self, Ruling, Terms};
 use crate::run;
 use crate::tool::{Choice, Fault, Filled, Preview, Principal, Tool};
 
@@ -45,15 +46,21 @@ pub(crate) async fn save(
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
         return Ok(unknown());
     };
-    if !approval.waits_for(by.person, verb.revision(), now) {
+    if approval.decider != by.person || !approval.waits(verb.revision(), now) {
         return Ok(Immediate::whisper(told(&approval, by.person, verb.revision(), now)));
     }
     let Some(Tool::Act(tool)) = core.tools.get(&approval.tool) else {
         return Ok(Immediate::whisper("The tool for this is not installed any more. Nothing was changed."));
     };
     let (filled, mut errors) = filled(conn, tenant, &approval.preview.form, values, by).await?;
-    let preview = match tool.revise(&approval.preview.payload, &filled) {
-        Ok(preview) if errors.is_empty() => Preview { room: approval.preview.room, ..preview },
+    let zone = TimeZone::get(&approval.zone).unwrap_or(TimeZone::UTC);
+    let preview = match tool.revise(&approval.preview.payload, &filled, now, &zone) {
+        Ok(preview) if errors.is_empty() => {
+            // Whoever is new among them was named by hand.
+            let stays = |one: &&String| preview.recipients.iter().any(|r| r.eq_ignore_ascii_case(one));
+            let unnamed = approval.preview.unnamed.iter().filter(stays).cloned().collect();
+            Preview { room: approval.preview.room, unnamed, ..preview }
+        }
         revised => {
             // Everything that is wrong is said at once.
             errors.extend(revised.err().into_iter().flatten());
@@ -68,19 +75,33 @@ pub(crate) async fn save(
     }
     let call = policy::Call {
         tool: &approval.tool,
+        reach: tool.spec().reach,
         account: &preview.account,
         recipients: &preview.recipients,
         outside_text: approval.outside,
     };
-    match policy::decide(&core.settings.policy, &call) {
-        Ruling::Ask(terms) => {
-            revise(core, conn, tenant, &approval, &preview, terms.undo, by.person, now).await
-        }
+    let refused = |why: String| {
+        let field = preview.form.iter().find(|field| field.people).map_or("", |field| &field.id);
+        Ok(Immediate::Errors(vec![FieldError::new(field, why)]))
+    };
+    let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+    let terms = match policy::decide(&policy, &call) {
+        Ruling::Ask(terms) => terms,
+        // What reached somebody when it was asked for is not done unasked.
+        Ruling::Run => policy.usual,
         Ruling::Never(why) => {
-            let why = format!("The rules here never allow this: {why}. Nothing was changed.");
-            let field = preview.form.iter().find(|field| field.people).map_or("", |field| &field.id);
-            Ok(Immediate::Errors(vec![FieldError::new(field, why)]))
+            return refused(format!("The rules here never allow this: {why}. Nothing was changed."));
         }
+    };
+    let owner = Owner {
+        person: by.person,
+        account: &preview.account,
+        platform: by.platform,
+        workspace: by.workspace,
+    };
+    match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
+        Ok(others) => revise(core, conn, tenant, &approval, preview, &terms, &others, now).await,
+        Err(why) => refused(format!("{why} Nothing was changed.")),
     }
 }
 
@@ -90,26 +111,38 @@ async fn revise(
     conn: &mut PgConnection,
     tenant: TenantId,
     old: &Approval,
-    preview: &Preview,
-    undo: TimeDelta,
-    by: PersonId,
+    mut preview: Preview,
+    terms: &Terms,
+    others: &[Approver],
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
+    let by = old.decider;
     let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     let known = effect::sql::known_recipients(conn, tenant, by, &preview.recipients).await?;
     let Some(loaded) = run::sql::load(conn, tenant, old.run).await? else { return Ok(unknown()) };
-    let mut risks = risks(&preview.account, &preview.recipients, &known, &loaded.run.state.provenance);
-    risks.extend(preview.risks.iter().cloned());
+    let guests = guests::told(conn, tenant, &mut preview, by, &old.decider_name).await?;
+    let mut risks = risks(&preview, &known, &loaded.run.state.provenance);
+    risks.extend(preview.risks.iter().cloned().chain(guests));
     if old.again_of.is_some() {
         // It may still go twice, whatever it says now.
         risks.splice(0..0, old.risks.first().cloned());
     }
-    let revision = sql::Revision { number: old.revision + 1, preview, digest: &digest, risks: &risks, undo };
+    let second = terms.second().map(|list| list.name.as_str());
+    let revision = sql::Revision {
+        number: old.revision + 1,
+        preview: &preview,
+        digest: &digest,
+        risks: &risks,
+        undo: terms.undo,
+        second,
+    };
     if !sql::revise(conn, tenant, old.id, by, &revision, now).await? {
         // Somebody was faster; whoever comes late is told by what the row says now.
         let now_there = sql::load(conn, tenant, old.id).await?;
         return Ok(now_there.map_or_else(unknown, |it| Immediate::whisper(told(&it, by, old.revision, now))));
     }
+    second::void(conn, tenant, old, now).await?;
+    second::sql::put(conn, tenant, old.id, others).await?;
     let changes = changes(&old.preview.payload, &preview.payload);
     let detail = json!({
         "tool": old.tool, "revision": revision.number, "was": old.digest,

@@ -2,6 +2,8 @@
 
 use sqlx::PgConnection;
 
+use super::card::literal;
+use super::second::{Role, Step};
 use super::told::told;
 use super::{Approval, sql, waiting_line};
 use crate::card::{Block, Field, Form, Unopened, Verb};
@@ -9,6 +11,7 @@ use crate::chat::{Immediate, Place};
 use crate::clock::Timestamp;
 use crate::delivery;
 use crate::ids::{ApprovalId, PersonId, TenantId};
+use crate::visible;
 
 /// The field of a reason.
 const REASON: &str = "reason";
@@ -26,7 +29,15 @@ pub(crate) async fn open(
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
         return Ok(unknown());
     };
-    if !approval.waits_for(by, verb.revision(), now) {
+    let does = approval.step(by, false);
+    let may = if verb.verb == "edit" { approval.decider == by } else { does == Step::Denied };
+    if !may && verb.verb == "edit" && approval.role(by) == Role::Approver {
+        return Ok(Immediate::whisper(format!(
+            "Only {} can change this. Deny it with a reason, and they read it. Nothing was done.",
+            approval.decider_name
+        )));
+    }
+    if !may || !approval.waits(verb.revision(), now) {
         return Ok(Immediate::whisper(told(&approval, by, verb.revision(), now)));
     }
     if verb.verb == "edit" && approval.preview.form.is_empty() {
@@ -46,7 +57,8 @@ pub(crate) async fn show(
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
         return Ok(unknown());
     };
-    if approval.decider != by && !stands_openly(conn, tenant, &approval, by, place).await? {
+    let asked = approval.asked().iter().any(|(one, _)| one.person == by);
+    if approval.decider != by && !asked && !stands_openly(conn, tenant, &approval, by, place).await? {
         return Ok(Immediate::whisper("That is for somebody else, or gone. Nothing was done."));
     }
     if approval.revision != verb.revision() {
@@ -110,8 +122,8 @@ fn refusal(approval: &Approval) -> Form {
 
 fn whole(approval: &Approval) -> Form {
     let preview = &approval.preview;
-    let mut body = vec![Block::Fields(preview.fields.clone())];
-    body.extend(preview.body.clone().map(Block::Literal));
+    let mut body = vec![Block::Fields(visible::fields(&preview.fields))];
+    body.extend(preview.body.as_deref().map(literal));
     Form {
         title: format!("The whole {}", preview.words.thing),
         verb: Verb::on_revision("whole", approval.id, approval.revision),

@@ -8,9 +8,11 @@ mod decide;
 mod digest;
 mod edit;
 mod form;
+pub(crate) mod guests;
 mod headline;
 mod remind;
 mod risks;
+pub(crate) mod second;
 pub(crate) mod sql;
 mod take_back;
 mod told;
@@ -20,13 +22,14 @@ mod whole;
 
 pub(crate) use again::{again, look, went_out};
 pub(crate) use batch::{Many, fits, press as press_many, tick};
-pub(crate) use card::{card, waiting_line};
+pub(crate) use card::{card, card_for, waiting_line};
 pub(crate) use decide::{Decision, expire, press, refresh, refuse, supersede, supersede_draft, withdraw};
 pub use digest::digest;
 pub(crate) use edit::{Editor, save};
 pub(crate) use form::{open, show};
 pub(crate) use remind::{plan as plan_reminder, remind};
 pub(crate) use risks::risks;
+pub(crate) use second::{Approver, sql::Owner, wanted};
 pub(crate) use take_back::take_back;
 pub(crate) use typed::{shown, yes};
 pub(crate) use undo::undo;
@@ -92,6 +95,14 @@ pub(crate) struct Approval {
     pub(crate) zone: String,
     pub(crate) status: Status,
     pub(crate) decided_at: Option<Timestamp>,
+    /// Whoever decided it, or took it back.
+    pub(crate) decided_by: Option<String>,
+    /// Of whom else one has to agree, as the rules call them.
+    pub(crate) second: Option<String>,
+    /// Those, where there are to be two.
+    pub(crate) approvers: Vec<Approver>,
+    /// The owner's yes, where one of those has to follow.
+    pub(crate) first_at: Option<Timestamp>,
     /// Why it was denied, in the person's own words.
     pub(crate) reason: Option<String>,
     pub(crate) expires_at: Timestamp,
@@ -114,12 +125,9 @@ pub(crate) struct Approval {
 }
 
 impl Approval {
-    /// Whether this person may decide it now, having seen that revision.
-    pub(crate) fn waits_for(&self, by: PersonId, revision: i32, now: Timestamp) -> bool {
-        self.decider == by
-            && self.status == Status::Pending
-            && self.expires_at > now
-            && self.revision == revision
+    /// Whether that revision of it still waits.
+    pub(crate) fn waits(&self, revision: i32, now: Timestamp) -> bool {
+        self.status == Status::Pending && self.expires_at > now && self.revision == revision
     }
 }
 

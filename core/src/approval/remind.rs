@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::card::{reminder, reminder_over};
-use super::{Approval, Status, sql};
+use super::{Approval, Status, second, sql};
 use crate::chat::{Place, Target};
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery, Venue, sql::Delivery};
@@ -17,7 +17,7 @@ pub(crate) async fn plan(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
-    terms: Terms,
+    terms: &Terms,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(after) = terms.remind_after() else { return Ok(()) };
@@ -32,6 +32,10 @@ pub(crate) async fn remind(core: &Core, claim: &Claim, id: ApprovalId) -> Result
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     let waiting = waiting_beside(&mut tx, tenant, id, now).await?;
+    if let Some(approval) = waiting.iter().find(|one| one.id == id && one.first_at.is_some()) {
+        remind_others(core, &mut tx, tenant, approval, now).await?;
+    }
+    let waiting: Vec<Approval> = waiting.into_iter().filter(|one| one.first_at.is_none()).collect();
     if let Some(approval) = waiting.first() {
         let stands = delivery::sql::load(&mut tx, tenant, approval.delivery).await?;
         let (card, venue) = stands.ok_or("no such card")?;
@@ -54,6 +58,37 @@ pub(crate) async fn remind(core: &Core, claim: &Claim, id: ApprovalId) -> Result
     jobs::finish(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
+    Ok(())
+}
+
+/// It is the others' turn: each of them is reminded where they were asked.
+async fn remind_others(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    now: Timestamp,
+) -> Result<(), WorkError> {
+    for (reader, card) in approval.asked() {
+        let (card, venue) = delivery::sql::load(conn, tenant, card).await?.ok_or("no such card")?;
+        let there =
+            Venue { platform: reader.platform.clone(), workspace: reader.workspace.clone(), ..venue.clone() };
+        let id = core.id();
+        let new = NewDelivery {
+            id,
+            conversation: approval.conversation,
+            run: Some(approval.run),
+            platform: &reader.platform,
+            target: card.target.as_ref(),
+            opens_thread: false,
+            card: &second::reminder_of(approval, reader, address(core, &card, &venue)),
+            only_for: Some(reader.person),
+        };
+        if second::sql::may_remind(conn, tenant, approval.id).await? {
+            delivery::send(conn, tenant, &there, &new, now).await?;
+            second::sql::reminded(conn, tenant, approval.id, reader.person, id).await?;
+        }
+    }
     Ok(())
 }
 
@@ -82,6 +117,13 @@ pub(super) async fn over(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let all = sql::on_card(conn, tenant, card).await?;
+    for approval in all.iter().filter(|approval| approval.status != Status::Pending) {
+        for (reader, _) in approval.asked() {
+            if let Some(reminder) = reader.reminder {
+                delivery::show(conn, tenant, reminder, &second::gone(reader), now).await?;
+            }
+        }
+    }
     let reminded = all.iter().find_map(|approval| Some((approval.reminder?, approval)));
     match reminded {
         Some((reminder, of)) if all.iter().all(|approval| approval.status != Status::Pending) => {

@@ -1,16 +1,14 @@
 //! What to be careful about: computed, never written by a model.
 
 use crate::privacy::Provenance;
+use crate::tool::Preview;
 
-/// The risk lines of an act by `account` that reaches `recipients`, of whom `known` got something from Nod
-/// on this person's behalf before.
+/// The risk lines of an act, whose recipients may be among the `known`, who got something from Nod on this person's
+/// behalf before, or stand in outside text alone.
 #[must_use]
-pub(crate) fn risks(
-    account: &str,
-    recipients: &[String],
-    known: &[String],
-    provenance: &Provenance,
-) -> Vec<String> {
+pub(crate) fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Vec<String> {
+    let Preview { account, recipients, unnamed, .. } = preview;
+    let brings = &preview.words.brings;
     let home = domain(account);
     let mut lines = Vec::new();
     let outside: Vec<&str> = distinct(recipients).into_iter().filter(|r| domain(r) != home).collect();
@@ -24,8 +22,17 @@ pub(crate) fn risks(
     let new: Vec<&str> = distinct(recipients).into_iter().filter(|r| !knows(r)).collect();
     match new[..] {
         [] => {}
-        [one] => lines.push(format!("Nod's first mail to {one}")),
-        [first, ..] => lines.push(format!("Nod's first mail to {first} and {} more", new.len() - 1)),
+        [one] => lines.push(format!("Nod's first {brings} to {one}")),
+        [first, ..] => lines.push(format!("Nod's first {brings} to {first} and {} more", new.len() - 1)),
+    }
+    let unnamed: Vec<&str> = distinct(unnamed).into_iter().filter(|r| !knows(r)).collect();
+    match unnamed[..] {
+        [] => {}
+        [one] => lines.push(format!("{one} comes from outside text: nobody here named it")),
+        [first, ..] => {
+            let more = unnamed.len() - 1;
+            lines.push(format!("{first} and {more} more come from outside text: nobody here named them"));
+        }
     }
     if recipients.len() > 10 {
         lines.push(format!("{} recipients", recipients.len()));
@@ -55,18 +62,28 @@ fn distinct(all: &[String]) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::tool::Words;
+
+    /// As a row of earlier versions has them.
+    fn words() -> Words {
+        let words = json!({"approve": "", "doing": "", "done": "", "not_done": "", "thing": ""});
+        serde_json::from_value(words).unwrap()
+    }
 
     #[test]
     fn each_risk_has_its_line() {
         let ours = Provenance::Ours;
         let mail = Provenance::outside("mail from eve@x.test");
         type Lines<'a> = &'a [&'a str];
-        let table: [(Lines<'_>, Lines<'_>, &Provenance, Lines<'_>); 5] = [
-            (&["bo@acme.test"], &["BO@acme.test"], &ours, &[]),
-            (&["bo@acme.test"], &[], &ours, &["Nod's first mail to bo@acme.test"]),
+        let table: [(Lines<'_>, Lines<'_>, Lines<'_>, &Provenance, Lines<'_>); 7] = [
+            (&["bo@acme.test"], &["BO@acme.test"], &[], &ours, &[]),
+            (&["bo@acme.test"], &[], &[], &ours, &["Nod's first mail to bo@acme.test"]),
             (
                 &["bo@x.test"],
+                &[],
                 &[],
                 &mail,
                 &[
@@ -78,19 +95,45 @@ mod tests {
             (
                 &["a@x.test", "b@y.test"],
                 &["a@x.test", "b@y.test"],
+                &[],
                 &ours,
                 &["a@x.test and b@y.test are outside acme.test"],
             ),
             (
                 &["a@x.test", "a@X.test", "b@y.test", "c@z.test"],
                 &["a@x.test"],
+                &[],
                 &ours,
                 &["a@x.test and 2 others are outside acme.test", "Nod's first mail to b@y.test and 1 more"],
             ),
+            (
+                &["a@acme.test", "b@acme.test"],
+                &["a@acme.test", "b@acme.test"],
+                &["a@acme.test"],
+                &mail,
+                &["this run has read outside text: mail from eve@x.test"],
+            ),
+            (
+                &["a@acme.test", "b@acme.test"],
+                &[],
+                &["a@acme.test", "b@acme.test", "B@acme.test"],
+                &mail,
+                &[
+                    "Nod's first mail to a@acme.test and 1 more",
+                    "a@acme.test and 1 more come from outside text: nobody here named them",
+                    "this run has read outside text: mail from eve@x.test",
+                ],
+            ),
         ];
-        for (to, known, provenance, wanted) in table {
+        for (to, known, unnamed, provenance, wanted) in table {
             let owned = |all: &[&str]| all.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
-            assert_eq!(risks("ana@acme.test", &owned(to), &owned(known), provenance), owned(wanted));
+            let preview = Preview {
+                account: "ana@acme.test".to_owned(),
+                recipients: owned(to),
+                unnamed: owned(unnamed),
+                ..Preview::new(Value::Null, "", words())
+            };
+            assert_eq!(risks(&preview, &owned(known), provenance), owned(wanted));
         }
     }
 }

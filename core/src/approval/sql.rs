@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::second::{self, Step};
 use super::{Approval, Decision, EffectEnd, Status};
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
@@ -18,8 +19,8 @@ pub(crate) async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into approvals (tenant_id, id, conversation_id, run_id, call_id, tool, revision, preview, digest,
-             risks, decider_id, status, expires_at, delivery_id, created_at, undo_seconds, outside, again_of)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14, $15, $16, $17)",
+             risks, decider_id, status, expires_at, delivery_id, created_at, undo_seconds, outside, again_of, second)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14, $15, $16, $17, $18)",
         tenant.0,
         approval.id.0,
         approval.conversation.0,
@@ -36,10 +37,14 @@ pub(crate) async fn insert(
         now,
         seconds(approval.undo),
         approval.outside,
-        approval.again_of.map(|a| a.0)
+        approval.again_of.map(|a| a.0),
+        approval.second
     )
-    .execute(conn)
+    .execute(&mut *conn)
     .await?;
+    if approval.second.is_some() {
+        second::sql::put(conn, tenant, approval.id, &approval.approvers).await?;
+    }
     Ok(())
 }
 
@@ -62,6 +67,10 @@ struct Row {
     zone: Option<String>,
     status: String,
     decided_at: Option<Timestamp>,
+    decided_by: Option<String>,
+    second: Option<String>,
+    approvers: serde_json::Value,
+    first_at: Option<Timestamp>,
     reason: Option<String>,
     expires_at: Timestamp,
     delivery_id: Uuid,
@@ -98,6 +107,10 @@ impl Row {
             zone: self.zone.unwrap_or_else(|| "UTC".to_owned()),
             status,
             decided_at: self.decided_at,
+            decided_by: self.decided_by,
+            second: self.second,
+            approvers: parsed(self.approvers)?,
+            first_at: self.first_at,
             reason: self.reason,
             expires_at: self.expires_at,
             delivery: DeliveryId(self.delivery_id),
@@ -127,8 +140,12 @@ pub(crate) async fn load(
     let row = sqlx::query_as!(
         Row,
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
-             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!", p.zone, a.status,
-             a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
+             coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
+                 p.zone) as zone, a.status,
+             a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
+                 where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
+             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
              exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
                  as "asked_again!",
              exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
@@ -156,8 +173,12 @@ pub(crate) async fn on_card(
     let rows = sqlx::query_as!(
         Row,
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
-             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!", p.zone, a.status,
-             a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
+             coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
+                 p.zone) as zone, a.status,
+             a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
+                 where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
+             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
              exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
                  as "asked_again!",
              exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
@@ -188,11 +209,12 @@ pub(crate) enum Within {
     OpenlyIn(ConversationId),
 }
 
-/// What waits for a person's nod, oldest first, at most 20.
+/// What waits for a person's nod, or for somebody else's after theirs; oldest first, at most 20. What waits for them as
+/// the second person belongs to no conversation of theirs, and so to no prompt.
 pub(crate) async fn pending(
     conn: &mut PgConnection,
     tenant: TenantId,
-    decider: PersonId,
+    person: PersonId,
     within: Within,
 ) -> sqlx::Result<Vec<Approval>> {
     let (conversation, openly) = match within {
@@ -203,18 +225,25 @@ pub(crate) async fn pending(
     let rows = sqlx::query_as!(
         Row,
         r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
-             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!", p.zone, a.status,
-             a.decided_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
+             coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
+                 p.zone) as zone, a.status,
+             a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
+                 where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
+             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
              false as "asked_again!", false as "first_done!", null::uuid as "effect_id?", null::jsonb as "outcome?",
              null::timestamptz as "effect_at?", null::timestamptz as "starts_at?", null::boolean as "released?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-         where a.tenant_id = $1 and a.decider_id = $2 and a.status = 'pending'
+         where a.tenant_id = $1 and a.status = 'pending'
+           and (a.decider_id = $2 or $3::uuid is null and a.first_at is not null and exists (
+               select 1 from approvers s where s.tenant_id = $1 and s.approval_id = a.id and s.person_id = $2
+                 and s.delivery_id is not null))
            and ($3::uuid is null or a.conversation_id = $3) and (not $4 or d.only_for is null)
          order by a.created_at limit 20"#,
         tenant.0,
-        decider.0,
+        person.0,
         conversation.map(|c| c.0),
         openly
     )
@@ -266,25 +295,47 @@ pub(crate) async fn settle(
     Ok(settled.rows_affected() == 1)
 }
 
-/// The same by a person, for the revision that they saw.
+/// The same by a person, for the revision that they saw: the owner, or where the owner has agreed and the rules want
+/// two, one of the others who was asked and still belongs. True for whoever wins.
 pub(crate) async fn decide(
     conn: &mut PgConnection,
     tenant: TenantId,
     decision: &Decision<'_>,
+    step: Step,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
-    let to = if decision.approve { Status::Approved } else { Status::Denied };
+    let to = match step {
+        Step::Nothing => return Ok(false),
+        Step::First => Status::Pending,
+        Step::Approved => Status::Approved,
+        Step::Denied => Status::Denied,
+    };
+    let first = step == Step::First;
     let decided = sqlx::query!(
-        "update approvals set status = $3, decided_by = $4, decided_at = $5, reason = $7
-         where tenant_id = $1 and id = $2 and status = 'pending' and decider_id = $4 and expires_at > $5
-           and revision = $6",
+        "update approvals set status = $3,
+             decided_by = case when $8 then decided_by else $4 end,
+             decided_at = case when $8 then decided_at else $5 end,
+             first_at = case when $8 then $5 else first_at end, reason = $7
+         where tenant_id = $1 and id = $2 and status = 'pending' and expires_at > $5 and revision = $6
+           and case
+               when decider_id = $4 then case $3
+                   when 'pending' then second is not null and first_at is null
+                   when 'approved' then second is null
+                   else true end
+               else second is not null and first_at is not null and not $8 and exists (
+                   select 1 from approvers s
+                   join identities i on i.tenant_id = s.tenant_id and i.person_id = s.person_id
+                       and i.platform = s.platform and i.workspace = s.workspace and i.standing = 'member'
+                   where s.tenant_id = $1 and s.approval_id = $2 and s.person_id = $4
+                     and s.delivery_id is not null) end",
         tenant.0,
         decision.id.0,
         to.as_str(),
         decision.by.0,
         now,
         decision.revision,
-        decision.reason
+        decision.reason,
+        first
     )
     .execute(conn)
     .await?;
@@ -299,9 +350,11 @@ pub(crate) struct Revision<'a> {
     pub(crate) risks: &'a [String],
     /// How long its nod can be taken back.
     pub(crate) undo: TimeDelta,
+    /// Of whom else one has to agree to it.
+    pub(crate) second: Option<&'a str>,
 }
 
-/// From one revision to the next: true for whoever wins.
+/// From one revision to the next: true for whoever wins. Nobody has agreed to that one.
 pub(crate) async fn revise(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -311,7 +364,8 @@ pub(crate) async fn revise(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let revised = sqlx::query!(
-        "update approvals set revision = $3, preview = $4, digest = $5, risks = $6, undo_seconds = $9
+        "update approvals set revision = $3, preview = $4, digest = $5, risks = $6, undo_seconds = $9,
+             second = $10, first_at = null
          where tenant_id = $1 and id = $2 and status = 'pending' and decider_id = $7 and expires_at > $8
            and revision = $3 - 1",
         tenant.0,
@@ -322,7 +376,8 @@ pub(crate) async fn revise(
         next.risks,
         by.0,
         now,
-        seconds(next.undo)
+        seconds(next.undo),
+        next.second
     )
     .execute(conn)
     .await?;
@@ -334,14 +389,16 @@ pub(super) async fn undone(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
+    by: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update approvals set status = 'undone', decided_at = $3
+        "update approvals set status = 'undone', decided_at = $3, decided_by = $4
          where tenant_id = $1 and id = $2 and status = 'approved'",
         tenant.0,
         id.0,
-        now
+        now,
+        by.0
     )
     .execute(conn)
     .await?;
@@ -357,7 +414,7 @@ pub(super) async fn reminded(
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update approvals set reminder_id = $3 where tenant_id = $1 and delivery_id = $2
-             and status = 'pending' and reminder_id is null",
+             and status = 'pending' and first_at is null and reminder_id is null",
         tenant.0,
         card.0,
         reminder.0

@@ -2,6 +2,7 @@
 
 use super::card::clock;
 use super::form::changed;
+use super::second::{Role, others};
 use super::{Approval, EffectEnd, Status};
 use crate::clock::Timestamp;
 use crate::graph::local_time;
@@ -10,10 +11,12 @@ use crate::tool::Fault;
 
 /// After a press that was to decide.
 pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timestamp) -> String {
-    let name = &approval.decider_name;
-    if approval.decider != by {
-        return format!("Only {name} can decide this. Nothing was done.");
+    let approval = &approval.read_by(by);
+    let owner = &approval.decider_name;
+    if let Some(why) = not_theirs(approval, by) {
+        return why;
     }
+    let name = approval.decided_by.as_ref().unwrap_or(owner);
     let not_done = &approval.preview.words.not_done;
     let at =
         approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
@@ -28,6 +31,19 @@ pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timest
             "The message that asked for this was changed or deleted. Nothing was done.".to_owned()
         }
         Status::Pending if approval.expires_at > now && approval.revision != revision => changed(approval),
+        Status::Pending if approval.expires_at > now && approval.role(by) == Role::Approver => {
+            match approval.first_at {
+                None => format!("{owner} has to approve this first. Nothing was done."),
+                Some(_) => {
+                    "Only members can decide this, and once it is shown to them. Nothing was done.".to_owned()
+                }
+            }
+        }
+        Status::Pending if approval.expires_at > now && approval.first_at.is_some() => format!(
+            "You approved this already{}. It needs somebody else now: {}. Nothing more was done.",
+            approval.first_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone))),
+            others(approval)
+        ),
         Status::Pending if approval.expires_at > now => "Nothing was done. Please press again.".to_owned(),
         Status::Expired | Status::Pending => {
             "This expired before anybody answered. Nothing was done; ask again.".to_owned()
@@ -35,9 +51,18 @@ pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timest
     }
 }
 
+/// To somebody whose word never counts for this.
+pub(super) fn not_theirs(approval: &Approval, by: PersonId) -> Option<String> {
+    let who = match approval.second {
+        None => approval.decider_name.clone(),
+        Some(_) => format!("{}, and then {},", approval.decider_name, others(approval)),
+    };
+    (approval.role(by) == Role::Other).then(|| format!("Only {who} can decide this. Nothing was done."))
+}
+
 /// After a press on [Undo] that took nothing back.
 pub(super) fn too_late(approval: &Approval, by: PersonId) -> String {
-    if approval.decider != by {
+    if approval.role(by) == Role::Other {
         return format!("Only {} can take this back. Nothing was done.", approval.decider_name);
     }
     match approval.status {
@@ -89,6 +114,7 @@ pub(super) mod tests {
             done: "Sent".into(),
             not_done: "Not sent".into(),
             thing: "email".into(),
+            brings: "mail".into(),
         };
         let preview = Preview::new(Value::Null, "", words);
         let id = Uuid::from_u128(1);
@@ -107,6 +133,10 @@ pub(super) mod tests {
             zone: "UTC".into(),
             status,
             decided_at: Some(at(0)),
+            decided_by: Some("Ana".into()),
+            second: None,
+            approvers: vec![],
+            first_at: None,
             reason: None,
             expires_at: at(60),
             delivery: id.into(),

@@ -4,7 +4,8 @@
 use sqlx::PgConnection;
 
 use super::card::{escape, line};
-use super::decide::{decided, redraw};
+use super::decide::{Decided, decided, redraw};
+use super::second::Role;
 use super::sql::{Within, pending};
 use super::{Approval, Decision, remind};
 use crate::chat::Standing;
@@ -72,15 +73,17 @@ pub(crate) async fn yes(
     let here = |approval: &Approval| openly.iter().any(|open| open.id == approval.id);
     let said = |answer: String| Ok(Yes { answer: Some(answer), card: None });
     match &waiting[..] {
+        [] if !shared && asked_second(conn, tenant, by).await? => said(TWO.to_owned()),
         [] => Ok(Yes::default()),
         // Said before the card stood there as it is now, it was said to something else.
         [one] if !super::sql::stands(conn, tenant, one.id, at).await? => Ok(Yes::default()),
         [one] if !here(one) => said(ELSEWHERE.to_owned()),
+        [one] if one.second.is_some() => said(TWO.to_owned()),
         [one] if one.outside => said(OUTSIDE.to_owned()),
         [one] => {
             // Somebody may have been earlier by this much: then it is an ordinary message.
             let decision = Decision { id: one.id, revision: one.revision, by, approve: true, reason: None };
-            if !decided(core, conn, tenant, one, &decision, now).await? {
+            if decided(core, conn, tenant, one, &decision, now).await? == Decided::No {
                 return Ok(Yes::default());
             }
             Ok(Yes { answer: Some(took(one)), card: Some(one.delivery) })
@@ -115,6 +118,14 @@ pub(crate) async fn shown(
     remind::over(conn, tenant, card, now).await
 }
 
+/// Whether somebody is asked in their direct line as the second person.
+async fn asked_second(conn: &mut PgConnection, tenant: TenantId, by: PersonId) -> sqlx::Result<bool> {
+    let waiting = pending(conn, tenant, by, Within::Everywhere).await?;
+    Ok(waiting.iter().any(|approval| approval.role(by) == Role::Approver))
+}
+
+const TWO: &str = "A typed yes does not count where two people must decide. Nothing was done: please press the button \
+     on the card.";
 const OUTSIDE: &str = "A typed yes does not count for this one, since text from outside was in view when it was \
      prepared. Nothing was done: please press the button on its card.";
 const ELSEWHERE: &str = "I asked you privately, so a yes here does not count. Nothing was done: please press the button on the card there.";

@@ -4,6 +4,7 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::decide::{refresh, tell};
+use super::second::Role;
 use super::{sql, told};
 use crate::audit;
 use crate::chat::Immediate;
@@ -23,12 +24,12 @@ pub(crate) async fn undo(
     let Some(approval) = sql::load(conn, tenant, id).await? else {
         return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
     };
-    if approval.decider != by || !effect::sql::cancelled(conn, tenant, id, now).await? {
+    if approval.role(by) == Role::Other || !effect::sql::cancelled(conn, tenant, id, now).await? {
         // What stood there before the update may have changed while it waited.
         let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
         return Ok(Immediate::whisper(told::too_late(&approval, by)));
     }
-    sql::undone(conn, tenant, id, now).await?;
+    sql::undone(conn, tenant, id, by, now).await?;
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     audit::write(conn, tenant, Some(by), "approval.undone", id.0, Some(&approval.digest), &detail, now)
         .await?;

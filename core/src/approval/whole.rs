@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::tool::{LONGEST_BODY, Preview};
+use crate::visible::visible;
 
 /// A field is a few runs of text, which cost about this much to write beside the words.
 const FIELD: usize = 120;
@@ -59,7 +60,7 @@ fn fields(preview: &Preview) -> usize {
 
 /// As JSON and in UTF-16: each is how some platform counts. In fields what could be a mark may be escaped.
 fn written(text: &str) -> usize {
-    Value::from(text).to_string().encode_utf16().count()
+    Value::from(visible(text).as_ref()).to_string().encode_utf16().count()
 }
 
 #[cfg(test)]
@@ -69,7 +70,14 @@ mod tests {
 
     fn preview(to: &str, body: &str) -> Preview {
         let word = String::new;
-        let words = Words { approve: word(), doing: word(), done: word(), not_done: word(), thing: word() };
+        let words = Words {
+            approve: word(),
+            doing: word(),
+            done: word(),
+            not_done: word(),
+            thing: word(),
+            brings: word(),
+        };
         Preview {
             fields: vec![("To".to_owned(), to.to_owned())],
             body: Some(body.to_owned()),

@@ -3,44 +3,181 @@
 use uuid::Uuid;
 
 use crate::card::{Block, Card, Press, Style, Verb};
-use crate::connection::Setback;
+use crate::clock::Timestamp;
+use crate::connection::{Held, Need, Setback, scopes};
 use crate::ids::OfferId;
 use crate::tool::Provider;
 
 /// The private link to the person's own account. `why` is one sentence.
 pub(crate) fn connect(provider: Provider, offer: OfferId, why: &str) -> Card {
-    link(provider, offer, why, "It takes only your own account.")
+    link(provider, offer, "Connect", why, OWN)
 }
 
 /// The private link to an account that an admin allowed.
 pub(crate) fn connect_allowed(provider: Provider, offer: OfferId, account: &str) -> Card {
     let why = format!("An admin allowed {account} for you. You can connect it now.");
-    link(provider, offer, &why, &format!("Sign in as {account}."))
+    link(provider, offer, "Connect", &why, &sign_in_as(account))
 }
 
-fn link(provider: Provider, offer: OfferId, why: &str, takes: &str) -> Card {
-    let label = format!("Connect {}", provider.title());
+const OWN: &str = "It takes only your own account.";
+
+fn sign_in_as(account: &str) -> String {
+    format!("Sign in as {account}.")
+}
+
+fn link(provider: Provider, offer: OfferId, does: &str, why: &str, takes: &str) -> Card {
+    let label = format!("{does} {}", provider.title());
     Card::say(why)
         .with(Block::Note(format!("The link is for you alone, works once and for an hour. {takes}")))
         .button(label, Style::Primary, Press::Connect { provider, offer })
 }
 
-/// Why an account is asked for in the middle of a request.
-pub(crate) fn needed(provider: Provider, revoked: bool) -> String {
-    let title = provider.title();
-    if revoked {
-        format!(
-            "{title} no longer lets me into your account. Connect it again, and your request goes on by itself."
-        )
-    } else {
-        "I need access to your Gmail to do that. Connect it, and your request goes on by itself.".to_owned()
+/// An account, or more of one, is asked for in the middle of a request.
+pub(crate) fn needed(need: &Need, offer: OfferId, now: Timestamp) -> Card {
+    let (provider, asked) = (need.provider, need.asked());
+    if need.revoked {
+        let title = provider.title();
+        let week = need.held.as_ref().is_some_and(|held| held.ended_after_a_week(now));
+        let because = if week {
+            " It ends such access after a week as long as this Nod is registered there as being tested; whoever runs \
+             Nod can change that."
+        } else {
+            ""
+        };
+        let why = format!(
+            "{title} no longer lets me into your account.{because} Connect it again, and your request goes on by \
+             itself."
+        );
+        return link(provider, offer, "Reconnect", &why, OWN);
+    }
+    match need.of_account() {
+        Some(held) => {
+            let why = format!(
+                "{}, but not {} yet. Allow that too, and your request goes on by itself.",
+                may(&held.scopes),
+                scopes::any_of(&asked)
+            );
+            link(provider, offer, "Connect", &why, &sign_in_as(&held.account))
+        }
+        None => {
+            let place = scopes::place(&asked);
+            let it = if place.contains(" and ") { "them" } else { "it" };
+            let why = format!(
+                "I need access to {place} to do that. Connect {it}, and your request goes on by itself."
+            );
+            link(provider, offer, "Connect", &why, OWN)
+        }
     }
 }
 
-/// The moment it happened.
-pub(crate) fn connected(provider: Provider, account: &str) -> Card {
+/// "I may read your mail"
+fn may(granted: &[String]) -> String {
+    match scopes::known(granted) {
+        none if none.is_empty() => "I may look at your account's address".to_owned(),
+        known => format!("I may {}", scopes::all_of(&known)),
+    }
+}
+
+/// The moment it happened, and what the person left out.
+pub(crate) fn connected(provider: Provider, account: &str, granted: &[String], lacks: &[String]) -> Card {
+    let mut body = vec![Block::Note(format!("✓ {} is connected: {account}", provider.title()))];
+    if !lacks.is_empty() {
+        body.push(Block::Markdown(format!(
+            "{}, but not {}: that was left unticked on {}'s page. Ask again, and tick it, if you want me to.",
+            may(granted),
+            scopes::any_of(lacks),
+            provider.title()
+        )));
+    }
+    Card { body, ..Card::default() }
+}
+
+/// A day before a grant ends by itself.
+pub(crate) fn ending(provider: Provider, held: &Held, offer: OfferId, when: &str) -> Card {
+    let (title, account) = (provider.title(), &held.account);
+    let week = if held.is_for_a_week() {
+        ", a week after you gave it: this Nod is registered there as being tested. Whoever runs Nod can change that"
+    } else {
+        ""
+    };
+    let why =
+        format!("{title} ends my access to {account} on {when}{week}. Connect again, and nothing stops.");
+    link(provider, offer, "Reconnect", &why, &sign_in_as(account))
+}
+
+/// One line of what is connected.
+pub(crate) fn account(card: Card, provider: Provider, held: &Held, disconnect: Verb) -> Card {
+    let title = provider.title();
+    let state = if held.works {
+        format!("{}.", may(&held.scopes))
+    } else {
+        format!("{title} no longer lets me in: connect it again to go on.")
+    };
+    card.with(Block::Fields(vec![(title.to_owned(), held.account.clone())])).with(Block::Note(state)).button(
+        format!("Disconnect {title}"),
+        Style::Danger,
+        Press::Verb(disconnect),
+    )
+}
+
+/// Asks once more.
+pub(crate) fn sure(provider: Provider, held: &Held, yes: Verb) -> Card {
+    let title = provider.title();
+    Card::say(format!(
+        "Disconnect {}? I forget its keys and give them back to {title}. What waits for your nod there is called off. \
+         Nothing was disconnected yet.",
+        held.account
+    ))
+    .button(format!("Yes, disconnect {title}"), Style::Danger, Press::Verb(yes))
+}
+
+pub(crate) fn nothing_connected(provider: Provider) -> String {
+    format!("Your {} account is not connected. Nothing was done.", provider.title())
+}
+
+pub(crate) fn disconnected(provider: Provider) -> String {
+    format!("{} is disconnected. I wrote to you directly how it goes on.", provider.title())
+}
+
+fn noted(words: String) -> Card {
+    Card { body: vec![Block::Note(words)], ..Card::default() }
+}
+
+pub(crate) fn giving_back(provider: Provider, account: &str) -> Card {
+    let title = provider.title();
+    noted(format!(
+        "{title} is disconnected: {account}. Its keys are forgotten here; I am giving them back to {title}…"
+    ))
+}
+
+pub(crate) fn given_back(provider: Provider, account: &str) -> Card {
+    let title = provider.title();
+    noted(format!(
+        "{title} is disconnected: {account}. Its keys are forgotten here and given back to {title}."
+    ))
+}
+
+/// It could not be given back, or somebody else still uses it.
+pub(crate) fn not_given_back(provider: Provider, account: &str) -> Card {
+    let title = provider.title();
+    noted(format!(
+        "{title} is disconnected: {account}. Its keys are forgotten here, but not given back to {title}: to end what \
+         {title} allowed, remove Nod in that account, under third-party access."
+    ))
+}
+
+/// It was disconnected, and connected again before the provider had heard of it.
+pub(crate) fn connected_again(provider: Provider, account: &str) -> Card {
+    noted(format!("{} was disconnected, and is connected again: {account}.", provider.title()))
+}
+
+/// More was asked of one account, and another came.
+pub(crate) fn not_that_account(account: &str, connected: &str) -> Card {
     Card {
-        body: vec![Block::Note(format!("✓ {} is connected: {account}", provider.title()))],
+        body: vec![Block::Note(format!(
+            "That was {account}, but {connected} is connected. Nothing was changed. Ask again, and sign in as \
+             {connected}."
+        ))],
         ..Card::default()
     }
 }
@@ -53,8 +190,7 @@ pub(crate) fn failed(provider: Provider, why: Setback) -> Card {
             "You did not agree to it. Nothing was connected. Ask again whenever you like.".to_owned()
         }
         Setback::TooLittle => format!(
-            "Nothing was connected: on {title}'s page at least one box was left empty, and I need all of them. \
-             Ask again, and tick every box."
+            "Nothing was connected: on {title}'s page every box was left empty. Ask again, and tick what I may do."
         ),
         Setback::SomebodyElse => {
             "Whoever followed the link signed in as somebody else than you. Nothing was \

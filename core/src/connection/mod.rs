@@ -6,20 +6,27 @@ use chrono::TimeDelta;
 use secrecy::SecretString;
 use sqlx::{PgConnection, PgPool};
 use std::sync::Arc;
+use uuid::Uuid;
 
 use crate::clock::Timestamp;
 use crate::ids::{Ids, PersonId, TenantId};
-use crate::jobs::Connecting;
 use crate::nod::Core;
 use crate::secret::Vault;
 use crate::tool::Provider;
 
 pub(crate) mod cards;
+pub(crate) mod disconnect;
+pub(crate) mod ending;
 pub(crate) mod links;
+mod need;
 mod offer;
 pub(crate) mod other;
+pub mod scopes;
 pub(crate) mod sql;
+mod waiting;
 
+pub use disconnect::{Revoke, Unreached};
+pub(crate) use need::{Held, Need, held};
 pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending, Setback};
 pub(crate) use offer::{NewOffer, expire, make};
 
@@ -76,6 +83,8 @@ pub struct Tokens {
     pub expires_at: Timestamp,
     /// What was granted, where the provider says so.
     pub scopes: Option<Vec<String>>,
+    /// When the grant ends by itself, where the provider says so.
+    pub ends_at: Option<Timestamp>,
 }
 
 impl Connections {
@@ -157,6 +166,44 @@ impl Connections {
         sql::refreshed(&mut conn, tenant, person, provider.as_str(), seen.expires_at, &sealed, now).await
     }
 
+    /// Whether this process is the one that renews `seen` now: another's turn lasts ten seconds at most, by the
+    /// database's clock. Whoever is told no reads the account again in a moment.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn may_renew(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        seen: &Grant,
+        by: Uuid,
+    ) -> Result<bool, sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        sql::may_renew(&mut conn, tenant, person, provider.as_str(), seen.expires_at, by).await
+    }
+
+    /// The renewal came to nothing: another may try at once.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn gave_up(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        by: Uuid,
+    ) -> Result<(), sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        sql::gave_up(&mut conn, tenant, person, provider.as_str(), by).await
+    }
+
+    /// A new id, for whoever renews.
+    #[must_use]
+    pub fn renewer(&self) -> Uuid {
+        self.ids.next()
+    }
+
     /// Notes that the provider took the grant `seen` back, unless the account was connected anew meanwhile.
     ///
     /// # Errors
@@ -183,6 +230,7 @@ impl Connections {
             key_id: self.vault.key_id().to_owned(),
             expires_at: tokens.expires_at,
             scopes: tokens.scopes.clone(),
+            ends_at: tokens.ends_at,
         }
     }
 }
@@ -225,13 +273,14 @@ pub(crate) async fn move_all(
             refresh,
             key_id: core.vault.key_id().to_owned(),
             expires_at: row.expires_at,
-            scopes: Some(row.scopes),
+            scopes: Some(row.scopes.clone()),
+            ends_at: row.ends_at,
         };
         sql::upsert(conn, tenant, to, &name, &row.account, &sealed, now).await?;
         if row.status != "active" {
             sql::revoked(conn, tenant, to, &name, row.expires_at, now).await?;
         } else {
-            moved.gained.push(provider);
+            moved.gained.push((provider, row.scopes));
         }
     }
     Ok(moved)
@@ -242,8 +291,8 @@ pub(crate) async fn move_all(
 pub(crate) struct Moved {
     /// Where both had one: the provider, the account that is kept, and the other.
     pub(crate) kept: Vec<(String, String, String)>,
-    /// Whoever stays has an account with these now.
-    pub(crate) gained: Vec<Provider>,
+    /// Whoever stays has an account with these now, which allow that.
+    pub(crate) gained: Vec<(Provider, Vec<String>)>,
 }
 
 /// Runs that wait for an account which their person has gained go on.
@@ -251,11 +300,11 @@ pub(crate) async fn gained(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
-    providers: &[Provider],
+    accounts: &[(Provider, Vec<String>)],
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for provider in providers {
-        offer::wake_runs(conn, tenant, person, *provider, Connecting::Connected, now).await?;
+    for (provider, scopes) in accounts {
+        waiting::granted(conn, tenant, person, *provider, scopes, None, now).await?;
     }
     Ok(())
 }

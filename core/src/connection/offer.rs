@@ -13,17 +13,17 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::{Connections, Tokens, cards, links, other, sql};
+use super::waiting::{self, wake, wake_unless_another};
+use super::{Connections, Held, Tokens, cards, ending, links, other, scopes, sql};
 use crate::audit;
 use crate::chat::Standing;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::home;
 use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
-use crate::jobs::{Claim, Connecting, News, Work, WorkError, sql as jobs};
+use crate::jobs::{Claim, Connecting, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
-use crate::run;
 use crate::store::deadlocked;
 use crate::tool::Provider;
 
@@ -46,6 +46,8 @@ pub struct OfferPage {
     pub workspace_name: String,
     /// Whose service.
     pub provider: Provider,
+    /// What it asks for.
+    pub scopes: Vec<String>,
     /// When the link ends.
     pub expires_at: Timestamp,
 }
@@ -59,6 +61,10 @@ pub struct Begun {
     pub verifier: String,
     /// The one address that is taken, where the platform tells one.
     pub address: Option<String>,
+    /// The account that is connected already.
+    pub account: Option<String>,
+    /// What to ask for.
+    pub scopes: Vec<String>,
     /// Where the person talks with Nod: where it tells no address, whoever signs in there as that person may connect
     /// any account of theirs.
     pub platform: String,
@@ -71,6 +77,8 @@ pub struct Pending {
     pub verifier: String,
     /// Whose service.
     pub provider: Provider,
+    /// What was asked for.
+    pub scopes: Vec<String>,
     offer: OfferId,
 }
 
@@ -79,7 +87,7 @@ pub struct Pending {
 pub enum Setback {
     /// The person said no at the provider.
     Declined,
-    /// The person left out something that the tools need.
+    /// The person left every box empty.
     TooLittle,
     /// Whoever followed the link is not the person it was made for.
     SomebodyElse,
@@ -104,6 +112,15 @@ pub enum Completion {
     Connected {
         /// Its address.
         account: String,
+        /// What was asked for and left out.
+        lacks: Vec<String>,
+    },
+    /// More was asked of the account that is connected, and another was offered.
+    NotThatAccount {
+        /// The address that was offered.
+        account: String,
+        /// The one that is connected.
+        connected: String,
     },
     /// It is not the person's own, and no admin has allowed it.
     OtherAccount {
@@ -178,6 +195,7 @@ impl Offers {
             platform: offer.platform,
             workspace_name: offer.workspace_name.unwrap_or_else(|| self.core.settings.tenant_name.clone()),
             provider: offer.provider,
+            scopes: offer.scopes,
             expires_at: offer.expires_at,
         })
     }
@@ -237,11 +255,12 @@ impl Offers {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
         let resumed = sql::resumed(&mut conn, self.tenant(), &hash(state), core.now()).await?;
-        let (offer, provider, sealed) = resumed.ok_or(OfferError::Used)?;
+        let (offer, provider, scopes, sealed) = resumed.ok_or(OfferError::Used)?;
         let verifier =
             core.vault.open(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
         let provider = Provider::named(&provider).ok_or(OfferError::Unknown)?;
-        Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, offer })
+        let scopes = scopes::asked(scopes);
+        Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, scopes, offer })
     }
 
     /// It led nowhere: whoever waits for the account hears why.
@@ -255,7 +274,7 @@ impl Offers {
             sql::close(&mut tx, tenant, offer.id, "declined").await?;
             say(core, &mut tx, tenant, &offer, &cards::failed(pending.provider, why), now).await?;
             let (person, provider) = (offer.person, offer.provider);
-            wake_runs(&mut tx, tenant, person, provider, why.into(), now).await?;
+            wake(&mut tx, tenant, person, provider, why.into(), now).await?;
         }
         tx.commit().await?;
         core.jobs.wake();
@@ -305,8 +324,28 @@ impl Offers {
             let (account, expected) = (account.to_owned(), offer.address);
             return Ok(Completion::OtherAccount { account, expected, admin_asked });
         }
+        if let Some(connected) = offer.not_that(account) {
+            sql::close(&mut tx, tenant, offer.id, "declined").await?;
+            let card = cards::not_that_account(account, &connected);
+            say(core, &mut tx, tenant, &offer, &card, now).await?;
+            wake(&mut tx, tenant, offer.person, provider, Connecting::Failed, now).await?;
+            tx.commit().await?;
+            core.jobs.wake();
+            return Ok(Completion::NotThatAccount { account: account.to_owned(), connected });
+        }
+        let granted = tokens.scopes.as_ref().unwrap_or(&offer.scopes);
+        let lacks = scopes::missing(granted, &offer.scopes);
         let connections = Connections::new(core.pool.clone(), core.vault.clone(), core.ids.clone());
-        connections.connect(&mut tx, tenant, offer.person, provider, account, tokens, now).await?;
+        for said in sql::keep(&mut tx, tenant, provider.as_str(), account).await? {
+            delivery::show(&mut tx, tenant, said, &cards::connected_again(provider, account), now).await?;
+        }
+        if offer.improves(account, granted) {
+            connections.connect(&mut tx, tenant, offer.person, provider, account, tokens, now).await?;
+            if let Some(ends_at) = tokens.ends_at {
+                let (person, place) = (offer.person, offer.conversation);
+                ending::remember(core, &mut tx, tenant, person, provider, place, ends_at, now).await?;
+            }
+        }
         people::sql::reached_at(&mut tx, tenant, offer.person, account).await?;
         sql::close(&mut tx, tenant, offer.id, "done").await?;
         let detail = json!({ "provider": provider.as_str() });
@@ -321,12 +360,13 @@ impl Offers {
             now,
         )
         .await?;
-        wake_runs(&mut tx, tenant, offer.person, provider, Connecting::Connected, now).await?;
-        say(core, &mut tx, tenant, &offer, &cards::connected(provider, account), now).await?;
+        waiting::granted(&mut tx, tenant, offer.person, provider, granted, offer.run, now).await?;
+        let card = cards::connected(provider, account, granted, &lacks);
+        say(core, &mut tx, tenant, &offer, &card, now).await?;
         home::touch(&mut tx, tenant, offer.person, now).await?;
         tx.commit().await?;
         core.jobs.wake();
-        Ok(Completion::Connected { account: account.to_owned() })
+        Ok(Completion::Connected { account: account.to_owned(), lacks })
     }
 }
 
@@ -340,7 +380,9 @@ struct Leg {
 impl Leg {
     fn begun(self, offer: Offer) -> Begun {
         let verifier = self.verifier.expose_secret().to_owned();
-        Begun { state: self.state, verifier, address: offer.address, platform: offer.platform }
+        let account = offer.held.map(|held| held.account);
+        let Offer { address, platform, scopes, .. } = offer;
+        Begun { state: self.state, verifier, address, account, scopes, platform }
     }
 }
 
@@ -356,7 +398,12 @@ pub(crate) struct Offer {
     pub(crate) workspace_name: Option<String>,
     pub(crate) provider: Provider,
     pub(crate) conversation: ConversationId,
+    pub(crate) run: Option<RunId>,
     pub(crate) delivery: Option<DeliveryId>,
+    /// What it asks for.
+    pub(crate) scopes: Vec<String>,
+    /// The account that is there.
+    pub(crate) held: Option<Held>,
     pub(crate) status: String,
     pub(crate) signed_in: bool,
     pub(crate) expires_at: Timestamp,
@@ -370,6 +417,19 @@ impl Offer {
             _ => Err(OfferError::Used),
         }
     }
+
+    /// A request asks for more of the account that is connected: another one does not take its place.
+    fn not_that(&self, account: &str) -> Option<String> {
+        let held = self.held.as_ref().filter(|held| held.works && self.run.is_some())?;
+        (!held.account.eq_ignore_ascii_case(account)).then(|| held.account.clone())
+    }
+
+    /// Whether what came is better than what is there: a grant is never narrowed for nothing.
+    fn improves(&self, account: &str, granted: &[String]) -> bool {
+        let same = |held: &&Held| held.works && held.account.eq_ignore_ascii_case(account);
+        let held = self.held.as_ref().filter(same);
+        held.is_none_or(|held| scopes::better(&held.scopes, granted, &self.scopes))
+    }
 }
 
 /// A new offer and the job that ends it.
@@ -377,6 +437,7 @@ pub(crate) struct NewOffer {
     pub(crate) id: OfferId,
     pub(crate) person: PersonId,
     pub(crate) provider: Provider,
+    pub(crate) scopes: Vec<String>,
     pub(crate) conversation: ConversationId,
     pub(crate) run: Option<RunId>,
     pub(crate) delivery: Option<DeliveryId>,
@@ -441,39 +502,6 @@ pub(super) async fn say(
         only_for: Some(offer.person),
     };
     delivery::send(conn, tenant, &venue, &new, now).await
-}
-
-/// One way has ended; the runs hear so unless the person still has another.
-pub(super) async fn wake_unless_another(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-    provider: Provider,
-    ended: Connecting,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    if sql::has_another(conn, tenant, person, provider.as_str(), now).await? {
-        return Ok(());
-    }
-    wake_runs(conn, tenant, person, provider, ended, now).await
-}
-
-/// Every run of the person that waits for such an account goes on.
-pub(super) async fn wake_runs(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-    provider: Provider,
-    ended: Connecting,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    let waiting = run::sql::waiting_for_connection(conn, tenant, person).await?;
-    for (run, conversation) in waiting {
-        let news = News::Connection { provider, ended };
-        let work = Work::Advance { run, news: Some(news) };
-        jobs::enqueue(conn, tenant, conversation.0, &work, now, now).await?;
-    }
-    Ok(())
 }
 
 fn hash(state: &str) -> String {

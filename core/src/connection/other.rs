@@ -5,8 +5,9 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::offer::{NewOffer, Offer, make, wake_unless_another};
-use super::{cards, sql};
+use super::offer::{NewOffer, Offer, make};
+use super::waiting::wake_unless_another;
+use super::{cards, scopes, sql};
 use crate::audit;
 use crate::card::Card;
 use crate::chat::{Immediate, Target};
@@ -125,7 +126,7 @@ async fn tell(
     allow: bool,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let (conversation, _) = delivery::sql::aim(conn, tenant, asked_in).await?;
+    let (conversation, ..) = delivery::sql::aim(conn, tenant, asked_in).await?;
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
     let user = people::sql::user_of(conn, tenant, request.person, &venue.platform, &venue.workspace).await?;
     let (Some(user), Some(provider)) = (user, Provider::named(&request.provider)) else { return Ok(()) };
@@ -153,6 +154,7 @@ async fn tell(
             id: offer,
             person: request.person,
             provider,
+            scopes: scopes::USUAL.map(str::to_owned).to_vec(),
             conversation,
             run: None,
             delivery: Some(id),

@@ -40,8 +40,9 @@ pub(crate) async fn show(
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let (conversation, target) = sql::aim(conn, tenant, delivery).await?;
-    let venue = sql::venue(conn, tenant, conversation).await?;
+    let (conversation, target, platform) = sql::aim(conn, tenant, delivery).await?;
+    // What is asked of somebody elsewhere is no part of the conversation's platform.
+    let venue = Venue { platform, ..sql::venue(conn, tenant, conversation).await? };
     let work = Work::Deliver { delivery };
     // The lane before the row, as the deliver job does: the other order could lock both for ever.
     jobs::enqueue(conn, tenant, lane(&venue, target.as_ref()), &work, now, now).await?;
@@ -52,6 +53,16 @@ pub(crate) async fn show(
 /// message's, so that the line can be found when the message could not be shown.
 pub(crate) fn line_of(delivery: DeliveryId) -> DeliveryId {
     DeliveryId(lane_of(&["line", &delivery.to_string()]))
+}
+
+/// The id of a further message of what takes several, by the id of the first.
+pub(crate) fn page_of(first: DeliveryId, page: usize) -> DeliveryId {
+    if page == 0 { first } else { DeliveryId(lane_of(&["page", &page.to_string(), &first.to_string()])) }
+}
+
+/// The id of the message by which one that went to one person alone was shared with the others.
+pub(crate) fn shared(delivery: DeliveryId) -> DeliveryId {
+    DeliveryId(lane_of(&["shared", &delivery.to_string()]))
 }
 
 /// The lane in which the messages to a target are posted, or to the conversation's own place where there is none.

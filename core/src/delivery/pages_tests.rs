@@ -8,7 +8,7 @@ fn up_to(most: usize) -> impl Fn(&Card) -> bool {
             Block::Markdown(text) | Block::Literal(text) | Block::Note(text) | Block::Mention(text) => {
                 text.chars().count()
             }
-            Block::Fields(_) | Block::Risks(_) => 0,
+            Block::Fields(_) | Block::Risks(_) | Block::Times(_) => 0,
         };
         card.body.iter().map(letters).sum::<usize>() <= most
     }

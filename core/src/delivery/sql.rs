@@ -161,20 +161,20 @@ pub(crate) async fn load(
     Ok(Some((delivery, row.venue.0)))
 }
 
-/// The conversation and target of a delivery, by which its lane is known.
+/// The conversation of a delivery, where it goes and on which platform, by which its lane is known.
 pub(crate) async fn aim(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-) -> sqlx::Result<(ConversationId, Option<Target>)> {
+) -> sqlx::Result<(ConversationId, Option<Target>, String)> {
     let row = sqlx::query!(
-        "select conversation_id, target from deliveries where tenant_id = $1 and id = $2",
+        "select conversation_id, target, platform from deliveries where tenant_id = $1 and id = $2",
         tenant.0,
         id.0
     )
     .fetch_one(conn)
     .await?;
-    Ok((ConversationId(row.conversation_id), row.target.map(parsed).transpose()?))
+    Ok((ConversationId(row.conversation_id), row.target.map(parsed).transpose()?, row.platform))
 }
 
 /// Another card in the place of the one that stands or is to stand there.
@@ -376,6 +376,27 @@ pub(crate) async fn channel(
     .fetch_one(conn)
     .await?;
     Ok(ChannelId(id))
+}
+
+/// Somebody's direct line, where Nod and they have met there.
+pub(crate) async fn direct_line(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+) -> sqlx::Result<Option<ChannelId>> {
+    let id = sqlx::query_scalar!(
+        "select id from channels where tenant_id = $1 and platform = $2 and workspace = $3 and direct and user_ref = $4
+         order by created_at limit 1",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(ChannelId))
 }
 
 /// The channel, where it is known.

@@ -6,6 +6,7 @@ use super::{Closing, Draft};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::ids::DraftId;
 use crate::tool::Fault;
+use crate::visible::{self, visible};
 
 /// A longer body is shown from its beginning; it is whole at the provider, and on the card that asks.
 const LONGEST: usize = 5_000;
@@ -74,9 +75,9 @@ fn shown(draft: &Draft) -> Card {
     if more > 0 {
         body.push_str(&format!("… ({more} more characters, whole in {})", draft.place));
     }
-    let mut card = Card::default().titled("Draft").with(Block::Fields(draft.fields.clone()));
+    let mut card = Card::default().titled("Draft").with(Block::Fields(visible::fields(&draft.fields)));
     if !body.is_empty() {
-        card = card.with(Block::Literal(body));
+        card = card.with(Block::Literal(visible(&body).into_owned()));
     }
     card
 }

@@ -48,8 +48,14 @@ pub(crate) async fn discard(
 
 fn throwing_away(draft: &Draft) -> Preview {
     let none = String::new;
-    let words =
-        Words { approve: none(), doing: none(), done: none(), not_done: none(), thing: "draft".to_owned() };
+    let words = Words {
+        approve: none(),
+        doing: none(),
+        done: none(),
+        not_done: none(),
+        thing: "draft".to_owned(),
+        brings: "mail".into(),
+    };
     Preview::new(json!({ "draft": draft }), "", words)
 }
 

@@ -3,6 +3,7 @@
 
 mod docx;
 mod pdf;
+mod shelf;
 pub(crate) mod sql;
 mod text;
 
@@ -11,6 +12,8 @@ use std::time::Duration;
 use futures::future::join_all;
 use sqlx::PgConnection;
 use tokio::sync::Semaphore;
+
+pub use shelf::{Lying, Shelf};
 
 use crate::chat::{Attached, FetchError};
 use crate::clock::Timestamp;

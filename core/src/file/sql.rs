@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::File;
+use super::{File, Lying};
 use crate::chat::Attached;
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, RunId, TenantId};
@@ -100,4 +100,44 @@ pub(crate) async fn of(
         read: if status == "read" { Ok(content) } else { Err(content) },
     };
     Ok(rows.into_iter().rev().map(|r| file(r.name, r.run_id, r.status, r.content)).collect())
+}
+
+/// The newest file of a conversation with that name.
+pub(super) async fn named(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    name: &str,
+) -> sqlx::Result<Option<Lying>> {
+    sqlx::query_as!(
+        Lying,
+        "select id, name, kind from files where tenant_id = $1 and conversation_id = $2 and lower(trim(name)) = lower($3)
+         order by created_at desc, id desc limit 1",
+        tenant.0,
+        conversation.0,
+        name
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// The platform on which a file of a conversation lies, and where there.
+pub(super) async fn place(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    id: Uuid,
+) -> sqlx::Result<Option<(String, String)>> {
+    let row = sqlx::query!(
+        r#"select ch.platform, f.address as "address!" from files f
+         join conversations c on c.tenant_id = f.tenant_id and c.id = f.conversation_id
+         join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+         where f.tenant_id = $1 and f.conversation_id = $2 and f.id = $3 and f.address is not null"#,
+        tenant.0,
+        conversation.0,
+        id
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.platform, row.address)))
 }

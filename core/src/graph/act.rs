@@ -4,7 +4,7 @@ use std::future::Future;
 
 use serde_json::json;
 
-use super::{Emit, Next, Node, NodeContext, Step, StepRecord, drafts, gate, prompt};
+use super::{Emit, Next, Node, NodeContext, Step, StepRecord, drafts, gate, prompt, times};
 use crate::history;
 use crate::privacy::Provenance;
 use crate::run::{AgentState, PendingCall};
@@ -38,6 +38,8 @@ pub(super) fn onward(state: &AgentState) -> Next {
 async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_>, emits: &mut Vec<Emit>) {
     let Some(Tool::Read(tool)) = cx.tools.get(&pending.call.name) else { return };
     let args = gate::arguments(tool.spec(), &pending.call.arguments);
+    let zone = state.principal.zone.clone();
+    let args = args.and_then(|args| times::resolved(tool.spec(), args, &pending.picked, &zone, cx.said_at));
     let args = match args.and_then(|args| drafts::resolved(tool.spec(), args, &pending.picked, state)) {
         Ok(args) => args,
         Err(fault) => return state.answer(&pending.call.id, json!({ "error": fault.to_string() })),

@@ -5,19 +5,26 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act, drafts};
+use super::{Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act, drafts, times, words};
 use crate::approval::{TooLong, askable};
-use crate::gate::{Gate, decide};
+use crate::connection::scopes;
 use crate::policy::{self, Ruling, Terms};
+use crate::privacy::{Audience, Provenance};
+use crate::question::Vote;
 use crate::run::{AgentState, Parked, PendingCall};
-use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Tool, ToolSpec};
+use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Provider, Reach, Tool, ToolSpec};
+
+/// Of one reason why a call is wrong, in bytes.
+const LONGEST_WHY: usize = 300;
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     let mut emits = Vec::new();
     let open: Vec<PendingCall> = state.pending.iter().filter(|p| p.parked.is_none()).cloned().collect();
     let mut reads = false;
+    // As it was when the model wrote them: what one call shows on its card, no other was written by.
+    let seen = state.provenance.clone();
     for pending in open {
-        match examine(&mut state, &pending, cx, &mut emits).await? {
+        match examine(&mut state, &pending, &seen, cx, &mut emits).await? {
             Examined::Reads => reads = true,
             Examined::Parked(parked) => park(&mut state, &pending.call.id, parked),
             Examined::Taken => {}
@@ -43,6 +50,7 @@ enum Examined {
 async fn examine(
     state: &mut AgentState,
     pending: &PendingCall,
+    seen: &Provenance,
     cx: &NodeContext<'_>,
     emits: &mut Vec<Emit>,
 ) -> Result<Examined, NodeError> {
@@ -55,20 +63,30 @@ async fn examine(
         Ok(args) => args,
         Err(fault) => return Ok(Examined::Answered(json!({ "error": fault.to_string() }))),
     };
-    let verdict = decide(tool.spec(), cx.member, &state.provenance);
-    if let Gate::Refuse(why) = verdict {
-        return Ok(Examined::Answered(json!({ "error": why })));
-    }
-    let Tool::Act(tool) = tool else { return Ok(Examined::Reads) };
-    let named = recipients(tool.spec(), args, &pending.picked, state, cx).await?;
-    let named = named.and_then(|args| drafts::resolved(tool.spec(), args, &pending.picked, state));
+    let args = match recipients(tool.spec(), args, &pending.picked, state, cx).await? {
+        Ok(args) => args,
+        Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
+    };
+    let addressed = args.clone();
+    let args = match times::resolved(tool.spec(), args, &pending.picked, &state.principal.zone, cx.said_at) {
+        Ok(args) => args,
+        Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
+    };
+    let Tool::Act(tool) = tool else {
+        // Act runs it, with whom the names mean.
+        if let Some(own) = state.pending.iter_mut().find(|own| own.call.id == pending.call.id) {
+            own.call.arguments = addressed.to_string();
+        }
+        return Ok(Examined::Reads);
+    };
+    let named = drafts::resolved(tool.spec(), args, &pending.picked, state);
     let named = match named {
         Ok(args) => args,
         Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
     };
     let with = cx.tool_context(state);
     let previewed = act::limited(&with, tool.preview(&with, &named)).await;
-    let previewed = previewed.map(|preview| Preview { room: cx.room, ..preview });
+    let previewed = previewed.map(|preview| for_whom(Preview { room: cx.room, ..preview }, state));
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(Fault::to_string);
@@ -79,28 +97,61 @@ async fn examine(
         state.audience = state.audience.narrow(preview.audience);
         state.provenance = state.provenance.clone().with(preview.provenance.clone());
     }
-    match previewed {
-        Ok(preview) => match (ruled(tool.spec(), &preview, state, cx), askable(&preview)) {
+    let unnamed = match &previewed {
+        Ok(preview) if state.provenance.is_outside() => unnamed(preview, &pending.picked, state, cx).await?,
+        _ => Vec::new(),
+    };
+    match previewed.map(|preview| Preview { unnamed, ..preview }) {
+        Ok(preview) => match (ruled(tool.spec(), &preview, state, seen, cx).await?, askable(&preview)) {
             (Ruling::Never(why), _) => Ok(Examined::Answered(never(&why))),
-            (_, Err(long)) if matches!(verdict, Gate::Ask(_)) => Ok(Examined::Answered(too_long(long))),
-            (Ruling::Ask(terms), _) => {
-                let terms = matches!(verdict, Gate::Ask(_)).then_some(terms);
-                Ok(wanted(tool.as_ref(), terms, pending, preview, cx, emits))
+            (Ruling::Run, _) => Ok(wanted(tool.as_ref(), None, pending, preview, cx, emits)),
+            (Ruling::Ask(_), Err(long)) => Ok(Examined::Answered(too_long(long))),
+            (Ruling::Ask(terms), Ok(())) => {
+                match cx.directory.second(&terms, &state.principal, &preview.account).await? {
+                    Some(why) => Ok(Examined::Answered(nobody_else(&why))),
+                    None => Ok(wanted(tool.as_ref(), Some(terms), pending, preview, cx, emits)),
+                }
             }
         },
         Err(fault) => Ok(faulted(fault, state, pending, cx, emits)),
     }
 }
 
-/// What the rules of this installation say of the call.
-fn ruled(spec: &ToolSpec, preview: &Preview, state: &AgentState, cx: &NodeContext<'_>) -> Ruling {
+/// What comes of the person's own mailbox or calendar is theirs: where others read too, it is not even written down.
+fn for_whom(preview: Preview, state: &mut AgentState) -> Preview {
+    let own = Audience::Person(state.principal.person);
+    if state.shared && state.audience.narrow(preview.audience) == Audience::Channel {
+        return Preview { private_risks: Vec::new(), ..preview };
+    }
+    if !preview.private_risks.is_empty() {
+        state.audience = state.audience.narrow(own);
+    }
+    preview
+}
+
+/// What the rules here say of the call.
+async fn ruled(
+    spec: &ToolSpec,
+    preview: &Preview,
+    state: &AgentState,
+    seen: &Provenance,
+    cx: &NodeContext<'_>,
+) -> sqlx::Result<Ruling> {
+    // What only its own card shows did not write a change of the person's own account.
+    let in_view = if spec.reach == Reach::Others { &state.provenance } else { seen };
     let call = policy::Call {
         tool: spec.name,
+        reach: spec.reach,
         account: &preview.account,
         recipients: &preview.recipients,
-        outside_text: state.provenance.is_outside(),
+        outside_text: in_view.is_outside(),
     };
-    policy::decide(cx.policy, &call)
+    Ok(policy::decide(&cx.directory.policy().await?, &call))
+}
+
+fn nobody_else(why: &str) -> Value {
+    let detail = format!("{why} Nothing was asked or done. Tell the person that; do not try another way.");
+    json!({ "status": "nobody_to_decide", "detail": detail })
 }
 
 fn never(why: &str) -> Value {
@@ -153,11 +204,8 @@ pub(super) fn wait_for_person(
     emits: &mut Vec<Emit>,
 ) -> Option<Parked> {
     match fault {
-        Fault::NeedsConnect { provider, revoked } => {
-            let twice = emits.iter().any(|e| matches!(e, Emit::Connect { provider: p, .. } if p == provider));
-            if !twice {
-                emits.push(Emit::Connect { provider: *provider, revoked: *revoked });
-            }
+        Fault::NeedsConnect { provider, revoked, missing } => {
+            need_account(*provider, *revoked, missing, emits);
             Some(Parked::Connection(*provider))
         }
         Fault::Ambiguous { name, choices } if !choices.is_empty() => {
@@ -167,10 +215,34 @@ pub(super) fn wait_for_person(
                 call_id: call_id.to_owned(),
                 name: name.clone(),
                 choices: choices.clone(),
+                vote: None,
+            });
+            Some(Parked::Question(question))
+        }
+        Fault::Slots { about, title, choices, voters, unseen } => {
+            let question = cx.ids.next().into();
+            emits.push(Emit::Question {
+                question,
+                call_id: call_id.to_owned(),
+                name: times::about(about),
+                choices: choices.clone(),
+                vote: Some(Vote { title: title.clone(), voters: voters.clone(), unseen: unseen.clone() }),
             });
             Some(Parked::Question(question))
         }
         _ => None,
+    }
+}
+
+/// One link serves every call of a turn.
+fn need_account(provider: Provider, revoked: bool, missing: &[String], emits: &mut Vec<Emit>) {
+    let asked = emits.iter_mut().find_map(|emit| match emit {
+        Emit::Connect { provider: p, missing, .. } if *p == provider => Some(missing),
+        _ => None,
+    });
+    match asked {
+        Some(asked) => *asked = scopes::with(std::mem::take(asked), missing.to_vec()),
+        None => emits.push(Emit::Connect { provider, revoked, missing: missing.to_vec() }),
     }
 }
 
@@ -184,6 +256,9 @@ fn faulted(
     if let Fault::Outdated { now } = &fault {
         state.take(&pending.call.id, now, &act::content(now, &cx.scope().invocation.short()));
         return Examined::Taken;
+    }
+    if matches!(fault, Fault::Slots { .. }) {
+        state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
     match wait_for_person(&fault, &pending.call.id, cx, emits) {
         Some(parked) => Examined::Parked(parked),
@@ -209,7 +284,10 @@ pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, Fault> {
         .take(5)
         .map(|e| {
             let at = e.instance_path().to_string();
-            if at.is_empty() { e.to_string() } else { format!("{at}: {e}") }
+            // Of what is long the model needs no copy.
+            let why = Some(e.to_string()).filter(|why| why.len() <= LONGEST_WHY);
+            let why = why.unwrap_or_else(|| e.masked().to_string());
+            if at.is_empty() { why } else { format!("{at}: {why}") }
         })
         .collect();
     if wrong.is_empty() { Ok(args) } else { Err(Fault::invalid(wrong.join("; "))) }
@@ -243,6 +321,26 @@ async fn recipients(
         }
     }
     Ok(Ok(args))
+}
+
+/// The recipients whom nobody here has named: not the person, nor others of the conversation, nor the directory.
+async fn unnamed(
+    preview: &Preview,
+    picked: &BTreeMap<String, String>,
+    state: &AgentState,
+    cx: &NodeContext<'_>,
+) -> Result<Vec<String>, NodeError> {
+    let named = |address: &&String| {
+        !address.eq_ignore_ascii_case(&preview.account)
+            && !picked.values().any(|one| one.eq_ignore_ascii_case(address))
+            && !words::name(state.history.iter().chain(&state.turns), address)
+    };
+    let unnamed: Vec<String> = preview.recipients.iter().filter(named).cloned().collect();
+    if unnamed.is_empty() {
+        return Ok(unnamed);
+    }
+    let known = cx.directory.known(&unnamed).await?;
+    Ok(unnamed.into_iter().filter(|one| !known.contains(&one.to_lowercase())).collect())
 }
 
 async fn address(

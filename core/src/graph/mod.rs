@@ -14,6 +14,8 @@ mod remember;
 mod reply;
 mod route;
 mod think;
+mod times;
+mod words;
 
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -28,15 +30,18 @@ pub(crate) use reply::{before_tools, so_far};
 pub(crate) use route::grouped;
 pub(crate) use think::done_so_far;
 
+use crate::approval::{self, Owner};
 use crate::card::Card;
-use crate::chat::Typing;
+use crate::chat::{Adapters, Typing};
 use crate::clock::Clock;
+use crate::clock::Timestamp;
 use crate::draft::{Closing, OpenDraft};
 use crate::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
 use crate::model::{Model, ModelError, Words};
 use crate::people;
-use crate::policy::{Policy, Terms};
+use crate::policy::{self, Policy, Terms};
 use crate::privacy::Audience;
+use crate::question::Vote;
 use crate::run::AgentState;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
 use crate::tool::{Choice, Fault, Preview, Principal, Provider, ToolContext, Tools};
@@ -142,13 +147,13 @@ pub(crate) enum Emit {
     /// An effect that needs none.
     Act { effect: EffectId, call_id: String, tool: &'static str, preview: Box<Preview> },
     /// Which of several?
-    Question { question: QuestionId, call_id: String, name: String, choices: Vec<Choice> },
+    Question { question: QuestionId, call_id: String, name: String, choices: Vec<Choice>, vote: Option<Vote> },
     /// A draft was made or changed, and is shown.
     Draft(Box<OpenDraft>),
     /// A draft (by the provider's id) is open no more.
     DraftClosed { draft: String, how: Closing },
-    /// An account is needed.
-    Connect { provider: Provider, revoked: bool },
+    /// An account is needed, or more of one.
+    Connect { provider: Provider, revoked: bool, missing: Vec<String> },
     /// The conversation is worth another reading, once the answer is out.
     Remember,
 }
@@ -159,8 +164,8 @@ pub(crate) struct NodeContext<'a> {
     pub(crate) conversation: ConversationId,
     pub(crate) run: RunId,
     pub(crate) trace: TraceId,
-    /// Whether the person belongs to the organisation.
-    pub(crate) member: bool,
+    /// When what it answers was said: "tomorrow" is the day after that.
+    pub(crate) said_at: Timestamp,
     pub(crate) step_budget: u32,
     pub(crate) longest_message: usize,
     /// What was loaded for this step, where the node is the one that needs it.
@@ -170,8 +175,6 @@ pub(crate) struct NodeContext<'a> {
     /// How much of a request a card shows here.
     pub(crate) room: usize,
     pub(crate) tools: &'a Tools,
-    /// On which terms a nod is asked for.
-    pub(crate) policy: &'a Policy,
     pub(crate) model: &'a dyn Model,
     pub(crate) clock: &'a Arc<dyn Clock>,
     pub(crate) ids: &'a Arc<dyn Ids>,
@@ -180,9 +183,12 @@ pub(crate) struct NodeContext<'a> {
     pub(crate) words: Words,
 }
 
-/// Reads people by name, and nothing else.
+/// Reads people by name, and the rules about asking them; nothing else.
 pub(crate) struct Directory<'a> {
     pub(crate) pool: &'a PgPool,
+    pub(crate) adapters: &'a Adapters,
+    /// The rules of the installation.
+    pub(crate) policy: &'a Policy,
     pub(crate) tenant: TenantId,
     pub(crate) platform: &'a str,
     pub(crate) workspace: &'a str,
@@ -193,6 +199,31 @@ impl Directory<'_> {
     pub(crate) async fn address(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, Fault>> {
         let mut conn = self.pool.acquire().await?;
         people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
+    }
+
+    /// The rules in force.
+    pub(crate) async fn policy(&self) -> sqlx::Result<Policy> {
+        let mut conn = self.pool.acquire().await?;
+        policy::sql::in_force(&mut conn, self.tenant, self.policy).await
+    }
+
+    /// Why nobody can be asked on these terms, where they want a second person and there is none.
+    pub(crate) async fn second(
+        &self,
+        terms: &Terms,
+        me: &Principal,
+        account: &str,
+    ) -> sqlx::Result<Option<String>> {
+        let (person, platform, workspace) = (me.person, self.platform, self.workspace);
+        let owner = Owner { person, account, platform, workspace };
+        let mut conn = self.pool.acquire().await?;
+        Ok(approval::wanted(&mut conn, self.adapters, self.tenant, terms, &owner).await?.err())
+    }
+
+    /// Which of these addresses are somebody's here, in small letters.
+    pub(crate) async fn known(&self, addresses: &[String]) -> sqlx::Result<Vec<String>> {
+        let mut conn = self.pool.acquire().await?;
+        people::sql::with_addresses(&mut conn, self.tenant, addresses).await
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use chrono::Offset;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -12,6 +11,7 @@ use crate::memory::view::flattened;
 use crate::model::{Ask, Tier, Turn};
 use crate::run::AgentState;
 use crate::tool::{Tool, Tools};
+use crate::when;
 
 const ASSISTANT: &str = include_str!("../../prompts/assistant.md");
 const ROUTER: &str = include_str!("../../prompts/router.md");
@@ -109,20 +109,12 @@ fn system(state: &AgentState, now: Timestamp, marker: &str) -> String {
 
 /// "Fri 6 Mar 2026, 15:00 CET"; UTC where the zone is not known.
 pub(crate) fn local_time(now: Timestamp, zone: &str) -> String {
-    local(now, zone, "%a %-d %b %Y, %H:%M %Z")
+    when::with_year(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
 }
 
 /// "09:30:10 WET": for what is a matter of seconds.
 pub(crate) fn local_second(now: Timestamp, zone: &str) -> String {
-    local(now, zone, "%H:%M:%S %Z")
-}
-
-fn local(now: Timestamp, zone: &str, format: &str) -> String {
-    let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
-    debug_assert_eq!(now.offset().fix().local_minus_utc(), 0);
-    jiff::Timestamp::from_microsecond(now.timestamp_micros())
-        .map(|at| at.to_zoned(zone).strftime(format).to_string())
-        .unwrap_or_default()
+    when::second(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
 }
 
 /// Text from outside, between markers that it cannot forge.

@@ -7,6 +7,7 @@ use crate::memory::view::View;
 use crate::model::Turn;
 use crate::privacy::Provenance;
 use crate::run::{AgentState, Earlier};
+use crate::visible::visible;
 
 /// Characters of files that are brought into view.
 const MOST_OF_FILES: usize = 24_000;
@@ -69,6 +70,7 @@ fn files(state: &mut AgentState, files: &[File], marker: &str) {
     let mut turns = Vec::new();
     for file in files.iter().rev() {
         let name: String = file.name.chars().filter(|c| !c.is_control()).take(100).collect();
+        let name = visible(&name);
         match &file.read {
             Ok(words) => {
                 let shown: String = words.chars().take(room).collect();

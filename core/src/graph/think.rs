@@ -63,7 +63,7 @@ fn cut_off(mut state: AgentState, budget: u32) -> Step {
 /// What was and was not done in the world.
 pub(crate) fn done_so_far(state: &AgentState) -> String {
     if state.unknown > 0 {
-        return "Whether something went out before that is not known: look at its card above.".to_owned();
+        return "Whether anything was done before that is not known: look at its card above.".to_owned();
     }
     match state.receipts.len() {
         0 => "Nothing was sent or changed.".to_owned(),

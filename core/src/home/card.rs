@@ -20,7 +20,7 @@ pub(super) fn page(seen: &Seen, zone: &str, typing: Typing<'_>) -> Vec<Card> {
         page[0].body.push(Block::Note("Nothing waits for your nod.".to_owned()));
     }
     // Each on its own here, also where several share a card in the chat.
-    let card = |one: &Approval| approval::card(std::slice::from_ref(one));
+    let card = |one: &Approval| approval::card_for(one, seen.person);
     page.extend(waiting.into_iter().map(card));
     if !decided.is_empty() {
         page.push(Card::default().titled("Decided lately"));

@@ -124,6 +124,8 @@ async fn end(core: &Core, claim: &Claim, again: Option<Timestamp>) -> Result<(),
 
 /// What stands on the page.
 pub(crate) struct Seen {
+    /// Who sees it.
+    pub(crate) person: PersonId,
     /// Waiting ones, and those decided lately, oldest first.
     pub(crate) approvals: Vec<Approval>,
     /// Provider, account, and whether it works.
@@ -140,6 +142,7 @@ async fn seen(core: &Core, tenant: TenantId, person: &Person) -> sqlx::Result<Se
         approvals.extend(approval::sql::load(&mut conn, tenant, ApprovalId(id)).await?);
     }
     Ok(Seen {
+        person: person.id,
         approvals,
         accounts: sql::accounts(&mut conn, tenant, person.id).await?,
         runs: run::sql::newest_of(&mut conn, tenant, person.id, RUNS).await?,

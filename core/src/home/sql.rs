@@ -50,7 +50,8 @@ pub(super) async fn looked_at(
     Ok(rows.into_iter().map(|row| home(row.platform, row.workspace, row.user_ref)).collect())
 }
 
-/// What waits for the person's nod, at most ten, and the last three that were decided since then.
+/// What waits for the person's nod, at most ten, and the last three that were decided since then; as the owner, or as
+/// one of the others who were asked after them.
 pub(super) async fn approvals(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -58,12 +59,16 @@ pub(super) async fn approvals(
     since: Timestamp,
 ) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar!(
-        r#"(select id as "id!" from approvals
-             where tenant_id = $1 and decider_id = $2 and status = 'pending' order by created_at limit 10)
+        r#"with theirs as (
+             select * from approvals where tenant_id = $1 and decider_id = $2
+                 and (status = 'pending' or decided_at >= $3)
+             union
+             select a.* from approvers s join approvals a on a.tenant_id = s.tenant_id and a.id = s.approval_id
+             where s.tenant_id = $1 and s.person_id = $2 and s.delivery_id is not null
+                 and (a.status = 'pending' or a.decided_at >= $3))
+         (select id as "id!" from theirs where status = 'pending' order by created_at limit 10)
          union all
-         (select id from approvals
-             where tenant_id = $1 and decider_id = $2 and status <> 'pending' and decided_at >= $3
-             order by decided_at desc limit 3)"#,
+         (select id from theirs where status <> 'pending' order by decided_at desc limit 3)"#,
         tenant.0,
         person.0,
         since

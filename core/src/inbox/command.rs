@@ -1,21 +1,21 @@
-//! Commands: `help`, `ask`, `connect`, `approvals`, `memory`, `runs`, `settings`. A bare command shows help; a wrong word, the nearest
+//! Commands: `help`, `ask`, `connect`, `approvals`, `memory`, `runs`, `settings`, `admin`. A bare command shows help; a wrong word, the nearest
 //! right one.
 
 use sqlx::PgConnection;
 
-use super::{Arrival, runs, said, settings, sql};
+use super::{Arrival, admin, runs, said, settings, sql};
 use crate::approval;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Immediate, Inbound, Place, Typing};
-use crate::connection::{self, NewOffer, cards};
+use crate::connection::{self, NewOffer, cards, disconnect, scopes};
 use crate::delivery::{self, NewDelivery};
-use crate::ids::{DeliveryId, OfferId, PersonId};
+use crate::ids::{OfferId, PersonId};
 use crate::memory;
 use crate::people::{self, join};
 use crate::tool::Provider;
 
 /// Abilities that come later; whoever looks for them is told so.
-const LATER: [&str; 4] = ["task", "knowledge", "schedule", "admin"];
+const LATER: [&str; 3] = ["task", "knowledge", "schedule"];
 const COMMANDS: [&str; 7] = ["help", "ask", "connect", "approvals", "memory", "runs", "settings"];
 
 /// What Nod can do, in a few lines; commands as they are typed in that place.
@@ -27,7 +27,7 @@ pub(crate) fn help_text(typing: Typing<'_>) -> String {
         ("approvals", "shows what waits for your nod"),
         ("memory", "shows what I remember"),
         ("runs", "shows what became of what you asked"),
-        ("settings", "shows how I behave in this channel"),
+        ("settings", "shows how I behave in this channel, and your hours"),
         ("help", "shows this"),
     ];
     let commands = commands.map(|(command, does)| format!("`{}` {does}", typing.typed(command))).join(" · ");
@@ -66,10 +66,19 @@ pub(super) async fn accept(
         }
         "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
         "connect" => connect(arrival, &mut tx, place, person, text.trim()).await?,
+        "disconnect" => {
+            let wanted = text.trim().to_lowercase();
+            let provider = Provider::named(if wanted.is_empty() { "google" } else { &wanted });
+            match provider {
+                Some(provider) => disconnect::ask(&mut tx, arrival.tenant, person, provider).await?,
+                None => Immediate::whisper("I know no such account. Nothing was done."),
+            }
+        }
         "approvals" => approvals(arrival, &mut tx, person).await?,
         "memory" => memory::command(&arrival.asker(person, place), &mut tx, text.trim()).await?,
         "runs" => runs::show(arrival, &mut tx, person).await?,
-        "settings" => settings::show(arrival, &mut tx, place).await?,
+        "settings" => settings::show(arrival, &mut tx, place, person).await?,
+        "admin" => admin::command(arrival, &mut tx, text.trim()).await?,
         later if LATER.contains(&later) => {
             Immediate::whisper(format!("`{later}` comes later: I can't do that yet. I know {}.", known()))
         }
@@ -179,6 +188,13 @@ async fn connect(
     if text.eq_ignore_ascii_case("chat") {
         return join::show(&asker, conn, conversation).await;
     }
+    if text.is_empty()
+        && let Some(card) = disconnect::list(conn, arrival.tenant, person).await?
+    {
+        let again = arrival.typing().typed("connect google");
+        let more = format!("{again} connects another account, or allows me more.");
+        return Ok(Immediate::Whisper(card.with(Block::Note(more))));
+    }
     let wanted = if text.is_empty() { "google" } else { text };
     let Some(provider) = Provider::named(&wanted.to_lowercase()) else {
         return Ok(Immediate::whisper(format!(
@@ -188,9 +204,11 @@ async fn connect(
         )));
     };
     let offer: OfferId = arrival.core.id();
-    let new = NewOffer { id: offer, person, provider, conversation, run: None, delivery: None };
+    let scopes = scopes::USUAL.map(str::to_owned).to_vec();
+    let new = NewOffer { id: offer, person, provider, scopes, conversation, run: None, delivery: None };
     connection::make(arrival.core, conn, arrival.tenant, &new, arrival.now).await?;
-    let why = format!("Connect your {} account, so that I can work with your mail.", provider.title());
+    let title = provider.title();
+    let why = format!("Connect your {title} account, so that I can work with your mail and your calendar.");
     Ok(Immediate::Whisper(cards::connect(provider, offer, &why)))
 }
 
@@ -206,11 +224,13 @@ async fn approvals(
     }
     let mut card = Card::default().titled("Waits for your nod");
     for (at, approval) in waiting.iter().enumerate() {
-        card = card.with(Block::Note(format!("{}. {}", at + 1, approval::waiting_line(approval)))).button(
-            format!("Show {}", at + 1),
-            Style::Plain,
-            Press::Verb(Verb::new("show", DeliveryId(approval.delivery.0))),
-        );
+        card = card
+            .with(Block::Note(format!("{}. {}", at + 1, approval::waiting_line(&approval.read_by(person)))))
+            .button(
+                format!("Show {}", at + 1),
+                Style::Plain,
+                Press::Verb(Verb::new("show", approval.card_of(person))),
+            );
     }
     Ok(Immediate::Whisper(card))
 }

@@ -43,7 +43,7 @@ pub(super) async fn tell(
     // A person's own page changes by itself.
     let silent = *immediate == Immediate::Nothing && !place.channel.is_empty();
     let Some(echo) = echo(&verb.verb).filter(|_| silent) else { return Ok(()) };
-    let Some(delivery) = card_of(arrival, conn, verb).await? else { return Ok(()) };
+    let Some(delivery) = card_of(arrival, conn, verb, person).await? else { return Ok(()) };
     if !delivery::sql::stands_elsewhere(conn, tenant, delivery, platform, place).await? {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub(super) async fn tell(
             None => return Ok(()),
         },
     };
-    let (conversation, _) = delivery::sql::aim(conn, tenant, delivery).await?;
+    let (conversation, ..) = delivery::sql::aim(conn, tenant, delivery).await?;
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
     // In the order of the place where it is told.
     let here = Venue { platform: platform.clone(), workspace: workspace.clone(), ..venue };
@@ -74,15 +74,16 @@ pub(super) async fn tell(
     delivery::send(conn, tenant, &here, &new, arrival.now).await
 }
 
-/// The card that a verb is about.
+/// The card that a verb is about, as this person has it.
 async fn card_of(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
     verb: &Verb,
+    person: PersonId,
 ) -> sqlx::Result<Option<DeliveryId>> {
     if matches!(verb.verb.as_str(), "approve_all" | "approve_selected" | "deny_all") {
         return Ok(Some(DeliveryId(verb.subject)));
     }
     let approval = approval::sql::load(conn, arrival.tenant, ApprovalId(verb.subject)).await?;
-    Ok(approval.map(|approval| approval.delivery))
+    Ok(approval.map(|approval| approval.card_of(person)))
 }

@@ -1,11 +1,13 @@
 //! The door. Everything that arrives takes it: stored in one transaction before it is acknowledged, once
 //! however often it is delivered. What is said to nobody is acknowledged and not stored.
 
+mod admin;
 mod card;
 mod changed;
 mod command;
 mod draft;
 mod echo;
+mod hours;
 mod pane;
 mod press;
 mod runs;

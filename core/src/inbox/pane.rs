@@ -6,7 +6,7 @@ use super::{Arrival, said};
 use crate::chat::{Immediate, Place, Wish};
 use crate::delivery::{self, NewDelivery};
 use crate::graph::fenced;
-use crate::ids::InvocationId;
+use crate::ids::{ConversationId, InvocationId, PersonId};
 use crate::model::Turn;
 use crate::pane;
 use crate::people;
@@ -74,8 +74,7 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
             "There are no words in that message that I could read. Nothing was done.",
         ));
     }
-    let conversation = said::conversation(arrival, &mut tx, picked.place, None, person).await?;
-    delivery::sql::alone_with(&mut tx, arrival.tenant, conversation, person).await?;
+    let conversation = privately(arrival, &mut tx, picked.place, person).await?;
     let shown = context(arrival, &mut tx, picked).await?;
     let said = said::Said {
         joins: false,
@@ -90,6 +89,24 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
     said::begin_run(arrival, &mut tx, &said).await?;
     tx.commit().await?;
     Ok(Immediate::whisper("I am on it; the answer comes to you alone, in our direct messages."))
+}
+
+/// Where it is answered: at the top of their direct line, so that "make it shorter", said there, is understood. Where
+/// Nod does not know that line yet, in a conversation of its own.
+async fn privately(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    place: &Place,
+    person: PersonId,
+) -> sqlx::Result<ConversationId> {
+    let (tenant, now, inbound) = (arrival.tenant, arrival.now, arrival.inbound);
+    let (platform, workspace, user) = (&inbound.platform, &inbound.workspace, &inbound.author.user);
+    if let Some(line) = delivery::sql::direct_line(conn, tenant, platform, workspace, user).await? {
+        return delivery::sql::conversation(conn, tenant, line, Some(""), arrival.core.id(), now).await;
+    }
+    let conversation = said::conversation(arrival, conn, place, None, person).await?;
+    delivery::sql::alone_with(conn, tenant, conversation, person).await?;
+    Ok(conversation)
 }
 
 fn wish(wish: Wish) -> &'static str {

@@ -3,10 +3,11 @@
 
 use sqlx::PgConnection;
 
-use super::{Arrival, draft, echo, settings};
+use super::{Arrival, draft, echo, hours, said, settings};
 use crate::approval::{self, Decision, Many};
 use crate::card::Verb;
 use crate::chat::{Immediate, Inbound, Place, What};
+use crate::connection::disconnect;
 use crate::connection::other::{self, Presser};
 use crate::delivery;
 use crate::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
@@ -15,6 +16,7 @@ use crate::memory;
 use crate::people::{self, join};
 use crate::question;
 use crate::run;
+use crate::run::share;
 use crate::run::stop::{self, Stopped};
 
 pub(super) async fn accept(
@@ -77,6 +79,12 @@ async fn pressed(
         "again" => approval::again(core, conn, tenant, ApprovalId(subject), person, now).await,
         "undo" => approval::undo(conn, tenant, ApprovalId(subject), person, now).await,
         "choose" => question::press(conn, tenant, QuestionId(subject), verb.choice, person, now).await,
+        "ask_others" => question::vote::ask(conn, tenant, QuestionId(subject), person, now).await,
+        "vote" | "vote_none" => {
+            let press = question::vote::press;
+            press(conn, tenant, QuestionId(subject), verb.choice, person, now).await
+        }
+        share::VERB => share::press(conn, tenant, DeliveryId(subject), person, now).await,
         "show" => show(arrival, conn, DeliveryId(subject), person).await,
         "send_draft" => draft::send(arrival, conn, DraftId(subject), person).await,
         "discard_draft" => draft::discard(arrival, conn, DraftId(subject), person).await,
@@ -84,10 +92,17 @@ async fn pressed(
         "stop" => stop(arrival, conn, RunId(subject), person).await,
         settings::HEAR_ALL => settings::change(arrival, conn, ChannelId(subject), false, person).await,
         settings::HEAR_MENTIONS => settings::change(arrival, conn, ChannelId(subject), true, person).await,
+        hours::CHANGE => hours::open(arrival, conn, PersonId(subject), person).await,
         "forget" | "forget_all" | "forget_yes" => match &arrival.inbound.what {
             What::Pressed { place, .. } => memory::press(&arrival.asker(person, place), conn, verb).await,
             _ => Ok(unknown()),
         },
+        "disconnect" => disconnect::press(conn, tenant, verb, person).await,
+        "disconnect_yes" => {
+            let conversation =
+                said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
+            disconnect::done(core, conn, tenant, verb, person, conversation, now).await
+        }
         "join" => join::press(&arrival.joiner(person), conn, subject).await,
         "allow" | "refuse" => {
             let Inbound { platform, author, .. } = arrival.inbound;

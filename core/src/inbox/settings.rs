@@ -1,9 +1,10 @@
-//! `/nod settings`: how Nod behaves in a channel, and the buttons that change it. Members may.
+//! `/nod settings`: how Nod behaves in a channel, and the buttons that change it, for its members; and below it their own
+//! hours, for whoever asked.
 
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::Arrival;
+use super::{Arrival, hours};
 use crate::audit;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Immediate, Inbound, Place, Standing, What};
@@ -19,11 +20,13 @@ pub(super) async fn show(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
     place: &Place,
+    person: PersonId,
 ) -> sqlx::Result<Immediate> {
     if place.direct {
-        return Ok(Immediate::whisper(
-            "Between us no mention is ever needed. Settings are a channel's: ask me there.",
-        ));
+        let card =
+            Card::say("Between us no mention is ever needed; of a channel, ask me for its settings there.");
+        let card = hours::under(arrival, conn, card.titled("Your settings"), person).await?;
+        return Ok(Immediate::Whisper(card));
     }
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let (user, fresh) = (&author.user, arrival.core.ids.next());
@@ -31,7 +34,8 @@ pub(super) async fn show(
     let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
     let mention_only =
         delivery::sql::habits(conn, tenant, channel).await?.is_some_and(|(_, mention_only)| mention_only);
-    Ok(Immediate::Whisper(card(channel, mention_only).titled("Settings of this channel")))
+    let card = card(channel, mention_only).titled("Settings of this channel");
+    Ok(Immediate::Whisper(hours::under(arrival, conn, card, person).await?))
 }
 
 /// Changes it, for a member who is there.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Arrival, echo};
+use super::{Arrival, echo, hours};
 use crate::approval::{self, Editor};
 use crate::card::Verb;
 use crate::chat::{Immediate, Inbound, Place};
+use crate::ids::PersonId;
 use crate::people;
 
 pub(super) async fn accept(
@@ -30,6 +31,9 @@ pub(super) async fn accept(
         }
         Some(verb) if verb.verb == "deny" => {
             approval::refuse(core, &mut tx, tenant, verb, values, person, now).await?
+        }
+        Some(verb) if verb.verb == hours::CHANGE => {
+            hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
         }
         _ => Immediate::whisper("I do not know that form. Nothing was done."),
     };

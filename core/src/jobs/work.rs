@@ -27,8 +27,14 @@ pub enum Work {
     RemindApproval { approval: ApprovalId },
     /// Nobody answered a question.
     ExpireQuestion { question: QuestionId },
+    /// Show how a vote stands, and end it where everybody agrees; in the question's lane, before its expiry.
+    Tally { question: QuestionId },
     /// Nobody connected.
     ExpireOffer { offer: OfferId },
+    /// Give a grant back to its provider; in a lane of its own.
+    GiveBack { revocation: Uuid },
+    /// A grant is about to end by itself; in a lane of its own, a day before.
+    WarnOfEnd { person: PersonId, provider: Provider, conversation: ConversationId, ends_at: Timestamp },
     /// Name a pane, or offer prompts in it; in a lane of its own.
     DressPane { conversation: ConversationId, title: Option<String> },
     /// Show a person's own page; in a lane of its own.
@@ -99,6 +105,11 @@ pub enum Verdict {
     Denied,
     /// The person said no, and why, in their own words.
     DeniedBecause(String),
+    /// The second person whom the rules want said no, and perhaps why.
+    SecondDenied {
+        /// In their own words.
+        why: Option<String>,
+    },
     /// Nobody answered in time.
     Expired,
     /// A newer request of the same kind took its place.

@@ -1,6 +1,8 @@
 //! Humans known to Nod: who they are on a platform, what it tells of them, and how a name becomes an address.
 
+pub mod colleagues;
 pub(crate) mod directory;
+pub mod hours;
 pub(crate) mod join;
 pub mod names;
 pub(crate) mod sql;
@@ -30,7 +32,7 @@ pub struct Person {
     pub title: Option<String>,
     /// Their address on the platform.
     pub address: Option<String>,
-    /// IANA zone name.
+    /// IANA zone name: what they set, or what their platform tells.
     pub zone: Option<String>,
     /// Whether they belong.
     pub standing: Standing,

@@ -100,8 +100,11 @@ pub(crate) async fn load(
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
         Row,
-        "select id, name, full_name, title, address, own_account, zone, standing, profile_at
-         from people where tenant_id = $1 and id = $2",
+        "select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
+             coalesce(h.zone, p.zone) as zone, p.standing, p.profile_at
+         from people p
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
+         where p.tenant_id = $1 and p.id = $2",
         tenant.0,
         person.0
     )
@@ -120,9 +123,10 @@ pub(crate) async fn load_there(
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
         Row,
-        r#"select p.id, p.name, p.full_name, p.title, p.address, p.own_account, p.zone,
-             coalesce(i.standing, 'unknown') as "standing!", p.profile_at
+        r#"select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
+             coalesce(h.zone, p.zone) as zone, coalesce(i.standing, 'unknown') as "standing!", p.profile_at
          from people p
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
          left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = $3
              and i.workspace = $4
          where p.tenant_id = $1 and p.id = $2"#,
@@ -180,8 +184,10 @@ pub(crate) async fn by_user(
 ) -> sqlx::Result<Option<Person>> {
     let row = sqlx::query_as!(
         Row,
-        "select p.id, p.name, p.full_name, p.title, p.address, p.own_account, p.zone, i.standing, p.profile_at
+        "select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
+             coalesce(h.zone, p.zone) as zone, i.standing, p.profile_at
          from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
          where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4",
         tenant.0,
         platform,
@@ -408,4 +414,41 @@ pub(crate) async fn directory_read(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Members by their addresses, in lower case, with the names by which others know them.
+pub(super) async fn at_addresses(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    addresses: &[String],
+) -> sqlx::Result<Vec<(String, PersonId, String)>> {
+    let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
+    let rows = sqlx::query!(
+        r#"select id, lower(coalesce(address, own_account)) as "address!",
+             coalesce(nullif(full_name, ''), name) as "name!"
+         from people
+         where tenant_id = $1 and lower(coalesce(address, own_account)) = any ($2) and standing = 'member'"#,
+        tenant.0,
+        &lower
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.address, PersonId(row.id), row.name)).collect())
+}
+
+/// Which of these addresses belong to somebody here, in small letters.
+pub(crate) async fn with_addresses(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    addresses: &[String],
+) -> sqlx::Result<Vec<String>> {
+    let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
+    sqlx::query_scalar!(
+        r#"select lower(coalesce(address, own_account)) as "address!" from people
+         where tenant_id = $1 and lower(coalesce(address, own_account)) = any($2)"#,
+        tenant.0,
+        &lower
+    )
+    .fetch_all(conn)
+    .await
 }

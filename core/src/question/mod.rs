@@ -1,6 +1,7 @@
 //! Questions with choices: "Which Bob?" The person picks from buttons; nothing is guessed.
 
 pub(crate) mod sql;
+pub(crate) mod vote;
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -12,23 +13,50 @@ use crate::delivery;
 use crate::ids::{PersonId, QuestionId, RunId, TenantId};
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
-use crate::tool::Choice;
+pub(crate) use vote::Vote;
+use vote::{Ending, Voter};
 
 /// More buttons than this are not shown; the last one is always "Someone else".
 pub(crate) const MOST_CHOICES: usize = 20;
 
-/// The card that asks whom a name means.
-pub(crate) fn card(id: QuestionId, name: &str, choices: &[Choice]) -> Card {
-    let mut card = Card::default().titled(format!("Which {name}?"));
-    for (at, choice) in choices.iter().take(MOST_CHOICES).enumerate() {
-        card = card.button(&choice.label, Style::Plain, choose(id, at));
+/// The card that asks whom a name means, or which of several times it shall be.
+pub(crate) fn card(question: &sql::Question, voters: &[Voter]) -> Card {
+    let (id, name, choices) = (question.id, &question.about, &question.choices);
+    let title = match &question.vote {
+        None => asked(name),
+        Some(vote) if vote.voters.is_empty() => "You are free then. Which time?".to_owned(),
+        Some(vote) if vote.unseen.is_empty() => "Everybody is free then. Which time?".to_owned(),
+        Some(_) => "As far as I can see, everybody is free then. Which time?".to_owned(),
+    };
+    let mut card = Card::default().titled(title);
+    if let Some(Vote { unseen, .. }) = question.vote.as_ref().filter(|vote| !vote.unseen.is_empty()) {
+        let line = format!("I cannot see the calendar of {}: they may be busy.", unseen.join(", "));
+        card = card.with(Block::Risks(vec![line]));
     }
-    card.button(none_of(name), Style::Plain, choose(id, choices.len().min(MOST_CHOICES)))
+    for (at, choice) in choices.iter().take(MOST_CHOICES).enumerate() {
+        let label = vote::label(question, voters, at, &choice.label);
+        card = card.button(label, Style::Plain, choose(id, at));
+    }
+    let card = card.button(none_of(name), Style::Plain, choose(id, choices.len().min(MOST_CHOICES)));
+    vote::invite(question, voters, card)
+}
+
+/// The question; words in quotes are a time.
+fn asked(name: &str) -> String {
+    if is_time(name) { format!("When is {name}?") } else { format!("Which {name}?") }
+}
+
+fn is_time(name: &str) -> bool {
+    name.starts_with('“')
 }
 
 /// The last button.
 fn none_of(name: &str) -> &'static str {
-    if name == "draft" { "None of these" } else { "Someone else" }
+    match name {
+        "draft" => "None of these",
+        time if is_time(time) => "Another time",
+        _ => "Someone else",
+    }
 }
 
 fn choose(id: QuestionId, at: usize) -> Press {
@@ -39,8 +67,8 @@ fn choose(id: QuestionId, at: usize) -> Press {
 /// The card after it was answered, or was not.
 fn closed(name: &str, answer: Option<&str>) -> Card {
     let line = match answer {
-        Some(label) => format!("Which {name}? → {label}"),
-        None => format!("Which {name}? → nobody answered"),
+        Some(label) => format!("{} → {label}", asked(name)),
+        None => format!("{} → nobody answered", asked(name)),
     };
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
@@ -71,21 +99,37 @@ pub(crate) async fn press(
     let Some(choice) = choice.map(usize::from).filter(|c| *c <= shown) else {
         return whisper("That is none of the choices. Nothing was done.");
     };
-    let picked = question.choices.get(choice).filter(|_| choice < shown);
+    if !answer(conn, tenant, &question, choice, now).await? {
+        return whisper("This was answered already. Nothing more was done.");
+    }
+    let ending = if choice < shown { Ending::Chose(choice) } else { Ending::Another };
+    vote::end(conn, tenant, &question, ending, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// Settles a question that waits, tells the run, and says so on the card. A choice beyond the last is none of them.
+async fn answer(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &sql::Question,
+    choice: usize,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let picked = question.choices.iter().take(MOST_CHOICES).nth(choice);
     let answer = match picked {
         Some(choice) => format!("{}\u{1f}{}", question.about, choice.value),
         None => String::new(),
     };
     let kept = json!({ "choice": choice });
-    if !sql::settle(conn, tenant, id, "answered", Some(&kept), now).await? {
-        return whisper("This was answered already. Nothing more was done.");
+    if !sql::settle(conn, tenant, question.id, "answered", Some(&kept), now).await? {
+        return Ok(false);
     }
-    let news = News::Answer { question: id, answer: Some(answer) };
+    let news = News::Answer { question: question.id, answer: Some(answer) };
     let work = Work::Advance { run: question.run, news: Some(news) };
     jobs::enqueue(conn, tenant, question.conversation.0, &work, now, now).await?;
     let label = picked.map_or(none_of(&question.about), |c| c.label.as_str());
     delivery::show(conn, tenant, question.delivery, &closed(&question.about, Some(label)), now).await?;
-    Ok(Immediate::Nothing)
+    Ok(true)
 }
 
 /// The turn was stopped: its questions are not asked any more.
@@ -100,10 +144,11 @@ pub(crate) async fn withdraw(
             && let Some(question) = sql::load(conn, tenant, id).await?
         {
             let card = Card {
-                body: vec![Block::Note(format!("Which {}? → stopped", question.about))],
+                body: vec![Block::Note(format!("{} → stopped", asked(&question.about)))],
                 ..Card::default()
             };
             delivery::show(conn, tenant, question.delivery, &card, now).await?;
+            vote::end(conn, tenant, &question, Ending::Stopped, now).await?;
         }
     }
     Ok(())
@@ -121,6 +166,7 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: QuestionId) -> Result
         let work = Work::Advance { run: question.run, news: Some(news) };
         jobs::enqueue(&mut tx, tenant, question.conversation.0, &work, now, now).await?;
         delivery::show(&mut tx, tenant, question.delivery, &closed(&question.about, None), now).await?;
+        vote::end(&mut tx, tenant, &question, Ending::Late, now).await?;
     }
     jobs::finish(&mut tx, claim).await?;
     Ok(tx.commit().await?)

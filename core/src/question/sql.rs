@@ -3,6 +3,7 @@
 use serde_json::Value;
 use sqlx::PgConnection;
 
+use super::Vote;
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, DeliveryId, PersonId, QuestionId, RunId, TenantId};
 use crate::jobs::sql::{json, parsed};
@@ -16,8 +17,22 @@ pub(crate) struct Question {
     pub(crate) person: PersonId,
     pub(crate) about: String,
     pub(crate) choices: Vec<Choice>,
+    /// Where others may be asked.
+    pub(crate) vote: Option<Vote>,
+    /// They were.
+    pub(crate) opened: bool,
+    pub(crate) status: String,
+    pub(crate) answer: Option<Value>,
     pub(crate) expires_at: Timestamp,
     pub(crate) delivery: DeliveryId,
+}
+
+impl Question {
+    /// What was decided on.
+    pub(super) fn chosen(&self) -> Option<&Choice> {
+        let at = self.answer.as_ref()?["choice"].as_u64()?;
+        self.choices.get(usize::try_from(at).ok()?)
+    }
 }
 
 pub(crate) async fn insert(
@@ -28,8 +43,8 @@ pub(crate) async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into questions (tenant_id, id, conversation_id, run_id, call_id, person_id, about, choices,
-             status, expires_at, delivery_id, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', $9, $10, $11)",
+             status, expires_at, delivery_id, created_at, vote)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $13, $9, $10, $11, $12)",
         tenant.0,
         question.id.0,
         question.conversation.0,
@@ -40,7 +55,9 @@ pub(crate) async fn insert(
         json(&question.choices)?,
         question.expires_at,
         question.delivery.0,
-        now
+        now,
+        question.vote.as_ref().map(json).transpose()?,
+        question.status
     )
     .execute(conn)
     .await?;
@@ -53,8 +70,9 @@ pub(crate) async fn load(
     id: QuestionId,
 ) -> sqlx::Result<Option<Question>> {
     let row = sqlx::query!(
-        "select conversation_id, run_id, call_id, person_id, about, choices, expires_at, delivery_id
-         from questions where tenant_id = $1 and id = $2",
+        r#"select conversation_id, run_id, call_id, person_id, about, choices, expires_at, delivery_id,
+             vote, opened_at is not null as "opened!", status, answer
+         from questions where tenant_id = $1 and id = $2"#,
         tenant.0,
         id.0
     )
@@ -69,6 +87,10 @@ pub(crate) async fn load(
             person: PersonId(row.person_id),
             about: row.about,
             choices: parsed(row.choices)?,
+            vote: row.vote.map(parsed).transpose()?,
+            opened: row.opened,
+            status: row.status,
+            answer: row.answer,
             expires_at: row.expires_at,
             delivery: DeliveryId(row.delivery_id),
         })

@@ -95,6 +95,11 @@ fn verdict_content(verdict: &Verdict) -> Value {
             let detail = "the person said no, for the reason in their own words; nothing was done";
             json!({ "status": "denied", "detail": detail, "reason": why })
         }
+        Verdict::SecondDenied { why } => {
+            let detail = "the person said yes, and the second person whom the rules here ask for said no; nothing \
+                          was done";
+            json!({ "status": "denied", "detail": detail, "reason": why })
+        }
         Verdict::Expired => {
             json!({ "status": "expired", "detail": "nobody answered in time; nothing was done" })
         }

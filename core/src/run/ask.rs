@@ -5,7 +5,7 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::commit::Commit;
-use crate::approval::{self, Approval};
+use crate::approval::{self, Approval, Owner};
 use crate::audit;
 use crate::card::Card;
 use crate::clock::Timestamp;
@@ -13,7 +13,7 @@ use crate::effect;
 use crate::graph::Emit;
 use crate::jobs::{Work, WorkError, sql as jobs};
 use crate::people;
-use crate::policy::{Decider, Terms};
+use crate::policy::Terms;
 
 impl Commit<'_> {
     /// Asks for everything that this step wants to be asked for.
@@ -22,7 +22,7 @@ impl Commit<'_> {
         let mut asked = Vec::new();
         for emit in &self.emits {
             if let Emit::Ask { terms, .. } = emit {
-                asked.push((self.request(conn, emit, now).await?, *terms));
+                asked.push((self.request(conn, emit, now).await?, terms.clone()));
             }
         }
         for (approval, _) in &asked {
@@ -39,7 +39,7 @@ impl Commit<'_> {
             self.ask_there(conn, first.delivery, &approval::card(&all), now).await?;
             for (approval, terms) in &cards {
                 approval::sql::insert(conn, tenant, approval, now).await?;
-                self.plan(conn, approval, *terms, now).await?;
+                self.plan(conn, approval, terms, now).await?;
             }
         }
         Ok(())
@@ -57,6 +57,17 @@ impl Commit<'_> {
         let (tenant, run) = (self.claim.tenant, &self.run);
         let known = effect::sql::known_recipients(conn, tenant, run.person, &preview.recipients).await?;
         let person = people::sql::load(conn, tenant, run.person).await?.ok_or("no such person")?;
+        let owner = Owner {
+            person: run.person,
+            account: &preview.account,
+            platform: &self.venue.platform,
+            workspace: &self.venue.workspace,
+        };
+        // Where they have all gone since the gate looked, the owner hears so when they agree.
+        let others = approval::wanted(conn, &self.core.adapters, tenant, terms, &owner).await?;
+        let mut preview = (**preview).clone();
+        let called = person.display_name();
+        let guests = approval::guests::told(conn, tenant, &mut preview, run.person, called).await?;
         Ok(Approval {
             id: *id,
             conversation: run.conversation,
@@ -64,20 +75,24 @@ impl Commit<'_> {
             call_id: call_id.clone(),
             tool: (*tool).to_owned(),
             revision: 1,
-            preview: (**preview).clone(),
             digest: approval::digest(&preview.payload)?,
             risks: [
-                approval::risks(&preview.account, &preview.recipients, &known, &run.state.provenance),
+                approval::risks(&preview, &known, &run.state.provenance),
                 preview.risks.clone(),
+                guests,
+                if self.is_personal() { preview.private_risks.clone() } else { Vec::new() },
             ]
             .concat(),
-            decider: match terms.decider {
-                Decider::Owner => run.person,
-            },
+            preview,
+            decider: run.person,
             decider_name: person.display_name().to_owned(),
             zone: run.state.principal.zone.clone(),
             status: approval::Status::Pending,
             decided_at: None,
+            decided_by: None,
+            second: terms.second().map(|list| list.name.clone()),
+            approvers: others.unwrap_or_default(),
+            first_at: None,
             reason: None,
             expires_at: now + terms.expire_after,
             delivery: self.core.id(),
@@ -97,7 +112,7 @@ impl Commit<'_> {
         &self,
         conn: &mut PgConnection,
         approval: &Approval,
-        terms: Terms,
+        terms: &Terms,
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let (tenant, id) = (self.claim.tenant, approval.id);
@@ -110,10 +125,14 @@ impl Commit<'_> {
     }
 }
 
-/// All of them on one card where that shows them whole, else each on its own.
+/// All of them on one card where that shows them whole, else each on its own. Where two have to agree to one of them,
+/// each is decided by itself: its second person is shown nothing else.
 fn on_cards(mut asked: Vec<(Approval, Terms)>, shows: impl Fn(&Card) -> bool) -> Vec<Vec<(Approval, Terms)>> {
     let own: Vec<_> = asked.iter().map(|(approval, _)| approval.delivery).collect();
-    if let [first, _, ..] = own[..] {
+    let alone = asked.iter().any(|(approval, _)| approval.second.is_some());
+    if let [first, _, ..] = own[..]
+        && !alone
+    {
         asked.iter_mut().for_each(|(approval, _)| approval.delivery = first);
         let all: Vec<Approval> = asked.iter().map(|(approval, _)| approval.clone()).collect();
         if approval::fits(&all, shows) {

@@ -96,6 +96,7 @@ mod tests {
             done: "Sent".into(),
             not_done: "Not sent".into(),
             thing: "email".into(),
+            brings: "mail".into(),
         };
         Asked { status, effect: effect.map(str::to_owned), words }
     }

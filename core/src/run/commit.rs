@@ -6,13 +6,14 @@ use sqlx::PgConnection;
 
 use super::progress;
 use super::runner::new_turns;
+use super::share;
 use super::spoken;
 use super::sql::{self, NewMessage, Run, Transition};
 use crate::approval;
 use crate::card::{Block, Card};
 use crate::chat::Target;
 use crate::clock::Timestamp;
-use crate::connection::{self, NewOffer, cards};
+use crate::connection::{self, Need, NewOffer, cards};
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::draft;
 use crate::effect;
@@ -20,11 +21,13 @@ use crate::graph::{Emit, StepRecord};
 use crate::home;
 use crate::ids::{DeliveryId, OfferId, QuestionId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
+use crate::memory;
 use crate::model::Turn;
 use crate::nod::Core;
 use crate::people::{self, directory::lane_of};
 use crate::privacy::Audience;
-use crate::question;
+use crate::question::{self, Vote};
+use crate::tool::Choice;
 
 /// What has happened to a run since its last commit.
 pub(super) struct Commit<'a> {
@@ -195,21 +198,24 @@ impl<'a> Commit<'a> {
             Emit::DraftClosed { draft, how } => {
                 Ok(draft::close(conn, self.claim.tenant, self.run.person, draft, *how, now).await?)
             }
-            Emit::Question { question, call_id, name, choices } => {
-                self.question(conn, *question, call_id, name, choices, now).await
+            Emit::Question { question, call_id, name, choices, vote } => {
+                self.question(conn, *question, call_id, (name, choices), vote.clone(), now).await
             }
-            Emit::Connect { provider, revoked } => {
+            Emit::Connect { provider, revoked, missing } => {
                 let (delivery, offer): (DeliveryId, OfferId) = (self.core.id(), self.core.id());
-                let card = cards::connect(*provider, offer, &cards::needed(*provider, *revoked));
+                let held = connection::held(conn, self.claim.tenant, self.run.person, *provider).await?;
+                let need = Need { provider: *provider, revoked: *revoked, missing: missing.clone(), held };
+                let card = cards::needed(&need, offer, now);
                 let line = format!(
                     "{}, first I need access to your account. I have written to you directly.",
                     self.name()
                 );
-                self.privately(conn, delivery, &card, &line, now).await?;
+                self.privately(conn, delivery, &card, neutral(line), now).await?;
                 let new = NewOffer {
                     id: offer,
                     person: self.run.person,
                     provider: *provider,
+                    scopes: need.asked(),
                     conversation: self.run.conversation,
                     run: Some(self.run.id),
                     delivery: Some(delivery),
@@ -229,13 +235,13 @@ impl<'a> Commit<'a> {
         let adapter = self.core.adapters.get(&self.venue.platform);
         let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits(card));
         let card = card.clone().calling(self.called(conn, audience).await?.as_deref());
+        let first = self.core.id();
         for (at, page) in delivery::pages(&card, fits).iter().enumerate() {
-            let id = self.core.id();
+            let id = delivery::page_of(first, at);
             match audience {
                 Audience::Channel => self.send(conn, id, page, None, audience, now).await?,
                 Audience::Person(_) if at == 0 => {
-                    let line = format!("Answered {} privately.", self.name());
-                    self.privately(conn, id, page, &line, now).await?;
+                    self.privately(conn, id, page, share::line(self.name(), id), now).await?;
                 }
                 Audience::Person(_) => self.alone(conn, id, page, now).await?,
             }
@@ -265,14 +271,13 @@ impl<'a> Commit<'a> {
         conn: &mut PgConnection,
         id: DeliveryId,
         card: &Card,
-        line: &str,
+        line: Card,
         now: Timestamp,
     ) -> Result<(), WorkError> {
         self.alone(conn, id, card, now).await?;
         if !self.run.state.shared {
             return Ok(());
         }
-        let line = Card { body: vec![Block::Note(line.to_owned())], ..Card::default() };
         self.send(conn, delivery::line_of(id), &line, None, Audience::Channel, now).await
     }
 
@@ -323,8 +328,8 @@ impl<'a> Commit<'a> {
         conn: &mut PgConnection,
         id: QuestionId,
         call_id: &str,
-        name: &str,
-        choices: &[crate::tool::Choice],
+        (name, choices): (&str, &[Choice]),
+        vote: Option<Vote>,
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let tenant = self.claim.tenant;
@@ -336,12 +341,18 @@ impl<'a> Commit<'a> {
             person: self.run.person,
             about: name.to_owned(),
             choices: choices.to_vec(),
+            vote,
+            opened: false,
+            status: "pending".to_owned(),
+            answer: None,
             expires_at: now + TimeDelta::hours(24),
             delivery: self.core.id(),
         };
-        let card = question::card(id, name, choices);
+        let voters = question::vote::electorate(conn, tenant, &new, self.venue).await?;
+        let card = question::card(&new, &voters);
         self.ask_there(conn, new.delivery, &card, now).await?;
         question::sql::insert(conn, tenant, &new, now).await?;
+        question::vote::keep(conn, tenant, id, &voters).await?;
         let work = Work::ExpireQuestion { question: id };
         Ok(jobs::enqueue(conn, tenant, id.0, &work, new.expires_at, now).await?)
     }
@@ -363,14 +374,24 @@ impl<'a> Commit<'a> {
             }
             Audience::Person(_) => {
                 let line = format!("Asked {} privately.", self.name());
-                self.privately(conn, id, card, &line, now).await
+                self.privately(conn, id, card, neutral(line), now).await
             }
         }
+    }
+
+    /// Nobody else sees what is asked there.
+    pub(super) fn is_personal(&self) -> bool {
+        matches!(self.run.state.audience, Audience::Person(_)) || memory::is_alone(self.venue)
     }
 
     pub(super) fn name(&self) -> &str {
         &self.run.state.principal.name
     }
+}
+
+/// A line that tells nothing of what it stands for.
+pub(super) fn neutral(words: String) -> Card {
+    Card { body: vec![Block::Note(words)], ..Card::default() }
 }
 
 /// Ends a job that has nothing to do any more.

@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::commit::Commit;
+use super::commit::{Commit, neutral};
 use crate::approval;
 use crate::clock::Timestamp;
 use crate::delivery;
@@ -30,7 +30,7 @@ impl Commit<'_> {
         match audience {
             Audience::Channel => self.send(conn, delivery, &card, None, audience, now).await?,
             Audience::Person(_) => {
-                self.privately(conn, delivery, &card, &card::elsewhere(self.name()), now).await?;
+                self.privately(conn, delivery, &card, neutral(card::elsewhere(self.name())), now).await?;
             }
         }
         let conversation = self.run.conversation;

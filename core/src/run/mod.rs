@@ -9,6 +9,7 @@ pub(crate) mod commit;
 mod drafts;
 mod progress;
 mod runner;
+pub(crate) mod share;
 mod spoken;
 pub(crate) mod sql;
 mod state;

@@ -223,12 +223,14 @@ async fn context<'a>(
         conversation: run.conversation,
         run: run.id,
         trace: run.trace,
-        member: true,
+        said_at: run.began,
         step_budget: core.settings.step_budget,
         longest_message: core.settings.longest_message,
         memory,
         directory: Directory {
             pool: &core.pool,
+            adapters: &core.adapters,
+            policy: &core.settings.policy,
             tenant: claim.tenant,
             platform: &venue.platform,
             workspace: &venue.workspace,
@@ -237,7 +239,6 @@ async fn context<'a>(
         // Where nobody shows it, nobody is asked.
         room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.room()),
         tools: &core.tools,
-        policy: &core.settings.policy,
         model: core.model.as_ref(),
         clock: &core.clock,
         ids: &core.ids,

@@ -24,6 +24,8 @@ pub(crate) struct Run {
     pub(crate) conversation: ConversationId,
     pub(crate) person: PersonId,
     pub(crate) trace: TraceId,
+    /// When what it answers was said.
+    pub(crate) began: Timestamp,
     pub(crate) status: String,
     pub(crate) node: Node,
     pub(crate) state: AgentState,
@@ -98,13 +100,15 @@ pub(crate) async fn load(
 ) -> sqlx::Result<Option<Loaded>> {
     let row = sqlx::query!(
         r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.kept,
-             to_jsonb(v) as "venue!: Json<Venue>",
-             to_jsonb(p) || jsonb_build_object('standing', coalesce(i.standing, 'unknown')) as "person!: Json<PersonRow>"
+             r.created_at, to_jsonb(v) as "venue!: Json<Venue>",
+             to_jsonb(p) || jsonb_build_object('standing', coalesce(i.standing, 'unknown'),
+                 'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>"
          from runs r
          join venues v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
          join people p on p.tenant_id = r.tenant_id and p.id = r.person_id
          left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = v.platform
              and i.workspace = v.workspace
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
          where r.tenant_id = $1 and r.id = $2"#,
         tenant.0,
         id.0
@@ -117,6 +121,7 @@ pub(crate) async fn load(
         conversation: ConversationId(row.conversation_id),
         person: PersonId(row.person_id),
         trace: TraceId(row.trace_id),
+        began: row.created_at,
         status: row.status,
         node: parsed(serde_json::Value::String(row.node))?,
         state: parsed(row.state)?,
@@ -442,6 +447,29 @@ pub(crate) async fn begun_by(
     Ok(row.map(|r| (RunId(r.id), ConversationId(r.conversation_id), r.words)))
 }
 
+/// The newest answer of a run, told to one person alone so far, is the channel's: said now, so that whatever reads on
+/// from what it has read finds it.
+pub(super) async fn share(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    reader: PersonId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update messages set only_for = null, seq = default
+         where tenant_id = $1 and id = (
+             select m.id from messages m
+             where m.tenant_id = $1 and m.run_id = $2 and m.role = 'ai' and m.only_for = $3 and m.turn->>'text' <> ''
+             order by m.seq desc limit 1)",
+        tenant.0,
+        run.0,
+        reader.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Other words in the message that began a run: what its author no longer says is no longer kept.
 pub(crate) async fn reword(
     conn: &mut PgConnection,
@@ -507,22 +535,4 @@ pub(crate) async fn newest_of(
         asked: row.asked.0,
     });
     Ok(listed.collect())
-}
-
-/// Runs of a person that wait for an account, or are on the way to: a run in the middle of a step may park
-/// next. Whoever does not wait takes no notice.
-pub(crate) async fn waiting_for_connection(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-) -> sqlx::Result<Vec<(RunId, ConversationId)>> {
-    let rows = sqlx::query!(
-        "select id, conversation_id from runs
-         where tenant_id = $1 and person_id = $2 and status in ('queued', 'running', 'waiting')",
-        tenant.0,
-        person.0
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(|r| (RunId(r.id), ConversationId(r.conversation_id))).collect())
 }

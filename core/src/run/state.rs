@@ -272,6 +272,11 @@ impl AgentState {
             Leaves::Draft(draft) => {
                 let was_open = self.drafts.named(&draft.id).map(|open| open.provenance.clone());
                 let provenance = was_open.unwrap_or(Provenance::Ours).with(self.provenance.clone());
+                // One of the person's own that comes into view here for the first time is shown with its buttons.
+                let written = draft::Change::Written(draft.id.clone());
+                if self.drafts.named(&draft.id).is_none() && !self.drafts.changes.contains(&written) {
+                    self.drafts.changes.push(written);
+                }
                 self.drafts.put(draft.as_ref().clone(), self.audience, provenance);
             }
             Leaves::Closed { draft, how } => self.drafts.close(draft, *how),

@@ -109,7 +109,7 @@ fn card(name: &str, begun: &[String]) -> Card {
     let truth = if has("started") {
         "What was approved before is on its way and cannot be called back; its card tells how it ends."
     } else if has("unknown") {
-        "Whether something went out before that is not known: look at its card above."
+        "Whether anything was done before that is not known: look at its card above."
     } else if has("done") {
         "What was done before that stands: its receipt is above."
     } else {

@@ -110,9 +110,15 @@ impl World {
             return Some(format!("#{name}"));
         }
         if let Some(time) = inside.strip_prefix("t:") {
-            let seconds = time.split(':').next()?.parse().ok()?;
-            let at = DateTime::from_timestamp(seconds, 0)?;
-            return Some(at.format("%a %-d %b %Y, %H:%M UTC").to_string());
+            let (seconds, style) = time.split_once(':').unwrap_or((time, "f"));
+            let at = DateTime::from_timestamp(seconds.parse().ok()?, 0)?;
+            let format = match style {
+                "t" => "%H:%M UTC",
+                "f" | "F" => "%a %-d %b %Y, %H:%M UTC",
+                // Others would be shown as they are written, for all that is known.
+                _ => return None,
+            };
+            return Some(at.format(format).to_string());
         }
         (inside.starts_with("https://") || inside.starts_with("http://")).then(|| inside.to_owned())
     }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 /// A refusal in Google's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
-    code: u16,
-    reason: &'static str,
-    message: String,
+    pub code: u16,
+    pub reason: &'static str,
+    pub message: String,
 }
 
 impl Refusal {
@@ -37,6 +37,10 @@ impl Refusal {
         Self { code: 404, reason: "notFound", message: "Requested entity was not found.".to_owned() }
     }
 
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self { code: 409, reason: "aborted", message: message.into() }
+    }
+
     pub fn backend(message: impl Into<String>) -> Self {
         Self { code: 500, reason: "backendError", message: message.into() }
     }
@@ -60,6 +64,7 @@ impl Refusal {
             401 => "UNAUTHENTICATED",
             403 => "PERMISSION_DENIED",
             404 => "NOT_FOUND",
+            409 => "ABORTED",
             429 => "RESOURCE_EXHAUSTED",
             503 => "UNAVAILABLE",
             500..=599 => "INTERNAL",

@@ -29,6 +29,35 @@ const KNOWN: [&str; 11] = [
     "include_granted_scopes",
 ];
 
+/// Who somebody is.
+const IDENTITY: [&str; 4] = [
+    "openid",
+    "email",
+    "https://www.googleapis.com/auth/userinfo.email",
+    "https://www.googleapis.com/auth/userinfo.profile",
+];
+/// The scopes of Gmail and Calendar that are registered on the consent screen, without their common beginning.
+const REGISTERED: [&str; 11] = [
+    "gmail.readonly",
+    "gmail.compose",
+    "gmail.modify",
+    "gmail.metadata",
+    "gmail.send",
+    "calendar",
+    "calendar.readonly",
+    "calendar.events",
+    "calendar.events.readonly",
+    "calendar.events.freebusy",
+    "calendar.freebusy",
+];
+
+fn registered(scope: &str) -> bool {
+    let short = scope.strip_prefix("https://www.googleapis.com/auth/");
+    scope == "https://mail.google.com/"
+        || IDENTITY.contains(&scope)
+        || short.is_some_and(|short| REGISTERED.contains(&short))
+}
+
 /// A request for consent that keeps the rules.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
@@ -88,9 +117,14 @@ impl Ask {
         if challenge.len() != 43 {
             return Err("Error 400: invalid_request: Invalid code_challenge".to_owned());
         }
+        let scopes: BTreeSet<String> =
+            need("scope")?.split(' ').filter(|s| !s.is_empty()).map(str::to_owned).collect();
+        if let Some(unknown) = scopes.iter().find(|scope| !registered(scope)) {
+            return Err(format!("Error 400: invalid_scope: {unknown}"));
+        }
         Ok(Self {
             redirect_uri,
-            scopes: need("scope")?.split(' ').filter(|s| !s.is_empty()).map(str::to_owned).collect(),
+            scopes,
             state: need("state")?,
             challenge,
             offline: only("access_type", &["online", "offline"])?.as_deref() == Some("offline"),
@@ -121,6 +155,9 @@ pub(super) fn decide(shared: &Shared, ask: &Ask, choice: Choice) -> Result<Strin
         back.query_pairs_mut().append_pair("error", "access_denied");
         return Ok(back.to_string());
     };
+    // No box stands before who somebody is.
+    let mut scopes = scopes;
+    scopes.extend(ask.scopes.iter().filter(|scope| IDENTITY.contains(&scope.as_str())).cloned());
     if scopes.is_empty() {
         back.query_pairs_mut().append_pair("error", "access_denied");
         return Ok(back.to_string());
@@ -221,6 +258,7 @@ fn render(ask: &Ask, query: &Pairs, accounts: &[Account]) -> String {
     let scopes: String = ask
         .scopes
         .iter()
+        .filter(|scope| !IDENTITY.contains(&scope.as_str()))
         .map(|scope| {
             let scope = escape(scope);
             format!(

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::compose::{encoded, phrase};
 use super::consent::{Ask, Choice, decide};
+use super::mailbox::UserLabel;
 use super::mime::Mime;
 use super::view::{DraftEdit, Incoming, Mail, Outgoing};
 use super::{Account, Call, Google};
@@ -74,9 +75,19 @@ impl Google {
         })
     }
 
+    /// The person agrees to one scope more: every grant of theirs that lives has it from now on.
+    pub fn widen_grants(&self, email: &str, scope: &str) {
+        self.shared.change(|state| state.grants.widen_all(email, scope));
+    }
+
     /// The person withdraws every grant: access tokens die, refreshing says `invalid_grant`.
     pub fn revoke_grants(&self, email: &str) {
         self.shared.change(|state| state.grants.revoke_all(email));
+    }
+
+    /// The app's publishing status is "Testing" from now on: what is granted ends after seven days.
+    pub fn test_the_app(&self) {
+        self.shared.change(|state| state.testing = true);
     }
 
     /// Every access token of the person is over; refreshing still works.
@@ -95,9 +106,21 @@ impl Google {
         self.shared.change(|state| state.redirect_uris.push(uri.to_owned()));
     }
 
+    /// Somebody changes how their account sends.
+    pub fn settings(&self, email: &str, change: impl FnOnce(&mut Account)) {
+        self.shared.change(|state| {
+            if let Some(mailbox) = state.mail.get_mut(email) {
+                change(&mut mailbox.account);
+            }
+        });
+    }
+
     /// One more account.
     pub fn add_account(&self, account: Account) {
-        self.shared.change(|state| state.mail.add(account));
+        self.shared.change(|state| {
+            state.calendars.add(&account);
+            state.mail.add(account);
+        });
     }
 }
 
@@ -187,6 +210,25 @@ impl Google {
         stored.map(|stored| stored.id).ok_or(format!("{to} has no account here"))
     }
 
+    /// Everything that carries a label, by its id or its name, oldest first.
+    #[must_use]
+    pub fn labelled(&self, email: &str, label: &str) -> Vec<Mail> {
+        let id = self.shared.state().mail.get(email).and_then(|mailbox| {
+            mailbox.labels.iter().find(|one| one.name == label).map(|one| one.id.clone())
+        });
+        self.shared.labelled(email, id.as_deref().unwrap_or(label))
+    }
+
+    /// Somebody makes a label in Gmail.
+    pub fn make_label(&self, email: &str, name: &str) {
+        self.shared.change(|state| {
+            let id = format!("Label_{}", state.mail.next());
+            if let Some(mailbox) = state.mail.get_mut(email) {
+                mailbox.labels.push(UserLabel { id, name: name.to_owned() });
+            }
+        });
+    }
+
     /// What came in, oldest first.
     #[must_use]
     pub fn inbox(&self, email: &str) -> Vec<Mail> {
@@ -220,6 +262,17 @@ impl Google {
             let Some(old) = mailbox.take_draft(draft_id) else { return false };
             let mime = edited(&old.mime, edit);
             state.mail.put_draft(email, Some(draft_id.to_owned()), mime, Some(old.thread), now).is_some()
+        })
+    }
+
+    /// Somebody deletes a mail for good. False when it is not there.
+    #[must_use]
+    pub fn delete_mail(&self, email: &str, id: &str) -> bool {
+        self.shared.change(|state| {
+            let Some(mailbox) = state.mail.get_mut(email) else { return false };
+            let before = mailbox.messages.len();
+            mailbox.messages.retain(|message| message.id != id);
+            mailbox.messages.len() < before
         })
     }
 

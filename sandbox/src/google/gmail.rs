@@ -11,9 +11,10 @@ use axum::routing::any;
 use serde_json::Value;
 
 use super::answer::{Outcome, Refusal, respond};
-use super::rules::{Operation, is_metadata_only};
+use super::door::violated;
+use super::rules::{OPERATIONS, Operation, is_metadata_only};
 use super::upload::Body;
-use super::{Account, Call, Shared, State, drafts, messages, oauth};
+use super::{Account, Shared, State, door, drafts, labels, messages};
 use crate::{Fault, serve};
 
 const LARGEST: usize = 36_700_160;
@@ -45,8 +46,8 @@ impl Ask<'_> {
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
-        .route("/gmail/v1/users/{user}/{*rest}", any(door))
-        .route("/upload/gmail/v1/users/{user}/{*rest}", any(door))
+        .route("/gmail/v1/users/{user}/{*rest}", any(walk_in))
+        .route("/upload/gmail/v1/users/{user}/{*rest}", any(walk_in))
         .route("/resumable/upload/gmail/v1/users/{user}/{*rest}", any(resumable))
 }
 
@@ -54,15 +55,15 @@ async fn resumable() -> Response {
     Refusal::bad_request("Resumable uploads are not known here").respond(None)
 }
 
-async fn door(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Response {
+async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let upload = path.starts_with("/upload/");
     let rest = path.split("/users/").nth(1).unwrap_or_default();
-    let mut segments = rest.split('/').map(unescaped);
+    let mut segments = rest.split('/').map(door::unescaped);
     let user = segments.next().unwrap_or_default();
     let segments: Vec<String> = segments.collect();
-    let Some((operation, ids)) = Operation::find(&parts.method, &segments, upload) else {
+    let Some((operation, ids)) = Operation::find(&OPERATIONS, &parts.method, &segments, upload) else {
         let what = format!("{} {path} is not known here", parts.method);
         shared.change(|state| state.violations.push(what));
         return Refusal::not_found().respond(None);
@@ -71,29 +72,15 @@ async fn door(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Response
     let query: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let way = Way { operation, ids, user, query, upload };
     let read = way.read(&parts.headers, body).await;
-    record(&shared, operation, &parts.headers, read.as_ref().ok());
+    let noted = read.as_ref().map(|body| body.json.clone()).unwrap_or_default();
+    door::record(&shared, operation, &parts.headers, noted);
     match shared.faults.take(operation.id) {
         Some(Fault::Status { code, retry_after }) => Refusal::status(code).respond(retry_after),
+        Some(Fault::Reason { code, reason, retry_after }) => {
+            Refusal { reason, ..Refusal::status(code) }.respond(retry_after)
+        }
         fault => serve::under(fault, async { respond(way.walk(&shared, &parts.headers, read)) }).await,
     }
-}
-
-fn unescaped(segment: &str) -> String {
-    // A plus is a plus in a path.
-    let line = format!("x={}", segment.replace('+', "%2B"));
-    url::form_urlencoded::parse(line.as_bytes())
-        .next()
-        .map(|(_, value)| value.into_owned())
-        .unwrap_or_default()
-}
-
-fn record(shared: &Shared, operation: &Operation, headers: &HeaderMap, body: Option<&Body>) {
-    let at = shared.now();
-    shared.change(|state| {
-        let account = oauth::bearer(headers).and_then(|token| state.grants.owner(token));
-        let body = body.map(|body| body.json.clone()).unwrap_or_default();
-        state.calls.push(Call { operation: operation.id.to_owned(), account, at, body });
-    });
 }
 
 struct Way {
@@ -130,33 +117,19 @@ impl Way {
             Ask { account, metadata_only, ids: self.ids.clone(), query: self.query.clone(), body: &body };
         let now = shared.now();
         let outcome = shared.change(|state| perform(self.operation.id, state, &ask, now))?;
-        if let Some(answer) = &outcome {
-            let wrong = shared.rules.response(self.operation, answer);
-            if !wrong.is_empty() {
-                let why = wrong.join("; ");
-                violated(shared, self.operation, vec![format!("own answer: {why}")]);
-                return Err(Refusal::backend(why));
-            }
-        }
-        Ok(outcome)
+        door::judged(shared, self.operation, outcome)
     }
 
     fn enter(&self, shared: &Shared, headers: &HeaderMap) -> Result<(Account, bool), Refusal> {
-        let state = shared.state();
-        let token = oauth::bearer(headers).ok_or_else(Refusal::unauthenticated)?;
-        let grant = state.grants.bearer(token, shared.now()).ok_or_else(Refusal::unauthenticated)?;
-        if !self.operation.is_allowed(&grant.scopes) {
-            return Err(Refusal::insufficient_scopes());
-        }
-        let account = state.mail.account(&grant.email).ok_or_else(Refusal::unauthenticated)?;
+        let (account, scopes) = door::enter(shared, self.operation, headers)?;
         if self.user != "me" && !self.user.eq_ignore_ascii_case(&account.email) {
             return Err(Refusal::forbidden(format!("Delegation denied for {}", account.email)));
         }
-        Ok((account.clone(), is_metadata_only(&grant.scopes)))
+        Ok((account, is_metadata_only(&scopes)))
     }
 
     fn judge_body(&self, shared: &Shared, body: &Body) -> Vec<String> {
-        let takes_json = self.operation.upload || self.operation.id.ends_with(".modify");
+        let takes_json = self.operation.takes_json();
         match (&body.json, takes_json) {
             (Value::Null, false) => Vec::new(),
             (_, false) => vec!["This operation takes no body".to_owned()],
@@ -167,13 +140,6 @@ impl Way {
     }
 }
 
-fn violated(shared: &Shared, operation: &Operation, wrong: Vec<String>) -> Refusal {
-    let refusal = Refusal::bad_request(wrong.join("; "));
-    let named = wrong.into_iter().map(|one| format!("{}: {one}", operation.id));
-    shared.change(|state| state.violations.extend(named));
-    refusal
-}
-
 fn perform(id: &str, state: &mut State, ask: &Ask<'_>, now: chrono::DateTime<chrono::Utc>) -> Outcome {
     let mail = &mut state.mail;
     match id {
@@ -181,7 +147,8 @@ fn perform(id: &str, state: &mut State, ask: &Ask<'_>, now: chrono::DateTime<chr
         "gmail.users.messages.list" => messages::list(mail, ask, now),
         "gmail.users.messages.get" => messages::get(mail, ask),
         "gmail.users.messages.send" => messages::send(mail, ask, now),
-        "gmail.users.messages.modify" => messages::modify(mail, ask),
+        "gmail.users.messages.modify" => labels::modify(mail, ask),
+        "gmail.users.messages.batchModify" => labels::batch_modify(mail, ask),
         "gmail.users.messages.attachments.get" => messages::attachment(mail, ask),
         "gmail.users.threads.list" => messages::threads(mail, ask, now),
         "gmail.users.threads.get" => messages::thread(mail, ask),
@@ -191,8 +158,9 @@ fn perform(id: &str, state: &mut State, ask: &Ask<'_>, now: chrono::DateTime<chr
         "gmail.users.drafts.update" => drafts::update(mail, ask, now),
         "gmail.users.drafts.send" => drafts::send(mail, ask, now),
         "gmail.users.drafts.delete" => drafts::delete(mail, ask),
-        "gmail.users.labels.list" => messages::labels(),
-        "gmail.users.labels.get" => messages::label(mail, ask),
+        "gmail.users.labels.list" => labels::list(mail, ask),
+        "gmail.users.labels.get" => labels::get(mail, ask),
+        "gmail.users.labels.create" => labels::create(mail, ask),
         "gmail.users.settings.sendAs.list" => messages::send_as(ask),
         other => Err(Refusal::backend(format!("{other} is in the table and has no code"))),
     }

@@ -31,6 +31,8 @@ pub(super) struct Grant {
     pub scopes: BTreeSet<String>,
     pub refresh: Option<String>,
     pub revoked: bool,
+    /// In "Testing", grants end by themselves.
+    pub ends: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug)]
@@ -41,7 +43,7 @@ struct Access {
 
 impl Grants {
     pub fn add(&mut self, email: &str, scopes: BTreeSet<String>) -> usize {
-        self.all.push(Grant { email: email.to_owned(), scopes, refresh: None, revoked: false });
+        self.all.push(Grant { email: email.to_owned(), scopes, refresh: None, revoked: false, ends: None });
         self.all.len() - 1
     }
 
@@ -76,6 +78,12 @@ impl Grants {
     pub fn revoke_all(&mut self, email: &str) {
         for grant in self.all.iter_mut().filter(|grant| grant.email.eq_ignore_ascii_case(email)) {
             grant.revoked = true;
+        }
+    }
+
+    pub fn widen_all(&mut self, email: &str, scope: &str) {
+        for grant in self.all.iter_mut().filter(|grant| grant.email.eq_ignore_ascii_case(email)) {
+            grant.scopes.insert(scope.to_owned());
         }
     }
 

@@ -39,14 +39,26 @@ pub(super) struct DraftRow {
     pub message: String,
 }
 
+/// A label that somebody made.
+#[derive(Debug, Clone)]
+pub(super) struct UserLabel {
+    pub id: String,
+    pub name: String,
+}
+
 #[derive(Debug)]
 pub(super) struct AccountBox {
     pub account: Account,
+    pub labels: Vec<UserLabel>,
     pub messages: Vec<Stored>,
     pub drafts: Vec<DraftRow>,
 }
 
 impl AccountBox {
+    pub fn knows_label(&self, id: &str) -> bool {
+        SYSTEM_LABELS.contains(&id) || self.labels.iter().any(|label| label.id == id)
+    }
+
     pub fn message(&self, id: &str) -> Option<&Stored> {
         self.messages.iter().find(|message| message.id == id)
     }
@@ -105,7 +117,12 @@ impl Mailboxes {
     }
 
     pub fn add(&mut self, account: Account) {
-        let mailbox = AccountBox { account: account.clone(), messages: Vec::new(), drafts: Vec::new() };
+        let mailbox = AccountBox {
+            account: account.clone(),
+            labels: Vec::new(),
+            messages: Vec::new(),
+            drafts: Vec::new(),
+        };
         self.boxes.entry(account.email.to_lowercase()).or_insert(mailbox);
     }
 

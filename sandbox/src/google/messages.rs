@@ -1,4 +1,4 @@
-//! Messages, threads, labels, profile: everything of Gmail v1 but drafts.
+//! Messages, threads, profile: everything of Gmail v1 but drafts and labels.
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE as ALPHABET;
@@ -6,10 +6,11 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
+use super::Account;
 use super::answer::{Outcome, Refusal};
 use super::compose;
 use super::gmail::Ask;
-use super::mailbox::{AccountBox, Mailboxes, SYSTEM_LABELS, Stored};
+use super::mailbox::{AccountBox, Mailboxes, Stored};
 use super::mime::Mime;
 use super::payload::{self, Format};
 use super::search::Query;
@@ -114,10 +115,11 @@ pub(super) fn found(
     let query =
         Query::parse(text, now).map_err(|why| Refusal::bad_request(format!("Invalid query: {why}")))?;
     let everywhere = ask.param("includeSpamTrash") == Some("true") || query.is_anywhere();
-    if let Some(unknown) = wanted.iter().find(|label| !SYSTEM_LABELS.contains(&label.as_str())) {
+    let mailbox = own(mail, ask)?;
+    if let Some(unknown) = wanted.iter().find(|label| !mailbox.knows_label(label)) {
         return Err(Refusal::bad_request(format!("Invalid label: {unknown}")));
     }
-    let mailbox = own(mail, ask)?;
+    let query = query.with_labels(&mailbox.labels);
     let visible = |one: &&Stored| {
         (text.is_empty() || one.hidden == 0)
             && (everywhere || !(one.has("TRASH") || one.has("SPAM")))
@@ -196,28 +198,6 @@ pub(super) fn send(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> O
     Ok(Some(payload::labelled(&sent)))
 }
 
-pub(super) fn modify(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
-    let names = |key: &str| -> Vec<String> {
-        let all = ask.body.json[key].as_array().into_iter().flatten();
-        all.filter_map(|label| label.as_str().map(str::to_owned)).collect()
-    };
-    let (add, remove) = (names("addLabelIds"), names("removeLabelIds"));
-    let fixed = |label: &&String| {
-        !SYSTEM_LABELS.contains(&label.as_str()) || ["SENT", "DRAFT"].contains(&label.as_str())
-    };
-    if let Some(label) = add.iter().chain(&remove).find(fixed) {
-        return Err(Refusal::bad_request(format!("Invalid label: {label}")));
-    }
-    let history = mail.next() + 1000;
-    let mailbox = own(mail, ask)?;
-    let message =
-        mailbox.messages.iter_mut().find(|one| one.id == ask.id()).ok_or_else(Refusal::not_found)?;
-    message.labels.extend(add);
-    message.labels.retain(|label| !remove.contains(label));
-    message.history = history;
-    Ok(Some(payload::labelled(message)))
-}
-
 pub(super) fn threads(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) -> Outcome {
     let mut all: Vec<Stored> = Vec::new();
     for one in found(mail, ask, now, &[])? {
@@ -241,35 +221,25 @@ pub(super) fn thread(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
     Ok(Some(json!({"id": ask.id(), "historyId": history.to_string(), "messages": messages})))
 }
 
-pub(super) fn labels() -> Outcome {
-    let label = |id: &&str| json!({"id": id, "name": id, "type": "system"});
-    Ok(Some(json!({"labels": SYSTEM_LABELS.iter().map(label).collect::<Vec<_>>()})))
-}
-
-pub(super) fn label(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
-    let id = ask.id();
-    if !SYSTEM_LABELS.contains(&id) {
-        return Err(Refusal::not_found());
-    }
-    let mailbox = own(mail, ask)?;
-    let inside: Vec<_> = mailbox.messages.iter().filter(|one| one.has(id)).collect();
-    let unread = inside.iter().filter(|one| one.has("UNREAD")).count();
-    Ok(Some(json!({
-        "id": id, "name": id, "type": "system", "messagesTotal": inside.len(), "messagesUnread": unread,
-    })))
-}
-
 pub(super) fn send_as(ask: &Ask<'_>) -> Outcome {
-    let own = json!({
-        "sendAsEmail": ask.account.email, "displayName": ask.account.name,
-        "isPrimary": true, "isDefault": true,
-    });
-    let alias = |email: &String| {
+    let Account { email, name, aliases, unconfirmed, usual, signatures, .. } = &ask.account;
+    let usual = usual.as_ref().unwrap_or(email);
+    let one = |address: &String| {
         json!({
-            "sendAsEmail": email, "displayName": ask.account.name,
-            "isDefault": false, "treatAsAlias": true, "verificationStatus": "accepted",
+            "sendAsEmail": address, "displayName": name, "isDefault": address == usual,
+            "signature": signatures.get(address).cloned().unwrap_or_default(),
         })
     };
-    let all: Vec<Value> = std::iter::once(own).chain(ask.account.aliases.iter().map(alias)).collect();
-    Ok(Some(json!({"sendAs": all})))
+    let alias = |address: &String, status: &str| {
+        let mut alias = one(address);
+        alias["treatAsAlias"] = json!(true);
+        alias["verificationStatus"] = json!(status);
+        alias
+    };
+    let mut own = one(email);
+    own["isPrimary"] = json!(true);
+    let confirmed = aliases.iter().map(|address| alias(address, "accepted"));
+    let pending = unconfirmed.iter().map(|address| alias(address, "pending"));
+    let all: Vec<Value> = std::iter::once(own).chain(confirmed).chain(pending).collect();
+    Ok(Some(json!({ "sendAs": all })))
 }

@@ -4,7 +4,7 @@
 //! Gmail: a header section that RFC 5322 does not allow is refused.
 
 use mail_parser::parsers::MessageStream;
-use mail_parser::{Addr, MessageParser};
+use mail_parser::{Addr, MessageParser, MimeHeaders};
 
 /// One mail, taken apart.
 #[derive(Debug, Clone)]
@@ -139,6 +139,16 @@ impl Mime {
         let Some(message) = MessageParser::default().parse(&raw) else { return String::new() };
         let all = (0..message.text_body_count()).filter_map(|at| message.body_text(at));
         all.collect::<Vec<_>>().join("\n").replace("\r\n", "\n").trim_end().to_owned()
+    }
+
+    /// The names and sizes of the files that come with it.
+    pub fn files(&self) -> Vec<(String, usize)> {
+        let raw = self.raw();
+        let Some(message) = MessageParser::default().parse(&raw) else { return Vec::new() };
+        let named = |part: &mail_parser::MessagePart<'_>| {
+            part.attachment_name().map(|name| (name.to_owned(), part.contents().len()))
+        };
+        message.parts.iter().filter_map(named).collect()
     }
 }
 

@@ -1,15 +1,19 @@
-//! A Google with accounts, consent and mailboxes: OAuth 2 and Gmail v1 on one loopback port.
+//! A Google with accounts, consent, mailboxes and calendars: OAuth 2, Gmail v1 and Calendar v3 on one loopback
+//! port.
 //!
 //! Owns the state that all its routes share. What a route does lies in the files beside this one; what a
 //! test or the demo may look at and change lies in `control`. It never talks to anybody but its caller.
 
 mod answer;
+mod calendar;
 mod compose;
 mod consent;
 mod control;
+mod door;
 mod drafts;
 mod gmail;
 mod grants;
+mod labels;
 mod mailbox;
 mod messages;
 mod mime;
@@ -23,6 +27,7 @@ mod tests;
 mod upload;
 mod view;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +40,8 @@ use tokio::sync::watch;
 
 use crate::Faults;
 use crate::serve::Server;
+use calendar::Calendars;
+pub use calendar::{Appointment, Invitation, Invitee, Meeting, MeetingEdit, News};
 pub use control::Tokens;
 use grants::Grants;
 use mailbox::Mailboxes;
@@ -44,19 +51,39 @@ pub use view::{DraftEdit, Incoming, Mail, Outgoing};
 /// Tells the time to the fake.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// Somebody with a mailbox here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Somebody with a mailbox and a calendar here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Account {
     pub email: String,
     pub name: String,
     /// Further addresses that this account may send as.
     pub aliases: Vec<String>,
+    /// The zone of the calendar, as IANA names it.
+    pub time_zone: String,
+    /// Addresses that it asked to send as and that nobody has confirmed.
+    pub unconfirmed: Vec<String>,
+    /// As whom it usually sends, where that is one of the aliases.
+    pub usual: Option<String>,
+    /// What stands below mail, as HTML, by address.
+    pub signatures: BTreeMap<String, String>,
 }
 
 impl Account {
     #[must_use]
     pub fn new(email: &str, name: &str) -> Self {
-        Self { email: email.to_lowercase(), name: name.to_owned(), aliases: Vec::new() }
+        Self {
+            email: email.to_lowercase(),
+            name: name.to_owned(),
+            time_zone: "UTC".to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The same with a calendar in that zone.
+    #[must_use]
+    pub fn in_zone(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.time_zone);
+        self
     }
 
     fn may_send_as(&self, address: &str) -> bool {
@@ -74,7 +101,7 @@ pub struct GoogleConfig {
     /// The only redirect addresses that are accepted, compared byte by byte. More can be added later
     /// with [`Google::register_redirect`].
     pub redirect_uris: Vec<String>,
-    /// The folder with `google/gmail.v1.schema.json`; without it only the rules written here hold.
+    /// The folder with `google/gmail.v1.schema.json` and `google/calendar.v3.schema.json`; without it only the rules written here hold.
     pub specs_dir: Option<PathBuf>,
     pub clock: Clock,
 }
@@ -106,7 +133,7 @@ impl fmt::Debug for GoogleConfig {
 /// One request that reached an operation, refused or not.
 #[derive(Debug, Clone, Serialize)]
 pub struct Call {
-    /// As in Google's discovery document (`gmail.users.drafts.send`), or `oauth.token`, `oauth.revoke`.
+    /// As in Google's discovery documents (`gmail.users.drafts.send`, `calendar.events.insert`), or `oauth.token`, `oauth.revoke`.
     pub operation: String,
     /// Whose token it was, when the token is known.
     pub account: Option<String>,
@@ -127,8 +154,11 @@ pub struct Google {
 #[derive(Debug, Default)]
 struct State {
     mail: Mailboxes,
+    calendars: Calendars,
     grants: Grants,
     redirect_uris: Vec<String>,
+    /// Whether the app's publishing status is "Testing".
+    testing: bool,
     calls: Vec<Call>,
     violations: Vec<String>,
 }
@@ -170,6 +200,7 @@ impl Google {
         let faults = Faults::default();
         let state = State {
             mail: Mailboxes::new(&config.accounts),
+            calendars: Calendars::new(&config.accounts),
             redirect_uris: config.redirect_uris.clone(),
             ..State::default()
         };
@@ -184,6 +215,7 @@ impl Google {
             .merge(oauth::routes())
             .merge(consent::routes())
             .merge(gmail::routes())
+            .merge(calendar::routes())
             .merge(pages::routes())
             .fallback(answer::no_such_page)
             .with_state(shared.clone());

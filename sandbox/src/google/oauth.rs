@@ -25,6 +25,8 @@ use super::{Call, Shared};
 use crate::{Fault, serve};
 
 const CODE_LIVES_MINUTES: i64 = 10;
+/// How long a grant lasts while the app is in "Testing".
+const TESTING_SECONDS: i64 = 604_799;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new()
@@ -74,7 +76,9 @@ async fn revoke(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery, 
 /// Planned statuses are answered as Google's front ends do: JSON, not an empty body.
 async fn under(fault: Option<Fault>, work: impl Future<Output = Response>) -> Response {
     match fault {
-        Some(Fault::Status { code, retry_after }) => Refusal::status(code).respond(retry_after),
+        Some(Fault::Status { code, retry_after } | Fault::Reason { code, retry_after, .. }) => {
+            Refusal::status(code).respond(retry_after)
+        }
         other => serve::under(other, work).await,
     }
 }
@@ -143,6 +147,7 @@ fn unescaped(text: &str) -> String {
 fn by_code(shared: &Shared, fields: &Fields) -> Result<Value, Denied> {
     let now = shared.now();
     shared.change(|state| {
+        let testing = state.testing;
         let grants = &mut state.grants;
         let given = fields.get("code").ok_or(Denied("invalid_request", "Missing parameter: code"))?;
         let code = grants.codes.get_mut(given).ok_or(Denied("invalid_grant", "Malformed auth code."))?;
@@ -162,7 +167,17 @@ fn by_code(shared: &Shared, fields: &Fields) -> Result<Value, Denied> {
         code.used = true;
         let (grant, refreshable) = (code.grant, code.refreshable);
         let refresh = if refreshable { grants.make_refreshable(grant) } else { None };
-        Ok(tokens(grants, grant, refresh, now))
+        if testing && let Some(grant) = grants.all.get_mut(grant) {
+            grant.ends = Some(now + Duration::seconds(TESTING_SECONDS));
+        }
+        let mut answer = tokens(grants, grant, refresh, now);
+        if testing {
+            answer["refresh_token_expires_in"] = json!(TESTING_SECONDS);
+        }
+        if let Some(grant) = grants.all.get(grant).filter(|grant| grant.scopes.contains("openid")) {
+            answer["id_token"] = json!(id_token(&shared.config.client_id, grant, now));
+        }
+        Ok(answer)
     })
 }
 
@@ -178,7 +193,8 @@ fn by_refresh(shared: &Shared, fields: &Fields) -> Result<Value, Denied> {
     shared.change(|state| {
         let grants = &mut state.grants;
         let given = fields.get("refresh_token").ok_or(Denied("invalid_request", "Missing refresh_token"))?;
-        let alive = |grant: &Grant| !grant.revoked && grant.refresh.as_ref() == Some(given);
+        let over = |grant: &Grant| grant.revoked || grant.ends.is_some_and(|ends| ends <= now);
+        let alive = |grant: &Grant| !over(grant) && grant.refresh.as_ref() == Some(given);
         let grant = grants.all.iter().position(alive);
         let grant = grant.ok_or(Denied("invalid_grant", "Token has been expired or revoked."))?;
         Ok(tokens(grants, grant, None, now))
@@ -200,6 +216,31 @@ fn tokens(grants: &mut Grants, grant: usize, refresh: Option<String>, now: DateT
     answer
 }
 
+/// Who agreed. Nobody checks the signature of what comes from the token endpoint itself, so it is none.
+fn id_token(client: &str, grant: &Grant, now: DateTime<Utc>) -> String {
+    let mut claims = json!({
+        "iss": "https://accounts.google.com",
+        "aud": client,
+        "azp": client,
+        "sub": sub(&grant.email),
+        "iat": now.timestamp(),
+        "exp": now.timestamp() + TOKEN_LIVES_SECONDS,
+    });
+    if EMAIL.iter().any(|scope| grant.scopes.contains(*scope)) {
+        claims["email"] = json!(grant.email);
+        claims["email_verified"] = json!(true);
+    }
+    let header = json!({"alg": "RS256", "typ": "JWT", "kid": "sandbox"});
+    let encoded = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
+    format!("{}.{}.{}", encoded[0], encoded[1], URL_SAFE_NO_PAD.encode("not signed"))
+}
+
+const EMAIL: [&str; 2] = ["email", "https://www.googleapis.com/auth/userinfo.email"];
+
+fn sub(email: &str) -> String {
+    hex::encode(&Sha256::digest(email)[..8])
+}
+
 /// The bearer token of a request.
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
@@ -209,10 +250,8 @@ async fn userinfo(Shares(shared): Shares<Arc<Shared>>, headers: HeaderMap) -> Re
     let state = shared.state();
     let grant = bearer(&headers).and_then(|token| state.grants.bearer(token, shared.now()));
     let Some(grant) = grant else { return Refusal::unauthenticated().respond(None) };
-    let email = ["email", "https://www.googleapis.com/auth/userinfo.email"];
-    if !email.iter().any(|scope| grant.scopes.contains(*scope)) {
+    if !EMAIL.iter().any(|scope| grant.scopes.contains(*scope)) {
         return Refusal::insufficient_scopes().respond(None);
     }
-    let sub = hex::encode(&Sha256::digest(&grant.email)[..8]);
-    Json(json!({"sub": sub, "email": grant.email, "email_verified": true})).into_response()
+    Json(json!({"sub": sub(&grant.email), "email": grant.email, "email_verified": true})).into_response()
 }

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
-use mail_parser::{Message, MessageParser, MimeHeaders, PartType};
+use mail_parser::{Encoding, Message, MessageParser, MimeHeaders, PartType};
 use serde_json::{Value, json};
 
 use super::consent::escape;
@@ -111,7 +111,7 @@ fn part(message: &Message<'_>, raw: &[u8], at: usize, id: &str, with_bodies: boo
     if !with_bodies {
         return resource;
     }
-    resource["body"] = body(part_here, at);
+    resource["body"] = body(part_here, raw, at);
     if let PartType::Multipart(children) = &part_here.body {
         let parts = children.iter().enumerate().map(|(index, child)| {
             let child_id = if id.is_empty() { index.to_string() } else { format!("{id}.{index}") };
@@ -129,7 +129,7 @@ fn mime_type(part: &mail_parser::MessagePart<'_>) -> String {
     }
 }
 
-fn body(part: &mail_parser::MessagePart<'_>, at: usize) -> Value {
+fn body(part: &mail_parser::MessagePart<'_>, raw: &[u8], at: usize) -> Value {
     if matches!(part.body, PartType::Multipart(_)) {
         return json!({"size": 0});
     }
@@ -137,6 +137,9 @@ fn body(part: &mail_parser::MessagePart<'_>, at: usize) -> Value {
     if part.attachment_name().is_some() {
         return json!({"size": bytes.len(), "attachmentId": format!("ANGjdJ-{at}")});
     }
+    // The parser has made letters of a text's bytes; Gmail hands out the bytes.
+    let as_sent = raw.get(part.offset_body as usize..part.offset_end as usize);
+    let bytes = as_sent.filter(|_| part.encoding == Encoding::None).unwrap_or(bytes);
     json!({"size": bytes.len(), "data": URL_SAFE.encode(bytes)})
 }
 

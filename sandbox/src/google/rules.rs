@@ -10,23 +10,24 @@ use axum::http::Method;
 use jsonschema::Validator;
 use serde_json::Value;
 
+use super::calendar;
 use crate::spec::{self, Spec};
 
-/// One operation of Gmail v1 that this fake knows.
+/// One operation that this fake knows.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub id: &'static str,
-    method: Method,
-    /// What follows `/gmail/v1/users/{userId}/`; `*` stands for an id.
-    path: &'static [&'static str],
-    query: &'static [&'static str],
+    pub method: Method,
+    /// What follows `/gmail/v1/users/{userId}/` or `/calendar/v3/`; `*` stands for an id.
+    pub path: &'static [&'static str],
+    pub query: &'static [&'static str],
     /// Last parts of the scopes any of which allows it.
-    scopes: &'static [&'static str],
+    pub scopes: &'static [&'static str],
     pub upload: bool,
 }
 
 const FULL: &str = "https://mail.google.com/";
-const GOOGLE: &str = "https://www.googleapis.com/auth/";
+pub(super) const GOOGLE: &str = "https://www.googleapis.com/auth/";
 const READ: &[&str] = &["gmail.readonly", "gmail.modify"];
 const SEE: &[&str] = &["gmail.readonly", "gmail.modify", "gmail.metadata"];
 const PROFILE: &[&str] = &["gmail.readonly", "gmail.modify", "gmail.metadata", "gmail.compose"];
@@ -35,6 +36,7 @@ const COMPOSE: &[&str] = &["gmail.compose", "gmail.modify"];
 const DRAFTS: &[&str] = &["gmail.compose", "gmail.modify", "gmail.readonly"];
 const SEND: &[&str] = &["gmail.compose", "gmail.modify", "gmail.send"];
 const MODIFY: &[&str] = &["gmail.modify"];
+const LABEL_MAKING: &[&str] = &["gmail.modify", "gmail.labels"];
 const SETTINGS: &[&str] = &["gmail.readonly", "gmail.modify", "gmail.settings.basic"];
 const LIST: &[&str] = &["q", "maxResults", "pageToken", "labelIds", "includeSpamTrash"];
 const SHAPE: &[&str] = &["format", "metadataHeaders"];
@@ -67,10 +69,12 @@ macro_rules! operation {
     };
 }
 
-static OPERATIONS: [Operation; 17] = [
+/// Gmail v1.
+pub(super) static OPERATIONS: [Operation; 19] = [
     operation!("getProfile", GET, ["profile"], &[], PROFILE, false),
     operation!("messages.list", GET, ["messages"], LIST, SEE, false),
     operation!("messages.send", POST, ["messages", "send"], &[], SEND, true),
+    operation!("messages.batchModify", POST, ["messages", "batchModify"], &[], MODIFY, false),
     operation!("messages.get", GET, ["messages", "*"], SHAPE, SEE, false),
     operation!("messages.modify", POST, ["messages", "*", "modify"], &[], MODIFY, false),
     operation!("messages.attachments.get", GET, ["messages", "*", "attachments", "*"], &[], READ, false),
@@ -90,26 +94,48 @@ static OPERATIONS: [Operation; 17] = [
     operation!("drafts.update", PUT, ["drafts", "*"], &[], COMPOSE, true),
     operation!("drafts.delete", DELETE, ["drafts", "*"], &[], COMPOSE, false),
     operation!("labels.list", GET, ["labels"], &[], LABELS, false),
+    operation!("labels.create", POST, ["labels"], &[], LABEL_MAKING, false),
     operation!("labels.get", GET, ["labels", "*"], &[], LABELS, false),
     operation!("settings.sendAs.list", GET, ["settings", "sendAs"], &[], SETTINGS, false),
 ];
 
 impl Operation {
     /// The operation behind a request, and the ids in its path.
-    pub fn find(method: &Method, path: &[String], upload: bool) -> Option<(&'static Self, Vec<String>)> {
+    pub fn find(
+        known: &'static [Self],
+        method: &Method,
+        path: &[String],
+        upload: bool,
+    ) -> Option<(&'static Self, Vec<String>)> {
         let fits = |operation: &&Self| {
             operation.method == *method
                 && (operation.upload || !upload)
                 && operation.path.len() == path.len()
                 && operation.path.iter().zip(path).all(|(own, given)| *own == "*" || own == given)
         };
-        let operation = OPERATIONS.iter().find(fits)?;
+        let operation = known.iter().find(fits)?;
         let ids = operation.path.iter().zip(path).filter(|(own, _)| **own == "*");
         Some((operation, ids.map(|(_, given)| given.clone()).collect()))
     }
 
+    /// How many a page of a list may hold.
+    fn most(&self) -> u32 {
+        match self.id {
+            "calendar.events.list" | "calendar.events.instances" => 2500,
+            "calendar.calendarList.list" => 250,
+            _ => 500,
+        }
+    }
+
+    /// Whether its request is JSON, perhaps with mail beside it.
+    pub fn takes_json(&self) -> bool {
+        let written = [".modify", ".batchModify", "labels.create"];
+        self.upload || written.iter().any(|end| self.id.ends_with(end))
+    }
+
     pub fn is_allowed(&self, scopes: &std::collections::BTreeSet<String>) -> bool {
-        scopes.contains(FULL) || self.scopes.iter().any(|scope| scopes.contains(&format!("{GOOGLE}{scope}")))
+        let full = self.id.starts_with("gmail.") && scopes.contains(FULL);
+        full || self.scopes.iter().any(|scope| scopes.contains(&format!("{GOOGLE}{scope}")))
     }
 }
 
@@ -121,7 +147,7 @@ pub(super) fn is_metadata_only(scopes: &std::collections::BTreeSet<String>) -> b
 /// Google's description, compiled.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    methods: Value,
+    methods: HashMap<&'static str, Value>,
     requests: HashMap<&'static str, Validator>,
     responses: HashMap<&'static str, Validator>,
 }
@@ -129,19 +155,26 @@ pub(super) struct Rules {
 impl Rules {
     pub fn read(dir: Option<&Path>) -> std::io::Result<Self> {
         let Some(dir) = dir else { return Ok(Self::default()) };
-        let spec = Spec::read(&dir.join("google"), "gmail.v1.schema.json")?;
-        let mut rules = Self { methods: spec.document()["x-methods"].clone(), ..Self::default() };
-        for operation in &OPERATIONS {
-            let method = &rules.methods[operation.id];
+        let mut rules = Self::default();
+        rules.learn(dir, "gmail.v1.schema.json", &OPERATIONS)?;
+        rules.learn(dir, "calendar.v3.schema.json", &calendar::OPERATIONS)?;
+        Ok(rules)
+    }
+
+    fn learn(&mut self, dir: &Path, file: &str, operations: &'static [Operation]) -> std::io::Result<()> {
+        let spec = Spec::read(&dir.join("google"), file)?;
+        for operation in operations {
+            let method = &spec.document()["x-methods"][operation.id];
             let compiled = |end: &str| match method[end].as_str() {
                 Some(pointer) => spec.validator(pointer).map(Some).map_err(std::io::Error::other),
                 None => Ok(None),
             };
             let (request, response) = (compiled("request")?, compiled("response")?);
-            rules.requests.extend(request.map(|request| (operation.id, request)));
-            rules.responses.extend(response.map(|response| (operation.id, response)));
+            self.requests.extend(request.map(|request| (operation.id, request)));
+            self.responses.extend(response.map(|response| (operation.id, response)));
+            self.methods.insert(operation.id, method.clone());
         }
-        Ok(rules)
+        Ok(())
     }
 
     /// What is wrong with the query of a request.
@@ -149,12 +182,15 @@ impl Rules {
         let mut wrong = Vec::new();
         for (at, (name, value)) in pairs.iter().enumerate() {
             let known = operation.query.contains(&name.as_str()) || STANDARD.contains(&name.as_str());
-            let many = ["labelIds", "metadataHeaders"].contains(&name.as_str());
+            let many = ["labelIds", "metadataHeaders"].contains(&name.as_str())
+                || calendar::REPEATED.contains(&name.as_str());
             if !known {
                 wrong.push(format!("Unknown name \"{name}\": Cannot bind query parameter."));
             } else if !many && pairs.iter().take(at).any(|(earlier, _)| earlier == name) {
                 wrong.push(format!("Invalid value at '{name}': given twice"));
-            } else if name == "maxResults" && !value.parse::<u32>().is_ok_and(|n| (1..=500).contains(&n)) {
+            } else if name == "maxResults"
+                && !value.parse().is_ok_and(|n| (1..=operation.most()).contains(&n))
+            {
                 wrong.push(format!("Invalid value at 'max_results': \"{value}\""));
             } else {
                 wrong.extend(self.parameter(operation, name, value));
@@ -174,7 +210,7 @@ impl Rules {
     pub fn request(&self, operation: &Operation, body: &Value, has_media: bool) -> Vec<String> {
         let Some(validator) = self.requests.get(operation.id) else { return Vec::new() };
         let mut wrong = spec::violations(validator, body);
-        let needed = self.methods[operation.id]["required_fields"].as_array();
+        let needed = self.methods.get(operation.id).and_then(|method| method["required_fields"].as_array());
         for pointer in needed.into_iter().flatten().filter_map(Value::as_str) {
             if body.pointer(pointer).is_none() && !(has_media && pointer == "/raw") {
                 wrong.push(format!("{pointer} is required"));

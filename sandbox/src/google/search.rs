@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 
-use super::mailbox::Stored;
+use super::mailbox::{Stored, UserLabel};
 
 /// A parsed search: every term must hold.
 #[derive(Debug)]
@@ -38,6 +38,18 @@ impl Query {
     pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Self, String> {
         let terms = tokens(text)?.into_iter().map(|token| term(&token, now));
         terms.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// A label of one's own is searched by its name, with hyphens for spaces, and carried by its id.
+    pub fn with_labels(mut self, made: &[UserLabel]) -> Self {
+        let hyphened = |name: &str| name.to_uppercase().replace([' ', '/'], "-");
+        for term in &mut self.0 {
+            let Test::Label(label) = &mut term.test else { continue };
+            if let Some(found) = made.iter().find(|one| hyphened(&one.name) == hyphened(label)) {
+                found.id.clone_into(label);
+            }
+        }
+        self
     }
 
     pub fn matches(&self, stored: &Stored) -> bool {

@@ -1,6 +1,7 @@
 //! The fake as its callers meet it: over HTTP, and through the real Gmail client.
 #![allow(clippy::unwrap_used)]
 
+mod calendar;
 mod client;
 mod consent;
 mod drafts;

@@ -24,6 +24,8 @@ pub struct Mail {
     pub bcc: Vec<String>,
     pub subject: String,
     pub body: String,
+    /// Names and sizes of the files.
+    pub files: Vec<(String, usize)>,
     pub headers: Vec<(String, String)>,
     pub labels: BTreeSet<String>,
     pub at: DateTime<Utc>,
@@ -54,6 +56,7 @@ impl Mail {
             bcc: addresses("Bcc"),
             subject: mime.text("Subject").unwrap_or_default(),
             body: mime.body_text(),
+            files: mime.files(),
             headers: headers.collect(),
             labels: stored.labels.clone(),
             at: stored.at,

@@ -2,11 +2,14 @@
 //!
 //! Deterministic. It calls only what is offered, and reports what a tool said, never more.
 
+mod events;
 mod memory;
 mod people;
+mod plan;
 mod request;
 mod results;
 mod sentence;
+mod spans;
 mod words;
 
 use serde_json::{Value, json};
@@ -37,6 +40,7 @@ fn route(asked: &Asked<'_>, request: &Value) -> Value {
         Wish::Open(_) => ("tool", Some("gmail_update_draft")),
         Wish::Reply { draft: true, .. } => ("tool", Some("gmail_draft_reply")),
         Wish::Reply { draft: false, .. } => ("tool", Some("gmail_reply")),
+        Wish::Calendar(plan) => ("tool", Some(events::tool(&plan))),
         Wish::Talk => ("conversational", None),
     };
     let schema = &request["response_format"]["json_schema"]["schema"];
@@ -50,6 +54,9 @@ fn reason(asked: &Asked<'_>) -> Answer {
     }
     if let (Wish::Reply { matter, draft, .. }, Some(thread)) = (&wish, asked.thread_to_answer(&wish)) {
         return answered(asked, matter, *draft, &thread);
+    }
+    if let Wish::Calendar(plan) = &wish {
+        return events::answer(asked, plan);
     }
     if !asked.results.is_empty() {
         return match (&wish, asked.thread_to_read()) {
@@ -83,7 +90,7 @@ fn reason(asked: &Asked<'_>) -> Answer {
         Wish::Reply { to: None, .. } => {
             return Answer::text("Which mail shall I answer? Say “read the mail from …” first.");
         }
-        Wish::Talk => return Answer::text(talk(asked)),
+        Wish::Calendar(_) | Wish::Talk => return Answer::text(talk(asked)),
     };
     call.unwrap_or_else(|| match wish {
         Wish::Open(_) => Answer::text("There is no open draft here. Say “draft a mail to …” first."),

@@ -1,6 +1,7 @@
 //! The endpoint as its callers meet it: over HTTP, and through the real client.
 #![allow(clippy::unwrap_used)]
 
+mod calendar;
 mod client;
 mod rules;
 mod script;

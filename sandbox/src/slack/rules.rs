@@ -10,6 +10,23 @@ pub(super) const TEXT_MAX: usize = 40_000;
 const MARKDOWN_MAX: usize = 12_000;
 const METADATA_MAX: usize = 8_000;
 
+/// What a date may be made of: <https://docs.slack.dev/reference/block-kit/block-elements/date-element>.
+const DATE_TOKENS: [&str; 13] = [
+    "ago",
+    "date",
+    "date_long",
+    "date_long_full",
+    "date_long_pretty",
+    "date_num",
+    "date_pretty",
+    "date_short",
+    "date_short_pretty",
+    "date_slash",
+    "day_divider_pretty",
+    "time",
+    "time_secs",
+];
+
 const BLOCKS: [&str; 20] = [
     "actions",
     "alert",
@@ -191,6 +208,7 @@ impl Judge {
                 self.elements(at, &block["elements"]);
             }
             "markdown" => self.length(at, &block["text"], 1, MARKDOWN_MAX),
+            "rich_text" => self.dates(at, block),
             "image" => {
                 self.length(at, &block["alt_text"], 1, 2000);
                 if block.get("image_url").is_none() && block.get("slack_file").is_none() {
@@ -203,6 +221,38 @@ impl Judge {
                 self.typing(&format!("{at}/element"), &block["element"]);
             }
             _ => {}
+        }
+    }
+
+    /// The dates in a rich text, however deep.
+    fn dates(&mut self, at: &str, holder: &Value) {
+        for (n, element) in holder["elements"].as_array().into_iter().flatten().enumerate() {
+            let at = format!("{at}/elements/{n}");
+            if element["type"] != "date" {
+                self.dates(&at, element);
+                continue;
+            }
+            if !matches!(holder["type"].as_str(), Some("rich_text_section" | "rich_text_quote")) {
+                self.say(&at, "a date stands in a section, a quote or a list's item");
+            }
+            if element["timestamp"].as_i64().is_none_or(|at| at <= 0) {
+                self.say(&at, "timestamp is a whole number of seconds");
+            }
+            let format = element["format"].as_str().unwrap_or_default();
+            let tokens: Vec<&str> =
+                format.split('{').skip(1).map(|rest| rest.split('}').next().unwrap_or_default()).collect();
+            if tokens.is_empty() || !tokens.iter().all(|token| DATE_TOKENS.contains(token)) {
+                self.say(&at, &format!("\"{format}\" is no format of a date"));
+            }
+            if !element["fallback"].is_null() {
+                self.length(&at, &element["fallback"], 1, 3000);
+            }
+            let known = ["type", "timestamp", "format", "timezone", "url", "fallback", "style"];
+            for name in element.as_object().into_iter().flat_map(Map::keys) {
+                if !known.contains(&name.as_str()) {
+                    self.say(&at, &format!("unknown field: {name}"));
+                }
+            }
         }
     }
 

@@ -212,7 +212,9 @@ impl World {
             if let Some(user) = element["user_id"].as_str() {
                 words.push_str(&format!("@{}", self.name(user)));
             }
-            let own = element["text"].as_str().or(element["url"].as_str());
+            // Each reader sees a date by their own clocks; this one, as where it could not be shown.
+            let date = element["fallback"].as_str().filter(|_| element["type"] == "date");
+            let own = date.or(element["text"].as_str()).or(element["url"].as_str());
             words.push_str(own.unwrap_or_default());
             words.push_str(&self.flatten(element));
         }

@@ -117,7 +117,7 @@ async fn everything_twice_around_a_death_is_one_mail() {
     let nod = world.start_program(NOD).await;
     world.connects("ana").await;
     world.says("ana", "general", "@nod tell Bo I'm late").await;
-    let at = At::Gmail(SEND, Fault::HangAfter);
+    let at = At::Google(SEND, Fault::HangAfter);
     plan(&world, &at);
     presses(&world);
     presses(&world);

@@ -29,15 +29,15 @@ fn deaths() -> Vec<(Step, Death)> {
     use Step::{Approves, Changes, Drafts, SaysSend};
     let asks = |name, at| killed(name, Person::Asks, at);
     vec![
-        (Drafts, asks("before the draft", At::Gmail(CREATE, Hang))),
-        (Drafts, asks("after the draft", At::Gmail(CREATE, HangAfter))),
+        (Drafts, asks("before the draft", At::Google(CREATE, Hang))),
+        (Drafts, asks("after the draft", At::Google(CREATE, HangAfter))),
         (Drafts, asks("before its card stands", At::Chat(Deed::Posts, Hang))),
-        (Changes, asks("before the change", At::Gmail(UPDATE, Hang))),
-        (Changes, asks("after the change", At::Gmail(UPDATE, HangAfter))),
-        (Changes, lived("the change's answer is lost", At::Gmail(UPDATE, LoseAnswer))),
+        (Changes, asks("before the change", At::Google(UPDATE, Hang))),
+        (Changes, asks("after the change", At::Google(UPDATE, HangAfter))),
+        (Changes, lived("the change's answer is lost", At::Google(UPDATE, LoseAnswer))),
         (SaysSend, asks("\"send it\" was acknowledged", At::Acknowledged)),
-        (Approves, asks("before the draft went out", At::Gmail(SEND, Hang))),
-        (Approves, asks("after the draft went out", At::Gmail(SEND, HangAfter))),
+        (Approves, asks("before the draft went out", At::Google(SEND, Hang))),
+        (Approves, asks("after the draft went out", At::Google(SEND, HangAfter))),
     ]
 }
 

@@ -71,7 +71,7 @@ async fn killed_after_an_edit_it_sends_what_was_edited(platform: On) {
     world.kills(nod).await;
     let nod = world.start_program(NOD).await;
     reads(&world, "rev 2").await;
-    let at = At::Gmail(SEND, Fault::HangAfter);
+    let at = At::Google(SEND, Fault::HangAfter);
     plan(&world, &at);
     presses(&world);
     happens(&world, &at, 1).await;

@@ -3,10 +3,12 @@
 mod arrivals;
 mod drafts;
 mod edits;
+mod events;
 mod holds;
 mod memory;
 mod orders;
 mod replicas;
+mod second;
 mod streams;
 
 use std::collections::HashMap;
@@ -32,7 +34,7 @@ const LOOK: &str = "gmail.users.messages.get";
 /// Where Nod is when it happens.
 #[derive(Debug, Clone)]
 enum At {
-    Gmail(&'static str, Fault),
+    Google(&'static str, Fault),
     Chat(Deed, Fault),
     /// The model was asked and says nothing.
     Model(Lane),
@@ -72,7 +74,7 @@ fn lived(name: &'static str, at: At) -> Death {
 }
 
 fn deaths() -> Vec<Death> {
-    use At::{Acknowledged, Chat, Gmail, Model, Somewhere};
+    use At::{Acknowledged, Chat, Google, Model, Somewhere};
     use Fault::{Drop, Hang, HangAfter, LoseAnswer, Status};
     use Person::{Asks, Presses};
     let not_acting = || Status { code: 503, retry_after: None };
@@ -81,33 +83,33 @@ fn deaths() -> Vec<Death> {
         Death {
             meanwhile: |world| throw_drafts_away(world),
             receipt: Receipt::Unknown,
-            ..killed("the person throws the draft away meanwhile", Presses, Gmail(SEND, Hang))
+            ..killed("the person throws the draft away meanwhile", Presses, Google(SEND, Hang))
         },
         Death {
             meanwhile: |world| world.google.revoke_grants("ana@acme.test"),
             receipt: Receipt::Unknown,
-            ..killed("the person takes the access back meanwhile", Presses, Gmail(SEND, HangAfter))
+            ..killed("the person takes the access back meanwhile", Presses, Google(SEND, HangAfter))
         },
         Death {
-            at: vec![Gmail(SEND, Hang), Gmail(SEND, HangAfter)],
+            at: vec![Google(SEND, Hang), Google(SEND, HangAfter)],
             ..killed("twice: before it went out, and after", Presses, Acknowledged)
         },
         Death {
-            at: vec![Gmail(CREATE, HangAfter), Gmail(SEND, Hang)],
+            at: vec![Google(CREATE, HangAfter), Google(SEND, Hang)],
             ..killed("twice: after the draft, and before it went out", Presses, Acknowledged)
         },
         Death {
             meanwhile: |world| world.google.faults.next(SEND, Status { code: 403, retry_after: None }),
             receipt: Receipt::NotSent,
-            ..killed("Gmail refuses the second try", Presses, Gmail(SEND, Hang))
+            ..killed("Gmail refuses the second try", Presses, Google(SEND, Hang))
         },
         Death {
             meanwhile: |world| world.google.lag_search(50),
-            ..killed("the search lags", Presses, Gmail(SEND, HangAfter))
+            ..killed("the search lags", Presses, Google(SEND, HangAfter))
         },
         Death {
             meanwhile: |world| world.google.expire_tokens("ana@acme.test"),
-            ..killed("the access token has ended meanwhile", Presses, Gmail(SEND, HangAfter))
+            ..killed("the access token has ended meanwhile", Presses, Google(SEND, HangAfter))
         },
         killed("the mention was acknowledged", Asks, Acknowledged),
         killed("the router was asked", Asks, Model(Lane::Router)),
@@ -123,22 +125,22 @@ fn deaths() -> Vec<Death> {
         killed("the press was acknowledged", Presses, Acknowledged),
         killed("before the press is answered", Presses, Chat(Deed::Answers, Hang)),
         killed("after the press is answered", Presses, Chat(Deed::Answers, HangAfter)),
-        killed("before the draft", Presses, Gmail(CREATE, Hang)),
-        killed("after the draft", Presses, Gmail(CREATE, HangAfter)),
-        killed("before it went out", Presses, Gmail(SEND, Hang)),
-        killed("after it went out", Presses, Gmail(SEND, HangAfter)),
-        killed("before the look at what went out", Presses, Gmail(LOOK, Hang)),
-        killed("after the look at what went out", Presses, Gmail(LOOK, HangAfter)),
+        killed("before the draft", Presses, Google(CREATE, Hang)),
+        killed("after the draft", Presses, Google(CREATE, HangAfter)),
+        killed("before it went out", Presses, Google(SEND, Hang)),
+        killed("after it went out", Presses, Google(SEND, HangAfter)),
+        killed("before the look at what went out", Presses, Google(LOOK, Hang)),
+        killed("after the look at what went out", Presses, Google(LOOK, HangAfter)),
         killed("before the card changed", Presses, Chat(Deed::Replaces, Hang)),
         killed("after the card changed", Presses, Chat(Deed::Replaces, HangAfter)),
         killed("the reasoner hears the outcome", Presses, Model(Lane::Reasoner)),
         killed("before the answer stands", Presses, Chat(Deed::Posts, Hang)),
         killed("after the answer stands", Presses, Chat(Deed::Posts, HangAfter)),
-        lived("the draft's answer is lost", Gmail(CREATE, LoseAnswer)),
-        lived("the answer is lost", Gmail(SEND, LoseAnswer)),
-        lived("the request is lost", Gmail(SEND, Drop)),
-        lived("Gmail breaks before it is sent", Gmail(SEND, not_acting())),
-        lived("Gmail is silent after it is sent", Gmail(SEND, HangAfter)),
+        lived("the draft's answer is lost", Google(CREATE, LoseAnswer)),
+        lived("the answer is lost", Google(SEND, LoseAnswer)),
+        lived("the request is lost", Google(SEND, Drop)),
+        lived("Gmail breaks before it is sent", Google(SEND, not_acting())),
+        lived("Gmail is silent after it is sent", Google(SEND, HangAfter)),
     ]
 }
 
@@ -197,7 +199,7 @@ async fn killed_with_its_own_database_it_sends_one_mail_too() {
     world.connects("ana").await;
     world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
     reads(&world, "[Approve & send]").await;
-    let death = killed("after it went out", Person::Presses, At::Gmail(SEND, Fault::HangAfter));
+    let death = killed("after it went out", Person::Presses, At::Google(SEND, Fault::HangAfter));
     let nod = suffers(&world, nod, &death, || presses(&world)).await;
     reads(&world, "→ Sent").await;
     reads(&world, "Sent to bo@acme.test").await;
@@ -272,7 +274,7 @@ async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnc
 /// How many calls of that name meet something until it has happened.
 fn plan(world: &World, at: &At) -> usize {
     match at {
-        At::Gmail(operation, fault) => world.google.faults.next(operation, fault.clone()),
+        At::Google(operation, fault) => world.google.faults.next(operation, fault.clone()),
         At::Chat(deed, fault) => return world.chat.fails(*deed, fault.clone()),
         At::Model(Lane::Router) => world.model.router_will(Answer::hang()),
         At::Model(Lane::Reasoner) => world.model.will(Answer::hang()),
@@ -284,7 +286,7 @@ fn plan(world: &World, at: &At) -> usize {
 
 fn operation(world: &World, at: &At) -> Option<&'static str> {
     match at {
-        At::Gmail(operation, _) => Some(operation),
+        At::Google(operation, _) => Some(operation),
         At::Chat(deed, _) => Some(world.chat.operation(*deed)),
         At::Model(_) | At::Acknowledged | At::Somewhere(_) => None,
     }
@@ -292,7 +294,7 @@ fn operation(world: &World, at: &At) -> Option<&'static str> {
 
 async fn happens(world: &World, at: &At, times: usize) {
     match at {
-        At::Gmail(operation, _) => world.google.faults.met(operation, times).await,
+        At::Google(operation, _) => world.google.faults.met(operation, times).await,
         At::Chat(deed, _) => world.chat.faults().met(world.chat.operation(*deed), times).await,
         At::Model(_) => assert!(world.model.wait_for(|model| model.unused().is_empty(), patience()).await),
         At::Acknowledged => acknowledged(world).await,

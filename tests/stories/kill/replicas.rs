@@ -21,11 +21,11 @@ on_each_platform!(
 );
 
 async fn another_replica_sends_what_the_dead_one_did_not(platform: On) {
-    takes_over(platform, &At::Gmail(SEND, Fault::Hang)).await;
+    takes_over(platform, &At::Google(SEND, Fault::Hang)).await;
 }
 
 async fn another_replica_finds_what_the_dead_one_sent(platform: On) {
-    takes_over(platform, &At::Gmail(SEND, Fault::HangAfter)).await;
+    takes_over(platform, &At::Google(SEND, Fault::HangAfter)).await;
 }
 
 async fn another_replica_goes_on_with_the_conversation(platform: On) {

@@ -8,10 +8,10 @@ const NAME_CHARS: usize = 100;
 
 /// Somebody who gets a mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Recipient {
-    pub name: Option<String>,
+pub(in crate::google) struct Recipient {
+    pub(in crate::google) name: Option<String>,
     /// ASCII; a domain in another script is in its `xn--` form, which cannot be mistaken for a similar one.
-    pub address: String,
+    pub(in crate::google) address: String,
 }
 
 impl Recipient {
@@ -19,7 +19,7 @@ impl Recipient {
     ///
     /// # Errors
     /// A sentence for the model that names the bad one.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(in crate::google) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let bad = |why: &str| format!("{text:?} is not an address that mail can be sent to: {why}");
         let (name, address) = match text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<')) {
@@ -68,7 +68,7 @@ fn plain_name(name: &str) -> Option<String> {
 }
 
 /// Marks that turn or hide text.
-fn invisible(c: char) -> bool {
+pub(super) fn invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec, Words,
 };
 use serde_json::{Value, json};
 
-use super::letter::{Asked, Letter};
+use super::letter::Letter;
 use super::mailbox::Mailbox;
-use super::trouble::Trouble;
-use super::{arguments, drafts, mime, open_draft};
+use super::{drafts, files, open_draft};
 use crate::google::account::Accounts;
+use crate::google::trouble::Trouble;
 
 pub(super) const NAME: &str = "gmail_create_draft";
 
@@ -28,8 +30,7 @@ pub(super) struct CreateDraft {
 impl CreateDraft {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_create_draft.md");
-        let spec =
-            super::spec(NAME, description, "Writing a draft", Reach::OwnAccount, drafts::parameters(0));
+        let spec = super::spec(NAME, description, "Writing a draft", Reach::Drafts, drafts::parameters(0));
         Self { spec, accounts }
     }
 }
@@ -41,12 +42,19 @@ impl ActTool for CreateDraft {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
-        let asked: Asked = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        Letter::new(&asked, NAME, mailbox.address())?.preview("Save this draft?", words(), false)
+        let letter = drafts::written(&mailbox, args, NAME).await?;
+        let preview = letter.preview("Save this draft?", words(), false)?;
+        Ok(letter.with_its_sources(cx, preview))
     }
 
-    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, false)?;
         letter.preview("Save this draft?", words(), false).map_err(broken)
@@ -78,6 +86,7 @@ pub(super) fn words() -> Words {
         done: "Saved".into(),
         not_done: "Not saved".into(),
         thing: "draft".into(),
+        brings: "mail".into(),
     }
 }
 
@@ -97,7 +106,7 @@ pub(super) async fn create_letter(
     key: EffectKey,
 ) -> ToolResult {
     letter.of_this_account(mailbox)?;
-    let raw = mime::bytes(letter, cx.now, key.id)?;
+    let raw = files::raw(mailbox, letter, cx.now, key).await?;
     let draft = mailbox.create_draft(raw, letter.thread()).await.map_err(Trouble::acting)?;
     open_draft::saved(mailbox, letter, &draft)
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
 use nod_core::draft::{Closing, Draft as Open};
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
@@ -16,8 +18,8 @@ use serde_json::{Value, json};
 
 use super::letter::Seen;
 use super::open_draft::{self, Now};
-use super::trouble::Trouble;
 use crate::google::account::Accounts;
+use crate::google::trouble::Trouble;
 
 pub(super) const NAME: &str = "gmail_discard_draft";
 
@@ -33,7 +35,7 @@ impl DiscardDraft {
             "type": "object", "properties": {"draft": open_draft::argument()}, "additionalProperties": false,
         });
         let description = include_str!("../../../prompts/gmail_discard_draft.md");
-        let spec = super::spec(NAME, description, "Throwing the draft away", Reach::OwnAccount, parameters);
+        let spec = super::spec(NAME, description, "Throwing the draft away", Reach::Drafts, parameters);
         Self { spec, accounts }
     }
 }
@@ -52,12 +54,19 @@ impl ActTool for DiscardDraft {
             done: "Discarded".into(),
             not_done: "Not discarded".into(),
             thing: "draft".into(),
+            brings: "mail".into(),
         };
         let payload = json!({"draft": open});
         Ok(Preview { draft: Some(open.id), ..Preview::new(payload, "Throw this draft away?", words) })
     }
 
-    fn revise(&self, _: &Value, _: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+    fn revise(
+        &self,
+        _: &Value,
+        _: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
         Err(vec![FieldError::new("body", "There is nothing to change about throwing a draft away.")])
     }
 

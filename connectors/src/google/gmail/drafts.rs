@@ -2,13 +2,17 @@
 
 use google_gmail1::api::Draft;
 use nod_core::effect::EffectKey;
+use nod_core::tool::Fault;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::letter::{BODY_CHARS, MOST_RECIPIENTS, SUBJECT_CHARS};
+use super::identity::Identities;
+use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
 use super::message::raw_header;
 use super::mime::EFFECT_HEADER;
-use super::trouble::Trouble;
+use super::{arguments, files, reply};
+use crate::google::trouble::Trouble;
 
 /// How many of the newest drafts or sent mails are looked at.
 pub(super) const NEWEST: u32 = 25;
@@ -31,10 +35,29 @@ pub(super) fn parameters(least_to: usize) -> Value {
             "bcc": recipients(0, "Addresses, or names of people."),
             "subject": {"type": "string", "maxLength": SUBJECT_CHARS, "description": "One line."},
             "body": {"type": "string", "minLength": 1, "maxLength": BODY_CHARS, "description": "Plain text, whole."},
+            "from": reply::from_argument(),
+            "attach": files::argument(),
         },
         "required": required,
         "additionalProperties": false,
     })
+}
+
+/// Beside the words.
+#[derive(Deserialize)]
+struct Wanted {
+    from: Option<String>,
+    #[serde(default)]
+    attach: Vec<files::Wanted>,
+}
+
+/// The letter that was asked for.
+pub(super) async fn written(mailbox: &Mailbox, args: &Value, tool: &str) -> Result<Letter, Fault> {
+    let (asked, wanted): (Asked, Wanted) = (arguments(args)?, arguments(args)?);
+    let letter = Letter::new(&asked, tool, mailbox.address())?;
+    let identity = Identities::of(mailbox).await?.chosen(wanted.from.as_deref(), None)?;
+    let attachments = files::wanted(mailbox, &wanted.attach).await?;
+    Ok(Letter { attachments, ..letter.sent_as(&identity) })
 }
 
 /// The draft that an earlier attempt of this effect left, if there is one.

@@ -23,7 +23,7 @@ impl Letter {
             people("bcc", "Bcc", &self.bcc, true),
             // Gmail sends a mail without a subject too.
             field("subject", "Subject", &self.subject, SUBJECT_CHARS, true),
-            Field { lines: true, ..field("body", "Body", &self.body, LONGEST_BODY, false) },
+            Field { lines: true, ..field("body", "Body", &self.body, LONGEST_BODY, self.forwards()) },
         ]
     }
 
@@ -56,7 +56,7 @@ impl Letter {
             let why = format!("{many} recipients; {MOST_RECIPIENTS} are allowed at most.");
             errors.push(FieldError::new("to", why));
         }
-        if letter.body.trim().is_empty() {
+        if letter.body.trim().is_empty() && !letter.forwards() {
             errors.push(FieldError::new("body", "A mail needs some text."));
         }
         if errors.is_empty() { Ok(letter) } else { Err(errors) }

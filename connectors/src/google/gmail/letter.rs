@@ -1,11 +1,15 @@
 //! A mail as it is approved: the exact payload, its checks, and how it is shown.
 
-use nod_core::tool::{Fault, Preview, Words};
+use nod_core::privacy::{Audience, Provenance};
+use nod_core::tool::{Fault, Preview, ToolContext, Words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::address::Recipient;
+use super::files::{self, File};
+use super::identity::Identity;
 use super::mailbox::Mailbox;
+use super::quote::Quoted;
 
 pub(super) const MOST_RECIPIENTS: usize = 100;
 /// What a header line can hold.
@@ -32,13 +36,26 @@ pub(super) struct Asked {
 pub(super) struct Letter {
     pub schema: u32,
     pub tool: String,
+    /// The address that it is sent as.
     pub from: String,
+    /// The account that it leaves from, where that has another address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     pub to: Vec<String>,
     pub cc: Vec<String>,
     pub bcc: Vec<String>,
     pub subject: String,
+    /// The person's own words.
     pub body: String,
-    /// The mail that it answers.
+    /// What stands below them, once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// Another mail, below everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quoted: Option<Quoted>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<File>,
+    /// The mail that it answers, or forwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
     /// The open draft that it is, as it was seen.
@@ -59,6 +76,9 @@ pub(super) struct Reply {
     pub answers: String,
     /// Where that mail asks answers to go, where that is not its sender.
     pub reply_to: Option<String>,
+    /// It goes to somebody else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forwards: bool,
 }
 
 /// A draft in Gmail, and which of its versions.
@@ -84,6 +104,10 @@ impl Letter {
             bcc: recipients(&asked.bcc).map_err(Fault::invalid)?,
             subject: subject(&asked.subject).map_err(Fault::invalid)?,
             body: body(&asked.body).map_err(Fault::invalid)?,
+            account: None,
+            signature: None,
+            quoted: None,
+            attachments: Vec::new(),
             reply: None,
             draft: None,
         };
@@ -91,6 +115,43 @@ impl Letter {
             0..=MOST_RECIPIENTS => Ok(letter),
             many => Err(Fault::invalid(format!("{many} recipients; {MOST_RECIPIENTS} are allowed at most"))),
         }
+    }
+
+    /// The same, sent as one of the account's addresses, with what stands below its mail. A letter that has its
+    /// signature already gets no second one.
+    pub(super) fn sent_as(self, identity: &Identity) -> Self {
+        let signed = identity.signature.is_empty() || self.body.trim_end().ends_with(&identity.signature);
+        let another = !self.from.eq_ignore_ascii_case(&identity.address);
+        Self {
+            account: another.then(|| self.from.clone()),
+            from: if another { identity.address.clone() } else { self.from },
+            signature: (!signed).then(|| identity.signature.clone()),
+            ..self
+        }
+    }
+
+    /// Everything that is written in it, as it leaves.
+    pub(super) fn text(&self) -> String {
+        let own = self.own_text();
+        match &self.quoted {
+            Some(quoted) if own.trim().is_empty() => quoted.text.clone(),
+            Some(quoted) => format!("{}\n\n{}", own.trim_end(), quoted.text),
+            None => own,
+        }
+    }
+
+    /// The person's own words and what stands below them.
+    fn own_text(&self) -> String {
+        match &self.signature {
+            Some(signature) if self.body.trim().is_empty() => format!("-- \n{signature}"),
+            Some(signature) => format!("{}\n\n-- \n{signature}", self.body.trim_end()),
+            None => self.body.clone(),
+        }
+    }
+
+    /// Whose mailbox it leaves.
+    pub(super) fn account(&self) -> &str {
+        self.account.as_deref().unwrap_or(&self.from)
     }
 
     /// The letter of an approved payload.
@@ -109,10 +170,10 @@ impl Letter {
 
     /// Refuses to act from another account than the one on the card.
     pub(super) fn of_this_account(&self, mailbox: &Mailbox) -> Result<(), Fault> {
-        if self.from.eq_ignore_ascii_case(mailbox.address()) {
+        if self.account().eq_ignore_ascii_case(mailbox.address()) {
             return Ok(());
         }
-        let (approved, now) = (&self.from, mailbox.address());
+        let (approved, now) = (self.account(), mailbox.address());
         Err(Fault::Forbidden {
             reason: format!("it was approved for {approved}, but {now} is connected now"),
         })
@@ -126,8 +187,8 @@ impl Letter {
         let addresses = self.everybody().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
         Ok(Preview {
             fields: self.fields(),
-            body: Some(self.body.clone()),
-            account: self.from.clone(),
+            body: Some(self.shown()),
+            account: self.account().to_owned(),
             recipients: addresses.collect(),
             form: self.form(needs_to),
             draft: self.draft.as_ref().map(|draft| draft.id.clone()),
@@ -136,8 +197,26 @@ impl Letter {
         })
     }
 
+    /// What comes from the person's mailbox is for them alone, and somebody else's.
+    pub(super) fn with_its_sources(&self, cx: &ToolContext, preview: Preview) -> Preview {
+        if !self.attachments.iter().any(File::came_with_mail) {
+            return preview;
+        }
+        let provenance = Provenance::outside("a file that came with a mail");
+        Preview { audience: Audience::Person(cx.principal.person), provenance, ..preview }
+    }
+
     pub(super) fn payload(&self) -> Result<Value, Fault> {
         serde_json::to_value(self).map_err(|error| Fault::broken(error.to_string()))
+    }
+
+    /// A forward is about the other mail, so that is shown; whoever answers a mail knows it.
+    pub(super) fn shown(&self) -> String {
+        if self.forwards() { self.text() } else { self.own_text() }
+    }
+
+    pub(super) fn forwards(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| reply.forwards)
     }
 
     /// Everything but the body, in reading order.
@@ -150,11 +229,23 @@ impl Letter {
             ("Bcc".into(), list(&self.bcc)),
             ("Subject".into(), self.subject.clone()),
         ];
+        if let Some(account) = &self.account {
+            fields.insert(1, ("Account".into(), account.clone()));
+        }
         if let Some(reply) = &self.reply {
-            fields.push(("Thread".into(), format!("answers {}", reply.answers)));
+            let does = if reply.forwards { "forwards" } else { "answers" };
+            fields.push(("Thread".into(), format!("{does} {}", reply.answers)));
             fields.extend(
                 reply.reply_to.iter().map(|to| ("Reply-To".into(), format!("{to}, as that mail asks"))),
             );
+        }
+        if let Some(quoted) = self.quoted.as_ref().filter(|_| !self.forwards()) {
+            let long = quoted.text.chars().count();
+            fields.push(("Quoted below".into(), format!("{}, {long} characters", quoted.of)));
+        }
+        if !self.attachments.is_empty() {
+            let names: Vec<String> = self.attachments.iter().map(files::shown).collect();
+            fields.push(("Attached".into(), names.join(", ")));
         }
         fields
     }
@@ -163,7 +254,13 @@ impl Letter {
     fn risks(&self) -> Vec<String> {
         let elsewhere = self.reply.as_ref().and_then(|reply| reply.reply_to.as_ref());
         let line = |to: &String| format!("the mail asks for answers to {to}, not to its sender");
-        elsewhere.map(line).into_iter().collect()
+        let brought: Vec<&File> = self.attachments.iter().filter(|file| file.came_with_mail()).collect();
+        let brought = match &brought[..] {
+            [] => None,
+            [one] => Some(format!("{} came with a mail; Nod has not looked into it", one.name)),
+            many => Some(format!("{} files came with a mail; Nod has not looked into them", many.len())),
+        };
+        elsewhere.map(line).into_iter().chain(brought).collect()
     }
 
     /// In the middle of a sentence: "“Running late” to bo@acme.test".
@@ -244,7 +341,7 @@ mod tests {
         assert_eq!(Letter::approved(&payload, "t").unwrap(), letter);
         assert!(Letter::approved(&payload, "other").is_err());
         let mut more = payload;
-        more["attachments"] = json!([]);
+        more["priority"] = json!("high");
         assert!(Letter::approved(&more, "t").is_err());
     }
 

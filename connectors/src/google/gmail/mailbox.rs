@@ -2,27 +2,27 @@
 //!
 //! Looks are repeated up to twice when Gmail stumbles; whatever changes something is asked once.
 
-use std::future::Future;
+mod labels;
+
 use std::io::Cursor;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use google_gmail1::api::{Draft, Message, Thread};
 use google_gmail1::common::GetToken;
-use tokio::time::{Instant, sleep, timeout};
+use nod_core::file::{Lying, Shelf};
+use nod_core::tool::{Fault, ToolContext};
+use tokio::time::Instant;
 use url::Url;
+use uuid::Uuid;
 
-use super::trouble::{Trouble, Watch};
+use crate::google::call::Calls;
 use crate::google::http::{self, Connector, HttpClient};
 use crate::google::oauth::SCOPES;
+use crate::google::trouble::Trouble;
 
 const READONLY: &str = SCOPES[0];
 const COMPOSE: &str = SCOPES[1];
-const LOOK_WITHIN: Duration = Duration::from_secs(10);
-const ACT_WITHIN: Duration = Duration::from_secs(30);
-/// Before the second and the third look.
-const LOOK_AGAIN: [Duration; 2] = [Duration::from_millis(200), Duration::from_millis(600)];
 /// Gmail counts requests per second; this stays well below.
 const AT_ONCE: usize = 5;
 const ME: &str = "me";
@@ -48,8 +48,9 @@ impl Gmail {
 pub(in crate::google) struct Mailbox {
     hub: google_gmail1::Gmail<Connector>,
     address: String,
-    until: Instant,
-    refused: Arc<AtomicBool>,
+    calls: Calls,
+    /// The files of the conversation; none where somebody only signs in.
+    beside: Option<(Shelf, ToolContext)>,
 }
 
 impl Mailbox {
@@ -64,12 +65,29 @@ impl Mailbox {
         hub.base_url(gmail.base.clone());
         hub.root_url(gmail.base.clone());
         hub.user_agent("nod".into());
-        Self { hub, address, until, refused: Arc::default() }
+        Self { hub, address, calls: Calls::new(until), beside: None }
     }
 
     /// With a flag that tells the token's source when Google rejected its token.
     pub(in crate::google) fn renewing(self, refused: Arc<AtomicBool>) -> Self {
-        Self { refused, ..self }
+        Self { calls: self.calls.renewing(refused), ..self }
+    }
+
+    /// With the files of the conversation in which it is called.
+    pub(in crate::google) fn beside(self, shelf: Shelf, cx: ToolContext) -> Self {
+        Self { beside: Some((shelf, cx)), ..self }
+    }
+
+    /// The newest file of that name in the conversation.
+    pub(super) async fn dropped(&self, name: &str) -> Result<Lying, Fault> {
+        let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
+        shelf.named(cx, name).await
+    }
+
+    /// What a file of the conversation holds now.
+    pub(super) async fn dropped_bytes(&self, id: Uuid, most: usize) -> Result<Vec<u8>, Fault> {
+        let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
+        shelf.bytes(cx, id, most).await
     }
 
     /// The account's address.
@@ -77,16 +95,12 @@ impl Mailbox {
         &self.address
     }
 
-    /// What is left of the call's time.
-    pub(super) fn time_left(&self) -> Duration {
-        self.until.saturating_duration_since(Instant::now())
-    }
-
     /// The account's address, as Gmail knows it.
     pub(in crate::google) async fn profile(&self) -> Result<String, Trouble> {
         let profile = self
+            .calls
             .look(|| async {
-                let mut watch = self.watch();
+                let mut watch = self.calls.watch();
                 let call = self.hub.users().get_profile(ME).clear_scopes().add_scope(READONLY);
                 let done = call.delegate(&mut watch).doit().await;
                 watch.outcome(done)
@@ -103,8 +117,9 @@ impl Mailbox {
         max: u32,
     ) -> Result<Vec<String>, Trouble> {
         let list = self
+            .calls
             .look(|| async {
-                let mut watch = self.watch();
+                let mut watch = self.calls.watch();
                 let mut call = self.hub.users().messages_list(ME).clear_scopes().add_scope(READONLY);
                 call = call.max_results(max);
                 if let Some(query) = query {
@@ -122,17 +137,18 @@ impl Mailbox {
 
     /// A message's labels and those of its headers that are named.
     pub(super) async fn headers(&self, id: &str, names: &[&str]) -> Result<Message, Trouble> {
-        self.look(|| async {
-            let mut watch = self.watch();
-            let mut call = self.hub.users().messages_get(ME, id).clear_scopes().add_scope(READONLY);
-            call = call.format("metadata");
-            for name in names {
-                call = call.add_metadata_headers(name);
-            }
-            let done = call.delegate(&mut watch).doit().await;
-            watch.outcome(done)
-        })
-        .await
+        self.calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let mut call = self.hub.users().messages_get(ME, id).clear_scopes().add_scope(READONLY);
+                call = call.format("metadata");
+                for name in names {
+                    call = call.add_metadata_headers(name);
+                }
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
     }
 
     /// The same for many, in the order asked; those that are gone in between are left out.
@@ -156,21 +172,23 @@ impl Mailbox {
 
     /// A message whole, but for the files that came with it.
     pub(super) async fn message(&self, id: &str) -> Result<Message, Trouble> {
-        self.look(|| async {
-            let mut watch = self.watch();
-            let call =
-                self.hub.users().messages_get(ME, id).clear_scopes().add_scope(READONLY).format("full");
-            let done = call.delegate(&mut watch).doit().await;
-            watch.outcome(done)
-        })
-        .await
+        self.calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let call =
+                    self.hub.users().messages_get(ME, id).clear_scopes().add_scope(READONLY).format("full");
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
     }
 
     /// The bytes of a file that came with it.
     pub(super) async fn attachment(&self, message: &str, id: &str) -> Result<Vec<u8>, Trouble> {
         let body = self
+            .calls
             .look(|| async {
-                let mut watch = self.watch();
+                let mut watch = self.calls.watch();
                 let call = self.hub.users().messages_attachments_get(ME, message, id);
                 let done = call.clear_scopes().add_scope(READONLY).delegate(&mut watch).doit().await;
                 watch.outcome(done)
@@ -181,24 +199,40 @@ impl Mailbox {
 
     /// A thread whole, or only its labels and some headers.
     pub(super) async fn thread(&self, id: &str, only: Option<&[&str]>) -> Result<Thread, Trouble> {
-        self.look(|| async {
-            let mut watch = self.watch();
-            let mut call = self.hub.users().threads_get(ME, id).clear_scopes().add_scope(READONLY);
-            call = call.format(if only.is_some() { "metadata" } else { "full" });
-            for name in only.unwrap_or_default() {
-                call = call.add_metadata_headers(name);
+        self.calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let mut call = self.hub.users().threads_get(ME, id).clear_scopes().add_scope(READONLY);
+                call = call.format(if only.is_some() { "metadata" } else { "full" });
+                for name in only.unwrap_or_default() {
+                    call = call.add_metadata_headers(name);
+                }
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
+    }
+
+    /// Some headers of the messages of many threads; those that are gone are left out.
+    pub(super) async fn all_threads(&self, ids: &[String], only: &[&str]) -> Result<Vec<Thread>, Trouble> {
+        let mut all = Vec::with_capacity(ids.len());
+        for some in ids.chunks(AT_ONCE) {
+            for found in futures::future::join_all(some.iter().map(|id| self.thread(id, Some(only)))).await {
+                match found {
+                    Err(trouble) if trouble.is_gone() && ids.len() > 1 => {}
+                    other => all.push(other?),
+                }
             }
-            let done = call.delegate(&mut watch).doit().await;
-            watch.outcome(done)
-        })
-        .await
+        }
+        Ok(all)
     }
 
     /// The newest drafts with their headers.
     pub(super) async fn drafts(&self, max: u32) -> Result<Vec<Draft>, Trouble> {
         let list = self
+            .calls
             .look(|| async {
-                let mut watch = self.watch();
+                let mut watch = self.calls.watch();
                 let call =
                     self.hub.users().drafts_list(ME).clear_scopes().add_scope(COMPOSE).max_results(max);
                 let done = call.delegate(&mut watch).doit().await;
@@ -221,38 +255,42 @@ impl Mailbox {
 
     /// A draft with its headers.
     pub(super) async fn draft(&self, id: &str) -> Result<Draft, Trouble> {
-        self.look(|| async {
-            let mut watch = self.watch();
-            let call =
-                self.hub.users().drafts_get(ME, id).clear_scopes().add_scope(COMPOSE).format("metadata");
-            let done = call.delegate(&mut watch).doit().await;
-            watch.outcome(done)
-        })
-        .await
+        self.calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let call =
+                    self.hub.users().drafts_get(ME, id).clear_scopes().add_scope(COMPOSE).format("metadata");
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
     }
 
     /// A draft as the bytes that it is.
     pub(super) async fn draft_whole(&self, id: &str) -> Result<Draft, Trouble> {
-        self.look(|| async {
-            let mut watch = self.watch();
-            let call = self.hub.users().drafts_get(ME, id).clear_scopes().add_scope(COMPOSE).format("raw");
-            let done = call.delegate(&mut watch).doit().await;
-            watch.outcome(done)
-        })
-        .await
+        self.calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let call =
+                    self.hub.users().drafts_get(ME, id).clear_scopes().add_scope(COMPOSE).format("raw");
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
     }
 
     /// Makes a draft of these bytes, in a thread where there is one.
     pub(super) async fn create_draft(&self, raw: Vec<u8>, thread: Option<&str>) -> Result<Draft, Trouble> {
-        self.act(async {
-            let mut watch = self.watch();
-            let draft = Draft { id: None, message: in_thread(thread) };
-            let call = self.hub.users().drafts_create(draft, ME).clear_scopes().add_scope(COMPOSE);
-            let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
-            let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
-            watch.outcome(done)
-        })
-        .await
+        self.calls
+            .act(async {
+                let mut watch = self.calls.watch();
+                let draft = Draft { id: None, message: in_thread(thread) };
+                let call = self.hub.users().drafts_create(draft, ME).clear_scopes().add_scope(COMPOSE);
+                let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
+                let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
+                watch.outcome(done)
+            })
+            .await
     }
 
     /// Puts these bytes in the place of a draft's own. A thread that is not named is lost.
@@ -262,15 +300,16 @@ impl Mailbox {
         raw: Vec<u8>,
         thread: Option<&str>,
     ) -> Result<Draft, Trouble> {
-        self.act(async {
-            let mut watch = self.watch();
-            let draft = Draft { id: Some(id.to_owned()), message: in_thread(thread) };
-            let call = self.hub.users().drafts_update(draft, ME, id).clear_scopes().add_scope(COMPOSE);
-            let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
-            let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
-            watch.outcome(done)
-        })
-        .await
+        self.calls
+            .act(async {
+                let mut watch = self.calls.watch();
+                let draft = Draft { id: Some(id.to_owned()), message: in_thread(thread) };
+                let call = self.hub.users().drafts_update(draft, ME, id).clear_scopes().add_scope(COMPOSE);
+                let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
+                let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
+                watch.outcome(done)
+            })
+            .await
     }
 
     /// Sends a draft with these bytes in place of its own.
@@ -280,66 +319,33 @@ impl Mailbox {
         raw: Vec<u8>,
         thread: Option<&str>,
     ) -> Result<Message, Trouble> {
-        self.act(async {
-            let mut watch = self.watch();
-            let draft = Draft { id: Some(id.to_owned()), message: in_thread(thread) };
-            let call = self.hub.users().drafts_send(draft, ME).clear_scopes().add_scope(COMPOSE);
-            let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
-            let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
-            watch.outcome(done)
-        })
-        .await
+        self.calls
+            .act(async {
+                let mut watch = self.calls.watch();
+                let draft = Draft { id: Some(id.to_owned()), message: in_thread(thread) };
+                let call = self.hub.users().drafts_send(draft, ME).clear_scopes().add_scope(COMPOSE);
+                let kind = LETTER.parse().map_err(|_| NO_TYPE)?;
+                let done = call.delegate(&mut watch).upload(Cursor::new(raw), kind).await;
+                watch.outcome(done)
+            })
+            .await
     }
 
     /// Throws a draft away, for good: Gmail keeps none in its trash.
     pub(super) async fn delete_draft(&self, id: &str) -> Result<(), Trouble> {
-        self.act(async {
-            let mut watch = self.watch();
-            let call = self.hub.users().drafts_delete(ME, id).clear_scopes().add_scope(COMPOSE);
-            let done = call.delegate(&mut watch).doit().await;
-            watch.outcome(done.map(|response| (response, ())))
-        })
-        .await
+        self.calls
+            .act(async {
+                let mut watch = self.calls.watch();
+                let call = self.hub.users().drafts_delete(ME, id).clear_scopes().add_scope(COMPOSE);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done.map(|response| (response, ())))
+            })
+            .await
     }
+}
 
-    fn watch(&self) -> Watch {
-        Watch::new(self.refused.clone())
-    }
-
-    async fn look<T, F>(&self, call: impl Fn() -> F + Send + Sync) -> Result<T, Trouble>
-    where
-        F: Future<Output = Result<T, Trouble>> + Send,
-        T: Send,
-    {
-        let mut pauses = LOOK_AGAIN.into_iter();
-        loop {
-            let trouble = match self.within(LOOK_WITHIN, call()).await {
-                Ok(found) => return Ok(found),
-                Err(trouble) => trouble,
-            };
-            match pauses.next() {
-                Some(pause) if trouble.passing() && pause < self.time_left() => sleep(pause).await,
-                _ => return Err(trouble),
-            }
-        }
-    }
-
-    async fn act<T>(&self, call: impl Future<Output = Result<T, Trouble>> + Send) -> Result<T, Trouble> {
-        self.within(ACT_WITHIN, call).await
-    }
-
-    async fn within<T>(
-        &self,
-        limit: Duration,
-        call: impl Future<Output = Result<T, Trouble>> + Send,
-    ) -> Result<T, Trouble> {
-        let limit = limit.min(self.time_left());
-        // On the heap: the generated calls are large, and several are under way at once.
-        match timeout(limit, Box::pin(call)).await {
-            Ok(done) => done,
-            Err(_) => Err(Trouble::Lost(format!("nothing came for {} s", limit.as_secs()))),
-        }
-    }
+fn no_chat() -> Fault {
+    Fault::broken("there is no conversation here")
 }
 
 fn in_thread(thread: Option<&str>) -> Option<Message> {

@@ -2,8 +2,10 @@
 
 use chrono::{DateTime, SecondsFormat};
 use google_gmail1::api::{Message, MessagePart};
-use mail_parser::MessageParser;
 use mail_parser::decoders::charsets::map::charset_decoder;
+use mail_parser::{Address, MessageParser};
+
+use super::address::Recipient;
 
 /// The longest part of a body that is passed on.
 pub(super) const BODY_CHARS: usize = 8_000;
@@ -30,8 +32,36 @@ pub(super) fn sender(message: &Message) -> Option<String> {
     Some(mail.from()?.first()?.address()?.to_owned())
 }
 
+/// Addresses of a header that mail can be sent to. A name that could deceive is left out.
+pub(super) fn people(mail: &Message, name: &str) -> Vec<Recipient> {
+    let Some(value) = raw_header(mail, name) else { return Vec::new() };
+    let line = format!("To: {}\r\n\r\n", value.replace(['\r', '\n'], " "));
+    let parsed = MessageParser::new().parse_headers(line.as_bytes());
+    let Some(list) = parsed.as_ref().and_then(|mail| mail.to()) else { return Vec::new() };
+    of_list(list)
+}
+
+fn of_list(list: &Address<'_>) -> Vec<Recipient> {
+    let person = |one: &mail_parser::Addr<'_>| {
+        let address = one.address()?;
+        let named = one.name().and_then(|name| Recipient::parse(&format!("{name} <{address}>")).ok());
+        named.or_else(|| Recipient::parse(address).ok())
+    };
+    list.iter().filter_map(person).collect()
+}
+
 pub(super) fn has_label(message: &Message, label: &str) -> bool {
     message.label_ids.iter().flatten().any(|one| one == label)
+}
+
+/// Somebody's words as they stand in a line of ours.
+pub(super) fn one_line(text: &str, most: usize) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain = plain.trim();
+    match plain.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &plain[..end]),
+        None => plain.to_owned(),
+    }
 }
 
 /// When Gmail got it, RFC 3339.
@@ -50,11 +80,16 @@ pub(super) struct Text {
 
 /// The text of a message: plain where there is plain, else read from its HTML.
 pub(super) fn text(message: &Message) -> Text {
+    text_within(message, BODY_CHARS)
+}
+
+/// The same with another bound, in characters.
+pub(super) fn text_within(message: &Message, most: usize) -> Text {
     let Some(payload) = &message.payload else { return Text::default() };
     let plain = find(payload, "text/plain", DEPTH).and_then(content);
     let text = plain.filter(|text| !text.trim().is_empty()).or_else(|| html(payload));
     match text {
-        Some(text) => bounded(text.trim_end()),
+        Some(text) => bounded(text.trim_end(), most),
         None if find(payload, "text/", DEPTH).is_some() => {
             Text { cut: "the text is kept as an attachment and was not read".into(), ..Text::default() }
         }
@@ -65,6 +100,8 @@ pub(super) fn text(message: &Message) -> Text {
 /// A file that came with a mail.
 pub(super) struct Attachment {
     pub name: String,
+    /// As whoever sent it calls it.
+    pub kind: String,
     /// Its bytes.
     pub size: i32,
     /// By which Gmail hands them out, where they are not here.
@@ -86,6 +123,7 @@ fn collect(part: &MessagePart, depth: usize, files: &mut Vec<Attachment>) {
         let body = part.body.clone().unwrap_or_default();
         files.push(Attachment {
             name: decoded(name),
+            kind: part.mime_type.clone().unwrap_or_default(),
             size: body.size.unwrap_or_default(),
             id: body.attachment_id,
             data: body.data,
@@ -126,8 +164,16 @@ fn content(part: &MessagePart) -> Option<String> {
     let kind = part_header(part, "Content-Type").unwrap_or_default().to_ascii_lowercase();
     let charset = kind.split_once("charset=").map(|(_, rest)| rest.trim_start_matches('"'));
     let charset = charset.and_then(|rest| rest.split(['"', ';', ' ']).next()).unwrap_or_default();
-    let decode = charset_decoder(charset.as_bytes());
+    let named = Some(charset).filter(|name| !["", "utf-8", "utf8", "us-ascii"].contains(name));
+    let decode = named.and_then(|name| charset_decoder(name.as_bytes())).or_else(|| guessed(bytes));
     Some(decode.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |decode| decode(bytes)))
+}
+
+/// What calls itself UTF-8 and is none, or says nothing that anybody knows, is mostly from an old western program:
+/// a few letters beyond ASCII among many.
+fn guessed(bytes: &[u8]) -> Option<fn(&[u8]) -> String> {
+    let beyond = bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    if beyond * 3 < bytes.len() { charset_decoder(b"windows-1252") } else { None }
 }
 
 fn part_header<'a>(part: &'a MessagePart, name: &str) -> Option<&'a str> {
@@ -146,12 +192,12 @@ fn decoded(value: &str) -> String {
     mail.and_then(|mail| mail.subject().map(str::to_owned)).unwrap_or_else(|| value.to_owned())
 }
 
-fn bounded(text: &str) -> Text {
-    let more = text.chars().count().saturating_sub(BODY_CHARS);
+fn bounded(text: &str, most: usize) -> Text {
+    let more = text.chars().count().saturating_sub(most);
     if more == 0 {
         return Text { text: text.to_owned(), cut: String::new() };
     }
-    let text = text.chars().take(BODY_CHARS).collect();
+    let text = text.chars().take(most).collect();
     Text { text, cut: format!("{more} more characters are not shown") }
 }
 
@@ -196,8 +242,12 @@ mod tests {
     fn an_old_character_set_is_read() {
         let old = part("text/plain", "text/plain; charset=\"ISO-8859-1\"; format=flowed", b"Gr\xfc\xdfe");
         assert_eq!(text(&of(vec![old])).text, "Grüße");
-        let unknown = part("text/plain", "text/plain; charset=nonsense", b"Gr\xfce");
-        assert_eq!(text(&of(vec![unknown])).text, "Gr\u{fffd}e");
+        for lying in ["text/plain; charset=nonsense", "text/plain; charset=UTF-8", "text/plain"] {
+            let lying = part("text/plain", lying, b"Gr\xfc\xdfe aus Ulm");
+            assert_eq!(text(&of(vec![lying])).text, "Grüße aus Ulm");
+        }
+        let other = part("text/plain", "text/plain; charset=utf-8", b"\x93\xfa\x96\x7b");
+        assert_eq!(text(&of(vec![other])).text, "\u{fffd}\u{fffd}\u{fffd}{");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mail_builder::MessageBuilder;
+use mail_builder::headers::content_type::ContentType;
 use mail_builder::headers::date::Date;
 use mail_builder::headers::message_id::MessageId;
 use mail_builder::headers::raw::Raw;
+use mail_builder::mime::MimePart;
 use nod_core::clock::Timestamp;
 use nod_core::ids::EffectId;
 use nod_core::tool::Fault;
@@ -19,11 +21,16 @@ pub(super) const EFFECT_HEADER: &str = "X-Nod-Effect";
 /// Bytes of text in one encoded word: four thirds of it and twelve of wrapping stay under 75.
 const WORD_BYTES: usize = 45;
 
-/// The message.
+/// The message, with the contents of the letter's files.
 ///
 /// # Errors
 /// [`Fault::Broken`] where a recipient of the letter cannot be read.
-pub(super) fn bytes(letter: &Letter, date: Timestamp, effect: EffectId) -> Result<Vec<u8>, Fault> {
+pub(super) fn bytes(
+    letter: &Letter,
+    date: Timestamp,
+    effect: EffectId,
+    files: &[Vec<u8>],
+) -> Result<Vec<u8>, Fault> {
     let domain = letter.from.rsplit_once('@').map_or("nod.invalid", |(_, domain)| domain);
     let mut message = MessageBuilder::new()
         .date(Date::new(date.timestamp()))
@@ -32,8 +39,7 @@ pub(super) fn bytes(letter: &Letter, date: Timestamp, effect: EffectId) -> Resul
         .header(EFFECT_HEADER, Raw::new(effect.to_string()))
         .header("From", Raw::new(format!("<{}>", letter.from)))
         .header("Subject", Raw::new(text(&letter.subject)))
-        // RFC 5322 lines end in CRLF; the library leaves them alone where it encodes as base64.
-        .text_body(letter.body.replace('\n', "\r\n"));
+        .body(body(letter, effect, files));
     for (header, list) in [("To", &letter.to), ("Cc", &letter.cc), ("Bcc", &letter.bcc)] {
         if !list.is_empty() {
             message = message.header(header, Raw::new(recipients(list)?));
@@ -48,6 +54,22 @@ pub(super) fn bytes(letter: &Letter, date: Timestamp, effect: EffectId) -> Resul
         }
     }
     message.write_to_vec().map_err(|error| Fault::broken(format!("the mail cannot be written: {error}")))
+}
+
+fn body<'a>(letter: &'a Letter, effect: EffectId, files: &'a [Vec<u8>]) -> MimePart<'a> {
+    // RFC 5322 lines end in CRLF; the library leaves them alone where it encodes as base64.
+    let text = MimePart::new("text/plain", letter.text().replace('\n', "\r\n"));
+    if files.is_empty() {
+        return text;
+    }
+    let file = |(file, bytes): (&'a super::files::File, &'a Vec<u8>)| {
+        MimePart::new(file.kind.as_str(), bytes.as_slice()).attachment(file.name.as_str())
+    };
+    let parts =
+        std::iter::once(text).chain(letter.attachments.iter().zip(files).map(file)).collect::<Vec<_>>();
+    // Without one the library makes up another each time.
+    let kind = ContentType::new("multipart/mixed").attribute("boundary", format!("nod-{effect}"));
+    MimePart::new(kind, parts)
 }
 
 fn recipients(list: &[String]) -> Result<String, Fault> {
@@ -96,7 +118,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use chrono::DateTime;
-    use mail_parser::{Address, MessageParser};
+    use mail_parser::{Address, MessageParser, MimeHeaders};
     use proptest::prelude::*;
     use uuid::Uuid;
 
@@ -106,8 +128,8 @@ mod tests {
     fn write(asked: &Asked) -> (Letter, Vec<u8>) {
         let letter = Letter::new(asked, "t", "ana@acme.test").unwrap();
         let date = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
-        let raw = bytes(&letter, date, EffectId(Uuid::from_u128(7))).unwrap();
-        assert_eq!(raw, bytes(&letter, date, EffectId(Uuid::from_u128(7))).unwrap());
+        let raw = bytes(&letter, date, EffectId(Uuid::from_u128(7)), &[]).unwrap();
+        assert_eq!(raw, bytes(&letter, date, EffectId(Uuid::from_u128(7)), &[]).unwrap());
         (letter, raw)
     }
 
@@ -154,6 +176,32 @@ mod tests {
         (name(), "[a-z][a-z0-9.+_-]{0,10}[a-z0-9]@[a-z]{1,10}\\.(test|example\\.com)")
             .prop_map(|(name, address)| format!("{name} <{}>", address.replace("..", ".")))
             .prop_filter("an address that can be sent to", |text| Recipient::parse(text).is_ok())
+    }
+
+    #[test]
+    fn files_arrive_as_they_are_and_the_same_bytes_leave_each_time() {
+        let asked = Asked { to: vec![], cc: vec![], bcc: vec![], subject: "s".into(), body: "Hi".into() };
+        let contents = [vec![0, 255, 13, 10, 46, 10], b"month,sum\n".to_vec()];
+        let file = |name: &str, kind: &str| super::super::files::File {
+            name: name.into(),
+            kind: kind.into(),
+            size: 0,
+            sha256: String::new(),
+            lies: super::super::files::Lies::InMail { message: String::new(), at: 0 },
+        };
+        let attachments = vec![file("Über uns; 2.pdf", "application/pdf"), file("a.csv", "text/csv")];
+        let letter = Letter { attachments, ..Letter::new(&asked, "t", "ana@acme.test").unwrap() };
+        let date = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
+        let raw = bytes(&letter, date, EffectId(Uuid::from_u128(7)), &contents).unwrap();
+        assert_eq!(raw, bytes(&letter, date, EffectId(Uuid::from_u128(7)), &contents).unwrap());
+        let mail = MessageParser::new().parse(&raw).unwrap();
+        assert_eq!(mail.body_text(0).unwrap(), "Hi");
+        let read: Vec<(String, Vec<u8>)> = mail
+            .attachments()
+            .map(|part| (part.attachment_name().unwrap_or_default().to_owned(), part.contents().to_vec()))
+            .collect();
+        let [pdf, csv] = contents;
+        assert_eq!(read, [("Über uns; 2.pdf".to_owned(), pdf), ("a.csv".to_owned(), csv)]);
     }
 
     proptest! {

@@ -2,17 +2,27 @@
 //!
 //! [`Mailbox`] is the only way to Gmail; the tools stand each in a file of their own.
 
-mod address;
+pub(in crate::google) mod address;
 mod create_draft;
+mod create_label;
+mod deeds;
 mod discard_draft;
 mod drafts;
 mod edit;
+mod files;
+mod forward;
+mod identity;
+mod labels;
 mod letter;
+mod list_drafts;
+mod list_labels;
 mod list_recent;
 mod mailbox;
 mod message;
 mod mime;
 mod open_draft;
+mod organise;
+mod quote;
 mod read_attachment;
 mod read_draft;
 mod read_thread;
@@ -23,7 +33,6 @@ mod send_email;
 #[cfg(test)]
 mod stories;
 mod summary;
-mod trouble;
 mod update_draft;
 
 use std::sync::Arc;
@@ -32,12 +41,13 @@ use nod_core::tool::{Provider, Reach, Tool, ToolSpec};
 use serde_json::Value;
 
 use super::account::Accounts;
+use super::arguments;
 
 pub use mailbox::Gmail;
 pub(in crate::google) use mailbox::Mailbox;
 
 /// The names of those that change something, for the rules that an operator writes about them.
-pub(super) const ACTS: [&str; 7] = [
+pub(super) const ACTS: [&str; 10] = [
     create_draft::NAME,
     update_draft::NAME,
     send_draft::NAME,
@@ -45,15 +55,23 @@ pub(super) const ACTS: [&str; 7] = [
     reply::SEND,
     reply::DRAFT,
     send_email::NAME,
+    forward::NAME,
+    organise::NAME,
+    create_label::NAME,
 ];
 
 /// Gmail's tools.
 pub(super) fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
-    let tools = vec![
+    vec![
         Tool::Read(Arc::new(list_recent::ListRecent::new(accounts.clone()))),
         Tool::Read(Arc::new(search_messages::SearchMessages::new(accounts.clone()))),
         Tool::Read(Arc::new(read_thread::ReadThread::new(accounts.clone()))),
         Tool::Read(Arc::new(read_attachment::ReadAttachment::new(accounts.clone()))),
+        Tool::Read(Arc::new(list_labels::ListLabels::new(accounts.clone()))),
+        Tool::Act(Arc::new(organise::Organise::new(accounts.clone()))),
+        Tool::Act(Arc::new(create_label::CreateLabel::new(accounts.clone()))),
+        Tool::Read(Arc::new(list_drafts::ListDrafts::new(accounts.clone()))),
+        Tool::Read(Arc::new(list_drafts::OpenDraft::new(accounts.clone()))),
         Tool::Act(Arc::new(create_draft::CreateDraft::new(accounts.clone()))),
         Tool::Read(Arc::new(read_draft::ReadDraft::new(accounts.clone()))),
         Tool::Act(Arc::new(update_draft::UpdateDraft::new(accounts.clone()))),
@@ -61,11 +79,9 @@ pub(super) fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
         Tool::Act(Arc::new(discard_draft::DiscardDraft::new(accounts.clone()))),
         Tool::Act(Arc::new(reply::ReplyTool::sending(accounts.clone()))),
         Tool::Act(Arc::new(reply::ReplyTool::drafting(accounts.clone()))),
+        Tool::Act(Arc::new(forward::Forward::new(accounts.clone()))),
         Tool::Act(Arc::new(send_email::SendEmail::new(accounts.clone()))),
-    ];
-    let named = |tool: &Tool| matches!(tool, Tool::Read(_)) || ACTS.contains(&tool.spec().name);
-    debug_assert!(tools.iter().all(named), "ACTS names every tool that changes something");
-    tools
+    ]
 }
 
 fn spec(
@@ -83,10 +99,4 @@ fn spec(
         provider: Some(Provider::Google),
         doing,
     }
-}
-
-/// Arguments as the tool's own type. They passed the schema, so a failure here is the schema's fault; the
-/// model is told all the same.
-fn arguments<T: serde::de::DeserializeOwned>(args: &Value) -> Result<T, nod_core::tool::Fault> {
-    T::deserialize(args).map_err(|error| nod_core::tool::Fault::invalid(error.to_string()))
 }

@@ -2,7 +2,7 @@
 //! person writes there by hand counts, and nothing of it is overwritten unseen.
 
 use google_gmail1::api::Draft;
-use mail_parser::{Addr, Address, MessageParser};
+use mail_parser::{Addr, Address, HeaderValue, MessageParser};
 use nod_core::draft::{Closing, Draft as Open, DraftTools};
 use nod_core::effect::EffectKey;
 use nod_core::privacy::Provenance;
@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::address::Recipient;
-use super::letter::{Asked, Letter, Seen};
+use super::letter::{Asked, Letter, Reply, Seen};
 use super::mailbox::Mailbox;
 use super::mime::EFFECT_HEADER;
-use super::trouble::Trouble;
-use super::{discard_draft, drafts, read_draft, send_draft, update_draft};
+use super::{create_draft, discard_draft, drafts, files, read_draft, send_draft, update_draft};
+use crate::google::trouble::Trouble;
 
 /// How an open draft stands in Gmail now.
 pub(super) enum Now {
@@ -62,25 +62,73 @@ pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Resu
     })
 }
 
+/// A draft of the mailbox that was not open before.
+pub(super) fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), Fault> {
+    let message = draft.message.unwrap_or_default();
+    let raw = message.raw.unwrap_or_default();
+    let mail = MessageParser::new().parse_headers(&raw);
+    let from = mail.as_ref().and_then(|mail| mail.from()?.first()?.address()).unwrap_or(mailbox.address());
+    let another = !from.eq_ignore_ascii_case(mailbox.address());
+    let ids = |value: &HeaderValue<'_>| -> Vec<String> {
+        value.as_text_list().unwrap_or_default().iter().map(ToString::to_string).collect()
+    };
+    let answered = mail.as_ref().map(|mail| ids(mail.in_reply_to())).unwrap_or_default();
+    let reply = answered.last().map(|newest| Reply {
+        thread_id: message.thread_id.unwrap_or_default(),
+        in_reply_to: Some(newest.clone()),
+        references: mail.as_ref().map(|mail| ids(mail.references())).unwrap_or_default(),
+        answers: "a mail in its thread".to_owned(),
+        reply_to: None,
+        forwards: false,
+    });
+    let nothing = Asked { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
+    let known = Letter {
+        account: another.then(|| mailbox.address().to_owned()),
+        reply,
+        ..Letter::new(&nothing, create_draft::NAME, from)?
+    };
+    let seen = Seen { id: id.to_owned(), version: message.id.unwrap_or_default() };
+    Ok((written(&known, &raw)?, seen))
+}
+
 /// Reads what stands in the draft, in the place of what was known of it.
 fn written(known: &Letter, raw: &[u8]) -> Result<Letter, Fault> {
     let mail = MessageParser::new().parse(raw);
     let mail = mail.ok_or_else(|| Fault::broken("the draft in Gmail cannot be read"))?;
-    if mail.attachment_count() > 0 {
+    let there: Vec<String> = mail.attachments().map(|file| files::digest(file.contents())).collect();
+    if !there.iter().eq(known.attachments.iter().map(|file| &file.sha256)) {
         let reason =
-            "the draft has attachments now, which I cannot carry; change and send it in Gmail".into();
+            "the draft has other attachments now, which I cannot carry; change and send it in Gmail".into();
         return Err(Fault::Forbidden { reason });
     }
-    let body = mail.body_text(0).unwrap_or_default().replace("\r\n", "\n");
+    let text = mail.body_text(0).unwrap_or_default().replace("\r\n", "\n");
+    let (body, below) = apart(known, text.trim_end());
     let asked = Asked {
         to: people(mail.to()),
         cc: people(mail.cc()),
         bcc: people(mail.bcc()),
         subject: mail.subject().unwrap_or_default().to_owned(),
-        body: body.trim_end_matches('\n').to_owned(),
+        body: body.to_owned(),
     };
     let letter = Letter::new(&asked, &known.tool, &known.from)?;
-    Ok(Letter { reply: known.reply.clone(), ..letter })
+    Ok(Letter {
+        account: known.account.clone(),
+        signature: known.signature.clone().filter(|_| below),
+        quoted: known.quoted.clone().filter(|_| below),
+        attachments: known.attachments.clone(),
+        reply: known.reply.clone(),
+        ..letter
+    })
+}
+
+/// The person's own words, and whether what we put below them still stands there. Where it does not, all of it is
+/// theirs.
+fn apart<'a>(known: &Letter, text: &'a str) -> (&'a str, bool) {
+    let below = Letter { body: String::new(), ..known.clone() }.text();
+    match text.strip_suffix(below.trim_end()) {
+        Some(body) => (body.trim_end_matches('\n'), true),
+        None => (text, false),
+    }
 }
 
 fn people(list: Option<&Address<'_>>) -> Vec<String> {
@@ -103,7 +151,7 @@ fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, Fault> 
         version: seen.version.clone(),
         letter: letter.payload()?,
         fields: letter.fields(),
-        body: letter.body.clone(),
+        body: letter.shown(),
         label: letter.label(),
         link: drafts::link(mailbox.address(), &format!("drafts/{}", seen.version)),
         place: "Gmail".to_owned(),

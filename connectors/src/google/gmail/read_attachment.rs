@@ -13,6 +13,7 @@ use super::mailbox::Mailbox;
 use super::message::{Attachment, attachments};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
+use crate::google::scopes;
 
 /// Largest file that is read, in bytes. Gmail itself takes some 25 MB.
 const MOST_BYTES: usize = 10 * 1024 * 1024;
@@ -65,7 +66,7 @@ impl ReadTool for ReadAttachment {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Asked = arguments(args)?;
-        let mailbox = self.accounts.mailbox(cx).await?;
+        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
         let message =
             mailbox.message(&asked.message_id).await.map_err(|trouble| trouble.looking("that mail"))?;
         let named = |file: &Attachment| file.name.trim() == asked.name.trim();

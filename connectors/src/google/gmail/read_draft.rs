@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::open_draft::{self, Now};
 use crate::google::account::Accounts;
+use crate::google::scopes;
 
 pub(super) const NAME: &str = "gmail_read_draft";
 
@@ -36,7 +37,7 @@ impl ReadTool for ReadDraft {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let (letter, seen) = open_draft::handed(args)?;
-        let mailbox = self.accounts.mailbox(cx).await?;
+        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
         match open_draft::now(&mailbox, &letter, &seen).await? {
             Now::Same(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, false),
             Now::Changed(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, true),

@@ -13,6 +13,7 @@ use super::mailbox::Mailbox;
 use super::message::{at, attachments, has_label, header, text};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
+use crate::google::scopes;
 
 /// The newest of a thread that are read.
 const MOST_MESSAGES: usize = 20;
@@ -55,7 +56,7 @@ impl ReadTool for ReadThread {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Asked = arguments(args)?;
-        read(cx, &self.accounts.mailbox(cx).await?, &asked.thread_id).await
+        read(cx, &self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?, &asked.thread_id).await
     }
 }
 
@@ -85,8 +86,10 @@ fn letter(message: &Message) -> Value {
         "text": body.text,
         "attachments": attachments(message).into_iter().map(|file| file.name).collect::<Vec<_>>(),
     });
-    if !body.cut.is_empty() {
-        letter["cut"] = json!(body.cut);
+    match (body.text.trim().is_empty(), body.cut.is_empty()) {
+        (_, false) => letter["cut"] = json!(body.cut),
+        (true, true) => letter["note"] = json!("there is no text in it that can be read"),
+        (false, true) => {}
     }
     letter
 }

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use google_gmail1::api::Message;
-use mail_parser::{Address, MessageParser};
+use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::privacy::{Audience, Provenance};
 use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
@@ -17,18 +18,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::address::Recipient;
+use super::identity::Identities;
 use super::letter::{Asked, BODY_CHARS, Letter, Reply, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
-use super::message::{has_label, header, raw_header, sender};
-use super::{arguments, create_draft, send_email};
+use super::message::{has_label, header, people, raw_header, sender};
+use super::{arguments, create_draft, files, quote, send_email};
 use crate::google::account::Accounts;
 
 /// Sends.
 pub(super) const SEND: &str = "gmail_reply";
 /// Saves a draft.
 pub(super) const DRAFT: &str = "gmail_draft_reply";
-const HEADERS: [&str; 8] =
-    ["From", "To", "Cc", "Reply-To", "Subject", "Message-ID", "References", "In-Reply-To"];
 /// Message-IDs kept in `References`: the first and the newest, as RFC 5537 advises.
 const MOST_REFERENCES: usize = 20;
 const LONGEST_ID: usize = 250;
@@ -47,6 +47,9 @@ struct Wanted {
     all: bool,
     #[serde(default)]
     cc: Vec<String>,
+    from: Option<String>,
+    #[serde(default)]
+    attach: Vec<files::Wanted>,
 }
 
 impl ReplyTool {
@@ -60,7 +63,7 @@ impl ReplyTool {
     /// Leaves the answer as a draft.
     pub(super) fn drafting(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_draft_reply.md");
-        let spec = super::spec(DRAFT, description, "Writing a draft", Reach::OwnAccount, parameters());
+        let spec = super::spec(DRAFT, description, "Writing a draft", Reach::Drafts, parameters());
         Self { spec, accounts }
     }
 
@@ -76,6 +79,12 @@ impl ReplyTool {
     }
 }
 
+/// The argument of every tool that writes mail.
+pub(super) fn from_argument() -> Value {
+    json!({"type": "string", "minLength": 3, "maxLength": 320,
+        "description": "Which of the person's own addresses it is sent from, where they named one."})
+}
+
 fn parameters() -> Value {
     json!({
         "type": "object",
@@ -87,6 +96,8 @@ fn parameters() -> Value {
             "cc": {"type": "array", "maxItems": 50,
                 "description": "Further people that the person named: addresses, or names.",
                 "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}},
+            "from": from_argument(),
+            "attach": files::argument(),
         },
         "required": ["thread_id", "body"],
         "additionalProperties": false,
@@ -102,7 +113,7 @@ impl ActTool for ReplyTool {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let wanted: Wanted = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        let answer = answer(&mailbox, wanted, self.spec.name).await?;
+        let answer = answer(cx, &mailbox, wanted, self.spec.name).await?;
         let preview = self.shown(&answer.letter)?;
         Ok(Preview {
             audience: Audience::Person(cx.principal.person),
@@ -111,7 +122,13 @@ impl ActTool for ReplyTool {
         })
     }
 
-    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
         let draft = self.spec.name == DRAFT;
         let letter = self.approved(payload).map_err(broken)?.revised(filled, !draft)?;
@@ -154,34 +171,50 @@ struct Answer {
     source: String,
 }
 
-async fn answer(mailbox: &Mailbox, wanted: Wanted, tool: &str) -> Result<Answer, Fault> {
-    let thread = mailbox.thread(&wanted.thread_id, Some(&HEADERS)).await;
-    let thread = thread.map_err(|trouble| trouble.looking("that thread"))?;
-    let messages = thread.messages.unwrap_or_default();
-    let newest = messages.iter().rev().find(|message| !has_label(message, "DRAFT"));
-    let newest = newest.ok_or_else(|| Fault::NotFound { what: "a mail to answer in that thread".into() })?;
-    let (to, mut cc) = recipients(newest, mailbox.address(), wanted.all);
+async fn answer(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted, tool: &str) -> Result<Answer, Fault> {
+    let newest = newest(mailbox, &wanted.thread_id).await?;
+    let identities = Identities::of(mailbox).await?;
+    let (to, mut cc) = recipients(&newest, &|address| identities.own(address), wanted.all);
     cc.extend(wanted.cc);
-    let subject = subject(&header(newest, "Subject"));
-    let asked = Asked { to, cc, bcc: Vec::new(), subject, body: wanted.body };
-    let from = sender(newest).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let of = shown(&header(&newest, "Subject"));
+    let asked = Asked { to, cc, bcc: Vec::new(), subject: subject(&of), body: wanted.body };
+    let from = sender(&newest).unwrap_or_else(|| "an unnamed sender".to_owned());
     let letter = Letter {
-        reply: Some(Reply {
-            thread_id: wanted.thread_id,
-            in_reply_to: ids(newest, "Message-ID").pop(),
-            references: references(newest),
-            answers: format!("“{}” from {from}", shown(&header(newest, "Subject"))),
-            reply_to: elsewhere(newest, &from),
-        }),
+        quoted: Some(quote::quoted(&newest, &from, &cx.principal.zone)),
+        attachments: files::wanted(mailbox, &wanted.attach).await?,
+        reply: Some(tied(&newest, wanted.thread_id, &of, &from)),
         ..Letter::new(&asked, tool, mailbox.address())?
+            .sent_as(&identities.chosen(wanted.from.as_deref(), Some(&newest))?)
     };
     Ok(Answer { source: format!("mail from {from}"), letter })
 }
 
+/// The newest mail of a thread, whole.
+pub(super) async fn newest(mailbox: &Mailbox, thread: &str) -> Result<Message, Fault> {
+    let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that thread");
+    let all = mailbox.thread(thread, Some(&["Subject"])).await.map_err(looking)?.messages.unwrap_or_default();
+    let newest = all.iter().rev().find(|message| !has_label(message, "DRAFT"));
+    let id = newest.and_then(|message| message.id.as_deref());
+    let id = id.ok_or_else(|| Fault::NotFound { what: "a mail in that thread".into() })?;
+    mailbox.message(id).await.map_err(looking)
+}
+
+/// What ties a letter to a mail.
+pub(super) fn tied(mail: &Message, thread_id: String, subject: &str, from: &str) -> Reply {
+    Reply {
+        thread_id,
+        in_reply_to: ids(mail, "Message-ID").pop(),
+        references: references(mail),
+        answers: format!("“{subject}” from {from}"),
+        reply_to: elsewhere(mail, from),
+        forwards: false,
+    }
+}
+
 /// To whom the mail asks answers to go, or to its sender; to one's own mail, to those who got it. With `all`,
 /// also everybody else of it.
-fn recipients(mail: &Message, me: &str, all: bool) -> (Vec<String>, Vec<String>) {
-    let mine = sender(mail).is_some_and(|from| from.eq_ignore_ascii_case(me));
+fn recipients(mail: &Message, own: &dyn Fn(&str) -> bool, all: bool) -> (Vec<String>, Vec<String>) {
+    let mine = sender(mail).is_some_and(|from| own(&from));
     let asked = people(mail, "Reply-To");
     let to = match (mine, asked.is_empty()) {
         (true, _) => people(mail, "To"),
@@ -195,31 +228,13 @@ fn recipients(mail: &Message, me: &str, all: bool) -> (Vec<String>, Vec<String>)
             list.iter().any(|r| r.address.eq_ignore_ascii_case(&one.address))
         };
         for one in others {
-            if !one.address.eq_ignore_ascii_case(me) && !known(&one, &to) && !known(&one, &cc) {
+            if !own(&one.address) && !known(&one, &to) && !known(&one, &cc) {
                 cc.push(one);
             }
         }
     }
     let written = |list: Vec<Recipient>| list.iter().map(ToString::to_string).collect();
     (written(to), written(cc))
-}
-
-/// Addresses of a header that mail can be sent to. A name that could deceive is left out.
-fn people(mail: &Message, name: &str) -> Vec<Recipient> {
-    let Some(value) = raw_header(mail, name) else { return Vec::new() };
-    let line = format!("To: {}\r\n\r\n", value.replace(['\r', '\n'], " "));
-    let parsed = MessageParser::new().parse_headers(line.as_bytes());
-    let Some(list) = parsed.as_ref().and_then(|mail| mail.to()) else { return Vec::new() };
-    of_list(list)
-}
-
-fn of_list(list: &Address<'_>) -> Vec<Recipient> {
-    let person = |one: &mail_parser::Addr<'_>| {
-        let address = one.address()?;
-        let named = one.name().and_then(|name| Recipient::parse(&format!("{name} <{address}>")).ok());
-        named.or_else(|| Recipient::parse(address).ok())
-    };
-    list.iter().filter_map(person).collect()
 }
 
 /// Whoever writes may have answers sent to somebody else; the person should know.
@@ -229,14 +244,18 @@ fn elsewhere(mail: &Message, from: &str) -> Option<String> {
     other.map(|one| one.address.clone())
 }
 
+/// Once, in whatever language it says so already: Gmail wants the thread's own subject.
 fn subject(of: &str) -> String {
-    let of = shown(of);
-    let answered = of.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:"));
-    if answered { of } else { format!("Re: {of}") }
+    let start: String = of.chars().take(8).collect::<String>().to_lowercase();
+    let mark = start.split(':').next().filter(|_| start.contains(':')).unwrap_or_default();
+    // "Re[2]:" counts.
+    let mark = mark.trim_end().trim_end_matches(|c: char| c.is_ascii_digit() || "[]()".contains(c));
+    let answered = ["re", "aw", "sv", "antw", "odp", "ynt", "res", "回复", "答复"].contains(&mark);
+    if answered { of.to_owned() } else { format!("Re: {of}") }
 }
 
 /// On one line, and no longer than a header may be.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut text = plain.trim().to_owned();
     text.truncate(text.floor_char_boundary(SUBJECT_CHARS - 8));
@@ -292,17 +311,30 @@ mod tests {
         let to = ("To", "ana@acme.test, Bo <bo@acme.test>");
         let cc = ("Cc", "cho@acme.test, KIM@x.test");
         let elsewhere = ("Reply-To", "desk@y.test");
+        let own = |address: &str| [ME, "sales@acme.test"].iter().any(|one| one.eq_ignore_ascii_case(address));
         let owned = |all: &[&str]| all.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
         for (headers, all, wanted_to, wanted_cc) in [
             (&[from, to, cc][..], false, &["Kim Vale <kim@x.test>"][..], &[][..]),
             (&[from, to, cc], true, &["Kim Vale <kim@x.test>"], &["Bo <bo@acme.test>", "cho@acme.test"]),
+            (
+                &[from, ("To", "Sales@acme.test, bo@acme.test")],
+                true,
+                &["Kim Vale <kim@x.test>"],
+                &["bo@acme.test"],
+            ),
+            (
+                &[("From", "sales@acme.test"), ("To", "bo@acme.test"), cc],
+                true,
+                &["bo@acme.test"],
+                &["cho@acme.test", "KIM@x.test"],
+            ),
             (&[from, to, elsewhere], false, &["desk@y.test"], &[]),
             (&[("From", ME), ("To", "bo@acme.test")], false, &["bo@acme.test"], &[]),
             (&[("From", "\"ceo@acme.test\" <eve@x.test>")], false, &["eve@x.test"], &[]),
             (&[("From", "nobody")], false, &[], &[]),
         ] {
             assert_eq!(
-                recipients(&mail(headers), ME, all),
+                recipients(&mail(headers), &own, all),
                 (owned(wanted_to), owned(wanted_cc)),
                 "{headers:?}"
             );
@@ -327,8 +359,11 @@ mod tests {
     #[test]
     fn a_subject_says_re_once() {
         assert_eq!(subject("Lunch?"), "Re: Lunch?");
-        assert_eq!(subject("RE: Lunch?"), "RE: Lunch?");
-        assert_eq!(subject("a\r\nBcc: x"), "Re: a  Bcc: x");
-        assert_eq!(subject(&"é".repeat(900)).len(), 994);
+        for said in ["RE: Lunch?", "AW: Lunch?", "Sv: Lunch?", "Re[2]: Lunch?", "RE : Lunch?"] {
+            assert_eq!(subject(said), said);
+        }
+        assert_eq!(subject("Report: Lunch"), "Re: Report: Lunch");
+        assert_eq!(subject(&shown("a\r\nBcc: x")), "Re: a  Bcc: x");
+        assert_eq!(subject(&shown(&"é".repeat(900))).len(), 994);
     }
 }

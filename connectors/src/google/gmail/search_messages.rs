@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{arguments, summary};
 use crate::google::account::Accounts;
+use crate::google::scopes;
 
 const USUAL: u32 = 10;
 
@@ -56,7 +57,7 @@ impl ReadTool for SearchMessages {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Asked = arguments(args)?;
-        let mailbox = self.accounts.mailbox(cx).await?;
+        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
         let ids = mailbox.list(Some(&asked.query), None, asked.max.unwrap_or(USUAL)).await;
         summary::list(cx, &mailbox, ids.map_err(|trouble| trouble.looking("the search"))?).await
     }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
 use nod_core::draft::Closing;
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
@@ -18,8 +20,8 @@ use super::letter::{Letter, Seen};
 use super::mailbox::Mailbox;
 use super::open_draft::{self, Now};
 use super::send_email;
-use super::trouble::Trouble;
 use crate::google::account::Accounts;
+use crate::google::trouble::Trouble;
 
 pub(super) const NAME: &str = "gmail_send_draft";
 
@@ -61,7 +63,13 @@ impl ActTool for SendDraft {
         Ok(Preview { audience: text.audience, provenance: text.provenance, ..preview })
     }
 
-    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
         send_email::ask(&letter).map_err(broken)

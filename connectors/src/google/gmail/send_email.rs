@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use google_gmail1::api::{Draft, Message};
+use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::effect::{EffectKey, Permit};
@@ -20,13 +21,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::letter::{Asked, Letter};
+use super::letter::Letter;
 use super::mailbox::Mailbox;
 use super::message::{has_label, raw_header};
-use super::mime::{self, EFFECT_HEADER};
-use super::trouble::Trouble;
-use super::{arguments, drafts};
+use super::mime::EFFECT_HEADER;
+use super::{drafts, files};
 use crate::google::account::Accounts;
+use crate::google::trouble::Trouble;
 
 pub(super) const NAME: &str = "gmail_send_email";
 const MESSAGE_ID: &str = "Message-ID";
@@ -64,10 +65,18 @@ impl ActTool for SendEmail {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
-        preview(&arguments(args)?, self.accounts.mailbox(cx).await?.address())
+        let mailbox = self.accounts.mailbox(cx).await?;
+        let letter = drafts::written(&mailbox, args, NAME).await?;
+        Ok(letter.with_its_sources(cx, ask(&letter)?))
     }
 
-    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
         shown(&letter).map_err(broken)
@@ -92,10 +101,6 @@ impl ActTool for SendEmail {
     }
 }
 
-pub(super) fn preview(asked: &Asked, from: &str) -> Result<Preview, Fault> {
-    ask(&Letter::new(asked, NAME, from)?)
-}
-
 /// What the person sees before a letter leaves.
 pub(super) fn ask(letter: &Letter) -> Result<Preview, Fault> {
     if letter.everybody().next().is_none() {
@@ -111,6 +116,7 @@ fn shown(letter: &Letter) -> Result<Preview, Fault> {
         done: "Sent".into(),
         not_done: "Not sent".into(),
         thing: "email".into(),
+        brings: "mail".into(),
     };
     letter.preview("Send this email?", words, true)
 }
@@ -139,7 +145,7 @@ pub(super) async fn prepare_letter(
     let draft = match left {
         Some(draft) => draft,
         None => {
-            let raw = mime::bytes(letter, cx.now, key.id)?;
+            let raw = files::raw(mailbox, letter, cx.now, key).await?;
             mailbox.create_draft(raw, letter.thread()).await.map_err(Trouble::preparing)?
         }
     };
@@ -165,7 +171,7 @@ pub(super) async fn send_letter(
 ) -> ToolResult {
     letter.of_this_account(mailbox)?;
     let handle = Handle::read(handle)?;
-    let raw = mime::bytes(letter, handle.date, key.id)?;
+    let raw = files::raw(mailbox, letter, handle.date, key).await?;
     let sent = mailbox.send_draft(&handle.draft_id, raw, letter.thread()).await;
     let sent = sent.map_err(Trouble::acting)?;
     // Only for the receipt: it is sent, whatever becomes of this look.
@@ -191,7 +197,7 @@ pub(super) async fn find_letter(
     key: EffectKey,
 ) -> Result<Found, Fault> {
     if letter.of_this_account(mailbox).is_err() {
-        let (from, now) = (&letter.from, mailbox.address());
+        let (from, now) = (letter.account(), mailbox.address());
         return Ok(Found::Inconclusive(format!(
             "{from} is not connected any more ({now} is), so it cannot be looked at"
         )));

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::letter::Asked;
+use super::letter::{Asked, Letter};
 use super::mailbox::{Gmail, Mailbox};
 use super::{create_draft, read_thread, send_email, summary};
 use crate::google::oauth::SCOPES;
@@ -27,7 +27,8 @@ const ANA: &str = "ana@acme.test";
 const BO: &str = "bo@acme.test";
 const SEND: &str = "gmail.users.drafts.send";
 const CREATE: &str = "gmail.users.drafts.create";
-const RECONNECT: Fault = Fault::NeedsConnect { provider: Provider::Google, revoked: true };
+const RECONNECT: Fault =
+    Fault::NeedsConnect { provider: Provider::Google, revoked: true, missing: Vec::new() };
 
 /// A Gmail with Ana and Bo, and Ana's mailbox.
 struct World {
@@ -113,8 +114,12 @@ fn asked(body: &str) -> Asked {
     }
 }
 
+fn approved(body: &str, from: &str) -> Value {
+    send_email::ask(&Letter::new(&asked(body), send_email::NAME, from).unwrap()).unwrap().payload
+}
+
 fn payload() -> Value {
-    send_email::preview(&asked("Hi Bo,\nten minutes late – sorry!"), ANA).unwrap().payload
+    approved("Hi Bo,\nten minutes late – sorry!", ANA)
 }
 
 #[tokio::test]
@@ -260,7 +265,7 @@ async fn a_rejected_token_is_renewed_once() {
     assert_eq!(world.google.inbox(BO).len(), 1);
 
     let never = mailbox(&world.gmail, old, 30);
-    assert_eq!(never.profile().await.unwrap_err().looking("it"), RECONNECT);
+    assert_eq!(never.list(None, None, 1).await.unwrap_err().looking("it"), RECONNECT);
     world.ended_quietly();
 }
 
@@ -277,7 +282,7 @@ async fn a_scope_that_was_not_granted_asks_to_connect_again() {
 async fn another_account_than_the_approved_one_does_nothing() {
     let world = World::new().await;
     let handle = world.prepare(1).await.unwrap();
-    let payload = send_email::preview(&asked("Hi"), "old@acme.test").unwrap().payload;
+    let payload = approved("Hi", "old@acme.test");
     let sent = send_email::send(&world.ana, &payload, &handle, key(1)).await;
     assert!(matches!(sent, Err(Fault::Forbidden { .. })));
     let found = send_email::find(&world.ana, &payload, &handle, key(1)).await.unwrap();
@@ -287,7 +292,7 @@ async fn another_account_than_the_approved_one_does_nothing() {
 #[tokio::test]
 async fn a_draft_stays_with_the_person_and_is_found_again() {
     let world = World::new().await;
-    let letter = super::letter::Letter::new(&asked("Hi"), "gmail_create_draft", ANA).unwrap();
+    let letter = Letter::new(&asked("Hi"), "gmail_create_draft", ANA).unwrap();
     let payload = serde_json::to_value(letter).unwrap();
     assert_eq!(create_draft::find(&world.ana, &payload, key(1)).await, Ok(Found::Absent));
     world.mishap(CREATE, Mishap::LoseAnswer);
@@ -336,8 +341,8 @@ async fn mail_is_listed_and_read_as_outside_words_for_one_person() {
 async fn a_gmail_that_stays_broken_is_said_to_be() {
     let world = World::new().await;
     let broken = Mishap::Status { code: 500, retry_after: None };
-    world.google.faults.next_times("gmail.users.getProfile", 3, &broken);
-    let fault = world.ana.profile().await.unwrap_err().looking("it");
+    world.google.faults.next_times("gmail.users.messages.list", 3, &broken);
+    let fault = world.ana.list(None, None, 1).await.unwrap_err().looking("it");
     assert!(matches!(fault, Fault::Broken { .. }));
     world.ended_quietly();
 }

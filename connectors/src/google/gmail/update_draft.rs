@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
@@ -14,9 +16,9 @@ use serde_json::{Value, json};
 use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, SUBJECT_CHARS, Seen};
 use super::mailbox::Mailbox;
 use super::open_draft::{self, Now};
-use super::trouble::Trouble;
-use super::{arguments, create_draft, mime};
+use super::{arguments, create_draft, files};
 use crate::google::account::Accounts;
+use crate::google::trouble::Trouble;
 
 pub(super) const NAME: &str = "gmail_update_draft";
 
@@ -39,7 +41,7 @@ struct Change {
 impl UpdateDraft {
     pub(super) fn new(accounts: Arc<Accounts>) -> Self {
         let description = include_str!("../../../prompts/gmail_update_draft.md");
-        let spec = super::spec(NAME, description, "Changing the draft", Reach::OwnAccount, parameters());
+        let spec = super::spec(NAME, description, "Changing the draft", Reach::Drafts, parameters());
         Self { spec, accounts }
     }
 }
@@ -72,14 +74,18 @@ impl ActTool for UpdateDraft {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let (known, seen) = open_draft::handed(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        changed(known, seen, arguments(args)?, mailbox.address())?.preview(
-            "Save this draft?",
-            create_draft::words(),
-            false,
-        )
+        known.of_this_account(&mailbox)?;
+        let letter = changed(known, seen, arguments(args)?)?;
+        letter.preview("Save this draft?", create_draft::words(), false)
     }
 
-    fn revise(&self, payload: &Value, filled: &BTreeMap<String, Filled>) -> Result<Preview, Vec<FieldError>> {
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
         let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, false)?;
         letter.preview("Save this draft?", create_draft::words(), false).map_err(broken)
@@ -104,7 +110,7 @@ impl ActTool for UpdateDraft {
     }
 }
 
-fn changed(known: Letter, seen: Seen, change: Change, from: &str) -> Result<Letter, Fault> {
+fn changed(known: Letter, seen: Seen, change: Change) -> Result<Letter, Fault> {
     let asked = Asked {
         to: change.to.unwrap_or(known.to),
         cc: change.cc.unwrap_or(known.cc),
@@ -112,7 +118,15 @@ fn changed(known: Letter, seen: Seen, change: Change, from: &str) -> Result<Lett
         subject: change.subject.unwrap_or(known.subject),
         body: change.body.unwrap_or(known.body),
     };
-    Ok(Letter { reply: known.reply, draft: Some(seen), ..Letter::new(&asked, NAME, from)? })
+    Ok(Letter {
+        account: known.account,
+        signature: known.signature,
+        quoted: known.quoted,
+        attachments: known.attachments,
+        reply: known.reply,
+        draft: Some(seen),
+        ..Letter::new(&asked, NAME, &known.from)?
+    })
 }
 
 async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: EffectKey) -> ToolResult {
@@ -125,7 +139,7 @@ async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: Effec
         Now::Changed(there, seen) => return Err(open_draft::outdated(cx, mailbox, &there, &seen)?),
         Now::Same(..) => {}
     }
-    let raw = mime::bytes(&letter, cx.now, key.id)?;
+    let raw = files::raw(mailbox, &letter, cx.now, key).await?;
     let draft = mailbox.update_draft(&seen.id, raw, letter.thread()).await.map_err(Trouble::acting)?;
     open_draft::saved(mailbox, &letter, &draft)
 }

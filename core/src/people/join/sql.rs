@@ -180,7 +180,7 @@ pub(super) async fn neighbours(
 }
 
 /// Takes away what both have and only one may: the older of two facts of one name, an account that was asked for
-/// twice (allowed for one, it is for both), the same draft. Drafts of an account that is not kept are nobody's to send.
+/// twice (allowed for one, it is for both), the same draft, a voice in one vote. Drafts of an account that is not kept are nobody's to send.
 pub(super) async fn drop_doubles(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -211,6 +211,21 @@ pub(super) async fn drop_doubles(
              delete from other_accounts o where o.tenant_id = $1 and o.person_id = $2 and exists (
                  select 1 from other_accounts s where s.tenant_id = $1 and s.person_id = $3
                      and s.provider = o.provider and s.address = o.address)),
+         hours_gone as (
+             delete from working_hours o where o.tenant_id = $1 and o.person_id = $2 and exists (
+                 select 1 from working_hours s where s.tenant_id = $1 and s.person_id = $3)),
+         -- Who turns out to be the owner, or to stand there already, is no second person.
+         approvers_gone as (
+             delete from approvers v where v.tenant_id = $1 and v.person_id in ($2, $3) and (exists (
+                 select 1 from approvals a where a.tenant_id = $1 and a.id = v.approval_id and a.status = 'pending'
+                   and a.decider_id in ($2, $3))
+               or v.person_id = $2 and exists (
+                 select 1 from approvers s where s.tenant_id = $1 and s.approval_id = v.approval_id
+                   and s.person_id = $3))),
+         voters_gone as (
+             delete from voters o where o.tenant_id = $1 and o.person_id = $2 and exists (
+                 select 1 from voters s where s.tenant_id = $1 and s.person_id = $3
+                     and s.question_id = o.question_id)),
          codes_gone as (
              delete from joinings where tenant_id = $1 and (person_id in ($2, $3) or entered_by in ($2, $3))),
          drafts_gone as (
@@ -260,7 +275,8 @@ pub(super) async fn move_rows(
          g as (
              update approvals set decider_id = case decider_id when $2 then $3 else decider_id end,
                  decided_by = case decided_by when $2 then $3 else decided_by end
-             where tenant_id = $1 and decider_id = $2),
+             where tenant_id = $1 and (decider_id = $2 or decided_by = $2)),
+         p as (update approvers set person_id = $3 where tenant_id = $1 and person_id = $2),
          h as (update effects set person_id = $3 where tenant_id = $1 and person_id = $2),
          i as (update questions set person_id = $3 where tenant_id = $1 and person_id = $2),
          j as (update offers set person_id = $3 where tenant_id = $1 and person_id = $2),
@@ -276,6 +292,8 @@ pub(super) async fn move_rows(
              update facts set owner = case owner when $2 then $3 else owner end,
                  person_id = case person_id when $2 then $3 else person_id end
              where tenant_id = $1 and (owner = $2 or person_id = $2)),
+         q as (update working_hours set person_id = $3 where tenant_id = $1 and person_id = $2),
+         r as (update voters set person_id = $3 where tenant_id = $1 and person_id = $2),
          o as (update homes set person_id = $3 where tenant_id = $1 and person_id = $2)
          update panes set person_id = $3 where tenant_id = $1 and person_id = $2",
         tenant.0,

@@ -142,6 +142,39 @@ async fn labels_change_and_own_ones_are_fixed() {
 }
 
 #[tokio::test]
+async fn labels_are_made_once_and_put_on_many() {
+    let world = world().await;
+    let shown = json!({"labelListVisibility": "labelShow", "messageListVisibility": "show"});
+    let named = |name: &str| {
+        let mut label = shown.clone();
+        label["name"] = json!(name);
+        label
+    };
+    let (status, label) = world.post("labels", named("Work/Invoices")).await;
+    assert_eq!((status.as_u16(), &label["type"]), (200, &json!("user")), "{label}");
+    for (name, code) in [("work/invoices", 409), ("Inbox", 400), (" x", 400), ("", 400)] {
+        assert_eq!(world.post("labels", named(name)).await.0, code, "{name}");
+    }
+    let ids = ["One", "Two"].map(|subject| world.google.deliver(ANA, BO, subject, "x").unwrap());
+    let change =
+        json!({"ids": [ids[0], ids[1], "gone"], "addLabelIds": [label["id"]], "removeLabelIds": ["INBOX"]});
+    assert_eq!(world.post("messages/batchModify", change).await.0, 204);
+    assert_eq!((world.google.labelled(ANA, "Work/Invoices").len(), world.google.inbox(ANA).len()), (2, 0));
+    let (_, found) = world.get("messages?q=label:work-invoices").await;
+    assert_eq!(found["messages"].as_array().map(Vec::len), Some(2), "{found}");
+    for wrong in [
+        json!({"ids": [], "addLabelIds": ["STARRED"]}),
+        json!({"ids": [ids[0]]}),
+        json!({"ids": [ids[0]], "addLabelIds": ["SENT"]}),
+        json!({"ids": [ids[0]], "addLabelIds": ["Label_unknown"]}),
+        json!({"ids": [ids[0]], "addLabelIds": ["STARRED"], "removeLabelIds": ["STARRED"]}),
+    ] {
+        assert_eq!(world.post("messages/batchModify", wrong.clone()).await.0, 400, "{wrong}");
+    }
+    assert!(world.google.violations().is_empty(), "{:?}", world.google.violations());
+}
+
+#[tokio::test]
 async fn tokens_and_scopes_are_looked_at() {
     let mut world = world().await;
     let (status, _) = world.get("messages?colour=red").await;

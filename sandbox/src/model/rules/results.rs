@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::events;
+
 /// The JSON in a tool's answer, even where something is written around it.
 pub(super) fn json_in(content: &str) -> Option<Value> {
     let content = content.trim();
@@ -38,6 +40,9 @@ pub(super) fn tell(tool: &str, content: &str) -> String {
     }
     let status = ["status", "outcome", "state", "decision"].iter().find_map(|key| result[*key].as_str());
     let status = status.unwrap_or_default().to_lowercase();
+    if tool.starts_with("calendar_") {
+        return events::tell(&status, &result);
+    }
     if let Some(sentence) = refused(&status) {
         return sentence.to_owned();
     }
@@ -56,6 +61,9 @@ pub(super) fn tell(tool: &str, content: &str) -> String {
 
 fn tell_words(tool: &str, content: &str) -> String {
     let lower = content.to_lowercase();
+    if tool.starts_with("calendar_") {
+        return format!("The answer was: {}", short(content));
+    }
     let status =
         ["denied", "declined", "rejected", "refused", "expired", "cancelled", "not sent", "did not send"];
     if status.iter().any(|word| lower.contains(word)) {
@@ -155,7 +163,7 @@ fn summary(result: &Value) -> String {
     format!("“{}”, {} message(s):\n{}", subject.unwrap_or("(no subject)"), mails.len(), lines.join("\n"))
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(200) {
         Some((at, _)) => format!("{}…", &words[..at]),

@@ -1,6 +1,7 @@
 //! Reads one sentence: who it is for, what it is about, and what is wanted.
 
 use super::people::{NO_NAMES, recipients};
+use super::plan::Plan;
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,7 @@ pub(super) enum Wish {
         matter: Matter,
         draft: bool,
     },
+    Calendar(Plan),
     Talk,
 }
 
@@ -104,6 +106,9 @@ impl Wish {
         if let Some(wish) = Change::read(text).map(Self::Open).or_else(|| reply(text)) {
             return wish;
         }
+        if let Some(plan) = Plan::read(text) {
+            return Self::Calendar(plan);
+        }
         if let Some(rest) = after_verb(text, &["draft", "write a draft", "prepare a draft", "prepare"]) {
             return Self::Draft(Letter::read(rest, false));
         }
@@ -175,13 +180,13 @@ fn reply(text: &str) -> Option<Wish> {
     Some(Wish::Reply { to, matter: matter(rest, false), draft })
 }
 
-fn starts(lower: &str, verbs: &[&str]) -> bool {
+pub(super) fn starts(lower: &str, verbs: &[&str]) -> bool {
     verbs
         .iter()
         .any(|verb| lower.strip_prefix(verb).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
 }
 
-fn polite_off(mut text: &str) -> &str {
+pub(super) fn polite_off(mut text: &str) -> &str {
     'again: loop {
         for word in POLITE {
             if let Some(rest) = after_verb(text, &[word]) {
@@ -194,7 +199,7 @@ fn polite_off(mut text: &str) -> &str {
 }
 
 /// What follows one of these, when the text begins with it as a whole word.
-fn after_verb<'a>(text: &'a str, verbs: &[&str]) -> Option<&'a str> {
+pub(super) fn after_verb<'a>(text: &'a str, verbs: &[&str]) -> Option<&'a str> {
     verbs.iter().find_map(|verb| {
         let start = text.get(..verb.len())?;
         let rest = text.get(verb.len()..)?;

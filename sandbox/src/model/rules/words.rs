@@ -113,7 +113,7 @@ fn subject(text: &str) -> String {
     if words.is_empty() { "Hello".to_owned() } else { capital(words.join(" ").trim_end_matches(',')) }
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let text = text.trim();
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
@@ -146,7 +146,8 @@ pub(super) fn small_talk(text: &str, signer: Option<&str>) -> String {
     }
     let hello = signer.map_or_else(|| "Hello!".to_owned(), |name| format!("Hello, {name}!"));
     format!(
-        "{hello} I can write and send mail, show what is new in your inbox, find mail and read a thread. Before \
-         anything reaches somebody else I ask you. Try: “tell Bo I'm late” or “what's new in my mail?”"
+        "{hello} I can write and send mail, show what is new in your inbox, find mail and read a thread. I also know \
+         your calendar, and find times with others. Before anything reaches somebody else I ask you. Try: “tell Bo \
+         I'm late”, “what's new in my mail?” or “what's on my calendar tomorrow?”"
     )
 }

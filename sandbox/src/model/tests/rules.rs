@@ -6,7 +6,7 @@ use super::{World, routed, tool, with, world};
 
 const PROMPT: &str = "You are Nod.\n- Name: Ana Silva\n- Email: ana@acme.test";
 
-fn request(messages: Vec<Value>) -> Value {
+pub(super) fn request(messages: Vec<Value>) -> Value {
     let list = json!({"type": "array", "items": {"type": "string"}});
     let letter = json!({"to": list, "cc": list, "subject": {"type": "string"}, "body": {"type": "string"}});
     let tools = json!([
@@ -24,28 +24,30 @@ fn request(messages: Vec<Value>) -> Value {
     ]);
     let mut all = vec![json!({"role": "system", "content": PROMPT})];
     all.extend(messages);
+    let mut tools = tools.as_array().unwrap().clone();
+    tools.extend(super::calendar::tools());
     json!({"model": "m", "messages": all, "tools": tools})
 }
 
-fn user(text: &str) -> Value {
+pub(super) fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-async fn message(world: &World, request: &Value) -> Value {
+pub(super) async fn message(world: &World, request: &Value) -> Value {
     let (status, answer) = world.ask(request).await;
     assert_eq!(status, 200, "{answer}");
     assert_eq!(answer["model"], "sandbox-rules");
     answer["choices"][0]["message"].clone()
 }
 
-async fn call(world: &World, text: &str) -> (String, Value) {
+pub(super) async fn call(world: &World, text: &str) -> (String, Value) {
     let message = message(world, &request(vec![user(text)])).await;
     let function = &message["tool_calls"][0]["function"];
     let arguments = function["arguments"].as_str().unwrap_or("null");
     (function["name"].as_str().unwrap_or_default().to_owned(), serde_json::from_str(arguments).unwrap())
 }
 
-async fn after(world: &World, asked: &str, tool: &str, results: &[&str]) -> Value {
+pub(super) async fn after(world: &World, asked: &str, tool: &str, results: &[&str]) -> Value {
     let mut all = vec![user(asked)];
     for (at, result) in results.iter().enumerate() {
         let function = json!({"name": tool, "arguments": "{}"});

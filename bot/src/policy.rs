@@ -1,0 +1,95 @@
+//! `nod policy`: a tenant's own rules about asking for a nod, set and shown by whoever has this machine.
+
+use std::path::Path;
+
+use anyhow::Context;
+use nod_core::Settings;
+use nod_core::clock::{Clock, SystemClock};
+use nod_core::policy::{self, OwnRules, Policy};
+use serde_json::json;
+
+use crate::cli::print;
+use crate::config::{self, Config};
+use crate::database::{self, Database};
+
+/// Puts the rules of a file in the place of those that the tenant had.
+///
+/// # Errors
+/// When a rule is wrong, with every problem, or the database does not answer.
+pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let rules = config::policy::read(&text).map_err(|said| {
+        anyhow::anyhow!("{}: nothing was changed:\n  {}", file.display(), said.join("\n  "))
+    })?;
+    let by = std::env::var("USER").unwrap_or_else(|_| "somebody at the terminal".to_owned());
+    let (own, empty) = with(config, async |own| {
+        let set = own.set(&text, &rules, &by, SystemClock.now()).await?;
+        let policy = own.in_force(&config.approvals.policy).await?;
+        Ok((set, own.empty_lists(&policy).await?))
+    })
+    .await?;
+    print(&match rules.len() {
+        0 => "There are no rules of your own any more; those of the installation hold.".to_owned(),
+        n => format!(
+            "{n} rules are set ({}). What waits keeps the terms on which it was asked.",
+            &own.digest[..6]
+        ),
+    });
+    for list in empty {
+        print(&format!("I know nobody of {list} yet: what needs one of them is refused."));
+    }
+    Ok(())
+}
+
+/// Prints what holds.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
+    let (own, policy) =
+        with(config, async |own| Ok((own.read().await?, own.in_force(&config.approvals.policy).await?)))
+            .await?;
+    let rules = policy::told(&policy);
+    if as_json {
+        let own = own.map(|own| {
+            json!({
+                "text": own.text, "digest": own.digest, "set_by": own.set_by, "set_at": own.set_at,
+            })
+        });
+        print(&format!("{:#}", json!({ "rules": rules, "own": own })));
+        return Ok(());
+    }
+    print(&rules.join("\n"));
+    print(&match own {
+        None => "There are no rules of your own; nod policy set FILE sets some.".to_owned(),
+        Some(own) => format!(
+            "Of these, {} are your own, set by {} on {} ({}):\n\n{}",
+            policy.rules.len() - config.approvals.policy.rules.len(),
+            own.set_by,
+            own.set_at.format("%a %-d %b %Y, %H:%M UTC"),
+            &own.digest[..6],
+            own.text.trim_end()
+        ),
+    });
+    Ok(())
+}
+
+async fn with<T>(config: &Config, work: impl AsyncFnOnce(&OwnRules) -> sqlx::Result<T>) -> anyhow::Result<T> {
+    let database = Database::open_or_join(config).await?;
+    let done = async {
+        database::migrate(&database.pool).await?;
+        Ok(work(&OwnRules::new(database.pool.clone(), Settings::default().tenant)).await?)
+    };
+    let done: anyhow::Result<T> = done.await;
+    database.close().await;
+    done
+}
+
+/// What `nod doctor` says of rules whose people nobody knows.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn empty_lists(pool: sqlx::PgPool, policy: &Policy) -> sqlx::Result<Vec<String>> {
+    let own = OwnRules::new(pool, Settings::default().tenant);
+    own.empty_lists(&own.in_force(policy).await?).await
+}

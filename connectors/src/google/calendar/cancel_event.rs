@@ -1,0 +1,184 @@
+//! `calendar_cancel_event`: cancels an event as long as it is as the person saw it, and tells its guests.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use google_calendar3::api::Event;
+use jiff::tz::TimeZone;
+use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
+use nod_core::connection::scopes::EVENTS;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::privacy::Audience;
+use nod_core::tool::{
+    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::change::{event_schema, series_schema};
+use super::{seen, show};
+use crate::google::account::Accounts;
+use crate::google::arguments;
+
+pub(super) const NAME: &str = "calendar_cancel_event";
+const SCHEMA: u32 = 1;
+
+/// The tool.
+pub(super) struct CancelEvent {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    event: String,
+    #[serde(default)]
+    series: bool,
+}
+
+/// What the person approves.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cancel {
+    schema: u32,
+    tool: String,
+    account: String,
+    event: String,
+    seen: String,
+    known_as: String,
+}
+
+impl CancelEvent {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {"event": event_schema(), "series": series_schema()},
+            "required": ["event"],
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/calendar_cancel_event.md");
+        Self {
+            spec: super::spec(NAME, description, "Cancelling an event", Reach::Others, parameters),
+            accounts,
+        }
+    }
+}
+
+#[async_trait]
+impl ActTool for CancelEvent {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let asked: Asked = arguments(args)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        let named = seen::named(&diary, &asked.event).await?;
+        let series = seen::series(&diary, &named, asked.series).await?;
+        let event = series.as_ref().unwrap_or(&named);
+        if !show::is_ours(event) {
+            let reason = "only whoever made it can cancel it; the person can decline it instead".to_owned();
+            return Err(Fault::Forbidden { reason });
+        }
+        let cancel = Cancel {
+            schema: SCHEMA,
+            tool: NAME.to_owned(),
+            account: diary.address().to_owned(),
+            event: event.id.clone().unwrap_or_default(),
+            seen: seen::fingerprint(event)?,
+            known_as: show::title(event),
+        };
+        preview(cx, &cancel, event, series.is_some())
+    }
+
+    fn revise(
+        &self,
+        _: &Value,
+        _: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
+        Err(vec![FieldError::new("title", "There is nothing to change about cancelling an event.")])
+    }
+
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+        Ok(json!({}))
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
+        let cancel = Cancel::approved(payload)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        seen::of_this_account(&cancel.account, &diary)?;
+        let (_, version) = match seen::still(cx, &diary, &cancel.event, &cancel.seen).await {
+            // By an earlier try, or by hand a moment before: it is cancelled.
+            Err(Fault::NotFound { .. }) => return Ok(receipt(cx, &cancel)),
+            still => still?,
+        };
+        match diary.delete(&cancel.event, &version).await {
+            Ok(()) => Ok(receipt(cx, &cancel)),
+            Err(trouble) if trouble.is_gone() => Ok(receipt(cx, &cancel)),
+            Err(trouble) => Err(seen::unchanged(trouble)),
+        }
+    }
+
+    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+        let cancel = Cancel::approved(payload)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        if let Err(fault) = seen::of_this_account(&cancel.account, &diary) {
+            return Ok(Found::Inconclusive(format!("it cannot be looked at: {fault}")));
+        }
+        match diary.event(&cancel.event).await {
+            Ok(event) if show::is_cancelled(&event) => Ok(Found::Done(receipt(cx, &cancel))),
+            Ok(_) => Ok(Found::Absent),
+            Err(trouble) if trouble.is_gone() => Ok(Found::Done(receipt(cx, &cancel))),
+            Err(trouble) => Err(trouble.looking("the event")),
+        }
+    }
+}
+
+impl Cancel {
+    fn approved(payload: &Value) -> Result<Self, Fault> {
+        let cancel = Self::deserialize(payload)
+            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+        if cancel.schema != SCHEMA || cancel.tool != NAME {
+            return Err(Fault::broken("the approved payload is of another kind"));
+        }
+        Ok(cancel)
+    }
+}
+
+fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, series: bool) -> Result<Preview, Fault> {
+    let payload = serde_json::to_value(cancel).map_err(|error| Fault::broken(error.to_string()))?;
+    let words = Words {
+        approve: "Approve & cancel it".into(),
+        doing: "Cancelling…".into(),
+        done: "Cancelled".into(),
+        not_done: "Not cancelled".into(),
+        thing: "event".into(),
+        brings: "cancellation".into(),
+    };
+    let zone = show::zone(&cx.principal);
+    let guests = show::others(event);
+    let question = if series { "Cancel all times of this event?" } else { "Cancel this event?" };
+    let when = show::times(event, &zone).map_or_else(String::new, |times| times.said(&zone, cx.now));
+    Ok(Preview {
+        fields: vec![
+            ("Calendar".into(), cancel.account.clone()),
+            ("Title".into(), cancel.known_as.clone()),
+            (if series { "First".into() } else { "When".into() }, when),
+            ("Guests".into(), guests.join(", ")),
+        ],
+        account: cancel.account.clone(),
+        recipients: guests,
+        audience: Audience::Person(cx.principal.person),
+        provenance: show::provenance(std::slice::from_ref(event)),
+        ..Preview::new(payload, question, words)
+    })
+}
+
+fn receipt(cx: &ToolContext, cancel: &Cancel) -> ToolOutput {
+    let content = json!({"status": "cancelled", "id": cancel.event, "title": cancel.known_as});
+    ToolOutput::ours(content).private(cx.principal.person)
+}

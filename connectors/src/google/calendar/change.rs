@@ -1,0 +1,310 @@
+//! A change of an event as it is approved: which event in which of its versions, what it becomes, and how that is
+//! shown. What is not named stays.
+
+use google_calendar3::api::{Event, EventAttendee};
+use jiff::tz::TimeZone;
+use nod_core::clock::Timestamp;
+use nod_core::effect::EffectKey;
+use nod_core::tool::{Fault, Preview, ToolContext, Words};
+use nod_core::when::Exact;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::diary::Diary;
+use super::meeting::{self, MOST_GUESTS, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
+use super::times::{MOST_MINUTES, Times};
+use super::{seen, show};
+
+const SCHEMA: u32 = 1;
+
+/// What the model asks for.
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    pub(super) event: String,
+    #[serde(default)]
+    pub(super) series: bool,
+    title: Option<String>,
+    when: Option<Exact>,
+    minutes: Option<i64>,
+    #[serde(default)]
+    add_guests: Vec<String>,
+    #[serde(default)]
+    remove_guests: Vec<String>,
+    place: Option<String>,
+    text: Option<String>,
+    #[serde(default)]
+    meet: bool,
+}
+
+/// What the person approves; nothing else decides what is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Change {
+    schema: u32,
+    tool: String,
+    account: String,
+    pub(super) event: String,
+    /// The event as it was seen: what somebody changed since is not overwritten.
+    pub(super) seen: String,
+    /// As it was called.
+    pub(super) known_as: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    times: Option<Times>,
+    add_guests: Vec<String>,
+    remove_guests: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    meet: bool,
+}
+
+pub(super) fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "event": event_schema(),
+            "series": series_schema(),
+            "title": {"type": "string", "minLength": 1, "maxLength": TITLE_CHARS},
+            "when": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
+                "description": "When it begins now, in the person's own words: “next Friday at 3”, “Mon 9–10:30”. It stays as long as it is."},
+            "minutes": {"type": "integer", "minimum": 1, "maximum": MOST_MINUTES,
+                "description": "Only where it shall take longer or shorter than now."},
+            "add_guests": meeting::guests_schema("Who is invited too: addresses, or names of people."),
+            "remove_guests": meeting::guests_schema("Who is not invited any more."),
+            "place": {"type": "string", "maxLength": PLACE_CHARS},
+            "text": {"type": "string", "maxLength": TEXT_CHARS, "description": "The whole new text."},
+            "meet": {"type": "boolean", "description": "True to give it a Google Meet link."},
+        },
+        "required": ["event"],
+        "additionalProperties": false,
+    })
+}
+
+pub(super) fn event_schema() -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": 1_100,
+        "description": "The event's id, as a list of events gave it."})
+}
+
+pub(super) fn series_schema() -> Value {
+    json!({"type": "boolean",
+        "description": "Of an event that repeats: true for all of its times; only this one if left out."})
+}
+
+impl Change {
+    /// What the event becomes.
+    ///
+    /// # Errors
+    /// Where it is not the person's to change, or nothing would change.
+    pub(super) fn new(
+        asked: Asked,
+        event: &Event,
+        instance: Option<&Event>,
+        tool: &str,
+        account: &str,
+        zone: &TimeZone,
+    ) -> Result<Self, Fault> {
+        if !show::is_ours(event) && !event.guests_can_modify.unwrap_or(false) {
+            let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref());
+            let whose = organizer.unwrap_or("somebody else");
+            let reason = format!(
+                "it is {whose}'s event, who alone can change it; the person can answer it, or write to them"
+            );
+            return Err(Fault::Forbidden { reason });
+        }
+        let guests = show::others(event);
+        let is_in = |list: &[String], one: &String| list.iter().any(|other| other.eq_ignore_ascii_case(one));
+        let add = meeting::guests(&asked.add_guests, account)?;
+        let remove = meeting::guests(&asked.remove_guests, account)?;
+        if let Some(stranger) = remove.iter().find(|one| !is_in(&guests, one)) {
+            return Err(Fault::invalid(format!("{stranger} is not among its guests")));
+        }
+        let change = Self {
+            schema: SCHEMA,
+            tool: tool.to_owned(),
+            account: account.to_owned(),
+            event: event.id.clone().unwrap_or_default(),
+            seen: seen::fingerprint(event)?,
+            known_as: show::title(event),
+            title: asked.title.map(|title| meeting::line("title", &title, TITLE_CHARS)).transpose()?,
+            times: moved(asked.when.as_ref(), asked.minutes, event, instance, zone)?,
+            add_guests: add.into_iter().filter(|one| !is_in(&guests, one)).collect(),
+            remove_guests: remove,
+            place: asked.place.map(|place| meeting::line("place", &place, PLACE_CHARS)).transpose()?,
+            text: asked.text.map(|text| meeting::text(&text)).transpose()?,
+            meet: asked.meet && event.hangout_link.is_none(),
+        };
+        if change.title.as_ref().is_some_and(String::is_empty) {
+            return Err(Fault::invalid("an event needs a title"));
+        }
+        if guests.len() + change.add_guests.len() > MOST_GUESTS {
+            return Err(Fault::invalid(format!("{MOST_GUESTS} guests are allowed at most")));
+        }
+        if change.is_nothing(event, zone) {
+            return Err(Fault::invalid("it is like that already: nothing would change"));
+        }
+        Ok(change)
+    }
+
+    /// The change of an approved payload.
+    ///
+    /// # Errors
+    /// [`Fault::Broken`] where the payload is not one that `preview` made.
+    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, Fault> {
+        let change = Self::deserialize(payload)
+            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+        if change.schema != SCHEMA || change.tool != tool {
+            return Err(Fault::broken("the approved payload is of another kind"));
+        }
+        Ok(change)
+    }
+
+    /// Refuses to act on another account than the one on the card.
+    pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), Fault> {
+        seen::of_this_account(&self.account, diary)
+    }
+
+    fn is_nothing(&self, event: &Event, zone: &TimeZone) -> bool {
+        let same = |new: &Option<String>, old: Option<&String>| {
+            new.as_ref().is_none_or(|new| *new == old.map(String::as_str).unwrap_or_default())
+        };
+        same(&self.title, event.summary.as_ref())
+            && same(&self.place, event.location.as_ref())
+            && same(&self.text, event.description.as_ref())
+            && self.times.as_ref().is_none_or(|times| show::times(event, zone).as_ref() == Some(times))
+            && self.add_guests.is_empty()
+            && self.remove_guests.is_empty()
+            && !self.meet
+    }
+
+    /// As Calendar gets it: `now` is the event in the version that was seen.
+    pub(super) fn written(&self, now: &Event, key: EffectKey) -> Result<Event, Fault> {
+        let (start, end) = match &self.times {
+            Some(times) => {
+                let (start, end) = times.written()?;
+                (Some(start), Some(end))
+            }
+            None => (None, None),
+        };
+        let guests = !self.add_guests.is_empty() || !self.remove_guests.is_empty();
+        Ok(Event {
+            summary: self.title.clone(),
+            start,
+            end,
+            attendees: guests.then(|| self.guests(now)),
+            location: self.place.clone(),
+            description: self.text.clone(),
+            conference_data: self.meet.then(|| meeting::with_meet(key)),
+            extended_properties: Some(seen::mark(key)),
+            ..Event::default()
+        })
+    }
+
+    /// The whole new list: whoever stays keeps what they answered.
+    fn guests(&self, now: &Event) -> Vec<EventAttendee> {
+        let goes = |guest: &EventAttendee| {
+            let address = guest.email.as_deref().unwrap_or_default();
+            self.remove_guests.iter().any(|one| one.eq_ignore_ascii_case(address))
+        };
+        let stay = now.attendees.iter().flatten().filter(|guest| !goes(guest)).cloned();
+        let new = self.add_guests.iter();
+        stay.chain(new.map(|one| EventAttendee { email: Some(one.clone()), ..Default::default() })).collect()
+    }
+
+    pub(super) fn preview(&self, cx: &ToolContext, event: &Event, series: bool) -> Result<Preview, Fault> {
+        let payload = serde_json::to_value(self).map_err(|error| Fault::broken(error.to_string()))?;
+        let words = Words {
+            approve: "Approve & change".into(),
+            doing: "Changing…".into(),
+            done: "Changed".into(),
+            not_done: "Not changed".into(),
+            thing: "event".into(),
+            brings: "invitation".into(),
+        };
+        let question = if series { "Change all times of this event?" } else { "Change this event?" };
+        let mut recipients = show::others(event);
+        recipients.extend(self.add_guests.iter().cloned());
+        let zone = show::zone(&cx.principal);
+        let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
+        let there = recipients.iter().filter(|one| !gone(one)).cloned().collect();
+        let times = self.times.clone().or_else(|| show::times(event, &zone));
+        Ok(Preview {
+            gathering: times.and_then(|times| times.gathering(there)),
+            fields: self.fields(event, &zone, cx.now),
+            body: self.text.clone(),
+            account: self.account.clone(),
+            recipients,
+            audience: nod_core::privacy::Audience::Person(cx.principal.person),
+            provenance: show::provenance(std::slice::from_ref(event)),
+            ..Preview::new(payload, question, words)
+        })
+    }
+
+    fn fields(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
+        let was = show::times(event, zone).map_or_else(String::new, |times| times.said(zone, now));
+        let changed = |old: &str, new: Option<String>| match new {
+            Some(new) if new != old => format!("{} → {new}", if old.is_empty() { "—" } else { old }),
+            _ => old.to_owned(),
+        };
+        let place = event.location.clone().unwrap_or_default();
+        let mut fields = vec![
+            ("Calendar".into(), self.account.clone()),
+            ("Title".into(), changed(&self.known_as, self.title.clone())),
+            ("When".into(), changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))),
+            ("Guests".into(), self.guests_said(event)),
+        ];
+        if !place.is_empty() || self.place.is_some() {
+            fields.push(("Place".into(), changed(&place, self.place.clone())));
+        }
+        fields.extend(self.meet.then(|| ("Meet".into(), "gets a Google Meet link".into())));
+        fields
+    }
+
+    /// "bo@example.com, + cho@example.com, − dan@example.com".
+    fn guests_said(&self, event: &Event) -> String {
+        let stay = show::others(event);
+        let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
+        let stay = stay.iter().filter(|one| !gone(one)).cloned();
+        let new = self.add_guests.iter().map(|one| format!("+ {one}"));
+        let gone = self.remove_guests.iter().map(|one| format!("− {one}"));
+        stay.chain(new).chain(gone).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn new_times(&self) -> Option<&Times> {
+        self.times.as_ref()
+    }
+
+    pub(super) fn new_guests(&self, event: &Event) -> Vec<String> {
+        show::others(event).into_iter().chain(self.add_guests.iter().cloned()).collect()
+    }
+}
+
+/// When it takes place then. All times of a series move by as much as the one that was named does.
+fn moved(
+    when: Option<&Exact>,
+    minutes: Option<i64>,
+    event: &Event,
+    instance: Option<&Event>,
+    zone: &TimeZone,
+) -> Result<Option<Times>, Fault> {
+    let unreadable = || Fault::invalid("Calendar does not say when it takes place");
+    let was = show::times(instance.unwrap_or(event), zone).ok_or_else(unreadable)?;
+    let new = match (when, minutes) {
+        (None, None) => return Ok(None),
+        (Some(when), minutes) => was.moved_to(when, minutes)?,
+        (None, Some(minutes)) => was.lasting(minutes)?,
+    };
+    if instance.is_none() {
+        return Ok(Some(new));
+    }
+    if new.first_day() != was.first_day() {
+        return Err(Fault::invalid(
+            "all times of a series can change their hour, but not their day: move this one alone, or cancel the \
+             series and make a new one",
+        ));
+    }
+    let first = show::times(event, zone).ok_or_else(unreadable)?;
+    new.on_day(first.first_day()).map(Some)
+}

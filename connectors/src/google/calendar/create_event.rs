@@ -1,0 +1,214 @@
+//! `calendar_create_event`: an event under an id of ours, so that it happens once: Calendar refuses the second
+//! one of that id, also after the first was deleted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use google_calendar3::api::Event;
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
+use nod_core::connection::scopes::{EVENTS, FREEBUSY};
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::people::colleagues::Colleagues;
+use nod_core::slots;
+use nod_core::tool::{
+    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+};
+use nod_core::when::Exact;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::diary::Diary;
+use super::free::{self, Search};
+use super::meeting::{self, Asked, Meeting};
+use super::room::Room;
+use super::{collisions, seen, show};
+use crate::google::account::Accounts;
+use crate::google::arguments;
+
+pub(super) const NAME: &str = "calendar_create_event";
+/// Of a meeting of which only the week is said.
+const USUAL_MINUTES: i64 = 30;
+/// Times to choose from.
+const MOST_SLOTS: usize = 6;
+
+/// The tool.
+pub(super) struct CreateEvent {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+    rooms: Arc<[Room]>,
+    colleagues: Colleagues,
+}
+
+/// Under which id it is created.
+#[derive(Deserialize)]
+struct Handle {
+    id: String,
+}
+
+impl CreateEvent {
+    pub(super) fn new(accounts: Arc<Accounts>, rooms: Arc<[Room]>, colleagues: Colleagues) -> Self {
+        let description = include_str!("../../../prompts/calendar_create_event.md");
+        let spec = super::spec(NAME, description, "Writing an event", Reach::Others, meeting::parameters());
+        Self { spec, accounts, rooms, colleagues }
+    }
+}
+
+#[async_trait]
+impl ActTool for CreateEvent {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let asked: Asked = arguments(args)?;
+        let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
+        if let Exact::Within { earliest, latest, said } = &asked.when {
+            return Err(self.slots(cx, &diary, &asked, (earliest, latest), said).await?);
+        }
+        let meeting = Meeting::new(asked, NAME, diary.address(), &self.rooms)?;
+        let zone = show::zone(&cx.principal);
+        let preview = meeting.preview(&zone, cx.now)?;
+        let private_risks = collisions::with(&diary, &meeting.everybody(), &meeting.times, None, &zone).await;
+        Ok(Preview { private_risks, ..preview })
+    }
+
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        now: Timestamp,
+        zone: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
+        let broken = |fault: Fault| vec![FieldError::new("text", fault.to_string())];
+        let was = Meeting::approved(payload, NAME).map_err(broken)?;
+        let meeting = was.revised(filled, now, zone)?;
+        let mut preview = meeting.preview(zone, now).map_err(broken)?;
+        if (&was.times, &was.guests) != (&meeting.times, &meeting.guests) {
+            preview.risks.push(
+                "nobody looked whether everybody is free then, since it was changed by hand".to_owned(),
+            );
+        }
+        Ok(preview)
+    }
+
+    async fn prepare(&self, _: &ToolContext, _: &Value, key: EffectKey) -> Result<Value, Fault> {
+        Ok(json!({"id": id(key)}))
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
+        let (meeting, id) = (Meeting::approved(payload, NAME)?, read(handle)?);
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        meeting.of_this_account(&diary)?;
+        match Box::pin(diary.insert(meeting.written(&id, permit.key())?)).await {
+            Ok(event) => Ok(receipt(cx, &meeting, &event)),
+            // By an earlier try: there is never a second one of an id.
+            Err(trouble) if trouble.is_conflict() => {
+                match look(cx, &diary, &meeting, &id, permit.key()).await? {
+                    Found::Done(output) => Ok(output),
+                    _ => Err(Fault::Unknown {
+                        reason: "Calendar says that it is there, and does not show it".into(),
+                    }),
+                }
+            }
+            Err(trouble) => Err(trouble.acting()),
+        }
+    }
+
+    async fn find(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        handle: &Value,
+        key: EffectKey,
+    ) -> Result<Found, Fault> {
+        let (meeting, id) = (Meeting::approved(payload, NAME)?, read(handle)?);
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        if let Err(fault) = meeting.of_this_account(&diary) {
+            return Ok(Found::Inconclusive(format!("it cannot be looked at: {fault}")));
+        }
+        look(cx, &diary, &meeting, &id, key).await
+    }
+}
+
+impl CreateEvent {
+    /// "Next week" is no time for an event, but one can be found in it: the person picks, or has the others vote.
+    async fn slots(
+        &self,
+        cx: &ToolContext,
+        diary: &Diary,
+        asked: &Asked,
+        (earliest, latest): (&Zoned, &Zoned),
+        said: &str,
+    ) -> Result<Fault, Fault> {
+        let mut people = asked.guests.clone();
+        people.extend(asked.room(&self.rooms)?.map(|room| room.address));
+        let minutes = asked.minutes.unwrap_or(USUAL_MINUTES);
+        let search = Search { people: &people, earliest, latest, minutes, most: slots::MOST_SLOTS };
+        let found = free::look(cx, diary, &self.colleagues, &search).await?;
+        if found.slots.is_empty() {
+            return Err(Fault::invalid(format!("there is no time in “{said}” at which everybody is free")));
+        }
+        Ok(Fault::Slots {
+            about: said.to_owned(),
+            title: asked.title.clone(),
+            choices: free::spread(cx, &found.slots, MOST_SLOTS)
+                .into_iter()
+                .map(|slot| free::choice(cx, slot))
+                .collect(),
+            voters: asked.guests.clone(),
+            unseen: found.unseen,
+        })
+    }
+}
+
+/// Letters and digits that Calendar takes: 0–9 and a–v.
+fn id(key: EffectKey) -> String {
+    format!("nod{}", key.id.0.simple())
+}
+
+fn read(handle: &Value) -> Result<String, Fault> {
+    let handle = Handle::deserialize(handle)
+        .map_err(|error| Fault::broken(format!("the effect's handle cannot be read: {error}")))?;
+    Ok(handle.id)
+}
+
+/// Whether the event of this id is there, and is ours.
+async fn look(
+    cx: &ToolContext,
+    diary: &Diary,
+    meeting: &Meeting,
+    id: &str,
+    key: EffectKey,
+) -> Result<Found, Fault> {
+    match diary.event(id).await {
+        // Cancelled since, by hand: it took place all the same, and is not made a second time.
+        Ok(event) if seen::carries(&event, key) || show::is_cancelled(&event) => {
+            Ok(Found::Done(receipt(cx, meeting, &event)))
+        }
+        Ok(_) => Ok(Found::Inconclusive("another event has the id of this one".into())),
+        Err(trouble) if trouble.is_gone() => Ok(Found::Absent),
+        Err(trouble) => Err(trouble.looking("the event")),
+    }
+}
+
+/// Says what was created, and nothing else from the calendar.
+fn receipt(cx: &ToolContext, meeting: &Meeting, event: &Event) -> ToolOutput {
+    let cancelled = show::is_cancelled(event);
+    let mut content = json!({
+        "status": if cancelled { "created, and cancelled since" } else { "created" },
+        "id": event.id,
+        "link": event.html_link,
+        "in": "Calendar",
+        "title": meeting.title,
+        "when": meeting.times.said(&show::zone(&cx.principal), cx.now),
+        "guests": meeting.guests,
+    });
+    if let Some(link) = &event.hangout_link {
+        content["meet_link"] = json!(link);
+    }
+    ToolOutput::ours(content)
+}

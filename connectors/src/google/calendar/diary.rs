@@ -1,0 +1,199 @@
+//! One person's calendar: the calls Nod makes to Calendar, each with a time limit.
+//!
+//! Looks are repeated up to twice when Calendar stumbles; whatever changes something is asked once. An event is
+//! created under an id of ours, and changed only as it was seen, so that neither happens twice.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use google_calendar3::api::{Event, FreeBusyRequest, FreeBusyRequestItem, FreeBusyResponse};
+use google_calendar3::common::GetToken;
+use nod_core::clock::Timestamp;
+use nod_core::connection::scopes::{EVENTS, FREEBUSY};
+use tokio::time::Instant;
+use url::Url;
+
+use super::guarded::{self, Guarded};
+use crate::google::call::Calls;
+use crate::google::http::{self, Connector, HttpClient};
+use crate::google::trouble::Trouble;
+
+pub(super) const PRIMARY: &str = "primary";
+/// Every guest is told; who is asked about an act has seen who they are.
+pub(super) const TELL_ALL: &str = "all";
+/// Pages of a list of events, of at most [`PAGE`] each.
+const MOST_PAGES: usize = 4;
+const PAGE: i32 = 250;
+
+/// Where Calendar is, and the connections to it.
+#[derive(Clone)]
+pub struct Calendar {
+    client: HttpClient,
+    base: String,
+}
+
+impl Calendar {
+    /// At this address, which ends in `/calendar/v3/`.
+    #[must_use]
+    pub fn new(url: &Url) -> Self {
+        Self { client: http::client(), base: format!("{}/", url.as_str().trim_end_matches('/')) }
+    }
+}
+
+/// One account's calendar, for the length of one call of a tool.
+pub(in crate::google) struct Diary {
+    hub: google_calendar3::CalendarHub<Connector>,
+    token: Box<dyn GetToken>,
+    client: HttpClient,
+    base: String,
+    address: String,
+    calls: Calls,
+}
+
+/// Which events are looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wanted<'a> {
+    pub(super) from: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
+    pub(super) query: Option<&'a str>,
+    /// How many at most; one more is asked for, to know whether there are more.
+    pub(super) max: usize,
+}
+
+impl Diary {
+    /// `token` is asked before each request; nothing is waited for beyond `until`. `refused` tells the token's
+    /// source when Google rejected its token.
+    pub(in crate::google) fn new<T: GetToken + Clone + 'static>(
+        calendar: &Calendar,
+        token: T,
+        address: String,
+        until: Instant,
+        refused: Arc<AtomicBool>,
+    ) -> Self {
+        let mut hub = google_calendar3::CalendarHub::new(calendar.client.clone(), token.clone());
+        hub.base_url(calendar.base.clone());
+        hub.root_url(calendar.base.clone());
+        hub.user_agent("nod".into());
+        let (client, base) = (calendar.client.clone(), calendar.base.clone());
+        let calls = Calls::new(until).renewing(refused);
+        Self { hub, token: Box::new(token), client, base, address, calls }
+    }
+
+    /// The account's address.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Events in the order in which they begin, repeating ones as their single times.
+    pub(super) async fn events(&self, wanted: Wanted<'_>) -> Result<Vec<Event>, Trouble> {
+        let mut found: Vec<Event> = Vec::new();
+        let mut page: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let size = i32::try_from(wanted.max + 1 - found.len()).map_or(PAGE, |size| size.min(PAGE));
+            let list = self
+                .calls
+                .look(|| async {
+                    let mut watch = self.calls.watch();
+                    let mut call = self.hub.events().list(PRIMARY).clear_scopes().add_scope(EVENTS);
+                    call = call.single_events(true).order_by("startTime").max_results(size);
+                    if let Some(from) = wanted.from {
+                        call = call.time_min(from);
+                    }
+                    if let Some(until) = wanted.until {
+                        call = call.time_max(until);
+                    }
+                    if let Some(query) = wanted.query {
+                        call = call.q(query);
+                    }
+                    if let Some(page) = &page {
+                        call = call.page_token(page);
+                    }
+                    let done = call.delegate(&mut watch).doit().await;
+                    watch.outcome(done)
+                })
+                .await?;
+            found.extend(list.items.unwrap_or_default());
+            page = list.next_page_token;
+            if page.is_none() || found.len() > wanted.max {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// One event as it is now, also when it was cancelled.
+    pub(super) async fn event(&self, id: &str) -> Result<Event, Trouble> {
+        self.calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let call = self.hub.events().get(PRIMARY, id).clear_scopes().add_scope(EVENTS);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
+    }
+
+    /// Creates an event, which names its id, and invites its guests.
+    pub(super) async fn insert(&self, event: Event) -> Result<Event, Trouble> {
+        let conference = i32::from(event.conference_data.is_some());
+        self.calls
+            .act(async {
+                let mut watch = self.calls.watch();
+                let call = self.hub.events().insert(event, PRIMARY).clear_scopes().add_scope(EVENTS);
+                let call = call.send_updates(TELL_ALL).conference_data_version(conference);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
+    }
+
+    /// Changes an event, if it is still as it was seen, and tells its guests. What `event` leaves out stays.
+    pub(super) async fn patch(&self, id: &str, seen: &str, event: &Event) -> Result<Event, Trouble> {
+        let conference = i32::from(event.conference_data.is_some());
+        let query = format!("sendUpdates={TELL_ALL}&conferenceDataVersion={conference}");
+        self.calls
+            .act(self.guarded(seen).send(guarded::Act::Patch(event), id, &query))
+            .await?
+            .ok_or_else(|| Trouble::Lost("the answer had no event".into()))
+    }
+
+    /// Cancels an event, if it is still as it was seen, and tells its guests.
+    pub(super) async fn delete(&self, id: &str, seen: &str) -> Result<(), Trouble> {
+        let query = format!("sendUpdates={TELL_ALL}");
+        self.calls.act(self.guarded(seen).send(guarded::Act::Delete, id, &query)).await.map(|_| ())
+    }
+
+    /// When these calendars are busy, and nothing of what they do.
+    pub(super) async fn busy(
+        &self,
+        calendars: &[String],
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<FreeBusyResponse, Trouble> {
+        self.calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let item = |id: &String| FreeBusyRequestItem { id: Some(id.clone()) };
+                let request = FreeBusyRequest {
+                    items: Some(calendars.iter().map(item).collect()),
+                    time_min: Some(from),
+                    time_max: Some(until),
+                    ..FreeBusyRequest::default()
+                };
+                let call = self.hub.freebusy().query(request).clear_scopes().add_scope(FREEBUSY);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
+    }
+
+    fn guarded<'a>(&'a self, seen: &'a str) -> Guarded<'a> {
+        Guarded {
+            client: &self.client,
+            base: &self.base,
+            token: self.token.as_ref(),
+            calls: &self.calls,
+            seen,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `calendar_find_free_slots`: when several people have time. Of others only free or busy, never what they do.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::connection::scopes::FREEBUSY;
+use nod_core::people::colleagues::Colleagues;
+use nod_core::tool::{Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_core::when::Exact;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::free::{self, Search};
+use super::times::Times;
+use super::{meeting, show};
+use crate::google::account::Accounts;
+use crate::google::arguments;
+
+const USUAL: usize = 5;
+const USUAL_MINUTES: i64 = 30;
+const LONGEST: i64 = 24 * 60;
+
+/// The tool.
+pub(super) struct FindFreeSlots {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+    colleagues: Colleagues,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    within: Exact,
+    #[serde(default)]
+    people: Vec<String>,
+    minutes: Option<i64>,
+    max: Option<usize>,
+}
+
+impl FindFreeSlots {
+    pub(super) fn new(accounts: Arc<Accounts>, colleagues: Colleagues) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "within": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
+                    "description": "Where to look, in the person's own words: “next week”, “tomorrow afternoon”."},
+                "people": meeting::guests_schema("Who else must have time: addresses, or names of people."),
+                "minutes": {"type": "integer", "minimum": 5, "maximum": LONGEST, "description": "How long; 30 if left out."},
+                "max": {"type": "integer", "minimum": 1, "maximum": 20, "description": "How many; 5 if left out."},
+            },
+            "required": ["within"],
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/calendar_find_free_slots.md");
+        let doing = "Looking for a time";
+        let spec = super::spec("calendar_find_free_slots", description, doing, Reach::Reads, parameters);
+        Self { spec, accounts, colleagues }
+    }
+}
+
+#[async_trait]
+impl ReadTool for FindFreeSlots {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let asked: Asked = arguments(args)?;
+        let zone = show::zone(&cx.principal);
+        let (earliest, latest) = Times::looked_at(&asked.within)?.ends(&zone)?;
+        let diary = self.accounts.diary(cx, &[FREEBUSY]).await?;
+        let search = Search {
+            people: &asked.people,
+            earliest: &earliest,
+            latest: &latest,
+            minutes: asked.minutes.unwrap_or(USUAL_MINUTES),
+            most: asked.max.unwrap_or(USUAL),
+        };
+        let found = free::look(cx, &diary, &self.colleagues, &search).await?;
+        let slots: Vec<Value> = found
+            .slots
+            .iter()
+            .map(|slot| free::choice(cx, slot))
+            .map(|choice| json!({"when": choice.label, "exact": choice.value}))
+            .collect();
+        let mut content = json!({"slots": slots, "zone": cx.principal.zone});
+        if !found.unseen.is_empty() {
+            content["cannot_see"] = json!(found.unseen);
+        }
+        Ok(ToolOutput::ours(content).private(cx.principal.person))
+    }
+}

@@ -1,0 +1,129 @@
+//! Times at which several people are free: their calendars' busy times, and nothing of what they do, with the working
+//! hours that Nod keeps of them.
+
+use google_calendar3::api::FreeBusyCalendar;
+use jiff::{SignedDuration, Timestamp, Zoned};
+use nod_core::people::colleagues::{Colleague, Colleagues};
+use nod_core::slots::{self, Attendee, Interval, Slot, Wish};
+use nod_core::tool::{Choice, Fault, ToolContext};
+use nod_core::when;
+
+use super::diary::Diary;
+use super::show;
+use super::times::{instant, utc};
+
+/// A slot begins on the half hour; short ones on the quarter.
+const STEP: i64 = 30;
+const SHORT_STEP: i64 = 15;
+/// Of those to choose from.
+const A_DAY: usize = 2;
+
+/// What is looked for.
+pub(super) struct Search<'a> {
+    pub(super) people: &'a [String],
+    pub(super) earliest: &'a Zoned,
+    pub(super) latest: &'a Zoned,
+    pub(super) minutes: i64,
+    pub(super) most: usize,
+}
+
+/// What was found.
+pub(super) struct Found {
+    pub(super) slots: Vec<Slot>,
+    /// Whose calendars nobody lets us see.
+    pub(super) unseen: Vec<String>,
+}
+
+/// The best times for the person and these others.
+pub(super) async fn look(
+    cx: &ToolContext,
+    diary: &Diary,
+    colleagues: &Colleagues,
+    search: &Search<'_>,
+) -> Result<Found, Fault> {
+    let own = diary.address().to_lowercase();
+    let mut all = vec![own.clone()];
+    all.extend(search.people.iter().map(|one| one.to_lowercase()).filter(|one| *one != own));
+    all.dedup();
+    if all.len() > slots::MOST_PEOPLE {
+        return Err(Fault::invalid(slots::Refused::TooManyPeople.to_string()));
+    }
+    let known = colleagues.at(cx.scope.tenant, &all).await;
+    let known = known.map_err(|error| Fault::broken(format!("the working hours cannot be read: {error}")))?;
+    let far = || Fault::invalid("that is too far off");
+    let from = utc(search.earliest.timestamp()).ok_or_else(far)?;
+    let until = utc(search.latest.timestamp()).ok_or_else(far)?;
+    // Before Calendar is asked, so that what cannot be looked for costs nobody anything.
+    let wish = wish(cx, search)?;
+    let busy = diary.busy(&all, from, until).await.map_err(|trouble| trouble.looking("the calendars"))?;
+    let busy = busy.calendars.unwrap_or_default();
+    let mut unseen = Vec::new();
+    let mut people = Vec::new();
+    for address in &all {
+        match busy.get(address).filter(|calendar| calendar.errors.as_ref().is_none_or(Vec::is_empty)) {
+            Some(calendar) => people.push(attendee(address, known.get(address), calendar)),
+            None => {
+                unseen.push(address.clone());
+                people.push(attendee(address, known.get(address), &FreeBusyCalendar::default()));
+            }
+        }
+    }
+    let slots = slots::find(&wish, &people).map_err(|refused| Fault::invalid(refused.to_string()))?;
+    Ok(Found { slots, unseen })
+}
+
+fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<Wish, Fault> {
+    let now = instant(cx.now).ok_or_else(|| Fault::broken("there is no such time"))?;
+    let step = if search.minutes < STEP { SHORT_STEP } else { STEP };
+    let wish = Wish {
+        now,
+        window: Interval { from: search.earliest.timestamp(), to: search.latest.timestamp() },
+        lasts: SignedDuration::from_mins(search.minutes),
+        step: SignedDuration::from_mins(step),
+        zone: show::zone(&cx.principal),
+        most: search.most,
+    };
+    // Nobody is busy: only whether it can be looked for.
+    slots::find(&wish, &[]).map_err(|refused| Fault::invalid(refused.to_string()))?;
+    Ok(wish)
+}
+
+fn attendee(address: &str, known: Option<&Colleague>, calendar: &FreeBusyCalendar) -> Attendee {
+    let period = |period: &google_calendar3::api::TimePeriod| {
+        Some(Interval { from: instant(period.start?)?, to: instant(period.end?)? })
+    };
+    Attendee {
+        name: known.map_or_else(|| address.to_owned(), |known| known.name.clone()),
+        hours: known.map(|known| known.working.hours.clone()),
+        busy: calendar.busy.iter().flatten().filter_map(period).collect(),
+        buffer: known.map_or(SignedDuration::ZERO, |known| known.working.buffer),
+        notice: known.map_or(SignedDuration::ZERO, |known| known.working.notice),
+    }
+}
+
+/// Not all on one morning: at most two of a day, as long as there are enough.
+pub(super) fn spread<'a>(cx: &ToolContext, slots: &'a [Slot], most: usize) -> Vec<&'a Slot> {
+    let zone = show::zone(&cx.principal);
+    let day = |slot: &Slot| slot.from.to_zoned(zone.clone()).date();
+    let (mut first, mut more): (Vec<&Slot>, Vec<&Slot>) = (Vec::new(), Vec::new());
+    for slot in slots {
+        let same_day = first.iter().filter(|other| day(other) == day(slot)).count();
+        if same_day < A_DAY { first.push(slot) } else { more.push(slot) }
+    }
+    let mut some: Vec<&Slot> = first.into_iter().chain(more).take(most).collect();
+    some.sort_by_key(|slot| slot.from);
+    some
+}
+
+/// A slot as the person reads it on a button, and what it stands for.
+pub(super) fn choice(cx: &ToolContext, slot: &Slot) -> Choice {
+    let zone = show::zone(&cx.principal);
+    let zoned = |at: Timestamp| at.to_zoned(zone.clone());
+    let (from, to) = (zoned(slot.from), zoned(slot.to));
+    let said = when::say_span(&from, &to, &zone, cx.now);
+    let label = match slot.out_of_hours.as_slice() {
+        [] => said,
+        names => format!("{said} · out of hours for {}", names.join(", ")),
+    };
+    Choice { label, value: format!("{from}/{to}") }
+}

@@ -1,0 +1,72 @@
+//! `calendar_get_agenda`: what stands in the calendar on some day, or between two times.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::connection::scopes::EVENTS;
+use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_core::when::Exact;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::diary::Wanted;
+use super::show;
+use super::times::Times;
+use crate::google::account::Accounts;
+use crate::google::arguments;
+
+const MOST: usize = 100;
+
+/// The tool.
+pub(super) struct GetAgenda {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    when: Exact,
+    query: Option<String>,
+}
+
+impl GetAgenda {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "when": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
+                    "description": "The day or days, in the person's own words: “tomorrow”, “next week”, “Friday afternoon”."},
+                "query": {"type": "string", "minLength": 1, "maxLength": 200,
+                    "description": "Only events that have these words in their title, text, place or guests."},
+            },
+            "required": ["when"],
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/calendar_get_agenda.md");
+        let doing = "Looking at your calendar";
+        let spec = super::spec("calendar_get_agenda", description, doing, Reach::Reads, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ReadTool for GetAgenda {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let asked: Asked = arguments(args)?;
+        let zone = show::zone(&cx.principal);
+        let times = Times::looked_at(&asked.when)?;
+        let (from, until) = times.stretch(&zone).ok_or_else(|| Fault::invalid("that is too far off"))?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        let query = asked.query.as_deref();
+        let wanted = Wanted { from: Some(from), until: Some(until), query, max: MOST };
+        let events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
+        let more = events.len() > MOST;
+        let mut output = show::list(cx, &events[..events.len().min(MOST)], more);
+        output.content["asked_for"] = json!(times.said(&zone, cx.now));
+        Ok(output)
+    }
+}

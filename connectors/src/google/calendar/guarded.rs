@@ -1,0 +1,104 @@
+//! Changes of an event that hold only while it is as it was seen (`If-Match`).
+//!
+//! The generated builders cannot send that header, and the client below them is one concrete type, so there is
+//! nothing to wrap: these two requests are made by hand, over the same connections, with the same types, tokens
+//! and errors.
+
+use google_calendar3::api::Event;
+use google_calendar3::common::{Body, GetToken, Response, remove_json_null_values};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, IF_MATCH, USER_AGENT};
+use hyper::{Method, Request};
+use nod_core::connection::scopes::EVENTS;
+use nod_core::tool::Fault;
+use serde_json::Value;
+
+use super::diary::PRIMARY;
+use crate::google::call::Calls;
+use crate::google::http::HttpClient;
+use crate::google::trouble::Trouble;
+
+/// An event with two hundred guests and the longest description is well below.
+const LARGEST: usize = 4 << 20;
+
+/// What is to be done with an event.
+#[derive(Clone, Copy)]
+pub(super) enum Act<'a> {
+    /// Change what this names.
+    Patch(&'a Event),
+    /// Cancel it.
+    Delete,
+}
+
+/// Whatever a guarded request needs.
+pub(super) struct Guarded<'a> {
+    pub(super) client: &'a HttpClient,
+    pub(super) base: &'a str,
+    pub(super) token: &'a dyn GetToken,
+    pub(super) calls: &'a Calls,
+    /// The ETag of what was seen.
+    pub(super) seen: &'a str,
+}
+
+impl Guarded<'_> {
+    /// Does it; [`Trouble::Refused`] with status 412 where the event is not as it was seen any more. After a 401
+    /// it is asked once more, with another token.
+    pub(super) async fn send(&self, act: Act<'_>, id: &str, query: &str) -> Result<Option<Event>, Trouble> {
+        let mut watch = self.calls.watch();
+        loop {
+            let response = self.client.request(self.request(act, id, query).await?).await;
+            let response = response.map_err(|error| match error.is_connect() {
+                true => Trouble::Unreached("no connection"),
+                false => Trouble::Lost("the connection broke off".into()),
+            })?;
+            let (parts, body) = response.into_parts();
+            let read = Limited::new(body, LARGEST).collect().await;
+            let bytes = read.map_err(|_| Trouble::Lost("the answer broke off".into()))?.to_bytes();
+            if parts.status.is_success() {
+                return match act {
+                    Act::Delete => Ok(None),
+                    Act::Patch(_) => serde_json::from_slice(&bytes)
+                        .map(Some)
+                        .map_err(|_| Trouble::Lost("the answer could not be read".into())),
+                };
+            }
+            let said: Option<Value> = serde_json::from_slice(&bytes).ok();
+            if let Some(trouble) = watch.refused(&Response::from_parts(parts, empty()), said.as_ref()) {
+                return Err(trouble);
+            }
+        }
+    }
+
+    async fn request(&self, act: Act<'_>, id: &str, query: &str) -> Result<Request<Body>, Trouble> {
+        let token = match self.token.get_token(&[EVENTS]).await {
+            Ok(Some(token)) => token,
+            Ok(None) => return Err(Trouble::Token(Fault::broken("no access token"))),
+            Err(error) => return Err(Trouble::no_token(error)),
+        };
+        let unfit = |_| Trouble::Unreached("the request cannot be written");
+        let (method, body) = match act {
+            Act::Delete => (Method::DELETE, Vec::new()),
+            Act::Patch(event) => {
+                let mut change = serde_json::to_value(event).map_err(|_| Trouble::Unreached("no JSON"))?;
+                // As the generated client does: what is left out stays, and a null is refused.
+                remove_json_null_values(&mut change);
+                (Method::PATCH, change.to_string().into_bytes())
+            }
+        };
+        let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}calendars/{PRIMARY}/events/{id}?{query}", self.base))
+            .header(AUTHORIZATION, format!("Bearer {token}"))
+            .header(IF_MATCH, self.seen)
+            .header(USER_AGENT, "nod");
+        if matches!(act, Act::Patch(_)) {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        request.body(Full::new(body.into()).map_err(|never| match never {}).boxed()).map_err(unfit)
+    }
+}
+
+fn empty() -> Body {
+    Full::default().map_err(|never| match never {}).boxed()
+}

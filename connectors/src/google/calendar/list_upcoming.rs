@@ -1,0 +1,64 @@
+//! `calendar_list_upcoming`: what comes next.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::connection::scopes::EVENTS;
+use nod_core::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::diary::Wanted;
+use super::show;
+use crate::google::account::Accounts;
+use crate::google::arguments;
+
+const USUAL: usize = 10;
+const MOST: usize = 50;
+
+/// The tool.
+pub(super) struct ListUpcoming {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    max: Option<usize>,
+    query: Option<String>,
+}
+
+impl ListUpcoming {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "max": {"type": "integer", "minimum": 1, "maximum": MOST, "description": "How many; 10 if left out."},
+                "query": {"type": "string", "minLength": 1, "maxLength": 200,
+                    "description": "Only events that have these words in their title, text, place or guests."},
+            },
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/calendar_list_upcoming.md");
+        let doing = "Looking at your calendar";
+        let spec = super::spec("calendar_list_upcoming", description, doing, Reach::Reads, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ReadTool for ListUpcoming {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let asked: Asked = arguments(args)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        let max = asked.max.unwrap_or(USUAL);
+        let wanted = Wanted { from: Some(cx.now), query: asked.query.as_deref(), max, ..Wanted::default() };
+        let events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
+        let more = events.len() > max;
+        Ok(show::list(cx, &events[..events.len().min(max)], more))
+    }
+}

@@ -1,0 +1,290 @@
+//! An event as it is approved: the exact payload, its checks, and how it is shown.
+
+use google_calendar3::api::{
+    ConferenceData, ConferenceSolutionKey, CreateConferenceRequest, Event, EventAttendee, EventReminder,
+    EventReminders,
+};
+use jiff::tz::TimeZone;
+use nod_core::clock::Timestamp;
+use nod_core::effect::EffectKey;
+use nod_core::tool::{Fault, Preview, Words};
+use nod_core::when::Exact;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::diary::Diary;
+use super::repeat::{self, Repeat};
+use super::room::{self, Room};
+use super::seen;
+use super::times::{MOST_MINUTES, Times};
+use crate::google::gmail::address::Recipient;
+
+pub(super) const MOST_GUESTS: usize = 100;
+pub(super) const TITLE_CHARS: usize = 500;
+pub(super) const TEXT_CHARS: usize = 8_000;
+pub(super) const PLACE_CHARS: usize = 500;
+/// What Calendar takes.
+const MOST_REMINDERS: usize = 5;
+const LONGEST_REMINDER: i64 = 40_320;
+const SCHEMA: u32 = 1;
+
+/// What the model asks for.
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    pub(super) title: String,
+    pub(super) when: Exact,
+    pub(super) minutes: Option<i64>,
+    #[serde(default)]
+    pub(super) guests: Vec<String>,
+    #[serde(default)]
+    place: String,
+    #[serde(default)]
+    text: String,
+    repeats: Option<Repeat>,
+    #[serde(default)]
+    meet: bool,
+    reminders: Option<Vec<i64>>,
+    room: Option<String>,
+}
+
+/// What the person approves; nothing else decides what is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Meeting {
+    schema: u32,
+    tool: String,
+    pub(super) account: String,
+    pub(super) title: String,
+    pub(super) times: Times,
+    pub(super) guests: Vec<String>,
+    pub(super) place: String,
+    pub(super) text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) repeats: Option<Repeat>,
+    pub(super) meet: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) room: Option<Room>,
+    /// Minutes before; the calendar's usual ones where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reminders: Option<Vec<i64>>,
+}
+
+pub(super) fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "minLength": 1, "maxLength": TITLE_CHARS},
+            "when": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
+                "description": "When it begins, in the person's own words: “next Friday at 3”, “Mon 9–10:30”, “6 March” for a whole day."},
+            "minutes": {"type": "integer", "minimum": 1, "maximum": MOST_MINUTES,
+                "description": "How long, where `when` does not say it; 30 if left out."},
+            "guests": guests_schema("Addresses, or names of people, exactly as the person gave them."),
+            "place": {"type": "string", "maxLength": PLACE_CHARS},
+            "text": {"type": "string", "maxLength": TEXT_CHARS, "description": "What the guests read in it."},
+            "repeats": repeat::schema(),
+            "meet": {"type": "boolean", "description": "With a Google Meet link."},
+            "room": {"type": "string", "minLength": 1, "maxLength": 200,
+                "description": "A meeting room to book, as the person called it."},
+            "reminders": {"type": "array", "maxItems": MOST_REMINDERS, "uniqueItems": true,
+                "items": {"type": "integer", "minimum": 0, "maximum": LONGEST_REMINDER},
+                "description": "Minutes before it; only where the person wants other reminders than usual."},
+        },
+        "required": ["title", "when"],
+        "additionalProperties": false,
+    })
+}
+
+pub(super) fn guests_schema(description: &str) -> Value {
+    json!({"type": "array", "maxItems": MOST_GUESTS, "description": description,
+        "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}})
+}
+
+impl Asked {
+    /// The room that is wanted.
+    pub(super) fn room(&self, rooms: &[Room]) -> Result<Option<Room>, Fault> {
+        self.room.as_ref().map(|name| room::named(rooms, name)).transpose()
+    }
+}
+
+impl Meeting {
+    /// Checks what was asked for and puts it into its exact form.
+    ///
+    /// # Errors
+    /// [`Fault::Invalid`] with the first thing that is wrong.
+    pub(super) fn new(asked: Asked, tool: &str, account: &str, rooms: &[Room]) -> Result<Self, Fault> {
+        let room = asked.room(rooms)?;
+        let meeting = Self {
+            schema: SCHEMA,
+            tool: tool.to_owned(),
+            account: account.to_owned(),
+            title: line("title", &asked.title, TITLE_CHARS)?,
+            times: Times::of(&asked.when, asked.minutes)?,
+            guests: guests(&asked.guests, account)?,
+            place: line("place", &asked.place, PLACE_CHARS)?,
+            text: text(&asked.text)?,
+            repeats: asked.repeats,
+            meet: asked.meet,
+            room,
+            reminders: asked.reminders,
+        };
+        if meeting.title.is_empty() {
+            return Err(Fault::invalid("an event needs a title"));
+        }
+        // A rule that cannot be is said before anybody is asked.
+        meeting.rule()?;
+        Ok(meeting)
+    }
+
+    /// The meeting of an approved payload.
+    ///
+    /// # Errors
+    /// [`Fault::Broken`] where the payload is not one that `preview` made.
+    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, Fault> {
+        let meeting = Self::deserialize(payload)
+            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+        if meeting.schema != SCHEMA || meeting.tool != tool {
+            return Err(Fault::broken("the approved payload is of another kind"));
+        }
+        Ok(meeting)
+    }
+
+    /// Refuses to act on another account than the one on the card.
+    pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), Fault> {
+        seen::of_this_account(&self.account, diary)
+    }
+
+    /// Everybody and everything that has a calendar.
+    pub(super) fn everybody(&self) -> Vec<String> {
+        self.guests.iter().cloned().chain(self.room.iter().map(|room| room.address.clone())).collect()
+    }
+
+    pub(super) fn rule(&self) -> Result<Option<String>, Fault> {
+        self.repeats.as_ref().map(|repeats| repeats.rule(&self.times)).transpose()
+    }
+
+    /// As Calendar gets it.
+    pub(super) fn written(&self, id: &str, key: EffectKey) -> Result<Event, Fault> {
+        let (start, end) = self.times.written()?;
+        let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let guest = |address: &String| EventAttendee { email: Some(address.clone()), ..Default::default() };
+        let room =
+            self.room.iter().map(|room| EventAttendee { resource: Some(true), ..guest(&room.address) });
+        let guests: Vec<EventAttendee> = self.guests.iter().map(guest).chain(room).collect();
+        Ok(Event {
+            id: Some(id.to_owned()),
+            summary: Some(self.title.clone()),
+            start: Some(start),
+            end: Some(end),
+            attendees: Some(guests).filter(|guests| !guests.is_empty()),
+            location: some(&self.place),
+            description: some(&self.text),
+            recurrence: self.rule()?.map(|rule| vec![rule]),
+            conference_data: self.meet.then(|| with_meet(key)),
+            reminders: self.reminders.as_ref().map(|minutes| reminders(minutes)),
+            extended_properties: Some(seen::mark(key)),
+            ..Event::default()
+        })
+    }
+
+    pub(super) fn preview(&self, zone: &TimeZone, now: Timestamp) -> Result<Preview, Fault> {
+        let payload = serde_json::to_value(self).map_err(|error| Fault::broken(error.to_string()))?;
+        let (approve, thing) = match self.guests.is_empty() {
+            true => ("Approve & create", "event"),
+            false => ("Approve & invite", "invitation"),
+        };
+        let words = Words {
+            approve: approve.into(),
+            doing: "Creating…".into(),
+            done: "Created".into(),
+            not_done: "Not created".into(),
+            thing: thing.into(),
+            brings: "invitation".into(),
+        };
+        let question = if self.guests.is_empty() { "Create this event?" } else { "Send this invitation?" };
+        let endless = self.repeats.as_ref().is_some_and(Repeat::is_endless);
+        Ok(Preview {
+            fields: self.fields(zone, now),
+            body: Some(self.text.clone()).filter(|text| !text.is_empty()),
+            account: self.account.clone(),
+            recipients: self.guests.clone(),
+            gathering: self.times.gathering(self.guests.clone()),
+            form: self.form(&self.times.said(zone, now)),
+            risks: endless.then(|| "it repeats without an end".to_owned()).into_iter().collect(),
+            ..Preview::new(payload, question, words)
+        })
+    }
+
+    fn fields(&self, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
+        let mut fields = vec![
+            ("Calendar".into(), self.account.clone()),
+            ("Title".into(), self.title.clone()),
+            ("When".into(), self.times.said(zone, now)),
+        ];
+        fields.extend(self.repeats.as_ref().map(|repeats| ("Repeats".into(), repeats.said())));
+        fields.push(("Guests".into(), self.guests.join(", ")));
+        fields.extend(Some(("Place".into(), self.place.clone())).filter(|_| !self.place.is_empty()));
+        fields.extend(self.room.as_ref().map(|room| ("Room".into(), room.name.clone())));
+        fields.extend(self.meet.then(|| ("Meet".into(), "with a Google Meet link".into())));
+        fields.extend(self.reminders.as_ref().map(|all| ("Reminders".into(), reminded(all))));
+        fields
+    }
+}
+
+/// "10 min, 60 min before", or that there is none.
+fn reminded(minutes: &[i64]) -> String {
+    let all: Vec<String> = minutes.iter().map(|minutes| format!("{minutes} min")).collect();
+    if all.is_empty() { "none".to_owned() } else { format!("{} before", all.join(", ")) }
+}
+
+pub(super) fn with_meet(key: EffectKey) -> ConferenceData {
+    let kind = ConferenceSolutionKey { type_: Some("hangoutsMeet".into()) };
+    let create = CreateConferenceRequest {
+        conference_solution_key: Some(kind),
+        request_id: Some(key.id.to_string()),
+        status: None,
+    };
+    ConferenceData { create_request: Some(create), ..ConferenceData::default() }
+}
+
+fn reminders(minutes: &[i64]) -> EventReminders {
+    let one = |minutes: &i64| EventReminder {
+        method: Some("popup".into()),
+        minutes: Some(i32::try_from(*minutes).unwrap_or_default()),
+    };
+    EventReminders { use_default: Some(false), overrides: Some(minutes.iter().map(one).collect()) }
+}
+
+/// Guests by address; whoever's calendar it is, is there anyway.
+pub(super) fn guests(asked: &[String], account: &str) -> Result<Vec<String>, Fault> {
+    let mut all: Vec<String> = Vec::new();
+    for one in asked {
+        let address = Recipient::parse(one).map_err(Fault::invalid)?.address;
+        let known = all.iter().any(|known| known.eq_ignore_ascii_case(&address));
+        if !known && !address.eq_ignore_ascii_case(account) {
+            all.push(address);
+        }
+    }
+    Ok(all)
+}
+
+pub(super) fn line(what: &str, text: &str, most: usize) -> Result<String, Fault> {
+    let text = text.trim();
+    if text.chars().any(char::is_control) {
+        return Err(Fault::invalid(format!("a {what} is one line")));
+    }
+    if text.chars().count() > most {
+        return Err(Fault::invalid(format!("a {what} has at most {most} characters")));
+    }
+    Ok(text.to_owned())
+}
+
+pub(super) fn text(text: &str) -> Result<String, Fault> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    if text.chars().count() > TEXT_CHARS {
+        return Err(Fault::invalid(format!("the text of an event has at most {TEXT_CHARS} characters")));
+    }
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err(Fault::invalid("the text has control characters"));
+    }
+    Ok(text.trim().to_owned())
+}

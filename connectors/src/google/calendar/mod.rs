@@ -1,0 +1,73 @@
+//! Calendar with one person's own account: reading it, and changing it as that person approved.
+//!
+//! [`Diary`] is the only way to Calendar; the tools stand each in a file of their own.
+
+mod cancel_event;
+mod change;
+mod collisions;
+mod create_event;
+mod diary;
+mod find_free_slots;
+mod form;
+mod free;
+mod get_agenda;
+mod guarded;
+mod list_upcoming;
+mod meeting;
+mod repeat;
+mod respond;
+mod room;
+mod seen;
+mod show;
+mod times;
+mod update_event;
+
+use std::sync::Arc;
+
+use nod_core::people::colleagues::Colleagues;
+use nod_core::tool::{Provider, Reach, Tool, ToolSpec};
+use serde_json::Value;
+
+use super::account::Accounts;
+
+pub use diary::Calendar;
+pub(in crate::google) use diary::Diary;
+pub use room::Room;
+
+/// The names of those that change something, for the rules that an operator writes about them.
+pub(super) const ACTS: [&str; 4] =
+    [create_event::NAME, update_event::NAME, cancel_event::NAME, respond::NAME];
+
+/// Calendar's tools.
+pub(super) fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleagues) -> Vec<Tool> {
+    vec![
+        Tool::Read(Arc::new(list_upcoming::ListUpcoming::new(accounts.clone()))),
+        Tool::Read(Arc::new(get_agenda::GetAgenda::new(accounts.clone()))),
+        Tool::Read(Arc::new(find_free_slots::FindFreeSlots::new(accounts.clone(), colleagues.clone()))),
+        Tool::Act(Arc::new(create_event::CreateEvent::new(
+            accounts.clone(),
+            rooms.clone(),
+            colleagues.clone(),
+        ))),
+        Tool::Act(Arc::new(update_event::UpdateEvent::new(accounts.clone()))),
+        Tool::Act(Arc::new(cancel_event::CancelEvent::new(accounts.clone()))),
+        Tool::Act(Arc::new(respond::Respond::new(accounts.clone()))),
+    ]
+}
+
+fn spec(
+    name: &'static str,
+    description: &'static str,
+    doing: &'static str,
+    reach: Reach,
+    parameters: Value,
+) -> ToolSpec {
+    ToolSpec {
+        name,
+        description: description.trim(),
+        parameters,
+        reach,
+        provider: Some(Provider::Google),
+        doing,
+    }
+}

@@ -1,0 +1,250 @@
+//! `calendar_respond`: answers an invitation, which its organiser is told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use google_calendar3::api::{Event, EventAttendee};
+use jiff::tz::TimeZone;
+use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
+use nod_core::connection::scopes::EVENTS;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::privacy::Audience;
+use nod_core::tool::{
+    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::change::{event_schema, series_schema};
+use super::{meeting, seen, show};
+use crate::google::account::Accounts;
+use crate::google::arguments;
+
+pub(super) const NAME: &str = "calendar_respond";
+const SCHEMA: u32 = 1;
+const NOTE_CHARS: usize = 500;
+
+/// The tool.
+pub(super) struct Respond {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    event: String,
+    #[serde(default)]
+    series: bool,
+    answer: Answer,
+    note: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    Yes,
+    No,
+    Maybe,
+}
+
+/// What the person approves.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Response {
+    schema: u32,
+    tool: String,
+    account: String,
+    event: String,
+    seen: String,
+    known_as: String,
+    answer: Answer,
+    note: Option<String>,
+}
+
+impl Respond {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "event": event_schema(),
+                "series": series_schema(),
+                "answer": {"type": "string", "enum": ["yes", "no", "maybe"]},
+                "note": {"type": "string", "minLength": 1, "maxLength": NOTE_CHARS,
+                    "description": "What the organiser reads beside it; only where the person wants to say something."},
+            },
+            "required": ["event", "answer"],
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/calendar_respond.md");
+        let doing = "Answering an invitation";
+        Self { spec: super::spec(NAME, description, doing, Reach::Others, parameters), accounts }
+    }
+}
+
+#[async_trait]
+impl ActTool for Respond {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let asked: Asked = arguments(args)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        let named = seen::named(&diary, &asked.event).await?;
+        let series = seen::series(&diary, &named, asked.series).await?;
+        let event = series.as_ref().unwrap_or(&named);
+        let own = show::own(event).filter(|_| !show::is_ours(event));
+        let own = own.ok_or_else(|| {
+            Fault::invalid("the person is no guest of that event, so there is nothing to answer")
+        })?;
+        if own.response_status.as_deref() == Some(asked.answer.word()) && asked.note.is_none() {
+            return Err(Fault::invalid("the person has given that answer already"));
+        }
+        let note = asked.note.map(|note| meeting::line("note", &note, NOTE_CHARS)).transpose()?;
+        let response = Response {
+            schema: SCHEMA,
+            tool: NAME.to_owned(),
+            account: diary.address().to_owned(),
+            event: event.id.clone().unwrap_or_default(),
+            seen: seen::fingerprint(event)?,
+            known_as: show::title(event),
+            answer: asked.answer,
+            note,
+        };
+        preview(cx, &response, event, series.is_some())
+    }
+
+    fn revise(
+        &self,
+        _: &Value,
+        _: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
+        Err(vec![FieldError::new("answer", "Say in a sentence which answer you want to give.")])
+    }
+
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+        Ok(json!({}))
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, permit: Permit) -> ToolResult {
+        let response = Response::approved(payload)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        seen::of_this_account(&response.account, &diary)?;
+        let (_, version) = seen::still(cx, &diary, &response.event, &response.seen).await?;
+        match diary.patch(&response.event, &version, &response.written(permit.key())).await {
+            Ok(_) => Ok(receipt(cx, &response)),
+            Err(trouble) => Err(seen::unchanged(trouble)),
+        }
+    }
+
+    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+        let response = Response::approved(payload)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        if let Err(fault) = seen::of_this_account(&response.account, &diary) {
+            return Ok(Found::Inconclusive(format!("it cannot be looked at: {fault}")));
+        }
+        let event = diary.event(&response.event).await.map_err(|trouble| trouble.looking("the event"))?;
+        Ok(match show::own(&event) {
+            Some(own) if response.is(own) => Found::Done(receipt(cx, &response)),
+            _ => Found::Absent,
+        })
+    }
+}
+
+impl Answer {
+    /// As Calendar calls it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "accepted",
+            Self::No => "declined",
+            Self::Maybe => "tentative",
+        }
+    }
+
+    fn said(self) -> &'static str {
+        match self {
+            Self::Yes => "Yes",
+            Self::No => "No",
+            Self::Maybe => "Maybe",
+        }
+    }
+}
+
+impl Response {
+    fn approved(payload: &Value) -> Result<Self, Fault> {
+        let response = Self::deserialize(payload)
+            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+        if response.schema != SCHEMA || response.tool != NAME {
+            return Err(Fault::broken("the approved payload is of another kind"));
+        }
+        Ok(response)
+    }
+
+    /// The own answer alone; Calendar leaves the other guests as they are.
+    fn written(&self, key: EffectKey) -> Event {
+        let own = EventAttendee {
+            email: Some(self.account.clone()),
+            response_status: Some(self.answer.word().to_owned()),
+            comment: self.note.clone(),
+            ..EventAttendee::default()
+        };
+        Event {
+            attendees: Some(vec![own]),
+            attendees_omitted: Some(true),
+            extended_properties: Some(seen::mark(key)),
+            ..Event::default()
+        }
+    }
+
+    fn is(&self, own: &EventAttendee) -> bool {
+        own.response_status.as_deref() == Some(self.answer.word())
+            && (self.note.is_none() || own.comment == self.note)
+    }
+}
+
+fn preview(cx: &ToolContext, response: &Response, event: &Event, series: bool) -> Result<Preview, Fault> {
+    let payload = serde_json::to_value(response).map_err(|error| Fault::broken(error.to_string()))?;
+    let words = Words {
+        approve: format!("Answer {}", response.answer.said()),
+        doing: "Answering…".into(),
+        done: "Answered".into(),
+        not_done: "Not answered".into(),
+        thing: "invitation".into(),
+        brings: "answer".into(),
+    };
+    let zone = show::zone(&cx.principal);
+    let organizer =
+        event.organizer.as_ref().and_then(|organizer| organizer.email.clone()).unwrap_or_default();
+    let question = match series {
+        true => "Answer all times of this invitation?",
+        false => "Answer this invitation?",
+    };
+    let when = show::times(event, &zone).map_or_else(String::new, |times| times.said(&zone, cx.now));
+    let mut fields = vec![
+        ("Calendar".into(), response.account.clone()),
+        ("Title".into(), response.known_as.clone()),
+        (if series { "First".into() } else { "When".into() }, when),
+        ("From".into(), organizer.clone()),
+        ("Answer".into(), response.answer.said().to_owned()),
+    ];
+    fields.extend(response.note.iter().map(|note| ("Note".to_owned(), note.clone())));
+    Ok(Preview {
+        fields,
+        account: response.account.clone(),
+        recipients: vec![organizer],
+        audience: Audience::Person(cx.principal.person),
+        provenance: show::provenance(std::slice::from_ref(event)),
+        ..Preview::new(payload, question, words)
+    })
+}
+
+fn receipt(cx: &ToolContext, response: &Response) -> ToolOutput {
+    let content = json!({
+        "status": "answered", "id": response.event, "title": response.known_as, "answer": response.answer,
+    });
+    ToolOutput::ours(content).private(cx.principal.person)
+}

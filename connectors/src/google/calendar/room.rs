@@ -1,0 +1,66 @@
+//! The rooms that may be booked: an operator's list, since Calendar tells none.
+
+use nod_core::tool::Fault;
+use serde::{Deserialize, Serialize};
+
+use crate::google::gmail::address::Recipient;
+
+/// A room that has a calendar.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Room {
+    /// As people call it.
+    pub name: String,
+    /// Of its calendar.
+    pub address: String,
+}
+
+impl Room {
+    /// From `Ada <c_188…@resource.calendar.google.com>`.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let Recipient { name, address } = Recipient::parse(text).ok()?;
+        Some(Self { name: name?, address })
+    }
+}
+
+/// The room that somebody means by this name.
+///
+/// # Errors
+/// [`Fault::Invalid`] with those that there are.
+pub(super) fn named(rooms: &[Room], name: &str) -> Result<Room, Fault> {
+    let wanted = name.trim().to_lowercase();
+    let called = |room: &&Room| room.name.to_lowercase() == wanted || room.address.to_lowercase() == wanted;
+    if let Some(room) = rooms.iter().find(called) {
+        return Ok(room.clone());
+    }
+    let mut alike = rooms.iter().filter(|room| room.name.to_lowercase().contains(&wanted));
+    if let (Some(room), None) = (alike.next(), alike.next()) {
+        return Ok(room.clone());
+    }
+    let all: Vec<&str> = rooms.iter().map(|room| room.name.as_str()).collect();
+    Err(Fault::invalid(match all.is_empty() {
+        true => "no rooms are set up here, so none can be booked; put it in as the place".to_owned(),
+        false => format!("there is no one room “{name}”; there are: {}", all.join(", ")),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_room_is_found_by_what_it_is_called_and_never_guessed() {
+        let rooms: Vec<Room> = ["Ada <c_1@r.test>", "Ada Lounge <c_2@r.test>", "Bell <c_3@r.test>"]
+            .map(|text| Room::read(text).unwrap())
+            .to_vec();
+        for (name, found) in
+            [("ada", Some("c_1@r.test")), ("lounge", Some("c_2@r.test")), ("a", None), ("", None)]
+        {
+            assert_eq!(named(&rooms, name).ok().map(|room| room.address).as_deref(), found, "{name}");
+        }
+        assert!(Room::read("c_1@r.test").is_none() && Room::read("Ada").is_none());
+    }
+}

@@ -1,0 +1,98 @@
+//! Whether an event is as somebody saw it, and whether an effect of ours wrote it: every event that we create or
+//! change carries the effect's id among its private properties.
+
+use std::collections::HashMap;
+
+use google_calendar3::api::{Event, EventExtendedProperties};
+use nod_core::approval::digest;
+use nod_core::effect::EffectKey;
+use nod_core::tool::{Fault, ToolContext};
+use serde_json::json;
+
+use super::diary::Diary;
+use super::show;
+use crate::google::trouble::Trouble;
+
+const EFFECT: &str = "nodEffect";
+
+/// What an event that this effect wrote carries.
+pub(super) fn mark(key: EffectKey) -> EventExtendedProperties {
+    let private = HashMap::from([(EFFECT.to_owned(), key.id.to_string())]);
+    EventExtendedProperties { private: Some(private), shared: None }
+}
+
+/// The effect wrote what is there.
+pub(super) fn carries(event: &Event, key: EffectKey) -> bool {
+    let private = event.extended_properties.as_ref().and_then(|all| all.private.as_ref());
+    private.and_then(|all| all.get(EFFECT)).is_some_and(|id| *id == key.id.to_string())
+}
+
+/// Refuses to act on another account than the one on the card.
+pub(super) fn of_this_account(approved: &str, diary: &Diary) -> Result<(), Fault> {
+    let now = diary.address();
+    if approved.eq_ignore_ascii_case(now) {
+        return Ok(());
+    }
+    Err(Fault::Forbidden { reason: format!("it was approved for {approved}, but {now} is connected now") })
+}
+
+/// The event that somebody names, as it is now.
+pub(super) async fn named(diary: &Diary, id: &str) -> Result<Event, Fault> {
+    let event = diary.event(id).await.map_err(|trouble| trouble.looking("an event with that id"))?;
+    if show::is_cancelled(&event) {
+        return Err(Fault::NotFound { what: "it: that event is cancelled".into() });
+    }
+    Ok(event)
+}
+
+/// The series of which it is one time, where all of them are meant.
+pub(super) async fn series(diary: &Diary, event: &Event, all: bool) -> Result<Option<Event>, Fault> {
+    match &event.recurring_event_id {
+        Some(series) if all => named(diary, series).await.map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// What of an event its card shows: whoever approves a change approves it of this. Answers of guests are not in it,
+/// since they come and go.
+pub(super) fn fingerprint(event: &Event) -> Result<String, Fault> {
+    let mut guests: Vec<String> = event
+        .attendees
+        .iter()
+        .flatten()
+        .filter_map(|guest| guest.email.as_deref())
+        .map(str::to_lowercase)
+        .collect();
+    guests.sort_unstable();
+    let shown = json!({
+        "title": event.summary, "start": event.start, "end": event.end, "place": event.location,
+        "text": event.description, "repeats": event.recurrence, "guests": guests,
+    });
+    digest(&shown).map_err(|error| Fault::broken(error.to_string()))
+}
+
+/// The event, if it is still as it was seen, and the version that guards what comes next.
+///
+/// # Errors
+/// [`Fault::Outdated`] with how it is now; [`Fault::NotFound`] where it is cancelled.
+pub(super) async fn still(
+    cx: &ToolContext,
+    diary: &Diary,
+    id: &str,
+    seen: &str,
+) -> Result<(Event, String), Fault> {
+    let event = named(diary, id).await?;
+    if fingerprint(&event)? != seen {
+        let mut now = show::list(cx, &[event], false);
+        now.content["status"] = json!("not_done");
+        now.content["why"] = json!("the event was changed meanwhile, so nothing was done");
+        return Err(Fault::Outdated { now: Box::new(now) });
+    }
+    let version = event.etag.clone().ok_or_else(|| Fault::broken("Calendar told no version of the event"))?;
+    Ok((event, version))
+}
+
+/// What a change that Calendar did not take means. One that came between the look and the change is looked at anew.
+pub(super) fn unchanged(trouble: Trouble) -> Fault {
+    if trouble.is_conflict() { Fault::Busy { after_seconds: 1 } } else { trouble.acting() }
+}

@@ -1,0 +1,142 @@
+//! Events as the model reads them: for their owner alone, and from outside where somebody else wrote in them.
+
+use google_calendar3::api::{Event, EventAttendee};
+use jiff::tz::TimeZone;
+use nod_core::clock::Timestamp;
+use nod_core::privacy::Provenance;
+use nod_core::tool::{Principal, ToolContext, ToolOutput};
+use serde_json::{Value, json};
+
+use super::times::Times;
+
+const DESCRIPTION_CHARS: usize = 1_000;
+const TITLE_CHARS: usize = 300;
+const MOST_GUESTS: usize = 30;
+const NO_TITLE: &str = "(no title)";
+
+/// The zone in which this person reads.
+pub(super) fn zone(principal: &Principal) -> TimeZone {
+    TimeZone::get(&principal.zone).unwrap_or(TimeZone::UTC)
+}
+
+/// A list of them.
+pub(super) fn list(cx: &ToolContext, events: &[Event], more: bool) -> ToolOutput {
+    let zone = zone(&cx.principal);
+    let shown: Vec<Value> = events.iter().map(|event| one(event, &zone, cx.now)).collect();
+    let mut content = json!({"events": shown, "zone": cx.principal.zone});
+    if more {
+        content["more"] = json!("there are more; ask for a shorter time to see them");
+    }
+    output(cx, content, events)
+}
+
+/// What stands in a person's calendar is theirs alone.
+pub(super) fn output(cx: &ToolContext, content: Value, events: &[Event]) -> ToolOutput {
+    ToolOutput::ours(content).written_by(provenance(events)).private(cx.principal.person)
+}
+
+/// Others write into an event that they made, and where its guests may change it.
+pub(super) fn provenance(events: &[Event]) -> Provenance {
+    let mut sources: Vec<String> = Vec::new();
+    for event in events.iter().filter(|event| !is_written_here(event)) {
+        let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref());
+        let source = format!("calendar event of {}", organizer.unwrap_or("somebody unnamed"));
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    if sources.is_empty() { Provenance::Ours } else { Provenance::Outside(sources) }
+}
+
+/// Nobody but the person writes into it.
+fn is_written_here(event: &Event) -> bool {
+    is_ours(event) && !event.guests_can_modify.unwrap_or(false)
+}
+
+/// The person is its organiser.
+pub(super) fn is_ours(event: &Event) -> bool {
+    event.organizer.as_ref().is_none_or(|organizer| organizer.self_.unwrap_or(false))
+}
+
+/// When it takes place, as far as Calendar says so.
+pub(super) fn times(event: &Event, zone: &TimeZone) -> Option<Times> {
+    Times::read(event.start.as_ref(), event.end.as_ref(), zone)
+}
+
+/// Its title, on one line.
+pub(super) fn title(event: &Event) -> String {
+    let title = event.summary.as_deref().unwrap_or_default();
+    let title = cut(&title.split_whitespace().collect::<Vec<_>>().join(" "), TITLE_CHARS);
+    if title.is_empty() { NO_TITLE.to_owned() } else { title }
+}
+
+fn one(event: &Event, zone: &TimeZone, now: Timestamp) -> Value {
+    let when = times(event, zone);
+    let text = event.description.as_deref().map(plain).filter(|text| !text.is_empty());
+    let guests: Vec<Value> = event.attendees.iter().flatten().take(MOST_GUESTS).map(guest).collect();
+    let fields = [
+        ("id", json!(event.id)),
+        ("title", json!(title(event))),
+        ("when", when.as_ref().map_or(Value::Null, |times| json!(times.said(zone, now)))),
+        ("exact", when.map_or(Value::Null, |times| json!(times))),
+        ("place", json!(event.location)),
+        ("organizer", json!(event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref()))),
+        ("yours", json!(is_ours(event))),
+        ("guests", if guests.is_empty() { Value::Null } else { json!(guests) }),
+        ("your_answer", json!(own(event).and_then(|own| own.response_status.as_deref()))),
+        ("meet_link", json!(event.hangout_link)),
+        ("repeats", if repeats(event) { json!(true) } else { Value::Null }),
+        ("cancelled", if is_cancelled(event) { json!(true) } else { Value::Null }),
+        ("link", json!(event.html_link)),
+        ("text", json!(text)),
+    ];
+    fields
+        .into_iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// What guests call themselves, and what they wrote beside their answer, is left out: it is not the organiser's.
+fn guest(guest: &EventAttendee) -> Value {
+    json!({"address": guest.email, "answer": guest.response_status})
+}
+
+/// The person among the guests.
+pub(super) fn own(event: &Event) -> Option<&EventAttendee> {
+    event.attendees.iter().flatten().find(|guest| guest.self_.unwrap_or(false))
+}
+
+/// Everybody else who is invited, but no rooms.
+pub(super) fn others(event: &Event) -> Vec<String> {
+    let people = event.attendees.iter().flatten();
+    let people = people.filter(|guest| !guest.self_.unwrap_or(false) && !guest.resource.unwrap_or(false));
+    people.filter_map(|guest| guest.email.clone()).collect()
+}
+
+/// It is one of several times, or the rule of them.
+pub(super) fn repeats(event: &Event) -> bool {
+    event.recurring_event_id.is_some() || event.recurrence.as_ref().is_some_and(|rules| !rules.is_empty())
+}
+
+pub(super) fn is_cancelled(event: &Event) -> bool {
+    event.status.as_deref() == Some("cancelled")
+}
+
+/// Descriptions may be HTML.
+fn plain(text: &str) -> String {
+    let text = match text.contains('<') {
+        true => html2text::config::plain_no_decorate()
+            .string_from_read(text.as_bytes(), 200)
+            .unwrap_or_else(|_| text.to_owned()),
+        false => text.to_owned(),
+    };
+    cut(text.trim(), DESCRIPTION_CHARS)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,308 @@
+//! When an event takes place: an exact stretch of time in a zone, or whole days.
+
+use chrono::DateTime;
+use google_calendar3::api::EventDateTime;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan, Unit, Zoned};
+use nod_core::clock::Timestamp as Instant;
+use nod_core::tool::{Fault, Gathering};
+use nod_core::when::{self, Exact};
+use serde::{Deserialize, Serialize};
+
+/// Where nobody says how long it takes.
+const USUAL_MINUTES: i64 = 30;
+/// Longer ones are days.
+pub(super) const MOST_MINUTES: i64 = 14 * 24 * 60;
+const MOST_DAYS: i64 = 366;
+
+/// When an event takes place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(super) enum Times {
+    /// With the zone in which it was meant, and which a repeating one follows.
+    Timed { start: Zoned, end: Zoned },
+    /// Whole days, the last included.
+    Days { day: Date, last_day: Date },
+}
+
+impl Times {
+    /// What the person said, resolved, and for how long.
+    ///
+    /// # Errors
+    /// [`Fault::Invalid`] where no event could take place then.
+    pub(super) fn of(exact: &Exact, minutes: Option<i64>) -> Result<Self, Fault> {
+        let timed = |start: &Zoned, minutes: i64| {
+            // Absolute minutes: half an hour is half an hour on the night when clocks change, too.
+            let end =
+                start.checked_add(minutes.minutes()).map_err(|_| Fault::invalid("that is too far off"))?;
+            Ok(Self::Timed { start: start.clone(), end })
+        };
+        match (exact, minutes) {
+            (Exact::At { at }, minutes) => timed(at, minutes.unwrap_or(USUAL_MINUTES)),
+            (Exact::Span { from, .. }, Some(minutes)) => timed(from, minutes),
+            (Exact::Span { from, to }, None) => {
+                Self::Timed { start: from.clone(), end: to.clone() }.checked()
+            }
+            (Exact::Day { day }, None) => Ok(Self::Days { day: *day, last_day: *day }),
+            (Exact::Days { first, last }, None) => Self::Days { day: *first, last_day: *last }.checked(),
+            (Exact::Within { .. }, _) => Err(Fault::invalid(
+                "at which hour? That is a stretch of time in which it could begin anywhere",
+            )),
+            (Exact::Day { .. } | Exact::Days { .. }, Some(_)) => {
+                Err(Fault::invalid("at which hour? A day alone, with `minutes`, does not say when it begins"))
+            }
+        }
+    }
+
+    /// A stretch to look at; an hour that is named without its end is looked at for half an hour.
+    pub(super) fn looked_at(exact: &Exact) -> Result<Self, Fault> {
+        match exact {
+            Exact::Within { earliest, latest, .. } => {
+                Ok(Self::Timed { start: earliest.clone(), end: latest.clone() })
+            }
+            exact => Self::of(exact, None),
+        }
+    }
+
+    /// From when until when, in `zone` where it is whole days.
+    pub(super) fn ends(&self, zone: &TimeZone) -> Result<(Zoned, Zoned), Fault> {
+        match self {
+            Self::Timed { start, end } => Ok((start.clone(), end.clone())),
+            Self::Days { day, last_day } => {
+                let far = |_| Fault::invalid("that is too far off");
+                let after = last_day.tomorrow().map_err(far)?;
+                Ok((day.to_zoned(zone.clone()).map_err(far)?, after.to_zoned(zone.clone()).map_err(far)?))
+            }
+        }
+    }
+
+    /// Of an event as Calendar has it; `None` where it tells none that can be read.
+    pub(super) fn read(
+        start: Option<&EventDateTime>,
+        end: Option<&EventDateTime>,
+        zone: &TimeZone,
+    ) -> Option<Self> {
+        let (start, end) = (start?, end.or(start)?);
+        if let Some(day) = start.date {
+            let day = date(day)?;
+            // Calendar's end is the day after; one that has none is over the same day.
+            let last = end.date.and_then(date).and_then(|end| end.yesterday().ok()).unwrap_or(day);
+            return Some(Self::Days { day, last_day: last.max(day) });
+        }
+        let own = start.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
+        let zone = own.unwrap_or_else(|| zone.clone());
+        let from = instant(start.date_time?)?.to_zoned(zone.clone());
+        let to = end.date_time.and_then(instant).map_or_else(|| from.clone(), |end| end.to_zoned(zone));
+        Some(Self::Timed { end: to.max(from.clone()), start: from })
+    }
+
+    /// The same stretch, beginning then.
+    pub(super) fn moved_to(&self, exact: &Exact, minutes: Option<i64>) -> Result<Self, Fault> {
+        match (self, exact, minutes) {
+            (Self::Timed { start, end }, Exact::At { at }, None) => {
+                let length =
+                    start.until((Unit::Second, end)).map_err(|_| Fault::invalid("that is too long"))?;
+                let end = at.checked_add(length).map_err(|_| Fault::invalid("that is too far off"))?;
+                Ok(Self::Timed { start: at.clone(), end })
+            }
+            (Self::Days { day, last_day }, Exact::Day { day: first }, None) => {
+                let days = day.until(*last_day).map_err(|_| Fault::invalid("that is too long"))?;
+                let last = first.checked_add(days).map_err(|_| Fault::invalid("that is too far off"))?;
+                Ok(Self::Days { day: *first, last_day: last })
+            }
+            // “Move it to Friday”: at the hour that it has.
+            (Self::Timed { start, end }, Exact::Day { day }, None) => {
+                let length =
+                    start.until((Unit::Second, end)).map_err(|_| Fault::invalid("that is too long"))?;
+                let zone = start.time_zone().clone();
+                let moved = zone.to_ambiguous_zoned(day.to_datetime(start.time()));
+                let start = moved.unambiguous().map_err(|_| {
+                    Fault::invalid(format!("clocks change on {day}: say the hour at which it shall begin"))
+                })?;
+                let end = start.checked_add(length).map_err(|_| Fault::invalid("that is too far off"))?;
+                Ok(Self::Timed { start, end })
+            }
+            (_, exact, minutes) => Self::of(exact, minutes),
+        }
+    }
+
+    /// Beginning when it does, for so long.
+    pub(super) fn lasting(&self, minutes: i64) -> Result<Self, Fault> {
+        match self {
+            Self::Timed { start, .. } => Self::of(&Exact::At { at: start.clone() }, Some(minutes)),
+            Self::Days { .. } => {
+                Err(Fault::invalid("it takes whole days: say the hour at which it shall begin"))
+            }
+        }
+    }
+
+    /// At the same hours of that day, in its own zone.
+    pub(super) fn on_day(&self, day: Date) -> Result<Self, Fault> {
+        self.moved_to(&Exact::Day { day }, None)
+    }
+
+    fn checked(self) -> Result<Self, Fault> {
+        let long = match &self {
+            Self::Timed { start, end } => {
+                if end <= start {
+                    return Err(Fault::invalid("it would end before it begins"));
+                }
+                end.timestamp().as_second() - start.timestamp().as_second() > MOST_MINUTES * 60
+            }
+            Self::Days { day, last_day } => {
+                if last_day < day {
+                    return Err(Fault::invalid("it would end before it begins"));
+                }
+                day.until(*last_day).is_ok_and(|days| i64::from(days.get_days()) > MOST_DAYS)
+            }
+        };
+        if long { Err(Fault::invalid("that is too long for one event")) } else { Ok(self) }
+    }
+
+    /// As Calendar wants its start and its end.
+    pub(super) fn written(&self) -> Result<(EventDateTime, EventDateTime), Fault> {
+        match self {
+            Self::Timed { start, end } => Ok((moment(start)?, moment(end)?)),
+            Self::Days { day, last_day } => {
+                let after = last_day.tomorrow().map_err(|_| Fault::invalid("that is too far off"))?;
+                Ok((whole_day(*day)?, whole_day(after)?))
+            }
+        }
+    }
+
+    /// From when until when, for whoever looks what else is then. Days are those of `zone`.
+    pub(super) fn stretch(&self, zone: &TimeZone) -> Option<(Instant, Instant)> {
+        let (start, end) = self.ends(zone).ok()?;
+        Some((utc(start.timestamp())?, utc(end.timestamp())?))
+    }
+
+    /// With these guests, for whoever reads what time that is for them; whole days are the same everywhere.
+    pub(super) fn gathering(&self, guests: Vec<String>) -> Option<Gathering> {
+        match self {
+            Self::Timed { start, end } => {
+                Some(Gathering { from: utc(start.timestamp())?, to: utc(end.timestamp())?, guests })
+            }
+            Self::Days { .. } => None,
+        }
+    }
+
+    /// "Fri 6 Mar, 15:00–15:30 CET", for whoever lives in `zone`.
+    pub(super) fn said(&self, zone: &TimeZone, now: Instant) -> String {
+        match self {
+            Self::Timed { start, end } => when::say_span(start, end, zone, now),
+            Self::Days { day, last_day } => when::say_days(*day, *last_day, zone, now),
+        }
+    }
+
+    /// The first of its days.
+    pub(super) fn first_day(&self) -> Date {
+        match self {
+            Self::Timed { start, .. } => start.date(),
+            Self::Days { day, .. } => *day,
+        }
+    }
+}
+
+fn moment(at: &Zoned) -> Result<EventDateTime, Fault> {
+    let zone = at.time_zone().iana_name().ok_or_else(|| Fault::invalid("the time has no zone"))?;
+    let utc = utc(at.timestamp()).ok_or_else(|| Fault::invalid("that is too far off"))?;
+    Ok(EventDateTime { date_time: Some(utc), time_zone: Some(zone.to_owned()), date: None })
+}
+
+fn whole_day(day: Date) -> Result<EventDateTime, Fault> {
+    let (month, of_month) = (day.month().unsigned_abs(), day.day().unsigned_abs());
+    let date = chrono::NaiveDate::from_ymd_opt(day.year().into(), month.into(), of_month.into());
+    let date = date.ok_or_else(|| Fault::invalid("that is too far off"))?;
+    Ok(EventDateTime { date: Some(date), ..EventDateTime::default() })
+}
+
+fn date(day: chrono::NaiveDate) -> Option<Date> {
+    day.to_string().parse().ok()
+}
+
+/// As jiff has it.
+pub(super) fn instant(at: Instant) -> Option<Timestamp> {
+    Timestamp::from_microsecond(at.timestamp_micros()).ok()
+}
+
+/// As rows and Calendar have it.
+pub(super) fn utc(at: Timestamp) -> Option<Instant> {
+    DateTime::from_timestamp_micros(at.as_microsecond())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn zoned(text: &str) -> Zoned {
+        text.parse().unwrap()
+    }
+
+    fn days(first: &str, last: &str) -> Times {
+        Times::Days { day: first.parse().unwrap(), last_day: last.parse().unwrap() }
+    }
+
+    #[test]
+    fn half_an_hour_is_half_an_hour_when_clocks_change() {
+        let at = zoned("2026-03-29T01:45:00+01:00[Europe/Berlin]");
+        let Times::Timed { end, .. } = Times::of(&Exact::At { at }, None).unwrap() else { panic!("a day") };
+        assert_eq!(end, zoned("2026-03-29T03:15:00+02:00[Europe/Berlin]"));
+    }
+
+    #[test]
+    fn what_is_moved_stays_as_long_and_keeps_its_hour() {
+        let start = zoned("2026-03-06T15:00:00+01:00[Europe/Berlin]");
+        let end = zoned("2026-03-06T16:30:00+01:00[Europe/Berlin]");
+        let meeting = Times::Timed { start, end };
+        let at = zoned("2026-04-02T09:00:00+02:00[Europe/Berlin]");
+        let moved = meeting.moved_to(&Exact::At { at: at.clone() }, None).unwrap();
+        let end = zoned("2026-04-02T10:30:00+02:00[Europe/Berlin]");
+        assert_eq!(moved, Times::Timed { start: at, end });
+        let moved = meeting.moved_to(&Exact::Day { day: "2026-04-02".parse().unwrap() }, None).unwrap();
+        let (start, end) =
+            ("2026-04-02T15:00:00+02:00[Europe/Berlin]", "2026-04-02T16:30:00+02:00[Europe/Berlin]");
+        assert_eq!(moved, Times::Timed { start: zoned(start), end: zoned(end) });
+        let day = Exact::Day { day: "2026-04-02".parse().unwrap() };
+        assert_eq!(
+            days("2026-03-06", "2026-03-08").moved_to(&day, None).unwrap(),
+            days("2026-04-02", "2026-04-04")
+        );
+    }
+
+    #[test]
+    fn what_calendar_has_is_read_whatever_it_leaves_out() {
+        let zone = TimeZone::get("Asia/Tokyo").unwrap();
+        let at = |utc: &str| EventDateTime { date_time: Some(utc.parse().unwrap()), ..Default::default() };
+        let on = |day: &str| EventDateTime { date: Some(day.parse().unwrap()), ..Default::default() };
+        let read =
+            |start: EventDateTime, end: Option<EventDateTime>| Times::read(Some(&start), end.as_ref(), &zone);
+        let day = read(on("2026-03-06"), Some(on("2026-03-08"))).unwrap();
+        assert_eq!(day, days("2026-03-06", "2026-03-07"));
+        assert_eq!(read(on("2026-03-06"), None).unwrap(), days("2026-03-06", "2026-03-06"));
+        let start = zoned("2026-03-06T18:00:00+09:00[Asia/Tokyo]");
+        let endless = read(at("2026-03-06T09:00:00Z"), None).unwrap();
+        assert_eq!(endless, Times::Timed { start: start.clone(), end: start.clone() });
+        let backwards = read(at("2026-03-06T09:00:00Z"), Some(at("2026-03-06T08:00:00Z"))).unwrap();
+        assert_eq!(backwards, Times::Timed { start: start.clone(), end: start.clone() });
+        let nowhere = EventDateTime { time_zone: Some("Mars/Base".into()), ..at("2026-03-06T09:00:00Z") };
+        assert_eq!(read(nowhere, None).unwrap(), Times::Timed { start: start.clone(), end: start });
+        assert_eq!(Times::read(None, None, &zone), None);
+        assert_eq!(Times::read(Some(&EventDateTime::default()), None, &zone), None);
+    }
+
+    #[test]
+    fn what_was_read_is_written_the_same() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let start = zoned("2026-10-25T02:30:00+01:00[Europe/Berlin]");
+        let end = zoned("2026-10-25T03:30:00+01:00[Europe/Berlin]");
+        for times in [Times::Timed { start, end }, days("2026-12-31", "2027-01-01")] {
+            let (start, end) = times.written().unwrap();
+            assert_eq!(Times::read(Some(&start), Some(&end), &zone), Some(times.clone()));
+            let kept: Times = serde_json::from_value(serde_json::to_value(&times).unwrap()).unwrap();
+            assert_eq!(kept, times);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `calendar_update_event`: changes an event as long as it is as the person saw it, guarded by its ETag, so that
+//! neither a change by somebody else is overwritten nor ours done twice.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use google_calendar3::api::Event;
+use jiff::tz::TimeZone;
+use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
+use nod_core::connection::scopes::{EVENTS, FREEBUSY};
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::tool::{
+    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+};
+use serde_json::{Value, json};
+
+use super::change::{self, Asked, Change};
+use super::{collisions, seen, show};
+use crate::google::account::Accounts;
+use crate::google::arguments;
+
+pub(super) const NAME: &str = "calendar_update_event";
+
+/// The tool.
+pub(super) struct UpdateEvent {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+impl UpdateEvent {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let description = include_str!("../../../prompts/calendar_update_event.md");
+        let spec = super::spec(NAME, description, "Changing an event", Reach::Others, change::parameters());
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ActTool for UpdateEvent {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let asked: Asked = arguments(args)?;
+        let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
+        let named = seen::named(&diary, &asked.event).await?;
+        let series = seen::series(&diary, &named, asked.series).await?;
+        let zone = show::zone(&cx.principal);
+        let (event, instance) = match &series {
+            Some(series) => (series, Some(&named)),
+            None => (&named, None),
+        };
+        let change = Change::new(asked, event, instance, NAME, diary.address(), &zone)?;
+        let preview = change.preview(cx, event, series.is_some())?;
+        let private_risks = match change.new_times() {
+            Some(times) => {
+                let was = show::times(event, &zone);
+                collisions::with(&diary, &change.new_guests(event), times, was.as_ref(), &zone).await
+            }
+            None => Vec::new(),
+        };
+        Ok(Preview { private_risks, ..preview })
+    }
+
+    fn revise(
+        &self,
+        _: &Value,
+        _: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
+        Err(vec![FieldError::new("title", "Say in a sentence what shall be different.")])
+    }
+
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+        Ok(json!({}))
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, permit: Permit) -> ToolResult {
+        let change = Change::approved(payload, NAME)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        change.of_this_account(&diary)?;
+        let (now, version) = seen::still(cx, &diary, &change.event, &change.seen).await?;
+        let written = change.written(&now, permit.key())?;
+        match diary.patch(&change.event, &version, &written).await {
+            Ok(event) => Ok(receipt(cx, &event)),
+            Err(trouble) => Err(seen::unchanged(trouble)),
+        }
+    }
+
+    async fn find(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        _: &Value,
+        key: EffectKey,
+    ) -> Result<Found, Fault> {
+        let change = Change::approved(payload, NAME)?;
+        let diary = self.accounts.diary(cx, &[EVENTS]).await?;
+        if let Err(fault) = change.of_this_account(&diary) {
+            return Ok(Found::Inconclusive(format!("it cannot be looked at: {fault}")));
+        }
+        match diary.event(&change.event).await {
+            Ok(event) if seen::carries(&event, key) => Ok(Found::Done(receipt(cx, &event))),
+            // Whatever it is now, the next try looks before it writes, and writes over nothing newer (its ETag).
+            Ok(_) => Ok(Found::Absent),
+            Err(trouble) => Err(trouble.looking("the event")),
+        }
+    }
+}
+
+/// What it is now. It stands in the person's calendar, so it is told to them alone.
+fn receipt(cx: &ToolContext, event: &Event) -> ToolOutput {
+    let zone = show::zone(&cx.principal);
+    let content = json!({
+        "status": "changed",
+        "id": event.id,
+        "link": event.html_link,
+        "in": "Calendar",
+        "title": show::title(event),
+        "when": show::times(event, &zone).map(|times| times.said(&zone, cx.now)),
+        "guests": show::others(event),
+    });
+    show::output(cx, content, std::slice::from_ref(event))
+}

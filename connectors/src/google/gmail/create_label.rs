@@ -1,0 +1,120 @@
+//! `gmail_create_label`: a new label in the person's own mailbox.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::tool::{
+    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::mailbox::Mailbox;
+use super::{arguments, labels, organise};
+use crate::google::account::Accounts;
+
+pub(super) const NAME: &str = "gmail_create_label";
+/// Gmail's limit.
+const LONGEST_NAME: usize = 225;
+
+/// The tool.
+pub(super) struct CreateLabel {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    name: String,
+}
+
+impl CreateLabel {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME,
+                    "description": "As the person says it; a slash makes it a label inside another."},
+            },
+            "required": ["name"],
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/gmail_create_label.md");
+        let spec = super::spec(NAME, description, "Making a label", Reach::OwnAccount, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ActTool for CreateLabel {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let asked: Asked = arguments(args)?;
+        let name = asked.name.trim();
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err(Fault::invalid("a label's name is one line of letters"));
+        }
+        let mailbox = organise::mailbox(&self.accounts, cx).await?;
+        let account = mailbox.address().to_owned();
+        let payload = json!({"schema": 1, "tool": NAME, "account": account, "name": name});
+        Ok(Preview {
+            fields: vec![("Mailbox".into(), account.clone()), ("Label".into(), name.to_owned())],
+            account,
+            ..Preview::new(payload, "Make this label?", organise::words("label"))
+        })
+    }
+
+    fn revise(
+        &self,
+        _: &Value,
+        _: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
+        Err(vec![FieldError::new("name", "There is nothing to change about this one: deny it and say how.")])
+    }
+
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+        Ok(json!({}))
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
+        let mailbox = organise::mailbox(&self.accounts, cx).await?;
+        let name = approved(payload, &mailbox)?;
+        if let Some(there) = there(&mailbox, name).await? {
+            return Ok(told(cx, &there, "was there already"));
+        }
+        mailbox.make_label(name).await.map_err(|trouble| trouble.changing("the label"))?;
+        Ok(told(cx, name, "made"))
+    }
+
+    /// One of that name is what was asked for, whoever made it.
+    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+        let mailbox = organise::mailbox(&self.accounts, cx).await?;
+        let there = there(&mailbox, approved(payload, &mailbox)?).await?;
+        Ok(there.map_or(Found::Absent, |name| Found::Done(told(cx, &name, "made"))))
+    }
+}
+
+fn approved<'a>(payload: &'a Value, mailbox: &Mailbox) -> Result<&'a str, Fault> {
+    organise::of_this_account(payload, mailbox)?;
+    payload["name"].as_str().ok_or_else(|| Fault::broken("the approved payload names no label"))
+}
+
+async fn there(mailbox: &Mailbox, name: &str) -> Result<Option<String>, Fault> {
+    let all = mailbox.labels().await.map_err(|trouble| trouble.looking("the labels"))?;
+    let same = |label: &labels::Own| labels::plain(&label.name) == labels::plain(name);
+    Ok(labels::own(all).into_iter().find(same).map(|label| label.name))
+}
+
+fn told(cx: &ToolContext, name: &str, how: &str) -> ToolOutput {
+    ToolOutput::ours(json!({"status": how, "label": name})).private(cx.principal.person)
+}

@@ -1,0 +1,160 @@
+//! What can be done to a conversation in the person's own mailbox, as labels that come and go: Gmail has no other
+//! notion of "archived" or "read".
+
+use google_gmail1::api::{Message, Thread};
+use nod_core::tool::Fault;
+use serde::{Deserialize, Serialize};
+
+use super::labels::Own;
+use super::message::has_label;
+
+/// Messages that Gmail takes in one request.
+const MOST_AT_ONCE: usize = 1_000;
+
+/// Something that is done to a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Deed {
+    Archive,
+    MoveToInbox,
+    Star,
+    Unstar,
+    MarkRead,
+    MarkUnread,
+    MarkImportant,
+    MarkUnimportant,
+}
+
+impl Deed {
+    pub(super) const ALL: [Self; 8] = [
+        Self::Archive,
+        Self::MoveToInbox,
+        Self::Star,
+        Self::Unstar,
+        Self::MarkRead,
+        Self::MarkUnread,
+        Self::MarkImportant,
+        Self::MarkUnimportant,
+    ];
+
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Archive => "archive",
+            Self::MoveToInbox => "move to the inbox",
+            Self::Star => "star",
+            Self::Unstar => "take off the star",
+            Self::MarkRead => "mark as read",
+            Self::MarkUnread => "mark as unread",
+            Self::MarkImportant => "mark as important",
+            Self::MarkUnimportant => "mark as not important",
+        }
+    }
+
+    /// The label, and whether it is put on.
+    fn label(self) -> (&'static str, bool) {
+        match self {
+            Self::Archive => ("INBOX", false),
+            Self::MoveToInbox => ("INBOX", true),
+            Self::Star => ("STARRED", true),
+            Self::Unstar => ("STARRED", false),
+            Self::MarkRead => ("UNREAD", false),
+            Self::MarkUnread => ("UNREAD", true),
+            Self::MarkImportant => ("IMPORTANT", true),
+            Self::MarkUnimportant => ("IMPORTANT", false),
+        }
+    }
+
+    /// Gmail stars the newest mail of a conversation, and it alone becomes unread.
+    fn of_the_newest(self) -> bool {
+        matches!(self, Self::Star | Self::MarkUnread)
+    }
+}
+
+/// Labels of some messages, by ids: one request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Change {
+    pub messages: Vec<String>,
+    pub add: Vec<String>,
+    pub remove: Vec<String>,
+}
+
+impl Change {
+    /// Whether it shows.
+    pub(super) fn is_made(&self, message: &Message) -> bool {
+        self.add.iter().all(|label| has_label(message, label))
+            && !self.remove.iter().any(|label| has_label(message, label))
+    }
+
+    fn put(&mut self, deed: Deed) {
+        let (label, on) = deed.label();
+        if on { &mut self.add } else { &mut self.remove }.push(label.to_owned());
+    }
+
+    fn contradicts(&self) -> bool {
+        self.add.iter().any(|label| self.remove.contains(label))
+    }
+}
+
+/// What changes on which messages.
+///
+/// # Errors
+/// [`Fault::Invalid`] where one wish takes back another.
+pub(super) fn changes(
+    threads: &[Thread],
+    deeds: &[Deed],
+    add: &[&Own],
+    remove: &[&Own],
+) -> Result<Vec<Change>, Fault> {
+    let ids = |labels: &[&Own]| labels.iter().map(|label| label.id.clone()).collect();
+    let mut whole = Change { messages: Vec::new(), add: ids(add), remove: ids(remove) };
+    let mut newest = Change::default();
+    for deed in deeds {
+        if deed.of_the_newest() { newest.put(*deed) } else { whole.put(*deed) }
+    }
+    let both = Change { add: [&whole.add[..], &newest.add].concat(), ..whole.clone() };
+    if both.contradicts() {
+        return Err(Fault::invalid("one of these takes back another: ask for one of the two"));
+    }
+    for thread in threads {
+        let mails = thread.messages.iter().flatten().filter(|message| !has_label(message, "DRAFT"));
+        whole.messages.extend(mails.filter_map(|message| message.id.clone()));
+        newest.messages.extend(whole.messages.last().cloned());
+    }
+    let does = |change: &Change| !change.add.is_empty() || !change.remove.is_empty();
+    let cut = |change: Change| {
+        let pieces: Vec<Change> = change
+            .messages
+            .chunks(MOST_AT_ONCE)
+            .map(|some| Change { messages: some.to_vec(), ..change.clone() })
+            .collect();
+        pieces
+    };
+    Ok([whole, newest].into_iter().filter(does).flat_map(cut).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail(id: &str, labels: &[&str]) -> Message {
+        let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+        Message { id: Some(id.to_owned()), label_ids: Some(labels), ..Message::default() }
+    }
+
+    #[test]
+    fn a_star_is_for_the_newest_and_the_rest_for_all() {
+        let messages = vec![mail("1", &[]), mail("2", &["UNREAD"]), mail("3", &["DRAFT"])];
+        let threads = [Thread { messages: Some(messages), ..Thread::default() }];
+        let label = Own { id: "Label_1".into(), name: "Invoices".into() };
+        let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        let made = changes(&threads, &[Deed::Archive, Deed::Star], &[&label], &[]);
+        let wanted = vec![
+            Change { messages: owned(&["1", "2"]), add: owned(&["Label_1"]), remove: owned(&["INBOX"]) },
+            Change { messages: owned(&["2"]), add: owned(&["STARRED"]), remove: vec![] },
+        ];
+        assert_eq!(made, Ok(wanted));
+        for both in [[Deed::Archive, Deed::MoveToInbox], [Deed::MarkRead, Deed::MarkUnread]] {
+            assert!(matches!(changes(&threads, &both, &[], &[]), Err(Fault::Invalid { .. })));
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Files that go out with a mail. A letter names each with its size and digest, and where it lies; the bytes stay
+//! there. They are fetched again when they leave, and what is not as it was approved does not go.
+
+use google_gmail1::api::Message;
+use nod_core::clock::Timestamp;
+use nod_core::effect::EffectKey;
+use nod_core::tool::Fault;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::address::invisible;
+use super::letter::Letter;
+use super::mailbox::Mailbox;
+use super::message::{Attachment, attachments, one_line};
+use super::mime;
+
+/// Gmail's limit, for all files of a mail together.
+const MOST_BYTES: u64 = 25 * 1024 * 1024;
+pub(super) const MOST_FILES: usize = 20;
+const LONGEST_NAME: usize = 150;
+
+/// One file of a letter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub name: String,
+    pub kind: String,
+    pub size: u64,
+    pub sha256: String,
+    pub lies: Lies,
+}
+
+/// Where the bytes are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Lies {
+    /// With a mail, at this place among its files. (Gmail's own ids of files do not last.)
+    InMail { message: String, at: usize },
+    /// In the conversation.
+    InChat { file: Uuid },
+}
+
+impl File {
+    /// Somebody sent it to the person.
+    pub(super) fn came_with_mail(&self) -> bool {
+        matches!(self.lies, Lies::InMail { .. })
+    }
+}
+
+/// A file as a model names it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    message_id: Option<String>,
+    name: String,
+    #[serde(default)]
+    which: Option<usize>,
+}
+
+/// The argument of the tools that take files along.
+pub(super) fn argument() -> Value {
+    json!({"type": "array", "maxItems": MOST_FILES,
+    "description": "Files to attach, only those the person asked for: dropped into this conversation, or come with a mail.",
+    "items": {"type": "object", "required": ["name"], "additionalProperties": false,
+        "properties": {
+            "message_id": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$",
+                "description": "The mail that it came with; left out for a file of this conversation."},
+            "name": {"type": "string", "minLength": 1, "maxLength": 2000,
+                "description": "Exactly as it is called there."},
+            "which": {"type": "integer", "minimum": 1, "maximum": 100,
+                "description": "Of several files with this name; the first unless given."},
+        }}})
+}
+
+/// The files that were asked for, as they are now.
+///
+/// # Errors
+/// [`Fault::NotFound`] for one that is not there, [`Fault::Invalid`] where they are too large together.
+pub(super) async fn wanted(mailbox: &Mailbox, asked: &[Wanted]) -> Result<Vec<File>, Fault> {
+    let mut found = Vec::new();
+    for one in asked {
+        let Some(id) = &one.message_id else {
+            let file = mailbox.dropped(&one.name).await?;
+            found.push((file.name, file.kind, 0, Lies::InChat { file: file.id }));
+            continue;
+        };
+        let message = mailbox.message(id).await.map_err(|trouble| trouble.looking("that mail"))?;
+        let all = in_mail(id, attachments(&message));
+        let mut same = all.into_iter().filter(|(name, ..)| name.trim() == one.name.trim());
+        found.push(same.nth(one.which.unwrap_or(1).saturating_sub(1)).ok_or_else(no_such)?);
+    }
+    seen(mailbox, found).await
+}
+
+/// Every file that came with a mail.
+///
+/// # Errors
+/// As [`wanted`].
+pub(super) async fn of_mail(mailbox: &Mailbox, message: &Message) -> Result<Vec<File>, Fault> {
+    let id = message.id.clone().unwrap_or_default();
+    seen(mailbox, in_mail(&id, attachments(message))).await
+}
+
+/// The letter as the bytes that leave, with its files as they were approved.
+///
+/// # Errors
+/// [`Fault::Forbidden`] where a file is another one now.
+pub(super) async fn raw(
+    mailbox: &Mailbox,
+    letter: &Letter,
+    date: Timestamp,
+    key: EffectKey,
+) -> Result<Vec<u8>, Fault> {
+    let mut contents = Vec::with_capacity(letter.attachments.len());
+    for file in &letter.attachments {
+        let bytes = fetched(mailbox, &file.lies).await?;
+        if digest(&bytes) != file.sha256 {
+            let reason = format!("“{}” is another file now than the one on the card", file.name);
+            return Err(Fault::Forbidden { reason });
+        }
+        contents.push(bytes);
+    }
+    mime::bytes(letter, date, key.id, &contents)
+}
+
+pub(super) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// "terms.pdf (1.2 MB)"
+pub(super) fn shown(file: &File) -> String {
+    format!("{} ({})", file.name, size(file.size))
+}
+
+fn no_such() -> Fault {
+    // The names are somebody else's words, so they are not repeated here.
+    Fault::NotFound { what: "such a file in that mail".to_owned() }
+}
+
+/// Name, kind, size as it is told, and where it lies.
+type Told = (String, String, u64, Lies);
+
+fn in_mail(message: &str, files: Vec<Attachment>) -> Vec<Told> {
+    let told = |(at, file): (usize, Attachment)| {
+        let size = u64::try_from(file.size).unwrap_or_default();
+        (file.name, file.kind, size, Lies::InMail { message: message.to_owned(), at })
+    };
+    files.into_iter().enumerate().map(told).collect()
+}
+
+async fn seen(mailbox: &Mailbox, found: Vec<Told>) -> Result<Vec<File>, Fault> {
+    if found.len() > MOST_FILES {
+        return Err(Fault::invalid(format!("{} files; {MOST_FILES} are sent at most", found.len())));
+    }
+    within(found.iter().map(|(_, _, size, _)| size).sum())?;
+    let mut files = Vec::with_capacity(found.len());
+    for (name, kind, _, lies) in found {
+        let bytes = fetched(mailbox, &lies).await?;
+        let (size, sha256) = (u64::try_from(bytes.len()).unwrap_or(u64::MAX), digest(&bytes));
+        files.push(File { name: plain_name(&name), kind: plain_kind(&kind), size, sha256, lies });
+    }
+    within(files.iter().map(|file| file.size).sum())?;
+    Ok(files)
+}
+
+fn within(bytes: u64) -> Result<(), Fault> {
+    if bytes <= MOST_BYTES {
+        return Ok(());
+    }
+    let (all, most) = (size(bytes), size(MOST_BYTES));
+    Err(Fault::invalid(format!(
+        "the files have {all} together, and Gmail sends {most} at most; nothing was sent"
+    )))
+}
+
+async fn fetched(mailbox: &Mailbox, lies: &Lies) -> Result<Vec<u8>, Fault> {
+    let (message, at) = match lies {
+        Lies::InChat { file } => {
+            return mailbox.dropped_bytes(*file, usize::try_from(MOST_BYTES).unwrap_or(usize::MAX)).await;
+        }
+        Lies::InMail { message, at } => (message, *at),
+    };
+    let mail = mailbox.message(message).await;
+    let mail = mail.map_err(|trouble| trouble.looking("the mail that a file came with"))?;
+    let file = attachments(&mail).into_iter().nth(at).ok_or_else(no_such)?;
+    match (file.data, file.id) {
+        (Some(bytes), _) => Ok(bytes),
+        (None, Some(id)) => {
+            mailbox.attachment(message, &id).await.map_err(|trouble| trouble.looking("that file"))
+        }
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+/// A name that shows what it is: no marks that turn or hide text, nothing that ends a header.
+fn plain_name(name: &str) -> String {
+    let sound: String = name.chars().filter(|c| !invisible(*c)).collect();
+    let name = one_line(&sound.replace(['"', '\\', '/'], "_"), LONGEST_NAME);
+    if name.is_empty() { "file".to_owned() } else { name }
+}
+
+/// A kind that cannot be anything but a file.
+fn plain_kind(kind: &str) -> String {
+    let token = |part: &str| {
+        let sound = |c: char| c.is_ascii_alphanumeric() || "-.+_".contains(c);
+        !part.is_empty() && part.len() < 80 && part.chars().all(sound)
+    };
+    let kind = kind.trim().to_ascii_lowercase();
+    match kind.split_once('/') {
+        Some((of, what)) if token(of) && token(what) && !["message", "multipart"].contains(&of) => kind,
+        _ => "application/octet-stream".to_owned(),
+    }
+}
+
+/// "1.2 MB"
+fn size(bytes: u64) -> String {
+    const KB: u64 = 1024;
+    match bytes {
+        0..KB => format!("{bytes} bytes"),
+        _ if bytes < KB * KB => format!("{} KB", bytes.div_ceil(KB)),
+        _ => format!("{}.{} MB", bytes / KB / KB, bytes % (KB * KB) * 10 / KB / KB),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_kinds_from_outside_cannot_deceive() {
+        assert_eq!(plain_name("inv\u{202e}fdp.exe"), "invfdp.exe");
+        assert_eq!(plain_name("a\"; x=\"b\r\nc/d"), "a_; x=_b  c_d");
+        assert_eq!(plain_name(" \u{200b}"), "file");
+        assert_eq!(plain_kind("Application/PDF"), "application/pdf");
+        for kind in ["message/rfc822", "multipart/mixed", "text/plain; boundary=x", "", "x"] {
+            assert_eq!(plain_kind(kind), "application/octet-stream", "{kind}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_said_as_people_say_them() {
+        let sizes = [0, 1_023, 1_024, 1_500, 1_048_576, 26_214_400].map(size);
+        assert_eq!(sizes, ["0 bytes", "1023 bytes", "1 KB", "2 KB", "1.0 MB", "25.0 MB"]);
+        assert!(within(MOST_BYTES).is_ok() && within(MOST_BYTES + 1).is_err());
+    }
+}

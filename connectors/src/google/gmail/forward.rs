@@ -1,0 +1,186 @@
+//! `gmail_forward`: a mail with its files to somebody else, below a few words of one's own. Whom it goes to is for
+//! the person to say; everything else is read from the mail.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::privacy::{Audience, Provenance};
+use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::identity::Identities;
+use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, Reply};
+use super::mailbox::Mailbox;
+use super::message::{has_label, header, sender};
+use super::{arguments, files, quote, reply, send_email};
+use crate::google::account::Accounts;
+
+pub(super) const NAME: &str = "gmail_forward";
+
+/// The tool.
+pub(super) struct Forward {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    thread_id: String,
+    message_id: Option<String>,
+    to: Vec<String>,
+    #[serde(default)]
+    cc: Vec<String>,
+    #[serde(default)]
+    bcc: Vec<String>,
+    #[serde(default)]
+    body: String,
+    #[serde(default)]
+    without_files: bool,
+    from: Option<String>,
+}
+
+impl Forward {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let description = include_str!("../../../prompts/gmail_forward.md");
+        let spec = super::spec(NAME, description, "Looking at that mail", Reach::Others, parameters());
+        Self { spec, accounts }
+    }
+}
+
+fn parameters() -> Value {
+    let id = |what: &str| json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$", "description": what});
+    let recipients = |least: usize| {
+        json!({"type": "array", "minItems": least, "maxItems": MOST_RECIPIENTS,
+            "description": "People that the person named, and nobody else: addresses, or names.",
+            "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}})
+    };
+    json!({
+        "type": "object",
+        "properties": {
+            "thread_id": id("The thread with the mail: from a hint, or from a tool that lists or reads mail."),
+            "message_id": id("Which mail of the thread; the newest if left out."),
+            "to": recipients(1),
+            "cc": recipients(0),
+            "bcc": recipients(0),
+            "body": {"type": "string", "maxLength": BODY_CHARS,
+                "description": "The person's own words above it; empty if they gave none."},
+            "without_files": {"type": "boolean", "description": "Leaves out the mail's files; false if left out."},
+            "from": reply::from_argument(),
+        },
+        "required": ["thread_id", "to"],
+        "additionalProperties": false,
+    })
+}
+
+#[async_trait]
+impl ActTool for Forward {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let wanted: Wanted = arguments(args)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        let (letter, source) = forward(cx, &mailbox, wanted).await?;
+        Ok(Preview {
+            audience: Audience::Person(cx.principal.person),
+            provenance: Provenance::outside(source),
+            ..send_email::ask(&letter)?
+        })
+    }
+
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
+        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
+        send_email::ask(&letter).map_err(broken)
+    }
+
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
+        let mailbox = self.accounts.mailbox(cx).await?;
+        send_email::prepare_letter(cx, &mailbox, &Letter::approved(payload, NAME)?, key).await
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
+        let mailbox = self.accounts.mailbox(cx).await?;
+        send_email::send_letter(&mailbox, &Letter::approved(payload, NAME)?, handle, permit.key()).await
+    }
+
+    async fn find(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        handle: &Value,
+        key: EffectKey,
+    ) -> Result<Found, Fault> {
+        let mailbox = self.accounts.mailbox(cx).await?;
+        send_email::find_letter(&mailbox, &Letter::approved(payload, NAME)?, handle, key).await
+    }
+}
+
+async fn forward(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted) -> Result<(Letter, String), Fault> {
+    let mail = match &wanted.message_id {
+        Some(id) => mailbox.message(id).await.map_err(|trouble| trouble.looking("that mail"))?,
+        None => reply::newest(mailbox, &wanted.thread_id).await?,
+    };
+    if has_label(&mail, "DRAFT") || mail.thread_id.as_deref() != Some(&wanted.thread_id) {
+        return Err(Fault::NotFound { what: "that mail in that thread".into() });
+    }
+    let from = sender(&mail).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let identity = Identities::of(mailbox).await?.chosen(wanted.from.as_deref(), Some(&mail))?;
+    let subject = reply::shown(&header(&mail, "Subject"));
+    let asked = Asked {
+        to: wanted.to,
+        cc: wanted.cc,
+        bcc: wanted.bcc,
+        subject: forwarded_subject(&subject),
+        body: wanted.body,
+    };
+    let attachments = if wanted.without_files { Vec::new() } else { files::of_mail(mailbox, &mail).await? };
+    let letter = Letter {
+        quoted: Some(quote::forwarded(&mail, &from, &cx.principal.zone)?),
+        attachments,
+        // Gmail keeps a forward in the thread of what it forwards.
+        reply: Some(Reply {
+            reply_to: None,
+            forwards: true,
+            ..reply::tied(&mail, wanted.thread_id, &subject, &from)
+        }),
+        ..Letter::new(&asked, NAME, mailbox.address())?.sent_as(&identity)
+    };
+    Ok((letter, format!("mail from {from}")))
+}
+
+/// Once, in whatever language it says so already.
+fn forwarded_subject(of: &str) -> String {
+    let said = ["fwd:", "fw:", "wg:", "tr:", "rv:", "vb:"];
+    let start = of.to_lowercase();
+    match said.iter().any(|prefix| start.starts_with(prefix)) {
+        true => of.to_owned(),
+        false => format!("Fwd: {of}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_says_fwd_once() {
+        assert_eq!(forwarded_subject("Terms"), "Fwd: Terms");
+        assert_eq!(forwarded_subject("Re: Terms"), "Fwd: Re: Terms");
+        assert_eq!(forwarded_subject("FW: Terms"), "FW: Terms");
+        assert_eq!(forwarded_subject("WG: Terms"), "WG: Terms");
+    }
+}

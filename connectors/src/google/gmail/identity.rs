@@ -1,0 +1,189 @@
+//! As whom a person's mail goes out: the addresses that Gmail lets their account send from, and what stands below
+//! the text of each.
+
+use google_gmail1::api::{Message, SendAs};
+use html2text::config;
+use html2text::render::TrivialDecorator;
+use nod_core::tool::Fault;
+
+use super::address::Recipient;
+use super::mailbox::Mailbox;
+use super::message::people;
+
+const SIGNATURE_COLUMNS: usize = 100;
+/// A longer one is a page, and is left to Gmail.
+const LONGEST_SIGNATURE: usize = 2_000;
+
+/// An address to send from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub address: String,
+    /// Plain text; empty where there is none.
+    pub signature: String,
+    usual: bool,
+    verified: bool,
+}
+
+/// All of one account.
+#[derive(Debug, Clone)]
+pub(super) struct Identities {
+    account: String,
+    all: Vec<Identity>,
+}
+
+impl Identity {
+    /// The account's own address, with nothing below the text.
+    pub(super) fn plain(address: &str) -> Self {
+        Self { address: address.to_owned(), signature: String::new(), usual: true, verified: true }
+    }
+
+    fn of(one: SendAs) -> Option<Self> {
+        let primary = one.is_primary.unwrap_or_default();
+        Some(Self {
+            address: one.send_as_email?,
+            signature: signature(&one.signature.unwrap_or_default()),
+            usual: one.is_default.unwrap_or_default(),
+            verified: primary || one.verification_status.as_deref() == Some("accepted"),
+        })
+    }
+}
+
+impl Identities {
+    /// As Gmail's settings have them now.
+    ///
+    /// # Errors
+    /// Where Gmail does not tell.
+    pub(super) async fn of(mailbox: &Mailbox) -> Result<Self, Fault> {
+        let all = mailbox.send_as().await.map_err(|trouble| trouble.looking("the addresses to send from"))?;
+        Ok(Self::new(mailbox.address(), all))
+    }
+
+    fn new(account: &str, all: Vec<SendAs>) -> Self {
+        let all = all.into_iter().filter_map(Identity::of).collect();
+        Self { account: account.to_owned(), all }
+    }
+
+    /// Whether mail to it is mail to this person.
+    pub(super) fn own(&self, address: &str) -> bool {
+        let same = |one: &str| one.eq_ignore_ascii_case(address);
+        same(&self.account) || self.all.iter().any(|one| same(&one.address))
+    }
+
+    /// The one that was asked for; else, for an answer, the one that the mail was sent to; else the usual one.
+    ///
+    /// # Errors
+    /// [`Fault::Invalid`] with those that there are, where Gmail would not send as the one that was asked for.
+    pub(super) fn chosen(&self, wanted: Option<&str>, answered: Option<&Message>) -> Result<Identity, Fault> {
+        if let Some(wanted) = wanted {
+            return self.named(wanted);
+        }
+        let reached = answered.and_then(|mail| self.reached(mail));
+        let usual = || self.verified().find(|one| one.usual);
+        let account = || self.verified().find(|one| one.address.eq_ignore_ascii_case(&self.account));
+        let chosen = reached.or_else(usual).or_else(account);
+        Ok(chosen.cloned().unwrap_or_else(|| Identity::plain(&self.account)))
+    }
+
+    fn verified(&self) -> impl Iterator<Item = &Identity> {
+        self.all.iter().filter(|one| one.verified)
+    }
+
+    fn named(&self, wanted: &str) -> Result<Identity, Fault> {
+        let wanted = Recipient::parse(wanted).map_err(Fault::invalid)?.address;
+        let same = |one: &&Identity| one.address.eq_ignore_ascii_case(&wanted);
+        if let Some(found) = self.verified().find(same) {
+            return Ok(found.clone());
+        }
+        let why = match self.all.iter().any(|one| same(&one)) {
+            true => "is not verified in Gmail yet",
+            false => "is no address that this Gmail sends from",
+        };
+        let there: Vec<&str> = self.verified().map(|one| one.address.as_str()).collect();
+        Err(Fault::invalid(format!("{wanted} {why}; there are: {}", there.join(", "))))
+    }
+
+    /// The address of ours that a mail was sent to; of one of our own, the one that it was sent from.
+    fn reached(&self, mail: &Message) -> Option<&Identity> {
+        let headers = ["To", "Cc", "Delivered-To", "From"];
+        let named = headers.into_iter().flat_map(|name| people(mail, name));
+        named
+            .into_iter()
+            .find_map(|one| self.verified().find(|own| own.address.eq_ignore_ascii_case(&one.address)))
+    }
+}
+
+/// Signatures are HTML.
+fn signature(html: &str) -> String {
+    let text = config::with_decorator(TrivialDecorator::new())
+        .string_from_read(html.as_bytes(), SIGNATURE_COLUMNS)
+        .unwrap_or_default();
+    let plain: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+    let lines: Vec<&str> = plain.lines().map(str::trim_end).collect();
+    let text = lines.join("\n").trim().to_owned();
+    if text.chars().count() > LONGEST_SIGNATURE { String::new() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use google_gmail1::api::{MessagePart, MessagePartHeader};
+
+    use super::*;
+
+    fn one(address: &str, usual: bool, status: Option<&str>) -> SendAs {
+        SendAs {
+            send_as_email: Some(address.to_owned()),
+            is_default: Some(usual),
+            is_primary: Some(status.is_none()),
+            verification_status: status.map(str::to_owned),
+            ..SendAs::default()
+        }
+    }
+
+    fn to(address: &str) -> Message {
+        let header =
+            MessagePartHeader { name: Some("To".to_owned()), value: Some(format!("Ana <{address}>")) };
+        Message {
+            payload: Some(MessagePart { headers: Some(vec![header]), ..MessagePart::default() }),
+            ..Message::default()
+        }
+    }
+
+    #[test]
+    fn mail_goes_out_as_whom_it_was_sent_to_or_as_usual() {
+        let all = vec![
+            one("ana@acme.test", false, None),
+            one("sales@acme.test", true, Some("accepted")),
+            one("boss@acme.test", false, Some("pending")),
+        ];
+        let all = Identities::new("ana@acme.test", all);
+        let chosen = |wanted, answered: Option<&Message>| all.chosen(wanted, answered).map(|one| one.address);
+        assert_eq!(chosen(None, None).unwrap(), "sales@acme.test");
+        assert_eq!(chosen(None, Some(&to("ANA@acme.test"))).unwrap(), "ana@acme.test");
+        assert_eq!(chosen(None, Some(&to("boss@acme.test"))).unwrap(), "sales@acme.test");
+        assert_eq!(chosen(Some("Ana <ana@acme.test>"), None).unwrap(), "ana@acme.test");
+        for (wanted, why) in [
+            (
+                "boss@acme.test",
+                "boss@acme.test is not verified in Gmail yet; there are: ana@acme.test, sales",
+            ),
+            ("eve@acme.test", "eve@acme.test is no address that this Gmail sends from; there are: ana"),
+        ] {
+            let said = chosen(Some(wanted), None).unwrap_err().to_string();
+            assert!(said.contains(why), "{said}");
+        }
+        assert!(all.own("Boss@acme.test") && !all.own("eve@acme.test"));
+        let bare = Identities::new("ana@acme.test", Vec::new());
+        assert_eq!(bare.chosen(None, None).unwrap(), Identity::plain("ana@acme.test"));
+    }
+
+    #[test]
+    fn a_signature_is_read_as_text() {
+        let html =
+            "<div dir=\"ltr\"><b>Ana Silva</b><br>Acme · <a href=\"https://acme.test\">acme.test</a></div>";
+        assert_eq!(signature(html), "Ana Silva\nAcme · acme.test");
+        assert_eq!(signature(""), "");
+        assert_eq!(signature(&"x".repeat(3_000)), "");
+    }
+}

@@ -1,0 +1,117 @@
+//! Labels by the names that people give them.
+
+use google_gmail1::api::Label;
+use nod_core::tool::Fault;
+
+/// Names that are told to whoever asked for one that is not there.
+const MOST_SIMILAR: usize = 5;
+
+/// A label that people make themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Own {
+    pub id: String,
+    pub name: String,
+}
+
+/// A person's own labels, by name. Gmail's own (inbox, unread, …) are no labels to people: they have deeds of
+/// their own.
+pub(super) fn own(all: Vec<Label>) -> Vec<Own> {
+    let user = |label: &Label| label.type_.as_deref() == Some("user");
+    let own = |label: Label| Some(Own { id: label.id?, name: label.name? });
+    let mut all: Vec<Own> = all.into_iter().filter(user).filter_map(own).collect();
+    all.sort_by_key(|label| label.name.to_lowercase());
+    all
+}
+
+/// The label of that name, however it is written.
+///
+/// # Errors
+/// [`Fault::Invalid`] with those that are similar.
+pub(super) fn named<'a>(all: &'a [Own], name: &str) -> Result<&'a Own, Fault> {
+    let wanted = plain(name);
+    all.iter().find(|label| plain(&label.name) == wanted).ok_or_else(|| unknown(all, name))
+}
+
+/// What counts of a name.
+pub(super) fn plain(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
+fn unknown(all: &[Own], name: &str) -> Fault {
+    let mut close: Vec<(usize, &str)> = all
+        .iter()
+        .filter_map(|label| Some((distance(&plain(name), &plain(&label.name))?, &*label.name)))
+        .collect();
+    close.sort_unstable();
+    let close: Vec<String> = close.iter().take(MOST_SIMILAR).map(|(_, name)| format!("“{name}”")).collect();
+    let similar = match close.is_empty() {
+        true => "nor a similar one; gmail_list_labels tells them all".to_owned(),
+        false => format!("similar: {}", close.join(", ")),
+    };
+    Fault::invalid(format!(
+        "there is no label “{}”; {similar}. gmail_create_label makes a new one, where the person wants that",
+        name.trim()
+    ))
+}
+
+/// How far two names are apart; `None` where they have nothing in common.
+fn distance(a: &str, b: &str) -> Option<usize> {
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    if a.contains(b) || b.contains(a) {
+        return Some(0);
+    }
+    let edits = edits(a, b);
+    (edits * 3 <= a.chars().count().max(b.chars().count())).then_some(edits)
+}
+
+/// Levenshtein's.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let here = (before + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
+            before = std::mem::replace(&mut row[j + 1], here);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn label(name: &str) -> Own {
+        Own { id: format!("Label_{name}"), name: name.to_owned() }
+    }
+
+    #[test]
+    fn a_label_is_found_however_its_name_is_written_and_similar_ones_are_told() {
+        let all = [label("Invoices"), label("Work/Invoices 2026"), label("Travel")];
+        assert_eq!(named(&all, " invoices ").map(|found| found.name.as_str()), Ok("Invoices"));
+        for (name, wanted) in [
+            ("Invocies", "there is no label “Invocies”; similar: “Invoices”."),
+            ("invoice", "there is no label “invoice”; similar: “Invoices”, “Work/Invoices 2026”."),
+            ("Zebra", "there is no label “Zebra”; nor a similar one;"),
+        ] {
+            let said = named(&all, name).err().map(|fault| fault.to_string()).unwrap_or_default();
+            assert!(said.contains(wanted), "{said}");
+        }
+    }
+
+    #[test]
+    fn gmails_own_are_left_out() {
+        let made = |name: &str, kind: &str| Label {
+            id: Some(name.to_owned()),
+            name: Some(name.to_owned()),
+            type_: Some(kind.to_owned()),
+            ..Label::default()
+        };
+        let all = own(vec![made("INBOX", "system"), made("zoo", "user"), made("Apes", "user")]);
+        assert_eq!(all.iter().map(|label| label.name.as_str()).collect::<Vec<_>>(), ["Apes", "zoo"]);
+    }
+}

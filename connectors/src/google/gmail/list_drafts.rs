@@ -1,0 +1,128 @@
+//! `gmail_list_drafts` and `gmail_open_draft`: the drafts in the person's mailbox, whoever wrote them there, and one
+//! of them taken up, so that it can be changed, sent or thrown away as any other.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use google_gmail1::api::{Draft, Message};
+use nod_core::privacy::Provenance;
+use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::message::{at, header, raw_header};
+use super::{arguments, open_draft};
+use crate::google::account::Accounts;
+
+const USUAL: u32 = 10;
+
+/// Lists.
+pub(super) struct ListDrafts {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+/// Takes one up.
+pub(super) struct OpenDraft {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    max: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    draft_id: String,
+}
+
+impl ListDrafts {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "max": {"type": "integer", "minimum": 1, "maximum": 25, "description": "How many; 10 if left out."},
+            },
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/gmail_list_drafts.md");
+        let spec =
+            super::spec("gmail_list_drafts", description, "Looking at your drafts", Reach::Reads, parameters);
+        Self { spec, accounts }
+    }
+}
+
+impl OpenDraft {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "draft_id": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$",
+                    "description": "From gmail_list_drafts."},
+            },
+            "required": ["draft_id"],
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/gmail_open_draft.md");
+        let spec =
+            super::spec("gmail_open_draft", description, "Reading that draft", Reach::Reads, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ReadTool for ListDrafts {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let asked: Asked = arguments(args)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        let drafts = mailbox.drafts(asked.max.unwrap_or(USUAL)).await;
+        let drafts = drafts.map_err(|trouble| trouble.looking("the drafts"))?;
+        let answers = drafts.iter().any(|draft| draft.message.as_ref().is_some_and(answers));
+        let content = json!({ "drafts": drafts.iter().map(summary).collect::<Vec<_>>() });
+        let provenance = match answers {
+            true => Provenance::outside("drafts that answer mail"),
+            false => Provenance::Ours,
+        };
+        Ok(ToolOutput::ours(content).written_by(provenance).private(cx.principal.person))
+    }
+}
+
+#[async_trait]
+impl ReadTool for OpenDraft {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let wanted: Wanted = arguments(args)?;
+        let mailbox = self.accounts.mailbox(cx).await?;
+        let draft = mailbox.draft_whole(&wanted.draft_id).await;
+        let draft: Draft = draft.map_err(|trouble| trouble.looking("that draft"))?;
+        let (letter, seen) = open_draft::taken_up(&mailbox, &wanted.draft_id, draft)?;
+        let mut output = open_draft::text(cx, &mailbox, &letter, &seen, true)?;
+        let content = output.content.as_object_mut().ok_or_else(|| Fault::broken("a draft is no object"))?;
+        content.remove("changed");
+        Ok(output)
+    }
+}
+
+/// Its subject is somebody else's then.
+fn answers(message: &Message) -> bool {
+    raw_header(message, "In-Reply-To").is_some()
+}
+
+fn summary(draft: &Draft) -> Value {
+    let message = draft.message.clone().unwrap_or_default();
+    json!({
+        "draft_id": draft.id,
+        "to": header(&message, "To"),
+        "subject": header(&message, "Subject"),
+        "at": at(&message),
+    })
+}

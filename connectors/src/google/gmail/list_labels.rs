@@ -1,0 +1,40 @@
+//! `gmail_list_labels`: the labels that the person made.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nod_core::tool::{Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use serde_json::{Value, json};
+
+use super::labels;
+use crate::google::account::Accounts;
+
+/// The tool.
+pub(super) struct ListLabels {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+impl ListLabels {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        let description = include_str!("../../../prompts/gmail_list_labels.md");
+        let doing = "Looking at your labels";
+        let spec = super::spec("gmail_list_labels", description, doing, Reach::Reads, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ReadTool for ListLabels {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, _: &Value) -> ToolResult {
+        let all = self.accounts.mailbox(cx).await?.labels().await;
+        let all = labels::own(all.map_err(|trouble| trouble.looking("the labels"))?);
+        let names: Vec<String> = all.into_iter().map(|label| label.name).collect();
+        Ok(ToolOutput::ours(json!({ "labels": names })).private(cx.principal.person))
+    }
+}

@@ -1,0 +1,98 @@
+//! Calls about labels, and about how the account sends.
+
+use google_gmail1::api::{BatchModifyMessagesRequest, Label, SendAs};
+
+use super::{ME, Mailbox, READONLY};
+use crate::google::trouble::Trouble;
+
+/// Beyond what is asked for when an account is connected.
+pub(in crate::google::gmail) const MODIFY: &str = "https://www.googleapis.com/auth/gmail.modify";
+
+impl Mailbox {
+    /// Every label, Gmail's own among them.
+    pub(in crate::google::gmail) async fn labels(&self) -> Result<Vec<Label>, Trouble> {
+        let list = self
+            .calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let call = self.hub.users().labels_list(ME).clear_scopes().add_scope(READONLY);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await?;
+        Ok(list.labels.unwrap_or_default())
+    }
+
+    /// The addresses that the account may send from.
+    pub(in crate::google::gmail) async fn send_as(&self) -> Result<Vec<SendAs>, Trouble> {
+        let list = self
+            .calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let call = self.hub.users().settings_send_as_list(ME).clear_scopes().add_scope(READONLY);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await?;
+        Ok(list.send_as.unwrap_or_default())
+    }
+
+    /// Makes a label of that name.
+    pub(in crate::google::gmail) async fn make_label(&self, name: &str) -> Result<Label, Trouble> {
+        self.calls
+            .act(async {
+                let mut watch = self.calls.watch();
+                let label = Label {
+                    name: Some(name.to_owned()),
+                    label_list_visibility: Some("labelShow".to_owned()),
+                    message_list_visibility: Some("show".to_owned()),
+                    ..Label::default()
+                };
+                let call = self.hub.users().labels_create(label, ME).clear_scopes().add_scope(MODIFY);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await
+    }
+
+    /// Puts labels on messages and takes others off, by the labels' ids. Those that are gone are passed over.
+    pub(in crate::google::gmail) async fn relabel(
+        &self,
+        messages: &[String],
+        add: &[String],
+        remove: &[String],
+    ) -> Result<(), Trouble> {
+        self.calls
+            .act(async {
+                let mut watch = self.calls.watch();
+                let change = BatchModifyMessagesRequest {
+                    ids: Some(messages.to_vec()),
+                    add_label_ids: Some(add.to_vec()),
+                    remove_label_ids: Some(remove.to_vec()),
+                };
+                let call =
+                    self.hub.users().messages_batch_modify(change, ME).clear_scopes().add_scope(MODIFY);
+                let done = call.delegate(&mut watch).doit().await;
+                watch.outcome(done.map(|response| (response, ())))
+            })
+            .await
+    }
+
+    /// Ids of the threads that match, the newest first.
+    pub(in crate::google::gmail) async fn threads(
+        &self,
+        query: &str,
+        max: u32,
+    ) -> Result<Vec<String>, Trouble> {
+        let list = self
+            .calls
+            .look(|| async {
+                let mut watch = self.calls.watch();
+                let call = self.hub.users().threads_list(ME).clear_scopes().add_scope(READONLY);
+                let done = call.q(query).max_results(max).delegate(&mut watch).doit().await;
+                watch.outcome(done)
+            })
+            .await?;
+        Ok(list.threads.unwrap_or_default().into_iter().filter_map(|thread| thread.id).collect())
+    }
+}

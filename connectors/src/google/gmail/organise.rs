@@ -1,0 +1,277 @@
+//! `gmail_organise`: archive, star, read or unread, and labels on conversations of the person's own mailbox.
+//! Everything it does can be undone, and doing it twice is doing it once.
+//!
+//! What is meant may be given as a search, which this tool follows itself: then the model has read nobody's mail,
+//! and what the person asked for needs no nod.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use google_gmail1::api::{Message, Thread};
+use jiff::tz::TimeZone;
+use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
+use nod_core::connection::scopes;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::privacy::Audience;
+use nod_core::tool::{
+    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::arguments;
+use super::deeds::{Change, Deed, changes};
+use super::labels::{self, Own};
+use super::mailbox::Mailbox;
+use super::message::{has_label, header, one_line, sender};
+use crate::google::account::Accounts;
+
+pub(super) const NAME: &str = "gmail_organise";
+const SCHEMA: u32 = 1;
+/// Conversations that one call changes.
+const MOST: u32 = 50;
+const HEADERS: [&str; 2] = ["From", "Subject"];
+const SUBJECT_SHOWN: usize = 120;
+
+/// The tool.
+pub(super) struct Organise {
+    spec: ToolSpec,
+    accounts: Arc<Accounts>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    thread_ids: Vec<String>,
+    search: Option<String>,
+    #[serde(default)]
+    actions: Vec<Deed>,
+    #[serde(default)]
+    add_labels: Vec<String>,
+    #[serde(default)]
+    remove_labels: Vec<String>,
+}
+
+/// What is done, exactly; nothing else decides. The card shows it, and the model never sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Approved {
+    schema: u32,
+    tool: String,
+    account: String,
+    /// In words.
+    does: Vec<String>,
+    conversations: Vec<Conversation>,
+    changes: Vec<Change>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Conversation {
+    thread_id: String,
+    /// "“Terms” from kim@northwind.test"
+    shown: String,
+}
+
+impl Organise {
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        let names = |what: &str| {
+            json!({"type": "array", "maxItems": 10, "description": what,
+                "items": {"type": "string", "minLength": 1, "maxLength": 225}})
+        };
+        let parameters = json!({
+            "type": "object",
+            "properties": {
+                "search": {"type": "string", "minLength": 1, "maxLength": 500,
+                    "description": "Which conversations, in Gmail's search syntax, as in gmail_search_messages."},
+                "thread_ids": {"type": "array", "minItems": 1, "maxItems": MOST,
+                    "description": "Which conversations, where you have them already; instead of search.",
+                    "items": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}},
+                "actions": {"type": "array", "uniqueItems": true, "items": {"type": "string", "enum": Deed::ALL}},
+                "add_labels": names("Names of labels that are there."),
+                "remove_labels": names("Names of labels that are there."),
+            },
+            "additionalProperties": false,
+        });
+        let description = include_str!("../../../prompts/gmail_organise.md");
+        let spec = super::spec(NAME, description, "Tidying your mail", Reach::OwnAccount, parameters);
+        Self { spec, accounts }
+    }
+}
+
+#[async_trait]
+impl ActTool for Organise {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let asked: Asked = arguments(args)?;
+        let mailbox = mailbox(&self.accounts, cx).await?;
+        let labels = match asked.add_labels.is_empty() && asked.remove_labels.is_empty() {
+            true => Vec::new(),
+            false => labels::own(mailbox.labels().await.map_err(|trouble| trouble.looking("the labels"))?),
+        };
+        let (add, remove) = (named(&labels, &asked.add_labels)?, named(&labels, &asked.remove_labels)?);
+        if asked.actions.is_empty() && add.is_empty() && remove.is_empty() {
+            return Err(Fault::invalid("say what to do: actions, add_labels or remove_labels"));
+        }
+        let threads = meant(&mailbox, &asked).await?;
+        let approved = Approved {
+            schema: SCHEMA,
+            tool: NAME.to_owned(),
+            account: mailbox.address().to_owned(),
+            does: does(&asked.actions, &add, &remove),
+            conversations: threads.iter().filter_map(conversation).collect(),
+            changes: changes(&threads, &asked.actions, &add, &remove)?,
+        };
+        shown(cx, &approved)
+    }
+
+    fn revise(
+        &self,
+        _: &Value,
+        _: &BTreeMap<String, Filled>,
+        _: Timestamp,
+        _: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
+        Err(vec![FieldError::new(
+            "change",
+            "There is nothing to change about this one: deny it and say how.",
+        )])
+    }
+
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+        Ok(json!({}))
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
+        let mailbox = mailbox(&self.accounts, cx).await?;
+        let approved = Approved::read(payload, &mailbox)?;
+        for Change { messages, add, remove } in &approved.changes {
+            let done = mailbox.relabel(messages, add, remove).await;
+            done.map_err(|trouble| trouble.changing("one of the labels"))?;
+        }
+        Ok(approved.receipt(cx))
+    }
+
+    /// The labels tell. What was changed back by hand meanwhile is done once more, as it was asked for.
+    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+        let mailbox = mailbox(&self.accounts, cx).await?;
+        let approved = Approved::read(payload, &mailbox)?;
+        for change in &approved.changes {
+            let there = mailbox.all_headers(change.messages.clone(), &["Subject"]).await;
+            if !there.map_err(|trouble| trouble.looking("the mail"))?.iter().all(|one| change.is_made(one)) {
+                return Ok(Found::Absent);
+            }
+        }
+        Ok(Found::Done(approved.receipt(cx)))
+    }
+}
+
+impl Approved {
+    fn read(payload: &Value, mailbox: &Mailbox) -> Result<Self, Fault> {
+        of_this_account(payload, mailbox)?;
+        let approved = Self::deserialize(payload);
+        let approved = approved
+            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+        match approved.schema == SCHEMA && approved.tool == NAME {
+            true => Ok(approved),
+            false => Err(Fault::broken("the approved payload is of another kind")),
+        }
+    }
+
+    fn list(&self) -> Vec<&str> {
+        self.conversations.iter().map(|one| one.shown.as_str()).collect()
+    }
+
+    /// How many, and not which: what others wrote stays out of the model's view, and the next wish needs no nod.
+    fn receipt(&self, cx: &ToolContext) -> ToolOutput {
+        let content = json!({"status": "done", "did": self.does, "conversations": self.conversations.len()});
+        ToolOutput::ours(content).private(cx.principal.person)
+    }
+}
+
+/// The one place where these tools come by the mailbox: they need more than reading and writing mail.
+pub(super) async fn mailbox(accounts: &Arc<Accounts>, cx: &ToolContext) -> Result<Mailbox, Fault> {
+    accounts.mailbox_with(cx, &[scopes::MODIFY]).await
+}
+
+/// Refuses to act in another account than the one that was meant.
+pub(super) fn of_this_account(payload: &Value, mailbox: &Mailbox) -> Result<(), Fault> {
+    let (meant, now) = (payload["account"].as_str().unwrap_or_default(), mailbox.address());
+    if meant.eq_ignore_ascii_case(now) {
+        return Ok(());
+    }
+    Err(Fault::Forbidden { reason: format!("it was meant for {meant}, but {now} is connected now") })
+}
+
+/// For something that changes the person's own mailbox and reaches nobody.
+pub(super) fn words(thing: &str) -> Words {
+    Words {
+        approve: "Approve".into(),
+        doing: "Making…".into(),
+        done: "Made".into(),
+        not_done: "Not made".into(),
+        thing: thing.into(),
+        brings: "mail".into(),
+    }
+}
+
+fn named<'a>(all: &'a [Own], names: &[String]) -> Result<Vec<&'a Own>, Fault> {
+    names.iter().map(|name| labels::named(all, name)).collect()
+}
+
+fn does(actions: &[Deed], add: &[&Own], remove: &[&Own]) -> Vec<String> {
+    let actions = actions.iter().map(|deed| deed.words().to_owned());
+    let add = add.iter().map(|label| format!("label “{}”", label.name));
+    let remove = remove.iter().map(|label| format!("take off the label “{}”", label.name));
+    actions.chain(add).chain(remove).collect()
+}
+
+/// The threads with what is said of them.
+async fn meant(mailbox: &Mailbox, asked: &Asked) -> Result<Vec<Thread>, Fault> {
+    let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that conversation");
+    let ids = match (&asked.search, &asked.thread_ids[..]) {
+        (Some(search), []) => mailbox.threads(search, MOST + 1).await.map_err(looking)?,
+        (None, [_, ..]) => asked.thread_ids.clone(),
+        _ => return Err(Fault::invalid("say which conversations: either search or thread_ids")),
+    };
+    if ids.is_empty() {
+        return Err(Fault::NotFound { what: "a conversation that matches that search".into() });
+    }
+    if ids.len() > MOST as usize {
+        return Err(Fault::invalid(format!(
+            "more than {MOST} conversations match; nothing was done. Narrow the search, for example by date"
+        )));
+    }
+    mailbox.all_threads(&ids, &HEADERS).await.map_err(looking)
+}
+
+fn conversation(thread: &Thread) -> Option<Conversation> {
+    let first: &Message = thread.messages.iter().flatten().find(|message| !has_label(message, "DRAFT"))?;
+    let subject = one_line(&header(first, "Subject"), SUBJECT_SHOWN);
+    let subject = if subject.is_empty() { "(no subject)".to_owned() } else { subject };
+    let from = sender(first).unwrap_or_else(|| "an unnamed sender".to_owned());
+    Some(Conversation { thread_id: thread.id.clone()?, shown: format!("“{subject}” from {from}") })
+}
+
+fn shown(cx: &ToolContext, approved: &Approved) -> Result<Preview, Fault> {
+    let payload = serde_json::to_value(approved).map_err(|error| Fault::broken(error.to_string()))?;
+    let many = approved.conversations.len();
+    let question = match many {
+        1 => "Change this conversation?".to_owned(),
+        _ => format!("Change these {many} conversations?"),
+    };
+    Ok(Preview {
+        fields: vec![
+            ("Mailbox".into(), approved.account.clone()),
+            ("Change".into(), approved.does.join(" · ")),
+        ],
+        body: Some(approved.list().join("\n")),
+        account: approved.account.clone(),
+        audience: Audience::Person(cx.principal.person),
+        ..Preview::new(payload, question, words("change"))
+    })
+}

@@ -1,0 +1,121 @@
+//! The mail below one's own words: quoted under an answer, whole in a forward, both as Gmail writes them.
+
+use google_gmail1::api::Message;
+use jiff::tz::TimeZone;
+use nod_core::tool::{Fault, LONGEST_BODY};
+use serde::{Deserialize, Serialize};
+
+use super::message::{Text, header, one_line, text_within};
+
+/// Characters that are quoted under an answer; of what is longer the beginning is, and a line says so.
+const MOST_QUOTED: usize = 10_000;
+const HEADER_SHOWN: usize = 300;
+
+/// Another mail in a letter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Quoted {
+    /// Letter by letter as it leaves.
+    pub text: String,
+    /// "the mail of bo@acme.test"
+    pub of: String,
+}
+
+/// As it stands under an answer.
+pub(super) fn quoted(mail: &Message, from: &str, zone: &str) -> Quoted {
+    let Text { text, cut } = text_within(mail, MOST_QUOTED);
+    let who = one_line(&header(mail, "From"), HEADER_SHOWN);
+    let mut lines = vec![format!("On {}, {who} wrote:", when(mail, zone)), String::new()];
+    let quoted = |line: &str| if line.is_empty() { ">".to_owned() } else { format!("> {line}") };
+    lines.extend(plain(&text).lines().map(quoted));
+    if !cut.is_empty() {
+        lines.push("> […]".to_owned());
+    }
+    Quoted { text: lines.join("\n"), of: format!("the mail of {from}") }
+}
+
+/// As it stands in a forward.
+///
+/// # Errors
+/// [`Fault::Forbidden`] where it is longer than can be shown before it leaves.
+pub(super) fn forwarded(mail: &Message, from: &str, zone: &str) -> Result<Quoted, Fault> {
+    let Text { text, cut } = text_within(mail, LONGEST_BODY);
+    if !cut.is_empty() {
+        let reason = "that mail is longer than can be shown before it leaves; forward it in Gmail itself";
+        return Err(Fault::Forbidden { reason: reason.to_owned() });
+    }
+    let mut lines = vec!["---------- Forwarded message ---------".to_owned()];
+    for (name, value) in [
+        ("From", header(mail, "From")),
+        ("Date", when(mail, zone)),
+        ("Subject", header(mail, "Subject")),
+        ("To", header(mail, "To")),
+        ("Cc", header(mail, "Cc")),
+    ] {
+        if !value.is_empty() {
+            lines.push(format!("{name}: {}", one_line(&value, HEADER_SHOWN)));
+        }
+    }
+    lines.extend([String::new(), String::new(), plain(&text)]);
+    Ok(Quoted { text: lines.join("\n"), of: format!("the mail of {from}") })
+}
+
+/// "Fri, 6 Mar 2026 at 15:00", where the person is.
+fn when(mail: &Message, zone: &str) -> String {
+    let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
+    let at = jiff::Timestamp::from_millisecond(mail.internal_date.unwrap_or_default());
+    at.map(|at| at.to_zoned(zone).strftime("%a, %-d %b %Y at %H:%M").to_string()).unwrap_or_default()
+}
+
+/// Lines of letters: what else a mail may hold does not go on.
+fn plain(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use google_gmail1::api::{MessagePart, MessagePartBody, MessagePartHeader};
+
+    use super::*;
+
+    fn mail(text: &str) -> Message {
+        let headers = [("From", "Bo Lind <bo@acme.test>"), ("To", "ana@acme.test"), ("Subject", "Plan")];
+        let header = |(name, value): (&str, &str)| MessagePartHeader {
+            name: Some(name.to_owned()),
+            value: Some(value.to_owned()),
+        };
+        let payload = MessagePart {
+            mime_type: Some("text/plain".to_owned()),
+            headers: Some(headers.map(header).into()),
+            body: Some(MessagePartBody { data: Some(text.as_bytes().to_vec()), ..Default::default() }),
+            ..Default::default()
+        };
+        Message { payload: Some(payload), internal_date: Some(1_772_809_200_000), ..Default::default() }
+    }
+
+    #[test]
+    fn an_answer_quotes_line_by_line_in_the_persons_own_time() {
+        let quoted = quoted(&mail("Hi,\r\n\r\n> before\u{7}\r\nBo"), "bo@acme.test", "Europe/Berlin");
+        assert_eq!(
+            quoted.text,
+            "On Fri, 6 Mar 2026 at 16:00, Bo Lind <bo@acme.test> wrote:\n\n> Hi,\n>\n> > before\n> Bo"
+        );
+        let long = super::quoted(&mail(&"word ".repeat(4_000)), "bo@acme.test", "nowhere");
+        assert!(long.text.starts_with("On Fri, 6 Mar 2026 at 15:00") && long.text.ends_with("\n> […]"));
+    }
+
+    #[test]
+    fn a_forward_shows_it_whole_or_not_at_all() {
+        let forwarded = forwarded(&mail("Hi"), "bo@acme.test", "UTC").unwrap();
+        assert_eq!(
+            forwarded.text,
+            "---------- Forwarded message ---------\nFrom: Bo Lind <bo@acme.test>\n\
+             Date: Fri, 6 Mar 2026 at 15:00\nSubject: Plan\nTo: ana@acme.test\n\n\nHi"
+        );
+        let long = super::forwarded(&mail(&"x".repeat(30_001)), "bo@acme.test", "UTC");
+        assert!(matches!(long, Err(Fault::Forbidden { .. })));
+    }
+}

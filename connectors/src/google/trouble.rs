@@ -1,0 +1,259 @@
+//! Why a call to Gmail or Calendar did not work, and what that means: for a look, and for a send, where "no answer" and
+//! "not done" are different things.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use google_gmail1::common::{self, Delegate, Retry};
+use nod_core::tool::{Fault, Provider};
+use serde_json::Value;
+
+/// The job's wait where Google does not say how long.
+const BUSY_SECONDS: u64 = 5;
+const REASON_CHARS: usize = 200;
+
+/// A call that did not work.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(in crate::google) enum Trouble {
+    /// There was no access token to call with.
+    #[error(transparent)]
+    Token(Fault),
+    /// Google said no. `code` is its machine word.
+    #[error("status {status} {code}: {message}")]
+    Refused { status: u16, code: String, message: String, after: Option<u64> },
+    /// The request never left.
+    #[error("{0}")]
+    Unreached(&'static str),
+    /// The request left and no whole answer came: nobody knows.
+    #[error("{0}")]
+    Lost(String),
+}
+
+impl Trouble {
+    /// What a token's source says where it has none.
+    pub(in crate::google) fn no_token(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
+        match error.downcast::<Fault>() {
+            Ok(fault) => Self::Token(*fault),
+            Err(_) => Self::Token(Fault::broken("no access token")),
+        }
+    }
+
+    /// Worth asking again at once, where asking is harmless.
+    pub(in crate::google) fn passing(&self) -> bool {
+        match self {
+            Self::Refused { status, .. } => matches!(status, 500 | 502..=504),
+            Self::Unreached(_) | Self::Lost(_) => true,
+            Self::Token(_) => false,
+        }
+    }
+
+    /// It is not as it was seen any more, or its id is taken.
+    pub(in crate::google) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Refused { status: 409 | 412, .. })
+    }
+
+    pub(in crate::google) fn is_gone(&self) -> bool {
+        matches!(self, Self::Refused { status: 404 | 410, .. })
+    }
+
+    /// After a look, or after something that may be repeated without harm.
+    pub(in crate::google) fn looking(self, what: &str) -> Fault {
+        match self {
+            Self::Token(fault) => fault,
+            _ if self.is_gone() => Fault::NotFound { what: what.to_owned() },
+            Self::Unreached(_) | Self::Lost(_) => Fault::broken(format!("Google did not answer: {self}")),
+            Self::Refused { status, .. } if status >= 500 => {
+                Fault::broken(format!("Google is broken: {self}"))
+            }
+            Self::Refused { .. } => self.refused(),
+        }
+    }
+
+    /// After preparing (a draft): it reaches nobody and is looked for before it is repeated, so the job may
+    /// simply come back.
+    pub(in crate::google) fn preparing(self) -> Fault {
+        match self {
+            _ if self.passing() => Fault::Busy { after_seconds: BUSY_SECONDS },
+            _ => self.looking("the draft"),
+        }
+    }
+
+    /// After an act that must not happen twice.
+    pub(in crate::google) fn acting(self) -> Fault {
+        match self {
+            Self::Token(fault) => fault,
+            Self::Unreached(_) => Fault::Busy { after_seconds: BUSY_SECONDS },
+            Self::Lost(reason) => Fault::Unknown { reason: format!("Google did not answer: {reason}") },
+            // A draft that is gone may have been sent by the try before.
+            _ if self.is_gone() => Fault::Unknown { reason: "it is gone from Google".into() },
+            Self::Refused { status, .. } if status >= 500 || status == 408 => {
+                Fault::Unknown { reason: format!("Google broke while doing it: {self}") }
+            }
+            Self::Refused { .. } => self.refused(),
+        }
+    }
+
+    /// After a change of the person's own mailbox that may be made twice without harm.
+    pub(in crate::google) fn changing(self, what: &str) -> Fault {
+        match self {
+            _ if self.is_gone() => Fault::NotFound { what: what.to_owned() },
+            _ => self.acting(),
+        }
+    }
+
+    /// A status below 500: it was surely not done.
+    fn refused(self) -> Fault {
+        let Self::Refused { status, code, message, after } = self else {
+            return Fault::broken(self.to_string());
+        };
+        let reconnect = Fault::reconnect(Provider::Google);
+        match (status, code.as_str()) {
+            (401, _) => reconnect,
+            (403, "insufficientPermissions" | "ACCESS_TOKEN_SCOPE_INSUFFICIENT") => reconnect,
+            (429, _)
+            | (
+                403,
+                "rateLimitExceeded"
+                | "userRateLimitExceeded"
+                | "RATE_LIMIT_EXCEEDED"
+                | "quotaExceeded"
+                | "dailyLimitExceeded",
+            ) => Fault::Busy { after_seconds: after.unwrap_or(BUSY_SECONDS) },
+            (403, _) => Fault::Forbidden { reason: format!("Google refuses: {message}") },
+            _ => Fault::invalid(format!("Google refuses: {message}")),
+        }
+    }
+}
+
+/// Rides along with one call of Google's client, which else loses status and Retry-After, and has it ask
+/// once for another token after a 401.
+pub(in crate::google) struct Watch {
+    refused: Arc<AtomicBool>,
+    asked_again: bool,
+    failure: Option<Trouble>,
+}
+
+impl Watch {
+    pub(in crate::google) fn new(refused: Arc<AtomicBool>) -> Self {
+        Self { refused, asked_again: false, failure: None }
+    }
+
+    /// What a refusal means; `None` where it is to be asked once more, with another token.
+    pub(in crate::google) fn refused(
+        &mut self,
+        response: &common::Response,
+        error: Option<&Value>,
+    ) -> Option<Trouble> {
+        let status = response.status().as_u16();
+        if status == 401 && !self.asked_again {
+            self.asked_again = true;
+            self.refused.store(true, Ordering::Release);
+            return None;
+        }
+        let after =
+            response.headers().get("retry-after").and_then(|after| after.to_str().ok()?.trim().parse().ok());
+        let (code, message) = words(error);
+        Some(Trouble::Refused { status, code, message, after })
+    }
+
+    /// What became of the call. Error texts of the client quote whole bodies; none of them is kept.
+    pub(in crate::google) fn outcome<T>(
+        self,
+        done: common::Result<(common::Response, T)>,
+    ) -> Result<T, Trouble> {
+        match done {
+            Ok((_, value)) => Ok(value),
+            Err(common::Error::MissingToken(error)) => Err(Trouble::no_token(error)),
+            Err(common::Error::HttpError(error)) if error.is_connect() => {
+                Err(Trouble::Unreached("no connection"))
+            }
+            Err(common::Error::HttpError(_)) => Err(Trouble::Lost("the connection broke off".into())),
+            Err(common::Error::UploadSizeLimitExceeded(..)) => Err(Trouble::Refused {
+                status: 413,
+                code: String::new(),
+                message: "the message is larger than Google takes".into(),
+                after: None,
+            }),
+            Err(_) => {
+                Err(self.failure.unwrap_or_else(|| Trouble::Lost("the answer could not be read".into())))
+            }
+        }
+    }
+}
+
+impl Delegate for Watch {
+    fn http_failure(&mut self, response: &common::Response, error: Option<&Value>) -> Retry {
+        self.failure = self.refused(response, error);
+        if self.failure.is_none() { Retry::After(Duration::ZERO) } else { Retry::Abort }
+    }
+}
+
+fn words(error: Option<&Value>) -> (String, String) {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let Some(error) = error.and_then(|body| body.get("error")) else {
+        return (String::new(), "no reason given".into());
+    };
+    let code = text(error.pointer("/errors/0/reason"))
+        .or_else(|| text(error.pointer("/details/0/reason")))
+        .or_else(|| text(error.get("status")));
+    let message = text(error.get("message")).or_else(|| text(Some(error)));
+    let message: String =
+        message.as_deref().unwrap_or("no reason given").chars().take(REASON_CHARS).collect();
+    (code.unwrap_or_default(), message)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(status: u16, code: &str, after: Option<u64>) -> Trouble {
+        Trouble::Refused { status, code: code.into(), message: "m".into(), after }
+    }
+
+    #[test]
+    fn what_a_send_without_an_answer_means_is_never_guessed() {
+        let unknown = |trouble: Trouble| matches!(trouble.acting(), Fault::Unknown { .. });
+        assert!(unknown(Trouble::Lost("slow".into())));
+        assert!(unknown(refused(500, "", None)));
+        assert!(unknown(refused(503, "", None)));
+        assert!(unknown(refused(408, "", None)));
+        assert!(unknown(refused(404, "notFound", None)));
+        assert_eq!(Trouble::Unreached("x").acting(), Fault::Busy { after_seconds: BUSY_SECONDS });
+    }
+
+    #[test]
+    fn a_refusal_is_sorted_by_who_can_mend_it() {
+        let reconnect = Fault::reconnect(Provider::Google);
+        for (trouble, fault) in [
+            (refused(401, "authError", None), reconnect.clone()),
+            (refused(403, "insufficientPermissions", None), reconnect),
+            (refused(429, "rateLimitExceeded", Some(7)), Fault::Busy { after_seconds: 7 }),
+            (refused(403, "userRateLimitExceeded", None), Fault::Busy { after_seconds: 5 }),
+            (refused(403, "quotaExceeded", None), Fault::Busy { after_seconds: 5 }),
+            (refused(403, "dailyLimitExceeded", Some(60)), Fault::Busy { after_seconds: 60 }),
+            (refused(403, "domainPolicy", None), Fault::Forbidden { reason: "Google refuses: m".into() }),
+            (refused(400, "invalidArgument", None), Fault::invalid("Google refuses: m")),
+        ] {
+            assert_eq!(trouble.clone().acting(), fault);
+            assert_eq!(trouble.looking("it"), fault);
+        }
+        assert_eq!(refused(404, "", None).looking("it"), Fault::NotFound { what: "it".into() });
+        assert!(matches!(refused(502, "", None).looking("it"), Fault::Broken { .. }));
+        assert_eq!(refused(502, "", None).preparing(), Fault::Busy { after_seconds: 5 });
+    }
+
+    #[test]
+    fn googles_words_are_read_in_both_of_their_shapes() {
+        let old = json!({"error": {"message": "Slow", "errors": [{"reason": "rateLimitExceeded"}]}});
+        assert_eq!(words(Some(&old)), ("rateLimitExceeded".into(), "Slow".into()));
+        let new = json!({"error": {"message": "No", "status": "PERMISSION_DENIED",
+            "details": [{"reason": "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}]}});
+        assert_eq!(words(Some(&new)).0, "ACCESS_TOKEN_SCOPE_INSUFFICIENT");
+        assert_eq!(words(None).1, "no reason given");
+    }
+}

@@ -1,0 +1,248 @@
+//! Giving an account back: its tokens go from where tools find them, and in the same commit a job is written that
+//! revokes them at the provider. So no crash leaves a token that can be used, or forgets one that still lives.
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use secrecy::SecretString;
+use serde_json::json;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{cards, context, sql};
+use crate::approval::{self, Decision};
+use crate::audit;
+use crate::card::{Card, Verb};
+use crate::chat::{Immediate, Target};
+use crate::clock::Timestamp;
+use crate::delivery::{self, NewDelivery};
+use crate::home;
+use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
+use crate::jobs::{Claim, Work, WorkError, sql as jobs};
+use crate::nod::Core;
+use crate::people::{self, directory::lane_of};
+use crate::tool::Provider;
+
+/// How long a provider that does not answer is asked again.
+const GIVES_UP: TimeDelta = TimeDelta::days(1);
+/// Between two tries: as long as it has been tried already, within these.
+const WAITS: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(1));
+const PROVIDERS: [Provider; 1] = [Provider::Google];
+
+/// Takes grants back at a provider.
+#[async_trait]
+pub trait Revoke: Send + Sync {
+    /// Whose grants.
+    fn provider(&self) -> Provider;
+    /// Ends the grant behind a token; one that has ended already is no error.
+    async fn revoke(&self, token: &SecretString) -> Result<(), Unreached>;
+}
+
+/// The provider did not answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("it could not be given back: {0}")]
+pub struct Unreached(pub String);
+
+/// Of this person's account; nobody else has a button with it.
+fn verb(word: &str, person: PersonId, provider: Provider) -> Verb {
+    Verb::new(word, lane_of(&["account", &person.to_string(), provider.as_str()]))
+}
+
+fn meant(verb_: &Verb, person: PersonId) -> Option<Provider> {
+    PROVIDERS.into_iter().find(|provider| verb("", person, *provider).subject == verb_.subject)
+}
+
+/// What a person has connected, with what it allows; `None` where it is nothing.
+pub(crate) async fn list(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Option<Card>> {
+    let mut card: Option<Card> = None;
+    for provider in PROVIDERS {
+        if let Some(held) = super::held(conn, tenant, person, provider).await? {
+            let before = card.take().unwrap_or_else(|| Card::default().titled("Connected accounts"));
+            card = Some(cards::account(before, provider, &held, verb("disconnect", person, provider)));
+        }
+    }
+    Ok(card)
+}
+
+/// Asks once more.
+pub(crate) async fn ask(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+) -> sqlx::Result<Immediate> {
+    let Some(held) = super::held(conn, tenant, person, provider).await? else {
+        return Ok(Immediate::whisper(cards::nothing_connected(provider)));
+    };
+    Ok(Immediate::Whisper(cards::sure(provider, &held, verb("disconnect_yes", person, provider))))
+}
+
+/// A press on [Disconnect].
+pub(crate) async fn press(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    match meant(verb, person) {
+        Some(provider) => ask(conn, tenant, person, provider).await,
+        None => Ok(Immediate::whisper("That is somebody else's account. Nothing was done.")),
+    }
+}
+
+/// The account is gone from here with this commit; the provider hears of it by a job.
+pub(crate) async fn done(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    person: PersonId,
+    conversation: ConversationId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(provider) = meant(verb, person) else {
+        return Ok(Immediate::whisper("That is somebody else's account. Nothing was done."));
+    };
+    withdraw(core, conn, tenant, person, provider, now).await?;
+    let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {
+        return Ok(Immediate::whisper(cards::nothing_connected(provider)));
+    };
+    let id: Uuid = core.id();
+    let card = cards::giving_back(provider, &row.account);
+    let delivery = say(core, conn, tenant, person, conversation, &card, now).await?;
+    let sealed = row.refresh_sealed.as_deref().unwrap_or(&row.access_sealed);
+    let token = core.vault.open(sealed, &context(tenant, person, provider));
+    // Taking it back at the provider ends every grant of that account to this Nod, also somebody else's.
+    let shared = sql::is_held(conn, tenant, provider.as_str(), &row.account).await?;
+    match (token, delivery) {
+        (Ok(token), Some(delivery)) if !shared => {
+            let revocation = Revocation {
+                provider,
+                account: row.account,
+                token: core.vault.seal(&token, &sealed_for(id), core.ids.as_ref()),
+                conversation,
+                delivery,
+                since: now,
+            };
+            sql::insert_revocation(conn, tenant, id, &revocation).await?;
+            jobs::enqueue(conn, tenant, id, &Work::GiveBack { revocation: id }, now, now).await?;
+        }
+        (_, Some(delivery)) => {
+            let card = cards::not_given_back(provider, &row.account);
+            delivery::show(conn, tenant, delivery, &card, now).await?;
+        }
+        (_, None) => {}
+    }
+    let detail = json!({ "provider": provider.as_str() });
+    audit::write(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
+    home::touch(conn, tenant, person, now).await?;
+    Ok(Immediate::whisper(cards::disconnected(provider)))
+}
+
+/// What still waits for a nod on this account cannot be done any more: it counts as a no, and says why.
+async fn withdraw(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let reason = format!("{} was disconnected", provider.title());
+    for waiting in approval::sql::pending(conn, tenant, person, approval::sql::Within::Everywhere).await? {
+        let uses = core.tools.get(&waiting.tool).and_then(|tool| tool.spec().provider);
+        if uses == Some(provider) {
+            let (id, revision) = (waiting.id, waiting.revision);
+            let no = Decision { id, revision, by: person, approve: false, reason: Some(&reason) };
+            approval::press(core, conn, tenant, &no, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Says it to the person directly.
+pub(super) async fn say(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    conversation: ConversationId,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<Option<DeliveryId>> {
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let user = people::sql::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
+    let Some(user) = user else { return Ok(None) };
+    let target = Target::Direct { workspace: venue.workspace.clone(), user };
+    let id: DeliveryId = core.id();
+    let new = NewDelivery {
+        id,
+        conversation,
+        run: None,
+        platform: &venue.platform,
+        target: Some(&target),
+        opens_thread: false,
+        card,
+        only_for: Some(person),
+    };
+    delivery::send(conn, tenant, &venue, &new, now).await?;
+    Ok(Some(id))
+}
+
+/// A grant that is still to be given back.
+pub(super) struct Revocation {
+    pub(super) provider: Provider,
+    pub(super) account: String,
+    /// Sealed for this alone.
+    pub(super) token: String,
+    pub(super) conversation: ConversationId,
+    pub(super) delivery: DeliveryId,
+    pub(super) since: Timestamp,
+}
+
+/// Ties the sealed token to its row.
+fn sealed_for(id: Uuid) -> String {
+    format!("revocation/{id}")
+}
+
+/// The job: asks the provider, again and again within a day.
+pub(crate) async fn give_back(core: &Core, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let Some(row) = sql::revocation(&mut conn, claim.tenant, id).await? else {
+        return Ok(jobs::finish(&mut conn, claim).await?);
+    };
+    drop(conn);
+    let to = core.revokes.iter().find(|to| to.provider() == row.provider);
+    let token = core.vault.open(&row.token, &sealed_for(id));
+    let went = match (to, token) {
+        (Some(to), Ok(token)) => to.revoke(&token).await,
+        (None, _) => Err(Unreached("this provider is not configured any more".to_owned())),
+        (_, Err(error)) => Err(Unreached(error.to_string())),
+    };
+    let now = core.now();
+    let card = match went {
+        Ok(()) => cards::given_back(row.provider, &row.account),
+        Err(error) if now - row.since >= GIVES_UP => {
+            tracing::warn!(revocation = %id, %error, "a grant was not given back");
+            cards::not_given_back(row.provider, &row.account)
+        }
+        Err(error) => {
+            let again = now + (now - row.since).clamp(WAITS.0, WAITS.1);
+            let mut tx = core.pool.begin().await?;
+            jobs::hold(&mut tx, claim).await?;
+            jobs::put_off(&mut tx, claim, again, Some(&error.to_string()), true).await?;
+            return Ok(tx.commit().await?);
+        }
+    };
+    let mut tx = core.pool.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::delete_revocation(&mut tx, claim.tenant, id).await?;
+    delivery::show(&mut tx, claim.tenant, row.delivery, &card, now).await?;
+    jobs::finish(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}

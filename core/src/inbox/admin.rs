@@ -1,0 +1,64 @@
+//! `/nod admin`: what admins look up where they are.
+
+use sqlx::PgConnection;
+
+use super::Arrival;
+use crate::card::{Block, Card};
+use crate::chat::{Immediate, Inbound};
+use crate::graph::local_time;
+use crate::people;
+use crate::policy;
+
+/// Rules that one card shows.
+const MOST_RULES: usize = 20;
+
+pub(super) async fn command(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    text: &str,
+) -> sqlx::Result<Immediate> {
+    let Inbound { platform, author, .. } = arrival.inbound;
+    if !arrival.core.settings.admins_on(platform).any(|admin| admin == author.user) {
+        return Ok(Immediate::whisper("That is for admins. Nothing was done."));
+    }
+    match text {
+        "policy" => rules(arrival, conn).await,
+        _ => {
+            let policy = arrival.typing().typed("admin policy");
+            Ok(Immediate::whisper(format!("`{policy}` shows the rules about asking for a nod.")))
+        }
+    }
+}
+
+/// The rules in force, in the order in which they count.
+async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<Immediate> {
+    let (core, tenant) = (arrival.core, arrival.tenant);
+    let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+    let own = policy::sql::own(conn, tenant).await?;
+    let lines = policy::told(&policy);
+    let mut shown: Vec<String> =
+        lines.iter().take(MOST_RULES).enumerate().map(|(at, line)| format!("{}. {line}", at + 1)).collect();
+    if lines.len() > MOST_RULES {
+        shown.push(format!("… and {} more; `nod policy show` has all of them", lines.len() - MOST_RULES));
+    }
+    let Inbound { platform, workspace, author, .. } = arrival.inbound;
+    let reader = people::sql::by_user(conn, tenant, platform, workspace, &author.user).await?;
+    let zone = reader.map_or_else(|| "UTC".to_owned(), |reader| reader.principal().zone);
+    let whose = match own {
+        None => "All of them are the installation's.".to_owned(),
+        Some(own) => format!(
+            "The last {} are your own, set by {} on {}, digest {}.",
+            policy.rules.len() - core.settings.policy.rules.len(),
+            own.set_by,
+            local_time(own.set_at, &zone),
+            own.digest.get(..6).unwrap_or_default()
+        ),
+    };
+    let card = Card::default()
+        .titled("Rules about asking for a nod")
+        .with(Block::Literal(shown.join("\n")))
+        .with(Block::Note(format!(
+            "A later rule that fits outweighs an earlier one; a never is final. {whose}"
+        )));
+    Ok(Immediate::Whisper(card))
+}

@@ -1,0 +1,130 @@
+//! Somebody's working hours in `/nod settings`: shown to them alone, and changed in a form.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::Arrival;
+use crate::audit;
+use crate::card::{Block, Card, Form, Press, Style, Unopened, Verb};
+use crate::chat::Immediate;
+use crate::ids::PersonId;
+use crate::people::hours::{self, Settings};
+
+/// The verb of the button, and of the form that it opens.
+pub(super) const CHANGE: &str = "hours";
+
+const NOT_YOURS: &str = "Those are somebody else's hours. Nothing was changed.";
+
+/// Their hours under what a card says already, with the button that changes them.
+pub(super) async fn under(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    card: Card,
+    person: PersonId,
+) -> sqlx::Result<Card> {
+    let (settings, told) = hours::load(conn, arrival.tenant, person).await?;
+    Ok(card
+        .with(Block::Markdown(said(&settings, told.as_deref())))
+        .with(Block::Note(
+            "Only you see your hours. Others read what time it is for you, and “outside their working hours”."
+                .to_owned(),
+        ))
+        .button("Change my hours", Style::Plain, Press::Verb(Verb::new(CHANGE, person))))
+}
+
+/// A press on [Change my hours].
+pub(super) async fn open(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    whose: PersonId,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    if whose != person {
+        return Ok(Immediate::whisper(NOT_YOURS));
+    }
+    let (settings, _) = hours::load(conn, arrival.tenant, person).await?;
+    Ok(Immediate::Form(Box::new(Form {
+        fields: hours::shown(&settings),
+        submit: "Save".to_owned(),
+        ..form(person, Vec::new())
+    })))
+}
+
+/// The form that came back.
+pub(super) async fn save(
+    arrival: &Arrival<'_>,
+    conn: &mut PgConnection,
+    whose: PersonId,
+    values: &BTreeMap<String, String>,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    if whose != person {
+        return Ok(Immediate::whisper(NOT_YOURS));
+    }
+    let (tenant, now) = (arrival.tenant, arrival.now);
+    let settings = match hours::read(|id| values.get(id).cloned().unwrap_or_default()) {
+        Ok(settings) => settings,
+        Err(errors) => return Ok(Immediate::Errors(errors)),
+    };
+    hours::keep(conn, tenant, person, &settings, now).await?;
+    audit::write(conn, tenant, Some(person), "person.hours", person.0, None, &json!({}), now).await?;
+    let (settings, told) = hours::load(conn, tenant, person).await?;
+    let saved = format!("Saved. {}", said(&settings, told.as_deref()));
+    Ok(Immediate::Form(Box::new(form(person, vec![Block::Markdown(saved)]))))
+}
+
+fn form(person: PersonId, body: Vec<Block>) -> Form {
+    Form {
+        title: "Your hours".to_owned(),
+        verb: Verb::new(CHANGE, person),
+        body,
+        fields: Vec::new(),
+        submit: String::new(),
+        unopened: Unopened::Say(
+            "The form did not open. Nothing was changed; please press Change my hours again.".to_owned(),
+        ),
+    }
+}
+
+/// "Your hours: Mon–Fri 09:00–17:00, Europe/Lisbon." `told` is the zone that their platform tells.
+fn said(settings: &Settings, told: Option<&str>) -> String {
+    let zone = match (&settings.zone, told) {
+        (Some(set), _) => format!("{set}."),
+        (None, Some(told)) => format!("{told} (as the chat tells)."),
+        (None, None) => "in UTC: I do not know your time zone, so please set it.".to_owned(),
+    };
+    let minutes = |minutes: i32, what: &str| match minutes {
+        0 => String::new(),
+        1 => format!(" 1 minute {what}."),
+        many => format!(" {many} minutes {what}."),
+    };
+    format!(
+        "Your hours: **{}**, {zone}{}{}",
+        settings.week(),
+        minutes(settings.buffer, "free around meetings"),
+        minutes(settings.notice, "of notice")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_are_said_with_where_the_zone_is_known_from() {
+        let usual = Settings::default();
+        let week = "Your hours: **Mon–Fri 09:00–17:00**, ";
+        assert_eq!(said(&usual, Some("Europe/Lisbon")), format!("{week}Europe/Lisbon (as the chat tells)."));
+        assert_eq!(
+            said(&usual, None),
+            format!("{week}in UTC: I do not know your time zone, so please set it.")
+        );
+        let set = Settings { zone: Some("Asia/Tokyo".into()), buffer: 1, notice: 60, ..usual };
+        assert_eq!(
+            said(&set, Some("Europe/Lisbon")),
+            format!("{week}Asia/Tokyo. 1 minute free around meetings. 60 minutes of notice.")
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! What stands in the thread while others say which times suit them, and what is left there afterwards.
+
+use jiff::Zoned;
+
+use super::{Voter, count};
+use crate::card::{Block, Card, Press, Style, Time, Verb};
+use crate::clock::Timestamp;
+use crate::question::sql::Question;
+use crate::tool::Choice;
+use crate::when;
+
+/// How a vote ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// A time suits everybody.
+    Agreed(usize),
+    /// The asker chose this time.
+    Chose(usize),
+    /// The asker looks for another time.
+    Another,
+    /// Nobody decided in time.
+    Late,
+    /// The turn was stopped.
+    Stopped,
+}
+
+/// The card by which others vote. It shows times, who is asked, and what suits whom; nothing else of any calendar.
+pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Card {
+    let asker = name_of(question, voters);
+    let others: Vec<&str> =
+        voters.iter().filter(|v| v.person != question.person).map(|v| v.name.as_str()).collect();
+    let lines = question.choices.iter().enumerate();
+    let mut card = titled(question)
+        .with(Block::Note(format!("{asker} asks {}. Choose all that suit you.", listed(&others))))
+        .with(Block::Times(lines.map(|(at, choice)| line(choice, at, voters, now)).collect()));
+    let none = count::who(voters, question.choices.len());
+    if !none.is_empty() {
+        card = card.with(Block::Note(format!("None of these: {}", none.join(", "))));
+    }
+    let vote = |at: usize| Verb { choice: u16::try_from(at).ok(), ..Verb::new("vote", question.id) };
+    for at in 0..question.choices.len() {
+        card = card.button((at + 1).to_string(), Style::Plain, Press::Verb(vote(at)));
+    }
+    card.button("None of these", Style::Plain, Press::Verb(Verb::new("vote_none", question.id)))
+}
+
+/// What is left of it.
+pub(super) fn closed(question: &Question, voters: &[Voter], ending: Ending, now: Timestamp) -> Card {
+    let asker = name_of(question, voters);
+    let note = match ending {
+        Ending::Agreed(_) => format!("This suits everybody. Invitations go out once {asker} approves them."),
+        Ending::Chose(_) => format!("{asker} chose this. Invitations go out once {asker} approves them."),
+        Ending::Another => format!("{asker} looks for another time. Nothing was booked."),
+        Ending::Late => "Nobody decided in time. Nothing was booked.".to_owned(),
+        Ending::Stopped => format!("{asker} stopped this. Nothing was booked."),
+    };
+    let card = titled(question);
+    let card = match ending {
+        Ending::Agreed(at) | Ending::Chose(at) => match question.choices.get(at) {
+            Some(choice) => card.with(Block::Times(vec![line(choice, at, voters, now)])),
+            None => card,
+        },
+        Ending::Another | Ending::Late | Ending::Stopped => card,
+    };
+    card.with(Block::Note(note))
+}
+
+fn titled(question: &Question) -> Card {
+    let title = question.vote.as_ref().map(|vote| vote.title.as_str()).unwrap_or_default();
+    Card::default().titled(format!("When suits you? · {title}"))
+}
+
+pub(super) fn name_of<'a>(question: &Question, voters: &'a [Voter]) -> &'a str {
+    let asker = voters.iter().find(|voter| voter.person == question.person);
+    asker.map_or("Whoever asked", |voter| &voter.name)
+}
+
+/// "Bo, Cho and Dana".
+pub(super) fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "nobody".to_owned(),
+        [one] => (*one).to_owned(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}
+
+fn line(choice: &Choice, at: usize, voters: &[Voter], now: Timestamp) -> Time {
+    let who = count::who(voters, at);
+    let below = if who.is_empty() { String::new() } else { format!("✓ {}", who.join(", ")) };
+    let label = (at + 1).to_string();
+    match span(choice) {
+        Some((from, to)) => Time {
+            label,
+            from: from.timestamp().as_second(),
+            to: to.timestamp().as_second(),
+            said: said(&from, &to, now),
+            below,
+        },
+        // Nothing that a calendar proposes; then it reads as it was shown.
+        None => Time { label, from: 0, to: 0, said: choice.label.clone(), below },
+    }
+}
+
+/// The time of a choice by the clocks of whoever asked, without whose hours it is out of: that is the asker's to see.
+fn said(from: &Zoned, to: &Zoned, now: Timestamp) -> String {
+    when::say_span(from, to, from.time_zone(), now)
+}
+
+pub(super) fn span(choice: &Choice) -> Option<(Zoned, Zoned)> {
+    // A zone's name may have a slash in it.
+    let (from, to) = choice.value.split_once("]/")?;
+    Some((format!("{from}]").parse().ok()?, to.parse().ok()?))
+}

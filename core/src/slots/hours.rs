@@ -1,0 +1,59 @@
+//! When somebody works, as the clocks in their own zone show it.
+
+use jiff::civil::{Time, Weekday};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, ToSpan as _, Zoned};
+
+use super::Interval;
+
+/// The same hours on each of some weekdays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hours {
+    /// Where those clocks are.
+    pub zone: TimeZone,
+    /// On these days.
+    pub days: Vec<Weekday>,
+    /// From when.
+    pub from: Time,
+    /// Until when; where it is not later, on the day after ("22:00–06:00", and midnight).
+    pub to: Time,
+}
+
+impl Hours {
+    /// Monday to Friday, 09:00–17:00.
+    #[must_use]
+    pub fn usual(zone: TimeZone) -> Self {
+        use Weekday::{Friday, Monday, Thursday, Tuesday, Wednesday};
+        let (nine, five) = (Time::constant(9, 0, 0, 0), Time::constant(17, 0, 0, 0));
+        Self { zone, days: vec![Monday, Tuesday, Wednesday, Thursday, Friday], from: nine, to: five }
+    }
+
+    /// Whether all of it is working time: for a risk line on an event.
+    #[must_use]
+    pub fn hold(&self, from: &Zoned, to: &Zoned) -> bool {
+        let slot = Interval { from: from.timestamp(), to: to.timestamp() };
+        slot.to.duration_since(slot.from) <= SignedDuration::from_hours(24 * super::MOST_DAYS)
+            && super::holds(&super::merged(self.within(slot)), slot)
+    }
+
+    /// The working times that touch that window.
+    pub(super) fn within(&self, window: Interval) -> Vec<Interval> {
+        if window.to <= window.from {
+            return Vec::new();
+        }
+        let first = self.zone.to_datetime(window.from).date().yesterday();
+        let last = self.zone.to_datetime(window.to).date();
+        let Ok(first) = first else { return Vec::new() };
+        let days = first.series(1.day()).take_while(|day| *day <= last);
+        let hours = |day: jiff::civil::Date| {
+            let ends = if self.to <= self.from { day.tomorrow().ok()? } else { day };
+            // Where the clocks jump over their beginning, they begin when the clocks go on.
+            let at = |day: jiff::civil::Date, time| {
+                self.zone.to_ambiguous_timestamp(day.to_datetime(time)).compatible().ok()
+            };
+            let (from, to) = (at(day, self.from)?, at(ends, self.to)?);
+            (from < to).then_some(Interval { from, to })
+        };
+        days.filter(|day| self.days.contains(&day.weekday())).filter_map(hours).collect()
+    }
+}

@@ -1,0 +1,171 @@
+//! Hours of a day: what "3" is, and "9–5", and "evening".
+
+use jiff::civil::Time;
+
+use super::Unclear;
+
+/// A time of day as it was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Clock {
+    pub(super) hour: i8,
+    pub(super) minute: i8,
+    pub(super) half: Half,
+}
+
+/// Which half of the day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Half {
+    Am,
+    Pm,
+    /// Counted to 24: "15:00", "03:00".
+    Whole,
+    /// Not said.
+    Open,
+}
+
+/// The hours that were said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hours {
+    At(Clock),
+    Range(Clock, Clock),
+    Between(Clock, Clock),
+    After(Clock),
+    Before(Clock),
+    Midnight,
+    EndOfDay,
+}
+
+/// A part of the day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Morning,
+    Lunch,
+    Afternoon,
+    Evening,
+    Night,
+}
+
+impl Part {
+    /// From which hour to which; 24 is the next midnight.
+    pub(super) fn hours(self) -> (i8, i8) {
+        match self {
+            Self::Morning => (8, 12),
+            Self::Lunch => (12, 14),
+            Self::Afternoon => (12, 18),
+            Self::Evening => (18, 22),
+            Self::Night => (18, 24),
+        }
+    }
+}
+
+/// From when to when; `true` where it ends the day after.
+pub(super) type Between = (Time, Time, bool);
+
+impl Clock {
+    /// Of what was written, if there is such an hour.
+    pub(super) fn new(hour: i64, minute: i64, half: Half) -> Result<Self, Unclear> {
+        let twelve = matches!(half, Half::Am | Half::Pm);
+        let hours = if twelve { 1..=12 } else { 0..=23 };
+        if !hours.contains(&hour) || !(0..=59).contains(&minute) {
+            let half = match half {
+                Half::Am => " am",
+                Half::Pm => " pm",
+                _ => "",
+            };
+            let said =
+                if minute == 0 { format!("{hour}{half}") } else { format!("{hour}:{minute:02}{half}") };
+            return Err(Unclear::not(format!("There is no hour “{said}”.")));
+        }
+        let half = if half == Half::Open && (hour == 0 || hour > 12) { Half::Whole } else { half };
+        Ok(Self { hour: hour as i8, minute: minute as i8, half })
+    }
+
+    fn am(self) -> Time {
+        time(self.hour % 12, self.minute)
+    }
+
+    fn pm(self) -> Time {
+        time(self.hour % 12 + 12, self.minute)
+    }
+
+    /// All that it can be.
+    fn either(self) -> Vec<Time> {
+        match self.half {
+            Half::Am => vec![self.am()],
+            Half::Pm => vec![self.pm()],
+            Half::Whole => vec![time(self.hour, self.minute)],
+            Half::Open => vec![self.am(), self.pm()],
+        }
+    }
+
+    /// What it is, by the rules at the head of [`super`]; two where that is open.
+    pub(super) fn times(self, part: Option<Part>) -> Vec<Time> {
+        if self.half != Half::Open {
+            return self.either();
+        }
+        match (part, self.hour) {
+            (Some(Part::Morning), _) | (Some(Part::Night), 1..=4) => vec![self.am()],
+            (Some(Part::Night), 12) => vec![self.am()],
+            (Some(_), _) => vec![self.pm()],
+            (None, 8..=11) => vec![self.am()],
+            (None, 6 | 7) => self.either(),
+            (None, _) => vec![self.pm()],
+        }
+    }
+
+    /// What was taken for granted in [`Self::times`].
+    pub(super) fn assumed(self, part: Option<Part>) -> Option<String> {
+        if self.half != Half::Open || part.is_some() || matches!(self.hour, 6 | 7) {
+            return None;
+        }
+        let said = if self.minute == 0 { format!("{}", self.hour) } else { self.twelve() };
+        let taken = self.times(part)[0].strftime("%H:%M");
+        Some(format!(
+            "“{said}” is taken as {taken}, within the working day, since it says neither am nor pm."
+        ))
+    }
+
+    fn twelve(self) -> String {
+        format!("{}:{:02}", self.hour, self.minute)
+    }
+
+    /// "6 can be in the morning or in the evening."
+    pub(super) fn asked(self) -> String {
+        let said = if self.minute == 0 { format!("{}", self.hour) } else { self.twelve() };
+        format!("{said} can be in the morning or in the evening.")
+    }
+}
+
+/// From one to the other, by the shortest way.
+pub(super) fn range(from: Clock, to: Clock, part: Option<Part>) -> Result<Vec<Between>, Unclear> {
+    let whole = |clock: Clock, other: Clock| match (clock.half, other.half) {
+        (Half::Open, Half::Whole) => Clock { half: Half::Whole, ..clock },
+        _ => clock,
+    };
+    let (from, to) = (whole(from, to), whole(to, from));
+    let starts =
+        if from.half == Half::Open && to.half != Half::Open { from.either() } else { from.times(part) };
+    let shortest =
+        |start: Time| to.either().into_iter().min_by_key(|end| lasts(start, *end)).map(|e| (start, e));
+    let mut both: Vec<(Time, Time)> = starts.into_iter().filter_map(shortest).collect();
+    if to.half != Half::Open {
+        both.sort_by_key(|(start, end)| lasts(*start, *end));
+        both.truncate(1);
+    }
+    both.retain(|(start, end)| lasts(*start, *end) <= 14 * 60);
+    if both.is_empty() {
+        return Err(Unclear::not("That ends before it begins."));
+    }
+    Ok(both.into_iter().map(|(start, end)| (start, end, end <= start)).collect())
+}
+
+/// Minutes from one to the next of the other.
+fn lasts(from: Time, to: Time) -> i64 {
+    let minutes = |time: Time| i64::from(time.hour()) * 60 + i64::from(time.minute());
+    let between = minutes(to) - minutes(from);
+    if between <= 0 { between + 24 * 60 } else { between }
+}
+
+fn time(hour: i8, minute: i8) -> Time {
+    Time::new(hour, minute, 0, 0).unwrap_or(Time::midnight())
+}

@@ -1,0 +1,138 @@
+//! What a person says of a time ("next Friday at 3"), resolved by code from their zone: never by a model, and never
+//! by arithmetic on offsets. What has two readings is not guessed: it comes back as choices that a person can press.
+//!
+//! The rules, where English leaves it open:
+//!
+//! - *Hours* without am or pm: 8 to 11 are in the morning, 12 is noon, 1 to 5 are in the afternoon, and the answer says
+//!   so; 6 and 7 are asked, unless one of the two is over already. "03:00" and "15:00" are meant as they are written.
+//! - *"Friday"* is the coming one; on a Friday it is asked. *"this Friday"* is the one of this week (Monday to Sunday).
+//!   *"next Friday"* is the one of next week. While this week's is three days off or more, many mean that one: asked.
+//! - *"6/3"* is asked, "6.3." is the sixth of March. A day without a year is the coming one; one that is over by two
+//!   months or less is asked.
+//! - *Morning* is 8–12, *afternoon* 12–18, *evening* 18–22, *tonight* 18–24, *end of day* 17:00. "midnight" of a day is
+//!   asked, since it may be its beginning or its end.
+//! - A day is the asker's also where the hour is said in another zone.
+//!
+//! No crate does this: those over jiff or chrono (interim, chrono-english, jiff-english, temps, `fuzzydate`,
+//! `human-date-parser`, `two_timer`) give one answer whatever was said, take the machine's zone or none, and settle
+//! hours that do not exist without a word.
+
+mod clocks;
+mod dates;
+mod exact;
+mod iso;
+mod read;
+mod say;
+mod settle;
+mod words;
+pub mod zones;
+
+#[cfg(test)]
+mod tests;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Zoned, civil::Date};
+
+use crate::clock::Timestamp;
+use crate::tool::Choice;
+
+pub use exact::Exact;
+pub use say::{say, say_day, say_days, say_span};
+pub(crate) use say::{second, with_year, zone};
+
+/// A time as it was meant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum When {
+    /// An instant, in the zone in which it was said.
+    At(Zoned),
+    /// From one instant to a later one, both said: "Monday 9–10:30".
+    Span { from: Zoned, to: Zoned },
+    /// A whole day, of the calendar.
+    Day(Date),
+    /// Several whole days, both included.
+    Days { first: Date, last: Date },
+    /// Some time in there: "tomorrow afternoon", "next week". Good for looking for a time, too vague for an event.
+    Within { from: Zoned, to: Zoned },
+}
+
+/// What was said, resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// When.
+    pub when: When,
+    /// How long ("for 45 minutes"), where no end was said. Of an instant it makes a [`When::Span`].
+    pub lasts: Option<SignedDuration>,
+    /// What was taken for granted, as a sentence for the person.
+    pub assumed: Option<String>,
+}
+
+/// Why it is not known which time was meant.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unclear {
+    /// It says no time, or one that there is not.
+    NotUnderstood { why: String },
+    /// The clocks jump over that hour.
+    NoSuchHour { why: String, choices: Vec<Choice> },
+    /// The clocks go back, so that hour is there twice.
+    TwiceThatDay { why: String, choices: Vec<Choice> },
+    /// It can be read in several ways.
+    EitherOf { why: String, choices: Vec<Choice> },
+    /// It is over; whoever looks back takes it as it `was` said.
+    Past { why: String, was: Box<Said>, choices: Vec<Choice> },
+    /// No zone is called that; these are.
+    NoSuchZone { name: String, near: Vec<String> },
+}
+
+impl Unclear {
+    fn not(why: impl Into<String>) -> Self {
+        Self::NotUnderstood { why: why.into() }
+    }
+
+    /// A sentence for the person.
+    #[must_use]
+    pub fn why(&self) -> String {
+        match self {
+            Self::NotUnderstood { why }
+            | Self::NoSuchHour { why, .. }
+            | Self::TwiceThatDay { why, .. }
+            | Self::EitherOf { why, .. }
+            | Self::Past { why, .. } => why.clone(),
+            Self::NoSuchZone { name, near } if near.is_empty() => {
+                format!("I know of no time zone or city “{name}”. A name such as “Europe/Berlin” works.")
+            }
+            Self::NoSuchZone { name, near } => {
+                format!("I know of no time zone or city “{name}”. There is {}.", near.join(", "))
+            }
+        }
+    }
+
+    /// What the person can press; each value is exact and reads back as what its label says.
+    #[must_use]
+    pub fn choices(&self) -> &[Choice] {
+        match self {
+            Self::NotUnderstood { .. } | Self::NoSuchZone { .. } => &[],
+            Self::NoSuchHour { choices, .. }
+            | Self::TwiceThatDay { choices, .. }
+            | Self::EitherOf { choices, .. }
+            | Self::Past { choices, .. } => choices,
+        }
+    }
+}
+
+/// Resolves the words of somebody in that zone. Reads also what [`Said::exact`] writes.
+///
+/// # Errors
+/// Where it is not certain which time was meant, with what can be asked.
+pub fn resolve(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Said, Unclear> {
+    let text = words::clean(text)?;
+    let now = instant(now).to_zoned(zone.clone());
+    match iso::read(&text, &now) {
+        Some(exact) => exact,
+        None => settle::settle(&read::read(&text, &now)?, &now),
+    }
+}
+
+/// As jiff counts it.
+pub(crate) fn instant(at: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_microsecond(at.timestamp_micros()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}

@@ -1,0 +1,103 @@
+//! Text as words, numbers and signs. What a reader cannot see (zero-width letters, digits of other scripts that look
+//! like ours) is refused: a person approves what they see.
+
+use super::Unclear;
+
+/// Nobody needs more to say a time.
+const LONGEST: usize = 200;
+
+/// A piece of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token {
+    /// Letters, in lower case.
+    Word(String),
+    /// Its value, and with how many digits it was written (0: in letters).
+    Number(i64, usize),
+    /// Anything else.
+    Sign(char),
+    /// `Europe/Berlin`
+    Zone(String),
+}
+
+/// The text with the usual signs in place of their typographic sisters.
+pub(super) fn clean(text: &str) -> Result<String, Unclear> {
+    let text = text.trim();
+    if text.chars().count() > LONGEST {
+        return Err(Unclear::not("That is too long for a time. Say only when, like “Friday at 15:00”."));
+    }
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '–' | '—' | '−' | '‐' | '‑' => clean.push('-'),
+            '’' | '‘' => clean.push('\''),
+            '\u{a0}' | '\u{202f}' | '\u{2009}' | '\t' | '\n' | '\r' => clean.push(' '),
+            '(' | ')' | '“' | '”' | '"' => clean.push(' '),
+            c if c.is_ascii() && !c.is_ascii_control() => clean.push(c),
+            c if c.is_alphabetic() => clean.push(c),
+            c if c.is_numeric() => {
+                return Err(Unclear::not("I read a time in plain digits only (0 to 9)."));
+            }
+            _ => return Err(Unclear::not("There are signs in it that I cannot read as a time.")),
+        }
+    }
+    let clean = clean.trim();
+    if clean.is_empty() { Err(Unclear::not("It says no time.")) } else { Ok(clean.to_owned()) }
+}
+
+/// Cuts cleaned text into its pieces.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Unclear> {
+    let mut tokens = Vec::new();
+    for chunk in text.split_whitespace() {
+        let chunk = chunk.trim_end_matches([',', ';', '!', '?']);
+        let named = chunk.starts_with(char::is_alphabetic);
+        if named && chunk.contains('/') {
+            tokens.push(Token::Zone(chunk.to_owned()));
+            continue;
+        }
+        let chunk =
+            chunk.to_lowercase().replace("p.m.", "pm").replace("a.m.", "am").replace("o'clock", "oclock");
+        cut(&chunk, &mut tokens)?;
+    }
+    Ok(tokens)
+}
+
+fn cut(chunk: &str, tokens: &mut Vec<Token>) -> Result<(), Unclear> {
+    let mut rest = chunk;
+    while let Some(first) = rest.chars().next() {
+        let of = |is: fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
+        let end = if first.is_ascii_digit() {
+            of(|c| c.is_ascii_digit())
+        } else if first.is_alphabetic() {
+            of(|c| c.is_alphabetic() || c == '\'')
+        } else {
+            first.len_utf8()
+        };
+        let (piece, after) = rest.split_at(end);
+        tokens.push(match first {
+            c if c.is_ascii_digit() => number(piece)?,
+            c if c.is_alphabetic() => word(piece.trim_end_matches("'s").trim_end_matches('\'')),
+            c => Token::Sign(c),
+        });
+        rest = after;
+    }
+    Ok(())
+}
+
+fn number(digits: &str) -> Result<Token, Unclear> {
+    match digits.parse() {
+        Ok(value) if digits.len() <= 6 => Ok(Token::Number(value, digits.len())),
+        _ => Err(Unclear::not(format!("“{digits}” is no time."))),
+    }
+}
+
+fn word(word: &str) -> Token {
+    let numbers =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let tens = [("fifteen", 15), ("twenty", 20), ("thirty", 30), ("forty", 40), ("fifty", 50), ("sixty", 60)];
+    let small = numbers.iter().position(|n| *n == word).and_then(|at| i64::try_from(at + 1).ok());
+    let large = tens.iter().find(|(n, _)| *n == word).map(|(_, value)| *value);
+    match small.or(large) {
+        Some(value) => Token::Number(value, 0),
+        None => Token::Word(word.to_owned()),
+    }
+}

@@ -1,0 +1,233 @@
+//! Time zones by the names that people use: IANA's, cities, and letters such as CET where they mean one thing.
+
+use jiff::tz::{Offset, TimeZone};
+
+use super::Unclear;
+
+/// What a name of a zone can mean.
+#[derive(Debug, Clone)]
+pub(super) enum Named {
+    /// One place's time, whatever the season.
+    Place(TimeZone),
+    /// Letters that stand for one offset ("CET"), and whose they are. People write them in the wrong season, too.
+    Letters { place: TimeZone, offset: Offset },
+    /// Letters that several places use, with the places' names.
+    Either(String, Vec<(TimeZone, &'static str)>),
+}
+
+/// Letters, minutes east of UTC, and a place which uses them.
+const LETTERS: &[(&str, i32, &str)] = &[
+    ("pst", -480, "America/Los_Angeles"),
+    ("pdt", -420, "America/Los_Angeles"),
+    ("mst", -420, "America/Denver"),
+    ("mdt", -360, "America/Denver"),
+    ("cdt", -300, "America/Chicago"),
+    ("est", -300, "America/New_York"),
+    ("edt", -240, "America/New_York"),
+    ("nst", -210, "America/St_Johns"),
+    ("ndt", -150, "America/St_Johns"),
+    ("akst", -540, "America/Anchorage"),
+    ("akdt", -480, "America/Anchorage"),
+    ("hst", -600, "Pacific/Honolulu"),
+    ("brt", -180, "America/Sao_Paulo"),
+    ("wet", 0, "Europe/Lisbon"),
+    ("west", 60, "Europe/Lisbon"),
+    ("cet", 60, "Europe/Berlin"),
+    ("cest", 120, "Europe/Berlin"),
+    ("eet", 120, "Europe/Helsinki"),
+    ("eest", 180, "Europe/Helsinki"),
+    ("msk", 180, "Europe/Moscow"),
+    ("sast", 120, "Africa/Johannesburg"),
+    ("eat", 180, "Africa/Nairobi"),
+    ("pkt", 300, "Asia/Karachi"),
+    ("npt", 345, "Asia/Kathmandu"),
+    ("hkt", 480, "Asia/Hong_Kong"),
+    ("sgt", 480, "Asia/Singapore"),
+    ("awst", 480, "Australia/Perth"),
+    ("jst", 540, "Asia/Tokyo"),
+    ("kst", 540, "Asia/Seoul"),
+    ("acst", 570, "Australia/Adelaide"),
+    ("acdt", 630, "Australia/Adelaide"),
+    ("aest", 600, "Australia/Sydney"),
+    ("aedt", 660, "Australia/Sydney"),
+    ("nzst", 720, "Pacific/Auckland"),
+    ("nzdt", 780, "Pacific/Auckland"),
+];
+
+/// Letters that mean several things.
+const EITHER: &[(&str, &[(&str, &str)])] = &[
+    ("ist", &[("Asia/Kolkata", "India"), ("Asia/Jerusalem", "Israel"), ("Europe/Dublin", "Ireland")]),
+    ("cst", &[("America/Chicago", "US Central"), ("Asia/Shanghai", "China"), ("America/Havana", "Cuba")]),
+    ("bst", &[("Europe/London", "Britain"), ("Asia/Dhaka", "Bangladesh")]),
+    ("ast", &[("America/Halifax", "Atlantic Canada"), ("Asia/Riyadh", "Arabia")]),
+    ("gst", &[("Asia/Dubai", "the Gulf"), ("Atlantic/South_Georgia", "South Georgia")]),
+    ("sst", &[("Asia/Singapore", "Singapore"), ("Pacific/Pago_Pago", "Samoa")]),
+];
+
+/// What people say for a place's time, where IANA has another name for it.
+const PLACES: &[(&str, &str)] = &[
+    ("et", "America/New_York"),
+    ("eastern", "America/New_York"),
+    ("us eastern", "America/New_York"),
+    ("ct", "America/Chicago"),
+    ("central", "America/Chicago"),
+    ("us central", "America/Chicago"),
+    ("mt", "America/Denver"),
+    ("mountain", "America/Denver"),
+    ("pt", "America/Los_Angeles"),
+    ("pacific", "America/Los_Angeles"),
+    ("us pacific", "America/Los_Angeles"),
+    ("uk", "Europe/London"),
+    ("british", "Europe/London"),
+    ("irish", "Europe/Dublin"),
+    ("german", "Europe/Berlin"),
+    ("germany", "Europe/Berlin"),
+    ("french", "Europe/Paris"),
+    ("france", "Europe/Paris"),
+    ("spain", "Europe/Madrid"),
+    ("italy", "Europe/Rome"),
+    ("poland", "Europe/Warsaw"),
+    ("switzerland", "Europe/Zurich"),
+    ("austria", "Europe/Vienna"),
+    ("india", "Asia/Kolkata"),
+    ("indian", "Asia/Kolkata"),
+    ("japan", "Asia/Tokyo"),
+    ("china", "Asia/Shanghai"),
+    ("korea", "Asia/Seoul"),
+    ("israel", "Asia/Jerusalem"),
+    ("nepal", "Asia/Kathmandu"),
+    ("zürich", "Europe/Zurich"),
+    ("geneva", "Europe/Zurich"),
+    ("munich", "Europe/Berlin"),
+    ("hamburg", "Europe/Berlin"),
+    ("frankfurt", "Europe/Berlin"),
+    ("cologne", "Europe/Berlin"),
+    ("barcelona", "Europe/Madrid"),
+    ("milan", "Europe/Rome"),
+    ("lyon", "Europe/Paris"),
+    ("edinburgh", "Europe/London"),
+    ("manchester", "Europe/London"),
+    ("kiev", "Europe/Kyiv"),
+    ("new york city", "America/New_York"),
+    ("nyc", "America/New_York"),
+    ("boston", "America/New_York"),
+    ("washington", "America/New_York"),
+    ("philadelphia", "America/New_York"),
+    ("atlanta", "America/New_York"),
+    ("miami", "America/New_York"),
+    ("montreal", "America/Toronto"),
+    ("ottawa", "America/Toronto"),
+    ("houston", "America/Chicago"),
+    ("dallas", "America/Chicago"),
+    ("austin", "America/Chicago"),
+    ("salt lake city", "America/Denver"),
+    ("calgary", "America/Edmonton"),
+    ("san francisco", "America/Los_Angeles"),
+    ("sf", "America/Los_Angeles"),
+    ("la", "America/Los_Angeles"),
+    ("san diego", "America/Los_Angeles"),
+    ("seattle", "America/Los_Angeles"),
+    ("portland", "America/Los_Angeles"),
+    ("las vegas", "America/Los_Angeles"),
+    ("são paulo", "America/Sao_Paulo"),
+    ("rio", "America/Sao_Paulo"),
+    ("rio de janeiro", "America/Sao_Paulo"),
+    ("mumbai", "Asia/Kolkata"),
+    ("delhi", "Asia/Kolkata"),
+    ("new delhi", "Asia/Kolkata"),
+    ("bangalore", "Asia/Kolkata"),
+    ("bengaluru", "Asia/Kolkata"),
+    ("chennai", "Asia/Kolkata"),
+    ("hyderabad", "Asia/Kolkata"),
+    ("beijing", "Asia/Shanghai"),
+    ("shenzhen", "Asia/Shanghai"),
+    ("osaka", "Asia/Tokyo"),
+    ("kyoto", "Asia/Tokyo"),
+    ("abu dhabi", "Asia/Dubai"),
+    ("tel aviv", "Asia/Jerusalem"),
+    ("hanoi", "Asia/Ho_Chi_Minh"),
+    ("saigon", "Asia/Ho_Chi_Minh"),
+    ("cape town", "Africa/Johannesburg"),
+    ("canberra", "Australia/Sydney"),
+    ("wellington", "Pacific/Auckland"),
+];
+
+/// Where on earth IANA files a city.
+const REGIONS: &[&str] =
+    &["Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian"];
+
+/// The zone of that name: IANA's ("Europe/Berlin", "UTC") or a city's ("Berlin", "New York").
+///
+/// # Errors
+/// [`Unclear::NoSuchZone`] with names that are near.
+pub fn known(name: &str) -> Result<TimeZone, Unclear> {
+    let name = name.trim();
+    iana(name).or_else(|| place(&name.to_lowercase())).ok_or_else(|| unknown(name))
+}
+
+/// IANA's own name for it.
+fn iana(name: &str) -> Option<TimeZone> {
+    // jiff also takes old aliases without a region ("Cuba", "EST"): letters are handled by themselves.
+    let form = name.len() <= 40 && name.contains('/') && !name.starts_with('/') && !name.contains("..");
+    match form {
+        true => TimeZone::get(name).ok(),
+        false => {
+            matches!(name.to_lowercase().as_str(), "utc" | "gmt" | "z" | "zulu").then_some(TimeZone::UTC)
+        }
+    }
+}
+
+fn place(name: &str) -> Option<TimeZone> {
+    if let Some((_, zone)) = PLACES.iter().find(|(place, _)| *place == name) {
+        return TimeZone::get(zone).ok();
+    }
+    if name.len() < 3 || name.contains('/') || !name.is_ascii() {
+        return None;
+    }
+    let city = name.replace([' ', '-'], "_");
+    let nested = ["America/Argentina", "America/Indiana", "America/Kentucky"];
+    REGIONS.iter().chain(&nested).find_map(|region| TimeZone::get(&format!("{region}/{city}")).ok())
+}
+
+/// What those words mean as a zone, in lower case; `None` where they are none.
+pub(super) fn named(words: &str, asker: &TimeZone, at: jiff::Timestamp) -> Option<Named> {
+    if let Some((letters, places)) = EITHER.iter().find(|(letters, _)| *letters == words) {
+        // Somebody in London who says BST in summer means their own.
+        let own = asker.to_offset_info(at).abbreviation().eq_ignore_ascii_case(letters);
+        if own {
+            return Some(Named::Place(asker.clone()));
+        }
+        let places = places.iter().filter_map(|(zone, name)| Some((TimeZone::get(zone).ok()?, *name)));
+        return Some(Named::Either(letters.to_uppercase(), places.collect()));
+    }
+    if let Some((_, minutes, place)) = LETTERS.iter().find(|(letters, ..)| *letters == words) {
+        let offset = Offset::from_seconds(minutes * 60).ok()?;
+        // Of two places with the same letters, the asker's own.
+        let own = asker.to_offset_info(at).abbreviation().eq_ignore_ascii_case(words);
+        let place = if own { asker.clone() } else { TimeZone::get(place).ok()? };
+        return Some(Named::Letters { place, offset });
+    }
+    iana(words).or_else(|| place(words)).map(Named::Place)
+}
+
+/// No zone has that name; these are near.
+pub(super) fn unknown(name: &str) -> Unclear {
+    let shown: String = name.chars().take(60).collect();
+    let wanted = shown.to_lowercase().replace(' ', "_");
+    let mut near: Vec<(f64, String)> = jiff::tz::db()
+        .available()
+        .map(|zone| zone.as_str().to_owned())
+        .filter(|zone| REGIONS.iter().any(|region| zone.starts_with(region)))
+        .map(|zone| {
+            let whole = zone.to_lowercase();
+            let city = whole.rsplit('/').next().unwrap_or_default().to_owned();
+            let typed = wanted.rsplit('/').next().unwrap_or_default();
+            let likeness = strsim::jaro_winkler(&city, typed).max(strsim::jaro_winkler(&whole, &wanted));
+            (likeness, zone)
+        })
+        .filter(|(likeness, _)| *likeness >= 0.85)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    near.truncate(3);
+    Unclear::NoSuchZone { name: shown, near: near.into_iter().map(|(_, zone)| zone).collect() }
+}

@@ -1,0 +1,229 @@
+//! What a test or the demo sees of the calendars and does to them, beside the vendor's protocol.
+
+use chrono::{DateTime, Utc};
+use jiff::civil::DateTime as Wall;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
+
+use super::draft::Draft;
+use super::entry::{Copy, Entry, Guest};
+use super::moment::{stamp, zone};
+use super::store::{Calendars, Owner};
+use super::view::{Appointment, Invitation, Meeting, MeetingEdit, jiff_time};
+use crate::google::Google;
+
+/// Calendars.
+impl Google {
+    /// Somebody, here or elsewhere, put an event into the calendar of `account`; its guests who have a
+    /// calendar here have it too. Nobody is told by mail. Returns the event's id.
+    ///
+    /// # Errors
+    /// When the account is not here, or Google would not take such an event.
+    pub fn add_event(&self, account: &str, what: &Appointment) -> Result<String, String> {
+        let (account, now) = (account.to_lowercase(), jiff_time(self.shared.now()));
+        self.shared.change(|state| {
+            let all = &mut state.calendars;
+            let home = all.owner(&account).map(|owner| owner.zone.clone());
+            let home = home.ok_or(format!("{account} has no account here"))?;
+            let id = all.next_id();
+            let mut entry = entry(all, &account, id, what, &home)?;
+            (entry.created, entry.updated) = (now, now);
+            all.spread(&mut entry);
+            entry.touch(all.next(), now);
+            let id = entry.id.clone();
+            all.entries.push(entry);
+            all.rooms_answer(&account, &id, now);
+            Ok(id)
+        })
+    }
+
+    /// What stands in a calendar: series once, cancelled events not.
+    #[must_use]
+    pub fn events(&self, email: &str) -> Vec<Meeting> {
+        let (state, email) = (self.shared.state(), email.to_lowercase());
+        let all = &state.calendars;
+        let standing = all.in_calendar(&email).filter(|entry| !entry.is_gone_for(&email));
+        standing.filter_map(|entry| all.meeting(entry, &email)).collect()
+    }
+
+    /// One event as somebody has it, or had it before it was cancelled; an instance by its own id.
+    #[must_use]
+    pub fn event(&self, email: &str, id: &str) -> Option<Meeting> {
+        let (state, email) = (self.shared.state(), email.to_lowercase());
+        let entry = state.calendars.find(&email, id)?;
+        state.calendars.meeting(&entry, &email)
+    }
+
+    /// What happens between two moments, one by one, in order.
+    #[must_use]
+    pub fn events_between(&self, email: &str, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Meeting> {
+        self.shared.meetings(email, from, to)
+    }
+
+    /// Somebody answers an invitation in Google Calendar. False when they are not asked.
+    #[must_use]
+    pub fn respond_as(&self, email: &str, event: &str, response: &str) -> bool {
+        self.edit(email, event, |entry, email| {
+            let known = ["needsAction", "accepted", "tentative", "declined"].contains(&response);
+            let guest = entry.guests.iter_mut().find(|guest| known && guest.email == email);
+            guest.map(|guest| response.clone_into(&mut guest.response)).is_some()
+        })
+    }
+
+    /// Somebody cancels an event in Google Calendar, or takes it out of their own. False when it is not there.
+    #[must_use]
+    pub fn cancel_event(&self, email: &str, event: &str) -> bool {
+        self.edit(email, event, |entry, email| {
+            if entry.organizer == email {
+                entry.cancelled = true;
+                entry.sequence += 1;
+                return true;
+            }
+            for guest in entry.guests.iter_mut().filter(|guest| guest.email == email) {
+                "declined".clone_into(&mut guest.response);
+            }
+            entry.copies.get_mut(email).map(|copy| copy.removed = true).is_some()
+        })
+    }
+
+    /// The organizer changes an event in Google Calendar. False when it is not there or not to be changed so.
+    #[must_use]
+    pub fn edit_event(&self, email: &str, event: &str, edit: &MeetingEdit) -> bool {
+        self.edit(email, event, |entry, _| {
+            let texts =
+                [("summary", &edit.title), ("description", &edit.description), ("location", &edit.location)];
+            for (name, text) in texts {
+                if let Some(text) = text {
+                    entry.fields.insert(name.to_owned(), json!(text));
+                }
+            }
+            if let Some((start, end)) = &edit.time {
+                let said = entry.span.start_zone.clone().unwrap_or_else(|| "UTC".to_owned());
+                let times = times(start, end, &said).and_then(|times| Draft::read(&times, &said).ok());
+                let Some(draft) = times else { return false };
+                entry.span = draft.span;
+            }
+            entry.sequence += 1;
+            true
+        })
+    }
+
+    fn edit(&self, email: &str, event: &str, change: impl FnOnce(&mut Entry, &str) -> bool) -> bool {
+        let (email, now) = (email.to_lowercase(), jiff_time(self.shared.now()));
+        self.shared.change(|state| {
+            let number = state.calendars.next();
+            let Some(entry) = state.calendars.find_mut(&email, event) else { return false };
+            let done = !entry.is_gone_for(&email) && change(entry, &email);
+            if done {
+                entry.touch(number, now);
+            }
+            done
+        })
+    }
+
+    /// What Calendar wrote to somebody, oldest first.
+    #[must_use]
+    pub fn invitations(&self, email: &str) -> Vec<Invitation> {
+        let all = self.all_invitations().into_iter();
+        all.filter(|one| one.to.eq_ignore_ascii_case(email)).collect()
+    }
+
+    /// What Calendar wrote to anybody, oldest first.
+    #[must_use]
+    pub fn all_invitations(&self) -> Vec<Invitation> {
+        self.shared.state().calendars.notices.clone()
+    }
+
+    /// One more room (`c_…@resource.calendar.google.com`), which people of `domain` can see and book. It
+    /// accepts when it is free, and else declines.
+    pub fn add_room(&self, email: &str, name: &str, domain: &str) {
+        let room = Owner {
+            email: email.to_lowercase(),
+            name: name.to_owned(),
+            zone: "UTC".to_owned(),
+            is_room: true,
+            domain: domain.to_owned(),
+        };
+        self.shared.change(|state| state.calendars.open(room));
+    }
+
+    /// From now on `reader` may see what stands in the calendar of `owner`.
+    pub fn share_calendar(&self, owner: &str, reader: &str) {
+        let pair = (owner.to_lowercase(), reader.to_lowercase());
+        self.shared.change(|state| state.calendars.shares.insert(pair));
+    }
+
+    /// Somebody moves to another zone. False when there is no such zone or account.
+    #[must_use]
+    pub fn set_time_zone(&self, email: &str, name: &str) -> bool {
+        self.shared.change(|state| match (zone(name), state.calendars.owner_mut(email)) {
+            (Some(_), Some(owner)) => {
+                name.clone_into(&mut owner.zone);
+                true
+            }
+            _ => false,
+        })
+    }
+}
+
+fn entry(
+    all: &Calendars,
+    account: &str,
+    id: String,
+    what: &Appointment,
+    home: &str,
+) -> Result<Entry, String> {
+    let said = what.zone.as_deref().unwrap_or(home);
+    let mut event = times(&what.start, &what.end, said).ok_or(format!("{} to {}", what.start, what.end))?;
+    let mut say = |name: &str, value: Value| event.insert(name.to_owned(), value);
+    say("summary", json!(what.title));
+    say("description", json!(what.description));
+    say("location", json!(what.location));
+    say("recurrence", json!(what.recurrence));
+    if what.free {
+        say("transparency", json!("transparent"));
+    }
+    if what.private {
+        say("visibility", json!("private"));
+    }
+    let draft = Draft::read(&event, home).map_err(|refusal| refusal.message)?;
+    let organizer = what.organizer.as_deref().unwrap_or(account).to_lowercase();
+    let mut emails: Vec<String> = what.guests.iter().map(|email| email.to_lowercase()).collect();
+    if organizer != account && !emails.iter().any(|email| email == account) {
+        emails.push(account.to_owned());
+    }
+    let own = Copy { own: draft.words.own, ..Copy::default() };
+    let mut entry = Entry {
+        uid: format!("{id}@google.com"),
+        id,
+        fields: draft.words.fields,
+        span: draft.span,
+        recurrence: draft.recurrence,
+        series: None,
+        guests: Vec::new(),
+        meet: None,
+        sequence: 0,
+        cancelled: false,
+        created: jiff::Timestamp::UNIX_EPOCH,
+        updated: jiff::Timestamp::UNIX_EPOCH,
+        copies: std::iter::once((account.to_owned(), own)).collect(),
+        organizer,
+    };
+    let asked = emails.iter().map(|email| Guest { response: String::new(), ..Guest::new(email) }).collect();
+    entry.guests = all.invited(&entry, account, asked).map_err(|refusal| refusal.message)?;
+    Ok(entry)
+}
+
+/// `start` and `end` as the API writes them.
+fn times(start: &str, end: &str, said: &str) -> Option<Map<String, Value>> {
+    let place: TimeZone = zone(said)?;
+    let one = |text: &str| {
+        if text.len() == 10 {
+            return Some(json!({"date": text}));
+        }
+        let wall: Wall = text.parse().ok()?;
+        let at = place.to_timestamp(wall).ok()?;
+        Some(json!({"dateTime": stamp(at, &place), "timeZone": said}))
+    };
+    Some([("start".to_owned(), one(start)?), ("end".to_owned(), one(end)?)].into_iter().collect())
+}

@@ -1,0 +1,239 @@
+//! The door of Calendar v3: finds the operation, looks at the token, judges the request, and judges the answer.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State as Shares};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::moment::{instant, zone};
+use super::operations::{OPERATIONS, OWNED, OWNED_READONLY};
+use super::refusal;
+use super::show::Look;
+use super::store::{Calendars, Owner};
+use super::view::jiff_time;
+use super::{people, read, write};
+use crate::google::answer::{Outcome, Refusal};
+use crate::google::rules::{GOOGLE, Operation};
+use crate::google::upload::Body;
+use crate::google::{Account, Shared, door};
+use crate::{Fault, serve};
+
+const LARGEST: usize = 1_048_576;
+
+/// A request that passed the door.
+#[derive(Debug)]
+pub(super) struct Ask<'a> {
+    pub account: Account,
+    scopes: BTreeSet<String>,
+    ids: Vec<String>,
+    query: Vec<(String, String)>,
+    pub body: &'a Value,
+    if_match: Option<String>,
+    pub now: Timestamp,
+}
+
+impl Ask<'_> {
+    pub fn param(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn params(&self, name: &str) -> Vec<&str> {
+        self.query.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    pub fn says(&self, name: &str) -> bool {
+        self.param(name) == Some("true")
+    }
+
+    pub fn instant(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
+        let wrong = || refusal::invalid(format!("Invalid value for: {name}"));
+        self.param(name).map(|text| instant(text).ok_or_else(wrong)).transpose()
+    }
+
+    /// Whether it knows of Meet links.
+    pub fn speaks_of_meetings(&self) -> bool {
+        self.param("conferenceDataVersion") == Some("1")
+    }
+
+    /// Where a page of a list begins and how long it is.
+    pub fn page(&self, usual: usize) -> Result<(usize, usize), Refusal> {
+        let from = match self.param("pageToken") {
+            None => Some(0),
+            Some(token) => token.strip_prefix('p').and_then(|text| text.parse().ok()),
+        };
+        let from = from.ok_or_else(|| refusal::invalid("Invalid page token value."))?;
+        Ok((from, self.param("maxResults").and_then(|text| text.parse().ok()).unwrap_or(usual)))
+    }
+
+    pub fn first(&self) -> &str {
+        self.ids.first().map(String::as_str).unwrap_or_default()
+    }
+
+    /// The event's id in the path.
+    pub fn event(&self) -> &str {
+        self.ids.get(1).map(String::as_str).unwrap_or_default()
+    }
+
+    /// The calendar in the path, if the caller may read it.
+    pub fn calendar(&self, all: &Calendars) -> Result<String, Refusal> {
+        let me = &self.account.email;
+        let named = if self.first() == "primary" { me } else { self.first() };
+        let owner = all.owner(named).ok_or_else(refusal::not_found)?;
+        let has = |scope: &str| self.scopes.contains(&format!("{GOOGLE}{scope}"));
+        let own_only = [OWNED, OWNED_READONLY].iter().any(|scope| has(scope))
+            && !["calendar", "calendar.readonly", "calendar.events", "calendar.events.readonly"]
+                .iter()
+                .any(|s| has(s));
+        match owner.email == *me || (!own_only && all.is_shared(&owner.email, me)) {
+            true => Ok(owner.email.clone()),
+            false => Err(refusal::not_found()),
+        }
+    }
+
+    /// The same for writing, which here only the calendar's owner may.
+    pub fn own_calendar(&self, all: &Calendars) -> Result<String, Refusal> {
+        let calendar = self.calendar(all)?;
+        if calendar == self.account.email { Ok(calendar) } else { Err(refusal::not_a_writer()) }
+    }
+
+    pub fn must_match(&self, etag: &str) -> Result<(), Refusal> {
+        match self.if_match.as_deref() {
+            None | Some("*") => Ok(()),
+            Some(given) if given == etag => Ok(()),
+            Some(_) => Err(refusal::stale()),
+        }
+    }
+
+    /// How the caller sees a calendar.
+    pub fn look(&self, all: &Calendars, calendar: &str) -> Result<Look, Refusal> {
+        let zone = match self.param("timeZone") {
+            Some(name) => zone(name).ok_or_else(|| refusal::invalid("Invalid value for: timeZone"))?,
+            None => all.owner(calendar).map(Owner::zone).ok_or_else(refusal::not_found)?,
+        };
+        let most = self.param("maxAttendees").and_then(|text| text.parse().ok());
+        Ok(Look {
+            calendar: calendar.to_owned(),
+            reader: self.account.email.clone(),
+            zone,
+            most_guests: most,
+        })
+    }
+}
+
+pub(in crate::google) fn routes() -> Router<Arc<Shared>> {
+    Router::new().route("/calendar/v3/{*rest}", any(walk_in))
+}
+
+async fn walk_in(Shares(shared): Shares<Arc<Shared>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path().to_owned();
+    let rest = path.strip_prefix("/calendar/v3/").unwrap_or_default();
+    let segments: Vec<String> = rest.split('/').map(door::unescaped).collect();
+    let Some((operation, ids)) = Operation::find(&OPERATIONS, &parts.method, &segments, false) else {
+        let what = format!("{} {path} is not known here", parts.method);
+        shared.change(|state| state.violations.push(what));
+        return refusal::respond(&refusal::not_found(), None);
+    };
+    let query = parts.uri.query().unwrap_or_default();
+    let query: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let body = match to_bytes(body, LARGEST).await {
+        Ok(bytes) => Body::read(&parts.headers, None, &bytes).map(|body| body.json),
+        Err(_) => Err("The body is too large or broke off".to_owned()),
+    };
+    door::record(&shared, operation, &parts.headers, body.as_ref().ok().cloned().unwrap_or_default());
+    match shared.faults.take(operation.id) {
+        Some(Fault::Status { code, retry_after }) => refusal::respond(&refusal::status(code), retry_after),
+        Some(Fault::Reason { code, reason, retry_after }) => {
+            refusal::respond(&refusal::named(code, reason), retry_after)
+        }
+        fault => {
+            let work = async {
+                let outcome = walk(&shared, operation, &parts.headers, ids, query, body);
+                respond(outcome, &parts.headers)
+            };
+            serve::under(fault, work).await
+        }
+    }
+}
+
+fn walk(
+    shared: &Shared,
+    operation: &Operation,
+    headers: &HeaderMap,
+    ids: Vec<String>,
+    query: Vec<(String, String)>,
+    body: Result<Value, String>,
+) -> Outcome {
+    let (account, scopes) = door::enter(shared, operation, headers)?;
+    let body = body.map_err(|why| violated(shared, operation, vec![why]))?;
+    let mut wrong = shared.rules.query(operation, &query);
+    wrong.extend(judge_body(shared, operation, &body));
+    if !wrong.is_empty() {
+        return Err(violated(shared, operation, wrong));
+    }
+    let if_match = headers.get(header::IF_MATCH).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let ask = Ask { account, scopes, ids, query, body: &body, if_match, now: jiff_time(shared.now()) };
+    let outcome = shared.change(|state| perform(operation.id, &mut state.calendars, &ask));
+    door::judged(shared, operation, outcome?)
+}
+
+fn violated(shared: &Shared, operation: &Operation, wrong: Vec<String>) -> Refusal {
+    let message = door::violated(shared, operation, wrong).message;
+    refusal::invalid(message)
+}
+
+fn judge_body(shared: &Shared, operation: &Operation, body: &Value) -> Vec<String> {
+    let takes_json = ["insert", "update", "patch", "query"].iter().any(|end| operation.id.ends_with(end));
+    match (body.is_null(), takes_json) {
+        (true, false) => Vec::new(),
+        (false, false) => vec!["This operation takes no body".to_owned()],
+        (true, true) => vec!["The body is missing".to_owned()],
+        (false, true) => shared.rules.request(operation, body, false),
+    }
+}
+
+/// A resource goes out with its ETag, and not at all where the caller has it already.
+fn respond(outcome: Outcome, headers: &HeaderMap) -> Response {
+    let value = match outcome {
+        Ok(Some(value)) => value,
+        Ok(None) => return StatusCode::NO_CONTENT.into_response(),
+        Err(refusal) => return refusal::respond(&refusal, None),
+    };
+    let etag = value["etag"].as_str().and_then(|etag| HeaderValue::from_str(etag).ok());
+    let known = headers.get(header::IF_NONE_MATCH);
+    // A list has an ETag too, but not one that says what of it was asked for.
+    let is_one = value["items"].is_null();
+    let mut response = match is_one && etag.is_some() && known == etag.as_ref() {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => axum::Json(value).into_response(),
+    };
+    if let Some(etag) = etag {
+        response.headers_mut().insert(header::ETAG, etag);
+    }
+    response
+}
+
+fn perform(id: &str, all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    match id {
+        "calendar.events.list" => read::list(all, ask),
+        "calendar.events.get" => read::get(all, ask),
+        "calendar.events.instances" => read::instances(all, ask),
+        "calendar.events.insert" => write::insert(all, ask),
+        "calendar.events.update" => write::update(all, ask),
+        "calendar.events.patch" => write::patch(all, ask),
+        "calendar.events.delete" => write::delete(all, ask),
+        "calendar.freebusy.query" => read::busy(all, ask),
+        "calendar.calendarList.list" => people::list(all, ask),
+        "calendar.calendarList.get" => people::listed(all, ask),
+        "calendar.calendars.get" => people::calendar(all, ask),
+        "calendar.settings.get" => people::setting(all, ask),
+        other => Err(Refusal::backend(format!("{other} is in the table and has no code"))),
+    }
+}

@@ -1,0 +1,121 @@
+//! An event: what everybody has of it, and what each has for themselves.
+//!
+//! It is stored once; everyone who has it in their calendar has a copy that holds only what is theirs alone.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::meet::Meet;
+use super::moment::{Moment, Span};
+use super::recurrence::Recurrence;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Guest {
+    pub email: String,
+    pub name: Option<String>,
+    pub optional: bool,
+    pub is_room: bool,
+    pub brings: i64,
+    /// As the API says it.
+    pub response: String,
+    pub comment: Option<String>,
+}
+
+impl Guest {
+    pub fn new(email: &str) -> Self {
+        Self {
+            email: email.to_lowercase(),
+            name: None,
+            optional: false,
+            is_room: false,
+            brings: 0,
+            response: "needsAction".to_owned(),
+            comment: None,
+        }
+    }
+}
+
+/// What one calendar has of an event for itself.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Copy {
+    /// Colour, reminders, transparency, private properties, as the API writes them.
+    pub own: Map<String, Value>,
+    /// The person took it out, or was taken off the list.
+    pub removed: bool,
+    pub etag: u64,
+}
+
+/// Of which series it is an instance, and when it would have been.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Series {
+    pub of: String,
+    pub original: Moment,
+    pub zone: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub id: String,
+    pub uid: String,
+    pub organizer: String,
+    /// Title, description and the like: what everybody sees alike, as the API writes it.
+    pub fields: Map<String, Value>,
+    pub span: Span,
+    pub recurrence: Vec<String>,
+    pub series: Option<Series>,
+    pub guests: Vec<Guest>,
+    pub meet: Option<Meet>,
+    pub sequence: i64,
+    pub cancelled: bool,
+    pub created: Timestamp,
+    pub updated: Timestamp,
+    pub copies: BTreeMap<String, Copy>,
+}
+
+impl Entry {
+    pub fn guest(&self, email: &str) -> Option<&Guest> {
+        self.guests.iter().find(|guest| guest.email == email)
+    }
+
+    pub fn text(&self, field: &str) -> &str {
+        self.fields.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub fn is_gone_for(&self, calendar: &str) -> bool {
+        self.cancelled || self.copies.get(calendar).is_none_or(|copy| copy.removed)
+    }
+
+    pub fn etag(&self, calendar: &str) -> String {
+        let number = self.copies.get(calendar).map_or(0, |copy| copy.etag);
+        format!("\"{}\"", 3_400_000_000_000_000 + number)
+    }
+
+    /// Everybody's copy is another one now.
+    pub fn touch(&mut self, number: u64, now: Timestamp) {
+        self.updated = now;
+        for copy in self.copies.values_mut() {
+            copy.etag = number;
+        }
+    }
+
+    pub fn rule(&self) -> Option<Recurrence> {
+        Recurrence::read(&self.recurrence, &self.span).ok()
+    }
+
+    /// One of its instances, as it is by the rule.
+    pub fn instance(&self, span: Span) -> Self {
+        Self {
+            id: format!("{}_{}", self.id, span.start.key()),
+            recurrence: Vec::new(),
+            series: Some(Series { of: self.id.clone(), original: span.start, zone: span.start_zone.clone() }),
+            span,
+            ..self.clone()
+        }
+    }
+
+    pub fn is_instance_of(&self, series: &Self) -> bool {
+        self.uid == series.uid && self.series.as_ref().is_some_and(|own| own.of == series.id)
+    }
+}

@@ -1,0 +1,219 @@
+//! Guests: who is asked, who answers, who is told by mail, and rooms, which answer by themselves.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::door::Ask;
+use super::entry::{Entry, Guest};
+use super::refusal;
+use super::store::Calendars;
+use super::view::{Invitation, News, clock};
+use crate::google::answer::Refusal;
+
+/// How far ahead a room looks before it says yes to something that repeats.
+const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 366);
+
+/// Whom Google writes to (`sendUpdates`).
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Tells {
+    All,
+    /// Those without a calendar here.
+    ExternalOnly,
+    Nobody,
+}
+
+impl Tells {
+    pub fn read(ask: &Ask<'_>) -> Result<Self, Refusal> {
+        match ask.param("sendUpdates") {
+            Some("all") => Ok(Self::All),
+            Some("externalOnly") => Ok(Self::ExternalOnly),
+            Some("none") | None => Ok(Self::Nobody),
+            Some(_) => Err(refusal::invalid("Invalid value for: sendUpdates")),
+        }
+    }
+
+    fn reaches(&self, all: &Calendars, email: &str) -> bool {
+        match self {
+            Self::All => all.owner(email).is_none_or(|owner| !owner.is_room),
+            Self::ExternalOnly => all.owner(email).is_none(),
+            Self::Nobody => false,
+        }
+    }
+}
+
+/// What a write changed.
+#[derive(Debug)]
+pub(super) struct Change {
+    /// Title, description and the like, or the Meet link.
+    words: bool,
+    /// When it is.
+    pub moved: bool,
+    guests: bool,
+    /// What is the writer's alone.
+    pub own: bool,
+}
+
+impl Change {
+    pub fn between(old: &Entry, new: &Entry, me: &str) -> Self {
+        let own = |entry: &Entry| entry.copies.get(me).map(|copy| copy.own.clone());
+        Self {
+            words: old.fields != new.fields || old.meet != new.meet,
+            moved: old.span != new.span || old.recurrence != new.recurrence,
+            guests: old.guests != new.guests,
+            own: own(old) != own(new),
+        }
+    }
+
+    /// Something that is the organizer's.
+    pub fn is_shared(&self) -> bool {
+        self.words || self.moved
+    }
+
+    pub fn is_any(&self) -> bool {
+        self.is_shared() || self.guests
+    }
+}
+
+impl Calendars {
+    /// The list that somebody who may change it wants. Whose answer is not repeated is asked again.
+    pub(super) fn invited(&self, event: &Entry, me: &str, wanted: Vec<Guest>) -> Result<Vec<Guest>, Refusal> {
+        wanted.into_iter().map(|guest| self.asked(event, me, guest)).collect()
+    }
+
+    fn asked(&self, event: &Entry, me: &str, mut guest: Guest) -> Result<Guest, Refusal> {
+        let (before, owner) = (event.guest(&guest.email), self.owner(&guest.email));
+        let usual = if guest.email == event.organizer { "accepted" } else { "needsAction" };
+        let settled = before.map_or(usual, |before| before.response.as_str());
+        let free = ["", "needsAction", settled].contains(&guest.response.as_str());
+        if guest.email != me && !free {
+            return Err(refusal::invalid(format!("The answer of {} is not yours to give", guest.email)));
+        }
+        if guest.response.is_empty() {
+            guest.response = usual.to_owned();
+        }
+        if guest.email != me {
+            guest.comment = before.and_then(|before| before.comment.clone());
+        }
+        guest.is_room = owner.is_some_and(|owner| owner.is_room);
+        guest.name = guest.name.or_else(|| owner.map(|owner| owner.name.clone()));
+        Ok(guest)
+    }
+
+    /// The list after a guest answered for themselves, which is all that a guest may do with it. With
+    /// `attendeesOmitted` their own entry is enough; without, the others must stand there as they are.
+    pub(super) fn answered(
+        &self,
+        event: &Entry,
+        me: &str,
+        wanted: &[Guest],
+        omitted: bool,
+    ) -> Result<Vec<Guest>, Refusal> {
+        let hidden = event.fields.get("guestsCanSeeOtherGuests") == Some(&serde_json::json!(false));
+        let whole = wanted.len() == event.guests.len();
+        let same = |guest: &&Guest| {
+            event.guest(&guest.email).is_some_and(|before| {
+                before.response == guest.response
+                    && before.optional == guest.optional
+                    && before.brings == guest.brings
+                    && before.comment == guest.comment
+            })
+        };
+        let others_stand = wanted.iter().filter(|guest| guest.email != me).all(|guest| same(&guest));
+        let mine = wanted.iter().find(|guest| guest.email == me);
+        let is_organizer = event.organizer == me && event.guest(me).is_none();
+        if !others_stand || !(whole || omitted || hidden) || (mine.is_none() && !is_organizer) {
+            return Err(refusal::not_the_organizer());
+        }
+        let mut all = event.guests.clone();
+        for own in all.iter_mut().filter(|guest| guest.email == me) {
+            let Some(mine) = mine else { continue };
+            if mine.response.is_empty() {
+                return Err(refusal::invalid("Invalid value for: responseStatus"));
+            }
+            own.response.clone_from(&mine.response);
+            own.comment.clone_from(&mine.comment);
+            own.brings = mine.brings;
+        }
+        Ok(all)
+    }
+
+    /// Writes the mails that a write sends. Nobody is written to about their own doing.
+    pub(super) fn tell(&mut self, tells: &Tells, me: &str, old: Option<&Entry>, new: &Entry, now: Timestamp) {
+        let letters: Vec<(String, News)> = match old {
+            None => new.guests.iter().map(|guest| (guest.email.clone(), News::Invited)).collect(),
+            Some(old) => news(old, new, me),
+        };
+        for (to, news) in letters {
+            if to != me && tells.reaches(self, &to) {
+                self.notices.push(Invitation {
+                    to,
+                    from: me.to_owned(),
+                    event: new.id.clone(),
+                    title: new.text("summary").to_owned(),
+                    news,
+                    sequence: new.sequence,
+                    at: clock(now),
+                });
+            }
+        }
+    }
+
+    /// Rooms that were asked say whether they are free.
+    pub(super) fn rooms_answer(&mut self, calendar: &str, id: &str, now: Timestamp) {
+        let Some(entry) = self.find(calendar, id).filter(|entry| !entry.cancelled) else { return };
+        let asked = entry.guests.iter().filter(|guest| guest.is_room && guest.response == "needsAction");
+        let answers: Vec<(String, &str)> = asked
+            .map(|room| {
+                let free = self.is_free(&room.email, &entry, now);
+                (room.email.clone(), if free { "accepted" } else { "declined" })
+            })
+            .collect();
+        if answers.is_empty() {
+            return;
+        }
+        let number = self.next();
+        let Some(entry) = self.find_mut(calendar, id) else { return };
+        for (email, answer) in answers {
+            for room in entry.guests.iter_mut().filter(|guest| guest.email == email) {
+                room.response = answer.to_owned();
+            }
+        }
+        entry.touch(number, now);
+    }
+
+    fn is_free(&self, room: &str, entry: &Entry, now: Timestamp) -> bool {
+        let Some(zone) = self.owner(room).map(super::store::Owner::zone) else { return false };
+        let until = now.checked_add(AHEAD).unwrap_or(Timestamp::MAX);
+        let others = self.busy_entries(room, until);
+        let spans = match entry.rule() {
+            Some(rule) => rule.instances(&entry.span, until),
+            None => vec![entry.span.clone()],
+        };
+        let taken = |span: &super::moment::Span| {
+            let (from, to) = (span.start.at(&zone), span.end.at(&zone));
+            others.iter().any(|one| one.uid != entry.uid && one.span.overlaps(Some(from), Some(to), &zone))
+        };
+        !spans.iter().any(taken)
+    }
+}
+
+fn news(old: &Entry, new: &Entry, me: &str) -> Vec<(String, News)> {
+    if new.cancelled && !old.cancelled {
+        return old.guests.iter().map(|guest| (guest.email.clone(), News::Cancelled)).collect();
+    }
+    let mut letters = Vec::new();
+    let shared = Change::between(old, new, me).is_shared();
+    for guest in &new.guests {
+        let before = old.guest(&guest.email);
+        match before {
+            None => letters.push((guest.email.clone(), News::Invited)),
+            Some(_) if shared => letters.push((guest.email.clone(), News::Updated)),
+            Some(before) if guest.email == me && before.response != guest.response => {
+                letters.push((new.organizer.clone(), News::Answered(guest.response.clone())));
+            }
+            Some(_) => {}
+        }
+    }
+    let left = old.guests.iter().filter(|guest| new.guest(&guest.email).is_none());
+    letters.extend(left.map(|guest| (guest.email.clone(), News::Cancelled)));
+    letters
+}

@@ -1,0 +1,75 @@
+//! Meet links: asked for once, made once, and as the API shows them.
+
+use serde_json::{Value, json};
+
+use super::door::Ask;
+use super::refusal;
+use super::store::Calendars;
+use crate::google::answer::Refusal;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Meet {
+    pub request: String,
+    pub code: String,
+}
+
+impl Meet {
+    pub fn link(&self) -> String {
+        format!("https://meet.google.com/{}", self.code)
+    }
+
+    pub fn show(&self) -> Value {
+        json!({
+            "createRequest": {
+                "requestId": self.request,
+                "conferenceSolutionKey": {"type": "hangoutsMeet"},
+                "status": {"statusCode": "success"},
+            },
+            "conferenceId": self.code,
+            "conferenceSolution": {"key": {"type": "hangoutsMeet"}, "name": "Google Meet"},
+            "entryPoints": [{
+                "entryPointType": "video",
+                "uri": self.link(),
+                "label": self.link().trim_start_matches("https://"),
+            }],
+        })
+    }
+}
+
+/// The Meet link that an event has after a write. Without version 1 Google leaves it as it is; to ask for a
+/// link in vain would never be noticed, so it is refused here.
+pub(super) fn written(
+    all: &mut Calendars,
+    ask: &Ask<'_>,
+    old: Option<&Meet>,
+    said: Option<&Value>,
+) -> Result<Option<Meet>, Refusal> {
+    if ask.param("conferenceDataVersion").is_some_and(|version| !["0", "1"].contains(&version)) {
+        return Err(refusal::invalid("Invalid value for: conferenceDataVersion"));
+    }
+    let wanted = said.map(|said| &said["createRequest"]).filter(|wanted| wanted.is_object());
+    let known = |wanted: &Value| old.filter(|old| wanted["requestId"] == json!(old.request));
+    if !ask.speaks_of_meetings() {
+        return match wanted.filter(|wanted| known(wanted).is_none()) {
+            Some(_) => Err(refusal::invalid("conferenceData is ignored without conferenceDataVersion=1")),
+            None => Ok(old.cloned()),
+        };
+    }
+    let Some(said) = said else { return Ok(None) };
+    let Some(wanted) = wanted else {
+        let same = old.filter(|old| said["conferenceId"] == json!(old.code));
+        return same.cloned().map(Some).ok_or_else(|| refusal::invalid("Invalid conference data"));
+    };
+    if let Some(old) = known(wanted) {
+        return Ok(Some(old.clone()));
+    }
+    let request = wanted["requestId"].as_str().filter(|request| !request.is_empty());
+    let request = request.ok_or_else(|| refusal::required("Missing conference request id."))?.to_owned();
+    if wanted["conferenceSolutionKey"]["type"] != "hangoutsMeet" {
+        return Err(refusal::invalid("Invalid conference type value."));
+    }
+    let letters: Vec<char> =
+        format!("{:010}", all.next()).bytes().map(|b| char::from(b - b'0' + b'a')).collect();
+    let part = |range: std::ops::Range<usize>| letters[range].iter().collect::<String>();
+    Ok(Some(Meet { request, code: format!("{}-{}-{}", part(0..3), part(3..7), part(7..10)) }))
+}

@@ -1,0 +1,36 @@
+//! Calendar v3: events with guests and rooms, what repeats, who is busy.
+//!
+//! What a request may say lies in `draft`, who may change what in `write` and `guests`, what is seen in `show`
+//! and `read`. Batches, quickAdd, watching and sync tokens are not known here and refused.
+
+mod control;
+mod door;
+mod draft;
+mod entry;
+mod guests;
+mod meet;
+mod moment;
+mod operations;
+mod people;
+mod read;
+mod recurrence;
+mod refusal;
+mod rule;
+mod show;
+mod store;
+mod view;
+mod week;
+mod write;
+
+use std::sync::Arc;
+
+use axum::Router;
+
+use super::Shared;
+pub(super) use operations::{OPERATIONS, REPEATED};
+pub(super) use store::Calendars;
+pub use view::{Appointment, Invitation, Invitee, Meeting, MeetingEdit, News};
+
+pub(super) fn routes() -> Router<Arc<Shared>> {
+    door::routes().merge(week::routes())
+}

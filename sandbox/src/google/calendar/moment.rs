@@ -1,0 +1,143 @@
+//! When something is: a day or an instant, and the zones in which it was said.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ToSpan};
+use serde_json::{Map, Value, json};
+
+use super::refusal;
+use crate::google::answer::Refusal;
+
+/// The beginning or the end of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    Day(Date),
+    At(Timestamp),
+}
+
+impl Moment {
+    /// A day begins at midnight in `zone`.
+    pub fn at(self, zone: &TimeZone) -> Timestamp {
+        match self {
+            Self::At(at) => at,
+            Self::Day(day) => day.to_zoned(zone.clone()).map_or(Timestamp::MIN, |zoned| zoned.timestamp()),
+        }
+    }
+
+    /// What stands behind the series' id in the id of one of its instances.
+    pub fn key(self) -> String {
+        match self {
+            Self::Day(day) => day.strftime("%Y%m%d").to_string(),
+            Self::At(at) => at.strftime("%Y%m%dT%H%M%SZ").to_string(),
+        }
+    }
+
+    fn is_before(self, other: Self) -> Option<bool> {
+        match (self, other) {
+            (Self::Day(one), Self::Day(two)) => Some(one < two),
+            (Self::At(one), Self::At(two)) => Some(one < two),
+            _ => None,
+        }
+    }
+
+    /// As the API writes it; an instant in `shown`, with the zone in which it was said.
+    pub fn show(self, said: Option<&str>, shown: &TimeZone) -> Value {
+        match self {
+            Self::Day(day) => json!({"date": day.to_string()}),
+            Self::At(at) => json!({"dateTime": stamp(at, shown), "timeZone": said.unwrap_or(name(shown))}),
+        }
+    }
+}
+
+/// An instant with the offset of a zone.
+pub(super) fn stamp(at: Timestamp, zone: &TimeZone) -> String {
+    match zone == &TimeZone::UTC {
+        true => at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        false => at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+    }
+}
+
+/// A zone by its name as the IANA database spells it.
+pub(super) fn zone(name: &str) -> Option<TimeZone> {
+    TimeZone::get(name).ok().filter(|zone| zone.iana_name() == Some(name))
+}
+
+fn name(zone: &TimeZone) -> &str {
+    zone.iana_name().unwrap_or("UTC")
+}
+
+/// From when to when, and in which zones that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span {
+    pub start: Moment,
+    pub end: Moment,
+    pub start_zone: Option<String>,
+    pub end_zone: Option<String>,
+}
+
+impl Span {
+    /// Reads `start` and `end` of an event.
+    pub fn read(event: &Map<String, Value>) -> Result<Self, Refusal> {
+        let (start, start_zone) = moment(event.get("start"), "start")?;
+        let (end, end_zone) = moment(event.get("end"), "end")?;
+        let ordered = start.is_before(end).ok_or_else(|| {
+            refusal::invalid("Start and end times must either both be date or both be dateTime.")
+        })?;
+        if !ordered {
+            return Err(refusal::empty_range());
+        }
+        Ok(Self { start, end, start_zone, end_zone })
+    }
+
+    pub fn is_all_day(&self) -> bool {
+        matches!(self.start, Moment::Day(_))
+    }
+
+    pub fn overlaps(&self, from: Option<Timestamp>, to: Option<Timestamp>, zone: &TimeZone) -> bool {
+        from.is_none_or(|from| self.end.at(zone) > from) && to.is_none_or(|to| self.start.at(zone) < to)
+    }
+
+    /// The same, as long, beginning at another time.
+    pub fn moved_to(&self, start: Moment) -> Option<Self> {
+        let end = match (self.start, self.end, start) {
+            (Moment::Day(from), Moment::Day(to), Moment::Day(day)) => {
+                Moment::Day(day.checked_add(from.until(to).ok()?.get_days().days()).ok()?)
+            }
+            (Moment::At(from), Moment::At(to), Moment::At(at)) => {
+                let long: SignedDuration = to.duration_since(from);
+                Moment::At(at.checked_add(long).ok()?)
+            }
+            _ => return None,
+        };
+        Some(Self { start, end, ..self.clone() })
+    }
+
+    /// `start` and `end` as the API writes them.
+    pub fn show(&self, shown: &TimeZone) -> (Value, Value) {
+        (self.start.show(self.start_zone.as_deref(), shown), self.end.show(self.end_zone.as_deref(), shown))
+    }
+}
+
+fn moment(value: Option<&Value>, which: &str) -> Result<(Moment, Option<String>), Refusal> {
+    let missing = || refusal::required(format!("Missing {which} time."));
+    let value = value.ok_or_else(missing)?;
+    let named = value["timeZone"].as_str();
+    let unknown = || refusal::invalid(format!("Invalid time zone definition for {which} time."));
+    if named.is_some_and(|name| zone(name).is_none()) {
+        return Err(unknown());
+    }
+    let wrong = || refusal::invalid(format!("Invalid {which} time."));
+    let moment = match (value["date"].as_str(), value["dateTime"].as_str()) {
+        (Some(day), None) => Moment::Day(day.parse().map_err(|_| wrong())?),
+        (None, Some(at)) => Moment::At(instant(at).ok_or_else(wrong)?),
+        (Some(_), Some(_)) => return Err(wrong()),
+        (None, None) => return Err(missing()),
+    };
+    Ok((moment, named.map(str::to_owned)))
+}
+
+/// An instant with its offset; what Google keeps of it is the second.
+pub(super) fn instant(text: &str) -> Option<Timestamp> {
+    let at: Timestamp = text.parse().ok()?;
+    Timestamp::from_second(at.as_second()).ok()
+}

@@ -1,0 +1,244 @@
+//! Events read: one, a list, the instances of a series, and when people are busy.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::door::Ask;
+use super::entry::Entry;
+use super::moment::{instant, stamp, zone};
+use super::refusal;
+use super::show::Look;
+use super::store::{Calendars, Owner};
+use crate::google::answer::{Outcome, Refusal};
+
+const LIST_SIZE: usize = 250;
+/// How far a list without an end unrolls what repeats.
+const UNROLLED: SignedDuration = SignedDuration::from_hours(24 * 730);
+/// Google does not say how long a query for busy times may be; callers met its refusal at about three months.
+const LONGEST_QUERY: SignedDuration = SignedDuration::from_hours(24 * 60);
+const MOST_CALENDARS: usize = 50;
+
+pub(super) fn get(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    let calendar = ask.calendar(all)?;
+    let entry = all.find(&calendar, ask.event()).ok_or_else(refusal::not_found)?;
+    Ok(Some(all.show(&entry, &ask.look(all, &calendar)?)))
+}
+
+/// From when to when a list looks.
+struct Window {
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+}
+
+impl Window {
+    fn read(ask: &Ask<'_>) -> Result<Self, Refusal> {
+        let (from, to) = (ask.instant("timeMin")?, ask.instant("timeMax")?);
+        match (from, to) {
+            (Some(from), Some(to)) if from >= to => Err(refusal::empty_range()),
+            (from, to) => Ok(Self { from, to }),
+        }
+    }
+
+    fn until(&self, now: Timestamp) -> Timestamp {
+        let begins = self.from.map_or(now, |from| from.max(now));
+        self.to.unwrap_or(begins.checked_add(UNROLLED).unwrap_or(Timestamp::MAX))
+    }
+}
+
+pub(super) fn list(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    let calendar = ask.calendar(all)?;
+    let look = ask.look(all, &calendar)?;
+    let window = Window::read(ask)?;
+    let (single, deleted) = (ask.says("singleEvents"), ask.says("showDeleted"));
+    let since = ask.instant("updatedMin")?;
+    let until = window.until(ask.now);
+    let shown = |entry: &Entry| {
+        let in_window = match entry.recurrence.is_empty() {
+            true => entry.span.overlaps(window.from, window.to, &look.zone),
+            false => all
+                .instances(entry, until)
+                .iter()
+                .any(|one| one.span.overlaps(window.from, window.to, &look.zone)),
+        };
+        let gone = entry.is_gone_for(&calendar);
+        let exception = entry.series.is_some() && !single;
+        in_window
+            && (!gone || deleted || exception || since.is_some())
+            && since.is_none_or(|since| entry.updated >= since)
+    };
+    let candidates =
+        if single { all.unrolled(&calendar, until) } else { all.in_calendar(&calendar).cloned().collect() };
+    let mut found: Vec<Entry> =
+        candidates.into_iter().filter(|entry| shown(entry) && fits(entry, all, ask, &calendar)).collect();
+    match ask.param("orderBy") {
+        None => {}
+        Some("startTime") if single => {
+            found.sort_by_key(|entry| (entry.span.start.at(&look.zone), entry.id.clone()))
+        }
+        Some("updated") => found.sort_by_key(|entry| entry.updated),
+        Some(_) => {
+            return Err(refusal::invalid(
+                "The requested ordering is not available for the particular query.",
+            ));
+        }
+    }
+    page(all, ask, &look, &found)
+}
+
+fn fits(entry: &Entry, all: &Calendars, ask: &Ask<'_>, calendar: &str) -> bool {
+    let own = entry.copies.get(calendar).map(|copy| &copy.own);
+    let has = |map: Option<&serde_json::Map<String, Value>>, kind: &str, wanted: &str| {
+        let (name, value) = wanted.split_once('=').unwrap_or((wanted, ""));
+        map.and_then(|map| map.get(kind)).is_some_and(|some| some[name] == json!(value))
+    };
+    let types = ask.params("eventTypes");
+    ask.param("iCalUID").is_none_or(|uid| entry.uid == uid)
+        && (types.is_empty() || types.contains(&"default"))
+        && ask.params("privateExtendedProperty").iter().all(|wanted| has(own, "private", wanted))
+        && ask
+            .params("sharedExtendedProperty")
+            .iter()
+            .all(|wanted| has(Some(&entry.fields), "shared", wanted))
+        && ask.param("q").is_none_or(|q| speaks_of(entry, all, q))
+}
+
+fn speaks_of(entry: &Entry, all: &Calendars, q: &str) -> bool {
+    let mut words: Vec<&str> = ["summary", "description", "location"].map(|field| entry.text(field)).to_vec();
+    for guest in &entry.guests {
+        words.extend([guest.email.as_str(), guest.name.as_deref().unwrap_or_default()]);
+    }
+    words.push(&entry.organizer);
+    words.extend(all.owner(&entry.organizer).map(|owner| owner.name.as_str()));
+    let words = words.join("\n").to_lowercase();
+    q.to_lowercase().split_whitespace().all(|term| words.contains(term))
+}
+
+pub(super) fn instances(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    let calendar = ask.calendar(all)?;
+    let look = ask.look(all, &calendar)?;
+    let window = Window::read(ask)?;
+    let series = all.find(&calendar, ask.event()).ok_or_else(refusal::not_found)?;
+    if series.recurrence.is_empty() {
+        return Err(refusal::invalid("The event does not repeat"));
+    }
+    let mut found = all.instances(&series, window.until(ask.now));
+    found.extend(all.exceptions(&series).filter(|entry| entry.copies.contains_key(&calendar)).cloned());
+    found.retain(|entry| {
+        (ask.says("showDeleted") || !entry.is_gone_for(&calendar))
+            && entry.span.overlaps(window.from, window.to, &look.zone)
+    });
+    found.sort_by_key(|entry| entry.span.start.at(&look.zone));
+    page(all, ask, &look, &found)
+}
+
+fn page(all: &Calendars, ask: &Ask<'_>, look: &Look, found: &[Entry]) -> Outcome {
+    let (from, size) = ask.page(LIST_SIZE)?;
+    let items: Vec<Value> = found.iter().skip(from).take(size).map(|entry| all.show(entry, look)).collect();
+    let owner = all.owner(&look.calendar).ok_or_else(refusal::not_found)?;
+    let latest = all.in_calendar(&look.calendar).map(|entry| entry.updated).max().unwrap_or(ask.now);
+    let mut answer = json!({
+        "kind": "calendar#events",
+        "etag": format!("\"p{}\"", latest.as_microsecond()),
+        "summary": owner.name,
+        "updated": stamp(latest, &TimeZone::UTC),
+        "timeZone": look.zone.iana_name().unwrap_or("UTC"),
+        "accessRole": if look.calendar == look.reader { "owner" } else { "reader" },
+        "defaultReminders": [{"method": "popup", "minutes": 10}],
+        "items": items,
+    });
+    if from + size < found.len() {
+        answer["nextPageToken"] = json!(format!("p{}", from + size));
+    }
+    Ok(Some(answer))
+}
+
+pub(super) fn busy(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    let at = |name: &str| {
+        let text = ask.body[name].as_str().ok_or_else(|| refusal::required(format!("Missing {name}.")))?;
+        instant(text).ok_or_else(|| refusal::invalid(format!("Invalid value for: {name}")))
+    };
+    let (from, to) = (at("timeMin")?, at("timeMax")?);
+    if from >= to {
+        return Err(refusal::empty_range());
+    }
+    if to.duration_since(from) > LONGEST_QUERY {
+        return Err(refusal::long_range());
+    }
+    let shown = match ask.body["timeZone"].as_str() {
+        None => TimeZone::UTC,
+        Some(name) => zone(name).ok_or_else(|| refusal::invalid("Invalid value for: timeZone"))?,
+    };
+    let items = ask.body["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let most = ask.body["calendarExpansionMax"].as_i64().and_then(|most| usize::try_from(most).ok());
+    if items.is_empty() || items.len() > most.unwrap_or(MOST_CALENDARS).min(MOST_CALENDARS) {
+        return Err(refusal::invalid("The number of calendars is not allowed"));
+    }
+    let mut calendars = serde_json::Map::new();
+    for item in items {
+        let id = item["id"].as_str().ok_or_else(|| refusal::required("Missing calendar id."))?;
+        let told = match seen(all, ask, id) {
+            Some(owner) => {
+                let periods = all.busy_times(owner, from, to).into_iter();
+                let period = |(start, end)| json!({"start": stamp(start, &shown), "end": stamp(end, &shown)});
+                json!({"busy": periods.map(period).collect::<Vec<_>>()})
+            }
+            None => json!({"errors": [{"domain": "global", "reason": "notFound"}], "busy": []}),
+        };
+        calendars.insert(id.to_owned(), told);
+    }
+    Ok(Some(json!({
+        "kind": "calendar#freeBusy",
+        "timeMin": stamp(from, &shown),
+        "timeMax": stamp(to, &shown),
+        "calendars": calendars,
+    })))
+}
+
+/// Whose busy times the caller may see: those of their own domain, and of whoever shares a calendar with them.
+fn seen<'a>(all: &'a Calendars, ask: &Ask<'_>, id: &str) -> Option<&'a Owner> {
+    let me = all.owner(&ask.account.email)?;
+    let owner = if id == "primary" { me } else { all.owner(id)? };
+    (owner.domain == me.domain || all.is_shared(&owner.email, &me.email)).then_some(owner)
+}
+
+impl Calendars {
+    /// Everything that begins before `until`, one by one.
+    pub(super) fn unrolled(&self, calendar: &str, until: Timestamp) -> Vec<Entry> {
+        let one_by_one = |entry: &Entry| match entry.recurrence.is_empty() {
+            true => vec![entry.clone()],
+            false => self.instances(entry, until),
+        };
+        self.in_calendar(calendar).flat_map(one_by_one).collect()
+    }
+
+    /// What blocks time in a calendar.
+    pub(super) fn busy_entries(&self, calendar: &str, until: Timestamp) -> Vec<Entry> {
+        let blocks = |entry: &Entry| {
+            let own = entry.copies.get(calendar).map(|copy| &copy.own);
+            let declined = entry.guest(calendar).is_some_and(|guest| guest.response == "declined");
+            let transparent = own.is_some_and(|own| own.get("transparency") == Some(&json!("transparent")));
+            !entry.is_gone_for(calendar) && !declined && !transparent
+        };
+        self.unrolled(calendar, until).into_iter().filter(blocks).collect()
+    }
+
+    fn busy_times(&self, owner: &Owner, from: Timestamp, to: Timestamp) -> Vec<(Timestamp, Timestamp)> {
+        let zone = owner.zone();
+        let mut periods: Vec<(Timestamp, Timestamp)> = self
+            .busy_entries(&owner.email, to)
+            .iter()
+            .filter(|entry| entry.span.overlaps(Some(from), Some(to), &zone))
+            .map(|entry| (entry.span.start.at(&zone).max(from), entry.span.end.at(&zone).min(to)))
+            .collect();
+        periods.sort();
+        let mut merged: Vec<(Timestamp, Timestamp)> = Vec::new();
+        for (start, end) in periods {
+            match merged.last_mut() {
+                Some((_, last)) if start <= *last => *last = end.max(*last),
+                _ => merged.push((start, end)),
+            }
+        }
+        merged
+    }
+}

@@ -1,0 +1,119 @@
+//! Calendar's refusals: its reasons, and the shape in which it gives them.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::google::answer::Refusal;
+
+fn because(code: u16, reason: &'static str, message: impl Into<String>) -> Refusal {
+    Refusal { code, reason, message: message.into() }
+}
+
+pub(super) fn invalid(message: impl Into<String>) -> Refusal {
+    because(400, "invalid", message)
+}
+
+pub(super) fn required(message: impl Into<String>) -> Refusal {
+    because(400, "required", message)
+}
+
+pub(super) fn empty_range() -> Refusal {
+    because(400, "timeRangeEmpty", "The specified time range is empty.")
+}
+
+pub(super) fn long_range() -> Refusal {
+    because(400, "timeRangeTooLong", "The requested time range is too long.")
+}
+
+pub(super) fn reminders(message: impl Into<String>) -> Refusal {
+    because(400, "cannotUseDefaultRemindersAndSpecifyOverride", message)
+}
+
+/// Shared things are the organizer's to change.
+pub(super) fn not_the_organizer() -> Refusal {
+    because(
+        403,
+        "forbiddenForNonOrganizer",
+        "Shared properties can only be changed by the organizer of the event.",
+    )
+}
+
+pub(super) fn not_a_writer() -> Refusal {
+    because(403, "requiredAccessLevel", "You need to have writer access to this calendar.")
+}
+
+pub(super) fn not_found() -> Refusal {
+    because(404, "notFound", "Not Found")
+}
+
+pub(super) fn duplicate() -> Refusal {
+    because(409, "duplicate", "The requested identifier already exists.")
+}
+
+pub(super) fn gone() -> Refusal {
+    because(410, "deleted", "Resource has been deleted")
+}
+
+pub(super) fn stale() -> Refusal {
+    because(412, "conditionNotMet", "Precondition Failed")
+}
+
+/// What Calendar says with this status when the trouble is its own or its quotas'.
+pub(super) fn status(code: u16) -> Refusal {
+    match code {
+        404 => not_found(),
+        409 => duplicate(),
+        410 => gone(),
+        412 => stale(),
+        429 => because(429, "rateLimitExceeded", "Rate Limit Exceeded"),
+        code => Refusal::status(code),
+    }
+}
+
+/// What Calendar says with this status and reason.
+pub(super) fn named(code: u16, reason: &'static str) -> Refusal {
+    let message = match reason {
+        "rateLimitExceeded" => "Rate Limit Exceeded",
+        "userRateLimitExceeded" => "User Rate Limit Exceeded",
+        "quotaExceeded" => "Calendar usage limits exceeded.",
+        other => other,
+    };
+    because(code, reason, message)
+}
+
+/// The response in Calendar's shape, which has no canonical status as Gmail's has.
+pub(super) fn respond(refusal: &Refusal, retry_after: Option<u64>) -> Response {
+    let domain = match refusal.reason {
+        "rateLimitExceeded" | "userRateLimitExceeded" | "quotaExceeded" | "dailyLimitExceeded" => {
+            "usageLimits"
+        }
+        "timeRangeEmpty"
+        | "timeRangeTooLong"
+        | "forbiddenForNonOrganizer"
+        | "cannotUseDefaultRemindersAndSpecifyOverride" => "calendar",
+        _ => "global",
+    };
+    let mut error = json!({"domain": domain, "reason": refusal.reason, "message": refusal.message});
+    let place = match refusal.reason {
+        "conditionNotMet" => Some("If-Match"),
+        "authError" => Some("Authorization"),
+        _ => None,
+    };
+    if let Some(place) = place {
+        error["locationType"] = json!("header");
+        error["location"] = json!(place);
+    }
+    let body = json!({"error": {"errors": [error], "code": refusal.code, "message": refusal.message}});
+    let status = StatusCode::from_u16(refusal.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, Json(body)).into_response();
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if refusal.code == 401 {
+        let challenge = HeaderValue::from_static(r#"Bearer realm="https://accounts.google.com/""#);
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}

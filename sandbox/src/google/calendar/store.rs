@@ -1,0 +1,152 @@
+//! Calendars: whose they are, what stands in them, and who was written to about it.
+//!
+//! Ids and ETags are counted up, so that a story gives the same ones each time. Nothing is ever taken
+//! out: a cancelled event keeps its id.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value};
+
+use super::entry::{Copy, Entry};
+use super::moment::zone;
+use super::view::Invitation;
+use crate::google::Account;
+
+/// Somebody, or a room, with a calendar here.
+#[derive(Debug, Clone)]
+pub(super) struct Owner {
+    pub email: String,
+    pub name: String,
+    pub zone: String,
+    /// A room answers by itself.
+    pub is_room: bool,
+    /// Within it everybody sees when somebody is busy.
+    pub domain: String,
+}
+
+impl Owner {
+    pub fn zone(&self) -> TimeZone {
+        zone(&self.zone).unwrap_or(TimeZone::UTC)
+    }
+}
+
+/// Every calendar.
+#[derive(Debug, Default)]
+pub(in crate::google) struct Calendars {
+    owners: BTreeMap<String, Owner>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) notices: Vec<Invitation>,
+    /// Whose calendar is open to whom.
+    pub(super) shares: BTreeSet<(String, String)>,
+    counter: u64,
+}
+
+impl Calendars {
+    pub fn new(accounts: &[Account]) -> Self {
+        let mut all = Self::default();
+        for account in accounts {
+            all.add(account);
+        }
+        all
+    }
+
+    pub fn add(&mut self, account: &Account) {
+        let domain = account.email.rsplit_once('@').map_or("", |(_, domain)| domain);
+        self.open(Owner {
+            email: account.email.clone(),
+            name: account.name.clone(),
+            zone: account.time_zone.clone(),
+            is_room: false,
+            domain: domain.to_owned(),
+        });
+    }
+
+    pub(super) fn open(&mut self, owner: Owner) {
+        self.owners.entry(owner.email.clone()).or_insert(owner);
+    }
+
+    pub(super) fn owner(&self, email: &str) -> Option<&Owner> {
+        self.owners.get(&email.to_lowercase())
+    }
+
+    pub(super) fn owner_mut(&mut self, email: &str) -> Option<&mut Owner> {
+        self.owners.get_mut(&email.to_lowercase())
+    }
+
+    pub(super) fn is_shared(&self, owner: &str, reader: &str) -> bool {
+        owner == reader || self.shares.contains(&(owner.to_owned(), reader.to_owned()))
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.counter += 1;
+        self.counter
+    }
+
+    /// An id as Google makes them.
+    pub(super) fn next_id(&mut self) -> String {
+        format!("sandbox{:019}", self.next())
+    }
+
+    pub(super) fn in_calendar<'a>(&'a self, calendar: &'a str) -> impl Iterator<Item = &'a Entry> {
+        self.entries.iter().filter(move |entry| entry.copies.contains_key(calendar))
+    }
+
+    /// What has this id in a calendar; an instance that nobody changed is made from its series.
+    pub(super) fn find(&self, calendar: &str, id: &str) -> Option<Entry> {
+        let stored = |id: &str| self.in_calendar(calendar).find(|entry| entry.id == id);
+        if let Some(entry) = stored(id) {
+            return Some(entry.clone());
+        }
+        let (series, key) = id.rsplit_once('_')?;
+        let series = stored(series)?;
+        Some(series.instance(series.rule()?.instance(&series.span, key)?))
+    }
+
+    /// The same for writing: an instance becomes an exception of its series.
+    pub(super) fn find_mut(&mut self, calendar: &str, id: &str) -> Option<&mut Entry> {
+        let found = self.find(calendar, id)?;
+        let is_it = |entry: &Entry| entry.id == id && entry.copies.contains_key(calendar);
+        let at = self.entries.iter().position(is_it).unwrap_or(self.entries.len());
+        if at == self.entries.len() {
+            self.entries.push(found);
+        }
+        self.entries.get_mut(at)
+    }
+
+    /// The instances of a series that are as the rule makes them, beginning before `until`.
+    pub(super) fn instances(&self, series: &Entry, until: Timestamp) -> Vec<Entry> {
+        let Some(rule) = series.rule() else { return Vec::new() };
+        let changed: BTreeSet<String> = self.exceptions(series).map(|entry| entry.id.clone()).collect();
+        let all = rule.instances(&series.span, until).into_iter().map(|span| series.instance(span));
+        all.filter(|entry| !changed.contains(&entry.id)).collect()
+    }
+
+    pub(super) fn exceptions<'a>(&'a self, series: &'a Entry) -> impl Iterator<Item = &'a Entry> {
+        self.entries.iter().filter(|entry| entry.is_instance_of(series))
+    }
+
+    /// Puts an event into the calendars of all who have one here, and out of those who are no longer asked.
+    pub(super) fn spread(&self, entry: &mut Entry) {
+        let usual: Map<String, Value> = entry
+            .copies
+            .get(&entry.organizer)
+            .and_then(|copy| copy.own.get_key_value("transparency"))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .into_iter()
+            .collect();
+        let mut concerned: Vec<&str> = entry.guests.iter().map(|guest| guest.email.as_str()).collect();
+        concerned.push(&entry.organizer);
+        for (email, copy) in &mut entry.copies {
+            // Whoever took it out themselves gets it back only by a new invitation.
+            copy.removed |= !concerned.contains(&email.as_str());
+        }
+        for email in concerned {
+            if self.owner(email).is_some() {
+                let fresh = || Copy { own: usual.clone(), ..Copy::default() };
+                entry.copies.entry(email.to_owned()).or_insert_with(fresh);
+            }
+        }
+    }
+}

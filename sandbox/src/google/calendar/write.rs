@@ -1,0 +1,259 @@
+//! Events made, changed and cancelled, by whoever may.
+
+use serde_json::{Map, Value, json};
+
+use super::door::Ask;
+use super::draft::Draft;
+use super::entry::{Copy, Entry};
+use super::guests::{Change, Tells};
+use super::meet;
+use super::refusal;
+use super::show::Look;
+use super::store::Calendars;
+use crate::google::answer::{Outcome, Refusal};
+
+/// What Google fills in and nobody says when an event is made.
+const NOT_YET: [&str; 13] = [
+    "etag",
+    "htmlLink",
+    "created",
+    "updated",
+    "creator",
+    "organizer",
+    "iCalUID",
+    "hangoutLink",
+    "recurringEventId",
+    "originalStartTime",
+    "locked",
+    "attendeesOmitted",
+    "sequence",
+];
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+/// The whole event, so that nobody is lost when it is written back.
+fn whole(all: &Calendars, me: &str) -> Look {
+    let zone = all.owner(me).map_or(jiff::tz::TimeZone::UTC, super::store::Owner::zone);
+    Look { calendar: me.to_owned(), reader: me.to_owned(), zone, most_guests: None }
+}
+
+pub(super) fn insert(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    let me = ask.own_calendar(all)?;
+    let body = object(ask.body);
+    if let Some(name) = NOT_YET.iter().find(|name| body.contains_key(**name)) {
+        return Err(refusal::invalid(format!("{name} cannot be said of a new event")));
+    }
+    let id = match body.get("id").and_then(Value::as_str) {
+        Some(id) => fresh_id(all, &me, id)?,
+        None => all.next_id(),
+    };
+    let zone = all.owner(&me).map(|owner| owner.zone.clone()).unwrap_or_default();
+    let draft = Draft::read(&body, &zone)?;
+    let mut entry = Entry {
+        uid: format!("{id}@google.com"),
+        id,
+        organizer: me.clone(),
+        fields: draft.words.fields,
+        span: draft.span,
+        recurrence: draft.recurrence,
+        series: None,
+        guests: Vec::new(),
+        meet: None,
+        sequence: 0,
+        cancelled: false,
+        created: ask.now,
+        updated: ask.now,
+        copies: std::iter::once((me.clone(), Copy { own: draft.words.own, ..Default::default() })).collect(),
+    };
+    entry.guests = all.invited(&entry, &me, draft.guests)?;
+    entry.meet = meet::written(all, ask, None, body.get("conferenceData"))?;
+    all.spread(&mut entry);
+    entry.touch(all.next(), ask.now);
+    all.entries.push(entry.clone());
+    all.tell(&Tells::read(ask)?, &me, None, &entry, ask.now);
+    let shown = all.show(&entry, &ask.look(all, &me)?);
+    // Rooms answer a moment later, and so change what the answer showed.
+    all.rooms_answer(&me, &entry.id, ask.now);
+    Ok(Some(shown))
+}
+
+fn fresh_id(all: &Calendars, me: &str, id: &str) -> Result<String, Refusal> {
+    let fits = |c: char| matches!(c, 'a'..='v' | '0'..='9');
+    if !(5..=1024).contains(&id.len()) || !id.chars().all(fits) {
+        return Err(refusal::invalid("Invalid resource id value."));
+    }
+    match all.in_calendar(me).any(|entry| entry.id == id) {
+        true => Err(refusal::duplicate()),
+        false => Ok(id.to_owned()),
+    }
+}
+
+/// What is not said is gone.
+pub(super) fn update(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    change(all, ask, |_, body| Value::Object(body))
+}
+
+/// What is not said stays; lists are replaced whole.
+pub(super) fn patch(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    change(all, ask, |mut current, body| {
+        merge(&mut current, Value::Object(body));
+        current
+    })
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                match value {
+                    Value::Null => drop(into.remove(&name)),
+                    value => merge(into.entry(name).or_insert(Value::Null), value),
+                }
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+/// What stands in a calendar and may be written, as it is before the write.
+fn standing(all: &Calendars, ask: &Ask<'_>, me: &str) -> Result<Entry, Refusal> {
+    let old = all.find(me, ask.event()).ok_or_else(refusal::not_found)?;
+    if old.is_gone_for(me) {
+        return Err(refusal::gone());
+    }
+    ask.must_match(&old.etag(me))?;
+    Ok(old)
+}
+
+fn change(
+    all: &mut Calendars,
+    ask: &Ask<'_>,
+    merged: impl FnOnce(Value, Map<String, Value>) -> Value,
+) -> Outcome {
+    let me = ask.own_calendar(all)?;
+    let old = standing(all, ask, &me)?;
+    let body = object(ask.body);
+    if body.get("id").is_some_and(|id| *id != json!(old.id)) {
+        return Err(refusal::invalid("Invalid resource id value."));
+    }
+    let said = body.get("conferenceData").cloned();
+    let omits = body.get("attendeesOmitted") == Some(&json!(true));
+    let merged = object(&merged(all.show(&old, &whole(all, &me)), body));
+    let zone = all.owner(&me).map(|owner| owner.zone.clone()).unwrap_or_default();
+    let draft = Draft::read(&merged, &zone)?;
+    let kept = if ask.speaks_of_meetings() { merged.get("conferenceData").cloned() } else { said };
+    let new = rewritten(all, ask, &old, &me, Draft { omits_guests: omits, ..draft }, kept.as_ref())?;
+    let change = Change::between(&old, &new, &me);
+    let answer = all.commit(ask, &me, &old, new, &change)?;
+    all.rooms_answer(&me, &old.id, ask.now);
+    Ok(Some(answer))
+}
+
+fn rewritten(
+    all: &mut Calendars,
+    ask: &Ask<'_>,
+    old: &Entry,
+    me: &str,
+    draft: Draft,
+    conference: Option<&Value>,
+) -> Result<Entry, Refusal> {
+    if old.series.is_some() && !draft.recurrence.is_empty() {
+        return Err(refusal::invalid("An instance has no recurrence of its own"));
+    }
+    if draft.sequence.is_some_and(|given| given < old.sequence) {
+        let why = "Invalid sequence value. The specified sequence number is below the current sequence number \
+                   of the resource.";
+        return Err(refusal::invalid(why));
+    }
+    let mut new = old.clone();
+    let leads = old.organizer == me || old.fields.get("guestsCanModify") == Some(&json!(true));
+    new.guests = match leads && !draft.omits_guests {
+        true => all.invited(old, me, draft.guests)?,
+        false => all.answered(old, me, &draft.guests, draft.omits_guests)?,
+    };
+    new.meet = meet::written(all, ask, old.meet.as_ref(), conference)?;
+    new.fields = draft.words.fields;
+    new.span = draft.span;
+    new.recurrence = draft.recurrence;
+    if let Some(copy) = new.copies.get_mut(me) {
+        copy.own = draft.words.own;
+    }
+    let change = Change::between(old, &new, me);
+    if change.is_shared() && !leads {
+        return Err(refusal::not_the_organizer());
+    }
+    if change.moved {
+        // A room that said yes to one time has not said yes to another.
+        for room in new.guests.iter_mut().filter(|guest| guest.is_room) {
+            room.response = "needsAction".to_owned();
+        }
+    }
+    new.sequence = draft.sequence.unwrap_or(old.sequence) + i64::from(change.is_shared());
+    Ok(new)
+}
+
+impl Calendars {
+    fn commit(
+        &mut self,
+        ask: &Ask<'_>,
+        me: &str,
+        old: &Entry,
+        mut new: Entry,
+        change: &Change,
+    ) -> Result<Value, Refusal> {
+        let tells = Tells::read(ask)?;
+        let look = ask.look(self, me)?;
+        if change.is_any() {
+            for guest in new.guests.iter().filter(|guest| old.guest(&guest.email).is_none()) {
+                // A new invitation brings back what was taken out.
+                if new.copies.get(&guest.email).is_some_and(|copy| copy.removed) {
+                    new.copies.remove(&guest.email);
+                }
+            }
+            self.spread(&mut new);
+            new.touch(self.next(), ask.now);
+        } else if change.own {
+            let number = self.next();
+            new.copies.entry(me.to_owned()).or_default().etag = number;
+        }
+        if change.moved && old.series.is_none() {
+            // Exceptions of what the series no longer is.
+            self.entries.retain(|entry| !entry.is_instance_of(old));
+        }
+        if (change.is_any() || change.own)
+            && let Some(entry) = self.find_mut(me, &old.id)
+        {
+            *entry = new.clone();
+        }
+        self.tell(&tells, me, Some(old), &new, ask.now);
+        Ok(self.show(&new, &look))
+    }
+}
+
+/// The organizer cancels it for everybody; a guest takes it out of their own calendar and so declines.
+pub(super) fn delete(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
+    let me = ask.own_calendar(all)?;
+    let old = standing(all, ask, &me)?;
+    let tells = Tells::read(ask)?;
+    let number = all.next();
+    let mut ids = vec![old.id.clone()];
+    ids.extend(all.exceptions(&old).map(|entry| entry.id.clone()));
+    for id in ids {
+        let Some(entry) = all.find_mut(&me, &id) else { continue };
+        if entry.organizer == me {
+            entry.cancelled = true;
+            entry.sequence += 1;
+        } else {
+            for guest in entry.guests.iter_mut().filter(|guest| guest.email == me) {
+                guest.response = "declined".to_owned();
+            }
+            entry.copies.entry(me.clone()).or_default().removed = true;
+        }
+        entry.touch(number, ask.now);
+    }
+    let new = all.find(&me, &old.id).ok_or_else(refusal::not_found)?;
+    all.tell(&tells, &me, Some(&old), &new, ask.now);
+    Ok(None)
+}

@@ -1,0 +1,62 @@
+//! What the door of every API does: notes the call, looks at the token, and judges what goes out.
+
+use std::collections::BTreeSet;
+
+use axum::http::HeaderMap;
+use serde_json::Value;
+
+use super::answer::{Outcome, Refusal};
+use super::rules::Operation;
+use super::{Account, Call, Shared, oauth};
+
+/// One segment of a path.
+pub(super) fn unescaped(segment: &str) -> String {
+    // A plus is a plus in a path.
+    let line = format!("x={}", segment.replace('+', "%2B"));
+    url::form_urlencoded::parse(line.as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned())
+        .unwrap_or_default()
+}
+
+pub(super) fn record(shared: &Shared, operation: &Operation, headers: &HeaderMap, body: Value) {
+    let at = shared.now();
+    shared.change(|state| {
+        let account = oauth::bearer(headers).and_then(|token| state.grants.owner(token));
+        state.calls.push(Call { operation: operation.id.to_owned(), account, at, body });
+    });
+}
+
+/// Whose token it is and what it may do, if that is enough for the operation.
+pub(super) fn enter(
+    shared: &Shared,
+    operation: &Operation,
+    headers: &HeaderMap,
+) -> Result<(Account, BTreeSet<String>), Refusal> {
+    let state = shared.state();
+    let token = oauth::bearer(headers).ok_or_else(Refusal::unauthenticated)?;
+    let grant = state.grants.bearer(token, shared.now()).ok_or_else(Refusal::unauthenticated)?;
+    if !operation.is_allowed(&grant.scopes) {
+        return Err(Refusal::insufficient_scopes());
+    }
+    let account = state.mail.account(&grant.email).ok_or_else(Refusal::unauthenticated)?;
+    Ok((account.clone(), grant.scopes.clone()))
+}
+
+/// Looks at an answer of ours before it goes out.
+pub(super) fn judged(shared: &Shared, operation: &Operation, answer: Option<Value>) -> Outcome {
+    let wrong = answer.as_ref().map(|answer| shared.rules.response(operation, answer)).unwrap_or_default();
+    if wrong.is_empty() {
+        return Ok(answer);
+    }
+    let why = wrong.join("; ");
+    violated(shared, operation, vec![format!("own answer: {why}")]);
+    Err(Refusal::backend(why))
+}
+
+pub(super) fn violated(shared: &Shared, operation: &Operation, wrong: Vec<String>) -> Refusal {
+    let refusal = Refusal::bad_request(wrong.join("; "));
+    let named = wrong.into_iter().map(|one| format!("{}: {one}", operation.id));
+    shared.change(|state| state.violations.extend(named));
+    refusal
+}

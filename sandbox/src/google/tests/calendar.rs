@@ -1,0 +1,107 @@
+//! Calendar v3 as its callers meet it.
+
+mod guests;
+mod reading;
+mod recurring;
+mod writing;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{ANA, BO, World, world};
+use crate::google::{Account, Appointment};
+
+const CALENDAR: &str = "https://www.googleapis.com/auth/calendar.events";
+const BUSY: &str = "https://www.googleapis.com/auth/calendar.freebusy";
+const CAT: &str = "cat@acme.test";
+const EVE: &str = "eve@else.test";
+const ROOM: &str = "c_porto@resource.calendar.google.com";
+
+/// Ana, Bo and Cat in three zones, Eve elsewhere, a room, and the token of whoever calls.
+async fn company() -> World {
+    let mut world = world().await;
+    let google = &world.google;
+    google.add_account(Account::new(CAT, "Cat Ito").in_zone("Asia/Tokyo"));
+    google.add_account(Account::new("dan@other.test", "Dan"));
+    google.add_room(ROOM, "Porto", "acme.test");
+    assert!(google.set_time_zone(ANA, "Europe/Lisbon"));
+    assert!(google.set_time_zone(BO, "America/New_York"));
+    world.token = google.grant_as(ANA, &[CALENDAR, BUSY]).access_token;
+    world
+}
+
+/// A request as somebody else makes it.
+fn as_who(world: &World, email: &str) -> World {
+    let token = world.google.grant_as(email, &[CALENDAR, BUSY]).access_token;
+    World { google: world.google.clone(), http: world.http.clone(), token }
+}
+
+struct Answer {
+    status: StatusCode,
+    etag: Option<String>,
+    json: Value,
+}
+
+impl Answer {
+    fn reason(&self) -> (u16, &str) {
+        (self.status.as_u16(), self.json["error"]["errors"][0]["reason"].as_str().unwrap_or_default())
+    }
+}
+
+async fn ask(
+    world: &World,
+    method: Method,
+    path: &str,
+    body: Option<Value>,
+    header: &[(&str, &str)],
+) -> Answer {
+    let url = format!("{}/calendar/v3/{path}", world.google.url());
+    let mut request = world.http.request(method, url).bearer_auth(&world.token);
+    for (name, value) in header {
+        request = request.header(*name, *value);
+    }
+    if let Some(body) = body {
+        request = request.json(&body);
+    }
+    let response = request.send().await.unwrap();
+    let etag = response.headers().get("etag").map(|etag| etag.to_str().unwrap().to_owned());
+    Answer { status: response.status(), etag, json: response.json().await.unwrap_or_default() }
+}
+
+async fn get(world: &World, path: &str) -> Answer {
+    ask(world, Method::GET, path, None, &[]).await
+}
+
+async fn insert(world: &World, query: &str, body: Value) -> Answer {
+    ask(world, Method::POST, &format!("calendars/primary/events?{query}"), Some(body), &[]).await
+}
+
+async fn patch(world: &World, path: &str, body: Value) -> Answer {
+    ask(world, Method::PATCH, &format!("calendars/primary/events/{path}"), Some(body), &[]).await
+}
+
+async fn delete(world: &World, path: &str) -> Answer {
+    ask(world, Method::DELETE, &format!("calendars/primary/events/{path}"), None, &[]).await
+}
+
+/// Tuesday the 24th of November at this time in Lisbon.
+fn at(hours: &str) -> Value {
+    json!({"dateTime": format!("2026-11-24T{hours}:00Z"), "timeZone": "Europe/Lisbon"})
+}
+
+fn lunch() -> Value {
+    json!({"summary": "Lunch", "start": at("12:00"), "end": at("13:00")})
+}
+
+fn with(mut event: Value, more: Value) -> Value {
+    event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    event
+}
+
+fn appointment(title: &str, start: &str, end: &str) -> Appointment {
+    Appointment { title: title.into(), start: start.into(), end: end.into(), ..Appointment::default() }
+}
+
+fn assert_kept(world: &World) {
+    assert!(world.google.violations().is_empty(), "{:?}", world.google.violations());
+}

@@ -1,0 +1,116 @@
+//! Finds the words that say when something is and how long it takes. They are handed on letter by letter: what they
+//! mean is for others to find out.
+
+const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const BEGINNINGS: [&str; 8] = ["today", "tomorrow", "tonight", "next", "this", "noon", "midnight", "now"];
+/// After these something other than a time follows.
+const ENDS: [&str; 6] = ["about", "for", "regarding", "re", "with", "because"];
+const UNITS: [(&str, u64); 8] = [
+    ("minutes", 1),
+    ("minute", 1),
+    ("mins", 1),
+    ("min", 1),
+    ("hours", 60),
+    ("hour", 60),
+    ("hrs", 60),
+    ("h", 60),
+];
+
+/// What stands before a time, the time, and what stands after it; all of it before where no time is named.
+pub(super) fn around_time(text: &str) -> (&str, &str, &str) {
+    let words: Vec<(usize, &str)> = words(text).collect();
+    let Some(first) = (0..words.len()).find(|at| begins(&words[*at..])) else { return (text.trim(), "", "") };
+    let last = words[first..].iter().position(|(_, word)| ENDS.contains(&plain(word).as_str()));
+    // "on" says no more.
+    let named = if plain(words[first].1) == "on" { first + 1 } else { first };
+    let (from, to) = (words[first].0, last.map_or(text.len(), |last| words[first + last].0));
+    let time = text[words[named].0..to].trim().trim_matches(',');
+    (text[..from].trim(), time, text[to..].trim())
+}
+
+/// Whether the words begin with a time.
+pub(super) fn is_time(text: &str) -> bool {
+    begins(&words(text).collect::<Vec<_>>())
+}
+
+/// Whether they name a day, and no hour alone.
+pub(super) fn names_day(time: &str) -> bool {
+    let is_day = |word: &str| {
+        let known = ["today", "tomorrow", "tonight", "next", "this", "week", "day"].contains(&word);
+        known || is_of(&DAYS, word) || is_of(&MONTHS, word) || word.contains(['-', '/', '.'])
+    };
+    words(time).any(|(_, word)| is_day(&plain(word)))
+}
+
+/// "for an hour", "45 minutes": how many minutes, and the text without it.
+pub(super) fn without_length(text: &str) -> (Option<u64>, String) {
+    let words: Vec<(usize, &str)> = words(text).collect();
+    for at in 0..words.len() {
+        let before = at.checked_sub(1).map(|before| plain(words[before].1)).unwrap_or_default();
+        // "in an hour" is a time.
+        let Some((minutes, taken)) = length(&words[at..]).filter(|_| before != "in") else { continue };
+        let first = if before == "for" { at - 1 } else { at };
+        let rest = words.get(at + taken).map_or("", |(after, _)| &text[*after..]);
+        return (Some(minutes), format!("{} {rest}", text[..words[first].0].trim_end()).trim().to_owned());
+    }
+    (None, text.to_owned())
+}
+
+/// Minutes, and how many words say so.
+fn length(words: &[(usize, &str)]) -> Option<(u64, usize)> {
+    let word = |at: usize| words.get(at).map(|(_, word)| plain(word)).unwrap_or_default();
+    let unit = |word: &str| UNITS.iter().find(|(name, _)| *name == word).map(|(_, minutes)| *minutes);
+    match (word(0).as_str(), word(1).as_str(), word(2).as_str()) {
+        ("half", "an", "hour") => Some((30, 3)),
+        ("a", "half", "hour") => Some((30, 3)),
+        ("an", "hour", "and") if word(3) == "a" && word(4) == "half" => Some((90, 5)),
+        ("an" | "one", "hour", _) => Some((60, 2)),
+        ("two", "hours", _) => Some((120, 2)),
+        (first, second, _) => {
+            let joined = first.find(|c: char| !c.is_ascii_digit()).filter(|at| *at > 0);
+            match joined {
+                Some(at) => {
+                    let (number, name) = first.split_at(at);
+                    Some((number.parse::<u64>().ok()? * unit(name.trim_start_matches('-'))?, 1))
+                }
+                None => Some((first.parse::<u64>().ok()? * unit(second)?, 2)),
+            }
+        }
+    }
+}
+
+fn begins(words: &[(usize, &str)]) -> bool {
+    let word = |at: usize| words.get(at).map(|(_, word)| plain(word)).unwrap_or_default();
+    let is_date = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            || is_of(&DAYS, word)
+            || is_of(&MONTHS, word)
+            || BEGINNINGS.contains(&word)
+    };
+    let first = word(0);
+    match first.as_str() {
+        "on" | "at" | "from" | "between" | "the" => is_date(&word(1)) || (first != "the" && word(1) == "the"),
+        "in" => ["a", "an", "two", "three", "the"].contains(&word(1).as_str()) || is_date(&word(1)),
+        _ => is_date(&first),
+    }
+}
+
+/// "Fri", "Friday", "fridays": whole names and what people make of them, not "friend" or "market".
+fn is_of(names: &[&str], word: &str) -> bool {
+    const TAILS: [&str; 20] = [
+        "", "s", "day", "days", "sday", "nesday", "rsday", "rs", "r", "urday", "uary", "ruary", "ch", "il",
+        "e", "y", "ust", "tember", "ober", "ember",
+    ];
+    names.iter().any(|name| word.strip_prefix(name).is_some_and(|tail| TAILS.contains(&tail)))
+}
+
+fn plain(word: &str) -> String {
+    word.trim_matches([',', '.', '?', '!', ';']).to_lowercase()
+}
+
+/// Each with where it begins.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split_whitespace().map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+}

@@ -1,0 +1,1 @@
+update questions set vote = '{"title": "Planning", "voters": ["bo@acme.test"]}';

@@ -1,0 +1,271 @@
+//! What an account allows Nod to do: little by little, as requests need it.
+
+use nod_core::connection::scopes::{COMPOSE, READONLY};
+use nod_sandbox::model::Answer;
+use nod_tests::chat::On;
+use nod_tests::{Browser, World, words_of};
+use serde_json::json;
+
+use crate::mail::late;
+
+on_each_platform!(
+    a_request_asks_for_what_it_needs_beyond_what_is_there,
+    a_box_left_empty_is_told_and_the_rest_is_of_use,
+    who_leaves_out_what_a_request_needs_hears_so_and_loses_nothing,
+    a_link_for_one_request_does_not_end_what_waits_for_another,
+);
+
+fn recent() -> Answer {
+    Answer::tool("gmail_list_recent", json!({}))
+}
+
+/// The scopes that a consent page asks for, without those that only tell whose account it is.
+fn asked_for(consent: &str) -> Vec<String> {
+    let address = url::Url::parse(consent).unwrap();
+    let value = |wanted: &str| address.query_pairs().find(|(name, _)| name == wanted).unwrap().1.into_owned();
+    assert_eq!(value("include_granted_scopes"), "true");
+    let mut scopes: Vec<String> = value("scope").split(' ').map(str::to_owned).collect();
+    scopes.retain(|scope| scope.contains("mail.") || scope.contains("calendar"));
+    scopes
+}
+
+/// Ana has Nod read her mail, and nothing else.
+async fn ana_lets_nod_read(world: &mut World) {
+    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    let browser = Browser::new();
+    let link = world.newest_link_for("ana");
+    let to_google = world.leads_to_google("ana", &browser, &link).await;
+    assert_eq!(asked_for(&to_google), [READONLY]);
+    browser.returns(&world.google.consent(&to_google, "ana@acme.test", None).unwrap(), &to_google).await;
+    world.settles().await;
+    world.reads("dm:ana");
+}
+
+async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: On) {
+    let mut world = World::on(platform).await;
+    world.can_be_written_to("bo").await;
+    ana_lets_nod_read(&mut world).await;
+    world.model_will("tool", [late()]);
+    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: what's new in my mail?
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Nothing new.
+            ana: tell Bo I'm late
+            nod: I may read your mail, but not write mail for you yet. Allow that too, and your request goes on by itself.
+              · The link is for you alone, works once and for an hour. Sign in as ana@acme.test.
+              [Connect Google]
+        ");
+    }
+    let browser = Browser::new();
+    let link = world.newest_link_for("ana");
+    let page = browser.looks(&link).await;
+    assert!(page.contains("Write drafts") && !page.contains("Search and read"), "{page}");
+    let to_google = world.leads_to_google("ana", &browser, &link).await;
+    assert_eq!(asked_for(&to_google), [COMPOSE]);
+    browser.returns(&world.google.consent(&to_google, "ana@acme.test", None).unwrap(), &to_google).await;
+    world.settles().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: what's new in my mail?
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Nothing new.
+            ana: tell Bo I'm late
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              ⚠ Nod's first mail to bo@acme.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
+    // What was allowed before still is.
+    world.model_will("tool", [recent(), Answer::text("Still nothing.")]);
+    world.says("ana", "dm:ana", "and now?").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: what's new in my mail?
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Nothing new.
+            ana: tell Bo I'm late
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Send this email? · rev 1 · db435d
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Running late
+              Hi Bo,
+
+              I'm running late.
+
+              Ana
+              ⚠ Nod's first mail to bo@acme.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+            ana: and now?
+            nod: Still nothing.
+        ");
+    }
+    world.ends().await;
+}
+
+async fn a_box_left_empty_is_told_and_the_rest_is_of_use(platform: On) {
+    let mut world = World::on(platform).await;
+    let link = world.asks_for_link("ana").await;
+    let page = world.consents_as("ana", &link, "ana@acme.test", Some(&[READONLY])).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(words_of(&page), @r"
+            Connected
+            Nod can now work with ana@acme.test for you.
+            Nod may not write mail for you, work with your calendar or see when people are busy: that was left unticked. Ask Nod in chat again, and tick it, if you want that.
+            You can close this page. Whatever waited for this in chat goes on by itself.
+        ");
+    }
+    world.settles().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+              I may read your mail, but not write mail for you, work with your calendar or see when people are busy: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
+        ");
+    }
+    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+              I may read your mail, but not write mail for you, work with your calendar or see when people are busy: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
+            ana: what's new in my mail?
+            nod: Nothing new.
+        ");
+    }
+    world.ends().await;
+}
+
+async fn who_leaves_out_what_a_request_needs_hears_so_and_loses_nothing(platform: On) {
+    let mut world = World::on(platform).await;
+    world.can_be_written_to("bo").await;
+    ana_lets_nod_read(&mut world).await;
+    world.model_will("tool", [late(), Answer::text("I may not write mail for you, so Bo was not told.")]);
+    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+    world.reads("dm:ana");
+    let link = world.newest_link_for("ana");
+    let page = world.consents_as("ana", &link, "ana@acme.test", Some(&[])).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(words_of(&page), @r"
+            Connected
+            Nod can now work with ana@acme.test for you.
+            Nod may not write mail for you: that was left unticked. Ask Nod in chat again, and tick it, if you want that.
+            You can close this page. Whatever waited for this in chat goes on by itself.
+        ");
+    }
+    world.settles().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: what's new in my mail?
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Nothing new.
+            ana: tell Bo I'm late
+            nod: · ✓ Google is connected: ana@acme.test
+              I may read your mail, but not write mail for you: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
+            nod: I may not write mail for you, so Bo was not told.
+        ");
+    }
+    let heard = world.model.requests().pop().unwrap().to_string();
+    assert!(heard.contains("did not tick every permission"), "{heard}");
+    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    assert!(world.reads("dm:ana").contains("Nothing new."));
+    world.ends().await;
+}
+
+async fn a_link_for_one_request_does_not_end_what_waits_for_another(platform: On) {
+    let mut world = World::on(platform).await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [recent()]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    let to_read = world.newest_link_for("ana");
+    world.model_will("tool", [late()]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    assert_ne!(world.newest_link_for("ana"), to_read);
+    world.model.will(Answer::text("Nothing new."));
+    world.consents_as("ana", &to_read, "ana@acme.test", None).await;
+    world.settles().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: what's new in my mail?
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: I need access to your Gmail to do that. Connect it, and your request goes on by itself.
+              · The link is for you alone, works once and for an hour. It takes only your own account.
+              [Connect Google]
+            nod: Nothing new.
+        ");
+    }
+    world.consents_as("ana", &world.newest_link_for("ana"), "ana@acme.test", None).await;
+    world.settles().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: · Ana Silva, first I need access to your account. I have written to you directly.
+                nod: # Send this email? · rev 1 · db435d
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Running late
+                  Hi Bo,
+
+                  I'm running late.
+
+                  Ana
+                  ⚠ Nod's first mail to bo@acme.test
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny]
+        ");
+    }
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_request_for_more_takes_the_connected_account_alone() {
+    let mut world = World::on(On::Discord).await;
+    world.can_be_written_to("bo").await;
+    ana_lets_nod_read(&mut world).await;
+    world.model_will("tool", [late(), Answer::text("Bo was not told.")]);
+    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+    let link = world.newest_link_for("ana");
+    let page = world.consents_as("ana", &link, "ana.private@mail.test", None).await;
+    insta::assert_snapshot!(words_of(&page), @r"
+        Not connected
+        You signed in as ana.private@mail.test, and ana@acme.test is connected. Nothing was changed.
+        Ask Nod in chat for a new link if you want to connect.
+    ");
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: what's new in my mail?
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: Nothing new.
+        ana: tell Bo I'm late
+        nod: · That was ana.private@mail.test, but ana@acme.test is connected. Nothing was changed. Ask again, and sign in as ana@acme.test.
+        nod: Bo was not told.
+    ");
+    let accounts: Vec<String> =
+        sqlx::query_scalar("select account from connections where account like 'ana%'")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
+    assert_eq!(accounts, ["ana@acme.test"]);
+    world.ends().await;
+}

@@ -1,0 +1,521 @@
+//! A person's calendar: read for them alone, and changed after a nod, once.
+
+use nod_sandbox::google::{Appointment, Meeting, MeetingEdit, News};
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use nod_tests::chat::On;
+use serde_json::{Value, json};
+
+on_each_platform!(
+    an_invitation_waits_for_a_yes,
+    a_day_is_told_to_its_owner_alone,
+    a_meeting_is_moved_after_a_yes,
+    a_meeting_is_cancelled_after_a_yes,
+    an_invitation_is_answered_after_a_yes,
+    what_somebody_changed_meanwhile_is_not_overwritten,
+    a_guest_who_answers_meanwhile_changes_nothing,
+    a_weekly_meeting_follows_its_zone,
+    an_invitation_is_edited_before_the_yes,
+    free_times_are_told_without_what_others_do,
+    a_week_becomes_a_time_by_a_button,
+    a_double_booking_is_said_to_its_person_alone,
+    guests_elsewhere_read_their_own_time_on_the_card,
+);
+
+const ANA: &str = "ana@acme.test";
+const BO: &str = "bo@acme.test";
+const GENERAL: &str = "general";
+
+async fn at_work(platform: On) -> World {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    if platform == On::Discord {
+        // What Slack tells of them.
+        world.works_in("ana", "Europe/Lisbon").await;
+        world.works_in("bo", "Europe/Berlin").await;
+    }
+    world
+}
+
+/// Slack sets a line between what a card says and its risks. Zones are in digests and ids are counted, and Discord
+/// tells no zone and hands out more ids.
+fn compact(shown: String) -> String {
+    let lines = shown.lines().filter(|line| !line.is_empty() && !line.trim().starts_with("· id nod"));
+    let masked = lines.map(|line| match line.rsplit_once(" · ") {
+        Some((title, _)) if title.contains(" · rev ") => title.to_owned(),
+        _ => line.to_owned(),
+    });
+    masked.collect::<Vec<_>>().join("\n")
+}
+
+/// Without the zone: Lisbon's hours in winter are those of UTC.
+fn when(event: &Meeting) -> String {
+    event.when().trim_end_matches(" Europe/Lisbon").trim_end_matches(" UTC").to_owned()
+}
+
+fn create(args: Value) -> Answer {
+    Answer::tool("calendar_create_event", args)
+}
+
+fn lunch() -> Value {
+    json!({ "title": "Lunch", "when": "next Tuesday at noon", "minutes": 60, "guests": ["Bo"] })
+}
+
+fn appointment(title: &str, start: &str, end: &str) -> Appointment {
+    Appointment { title: title.into(), start: start.into(), end: end.into(), ..Appointment::default() }
+}
+
+fn standup() -> Appointment {
+    Appointment { guests: vec![BO.into()], ..appointment("Standup", "2026-03-09 10:00", "2026-03-09 10:30") }
+}
+
+async fn an_invitation_waits_for_a_yes(platform: On) {
+    let mut world = at_work(platform).await;
+    world.model_will("tool", [create(lunch()), Answer::text("Bo is invited.")]);
+    world.says("ana", GENERAL, "@nod lunch with Bo next Tuesday at noon, an hour").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+        ana: @nod lunch with Bo next Tuesday at noon, an hour
+            nod: # Send this invitation? · rev 1
+              Calendar  ana@acme.test
+              Title  Lunch
+              When  Tue 10 Mar, 12:00–13:00 WET
+              Guests  bo@acme.test
+              For guests  Bo Lind 13:00–14:00 CET
+              ⚠ Nod's first invitation to bo@acme.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & invite] [Edit] [Deny]
+    "); }
+    assert!(world.google.events(ANA).is_empty());
+
+    world.presses("ana", GENERAL, "Approve & invite").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+        ana: @nod lunch with Bo next Tuesday at noon, an hour
+            nod: # Invitation created · rev 1
+              Calendar  ana@acme.test
+              Title  Lunch
+              When  Tue 10 Mar, 12:00–13:00 WET
+              Guests  bo@acme.test
+              For guests  Bo Lind 13:00–14:00 CET
+              Approved by Ana Silva 09:30 WET → Created 09:30 WET
+              [Open in Calendar]
+            nod: Bo is invited.
+    "); }
+    let events = world.google.events(BO);
+    let [event] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((event.title.as_str(), when(event).as_str()), ("Lunch", "2026-03-10 12:00–13:00"));
+    let told = world.google.invitations(BO);
+    assert_eq!(told.iter().map(|one| &one.news).collect::<Vec<_>>(), [&News::Invited]);
+    world.ends().await;
+}
+
+async fn a_day_is_told_to_its_owner_alone(platform: On) {
+    let mut world = at_work(platform).await;
+    let google = &world.google;
+    google.add_event(ANA, &standup()).unwrap();
+    google.add_event(ANA, &appointment("Dentist", "2026-03-09 15:00", "2026-03-09 16:00")).unwrap();
+    google.add_event(ANA, &appointment("Retreat", "2026-03-08", "2026-03-10")).unwrap();
+    world.model_will(
+        "tool",
+        [
+            Answer::tool("calendar_get_agenda", json!({ "when": "Monday" })),
+            Answer::text("Standup with Bo at 10:00 and the dentist at 15:00."),
+        ],
+    );
+    world.says("ana", GENERAL, "@nod what's on my calendar on Monday?").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: Standup with Bo at 10:00 and the dentist at 15:00.
+        ");
+        insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+            ana: @nod what's on my calendar on Monday?
+                nod: · Answered Ana Silva privately.
+                  [Share here]
+        ");
+    }
+    world.ends().await;
+}
+
+async fn a_meeting_is_moved_after_a_yes(platform: On) {
+    let mut world = at_work(platform).await;
+    let id = world.google.add_event(ANA, &standup()).unwrap();
+    world.google.add_event(ANA, &appointment("Dentist", "2026-03-09 15:00", "2026-03-09 16:00")).unwrap();
+    let change = json!({ "event": id, "when": "Monday at 3pm", "title": "Late standup" });
+    world.model_will(
+        "tool",
+        [Answer::tool("calendar_update_event", change), Answer::text("It is at three now.")],
+    );
+    world.says("ana", "dm:ana", "move Monday's standup to 3pm").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: move Monday's standup to 3pm
+        nod: # Change this event? · rev 1
+          Calendar  ana@acme.test
+          Title  Standup → Late standup
+          When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
+          Guests  bo@acme.test
+          For guests  Bo Lind 16:00–16:30 CET
+          ⚠ Nod's first invitation to bo@acme.test
+          ⚠ your calendar has something else at that time
+          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          [Approve & change] [Deny]
+    "); }
+    world.presses("ana", "dm:ana", "Approve & change").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: move Monday's standup to 3pm
+        nod: # Event changed · rev 1
+          Calendar  ana@acme.test
+          Title  Standup → Late standup
+          When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
+          Guests  bo@acme.test
+          For guests  Bo Lind 16:00–16:30 CET
+          Approved by Ana Silva 09:30 WET → Changed 09:30 WET
+          · id sandbox0000000000000000001
+          [Open in Calendar]
+        nod: It is at three now.
+    "); }
+    let event = world.google.event(BO, &id).unwrap();
+    assert_eq!((event.title.as_str(), when(&event).as_str()), ("Late standup", "2026-03-09 15:00–15:30"));
+    assert_eq!(world.google.invitations(BO).len(), 1);
+    world.ends().await;
+}
+
+async fn a_meeting_is_cancelled_after_a_yes(platform: On) {
+    let mut world = at_work(platform).await;
+    let id = world.google.add_event(ANA, &standup()).unwrap();
+    world.model_will(
+        "tool",
+        [Answer::tool("calendar_cancel_event", json!({ "event": id })), Answer::text("It is off.")],
+    );
+    world.says("ana", "dm:ana", "cancel Monday's standup").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: cancel Monday's standup
+        nod: # Cancel this event? · rev 1
+          Calendar  ana@acme.test
+          Title  Standup
+          When  Mon 9 Mar, 10:00–10:30 WET
+          Guests  bo@acme.test
+          ⚠ Nod's first cancellation to bo@acme.test
+          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          [Approve & cancel it] [Deny]
+    "); }
+    world.presses("ana", "dm:ana", "Approve & cancel it").await;
+    world.reads("dm:ana");
+    assert!(world.google.events(ANA).is_empty() && world.google.events(BO).is_empty());
+    let told = world.google.invitations(BO);
+    assert_eq!(told.iter().map(|one| &one.news).collect::<Vec<_>>(), [&News::Cancelled]);
+    world.ends().await;
+}
+
+async fn an_invitation_is_answered_after_a_yes(platform: On) {
+    let mut world = at_work(platform).await;
+    let theirs = Appointment { organizer: Some("eve@partner.example".into()), ..standup() };
+    let id = world.google.add_event(ANA, &theirs).unwrap();
+    let answer = json!({ "event": id, "answer": "no", "note": "On a plane then" });
+    world.model_will("tool", [Answer::tool("calendar_respond", answer), Answer::text("Eve knows.")]);
+    world.says("ana", "dm:ana", "decline Eve's meeting, I'm on a plane").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: decline Eve's meeting, I'm on a plane
+        nod: # Answer this invitation? · rev 1
+          Calendar  ana@acme.test
+          Title  Standup
+          When  Mon 9 Mar, 10:00–10:30 WET
+          From  eve@partner.example
+          Answer  No
+          Note  On a plane then
+          ⚠ eve@partner.example is outside acme.test
+          ⚠ Nod's first answer to eve@partner.example
+          ⚠ eve@partner.example comes from outside text: nobody here named it
+          ⚠ this run has read outside text: calendar event of eve@partner.example
+          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          [Answer No] [Deny]
+    "); }
+    world.presses("ana", "dm:ana", "Answer No").await;
+    world.reads("dm:ana");
+    let event = world.google.event(ANA, &id).unwrap();
+    assert_eq!(event.response(ANA), Some("declined"));
+    assert_eq!(event.response(BO), Some("needsAction"));
+    world.ends().await;
+}
+
+async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: On) {
+    let mut world = at_work(platform).await;
+    let id = world.google.add_event(ANA, &standup()).unwrap();
+    let change = json!({ "event": id, "when": "Monday at 3pm" });
+    world.model_will(
+        "tool",
+        [
+            Answer::tool("calendar_update_event", change),
+            Answer::text("It was moved meanwhile, so I left it."),
+        ],
+    );
+    world.says("ana", "dm:ana", "move Monday's standup to 3pm").await;
+    let time = Some(("2026-03-09 11:00".to_owned(), "2026-03-09 11:30".to_owned()));
+    assert!(world.google.edit_event(ANA, &id, &MeetingEdit { time, ..MeetingEdit::default() }));
+    world.reads("dm:ana");
+    world.presses("ana", "dm:ana", "Approve & change").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: move Monday's standup to 3pm
+        nod: # Event not changed · rev 1
+          Calendar  ana@acme.test
+          Title  Standup
+          When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
+          Guests  bo@acme.test
+          For guests  Bo Lind 16:00–16:30 CET
+          Approved by Ana Silva 09:30 WET → Not changed 09:30 WET
+          · the event was changed meanwhile, so nothing was done. Nothing was changed; ask again once that is mended.
+        nod: It was moved meanwhile, so I left it.
+    "); }
+    assert_eq!(when(&world.google.event(ANA, &id).unwrap()), "2026-03-09 11:00–11:30");
+    world.ends().await;
+}
+
+async fn a_guest_who_answers_meanwhile_changes_nothing(platform: On) {
+    let mut world = at_work(platform).await;
+    let id = world.google.add_event(ANA, &standup()).unwrap();
+    let change = json!({ "event": id, "place": "Room 2", "add_guests": ["cy@partner.example"] });
+    world.model_will("tool", [Answer::tool("calendar_update_event", change), Answer::text("Done.")]);
+    world.says("ana", "dm:ana", "standup is in room 2, and Cy of the partners comes too").await;
+    assert!(world.google.respond_as(BO, &id, "accepted"));
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: standup is in room 2, and Cy of the partners comes too
+        nod: # Change this event? · rev 1
+          Calendar  ana@acme.test
+          Title  Standup
+          When  Mon 9 Mar, 10:00–10:30 WET
+          Guests  bo@acme.test, + cy@partner.example
+          For guests  Bo Lind 11:00–11:30 CET
+          Place  — → Room 2
+          ⚠ cy@partner.example is outside acme.test
+          ⚠ Nod's first invitation to bo@acme.test and 1 more
+          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          [Approve & change] [Deny]
+    "); }
+    world.presses("ana", "dm:ana", "Approve & change").await;
+    world.reads("dm:ana");
+    let event = world.google.event(ANA, &id).unwrap();
+    assert_eq!((event.location.as_str(), event.response(BO)), ("Room 2", Some("accepted")));
+    assert_eq!(event.response("cy@partner.example"), Some("needsAction"));
+    world.ends().await;
+}
+
+async fn a_weekly_meeting_follows_its_zone(platform: On) {
+    let mut world = at_work(platform).await;
+    let weekly = json!({
+        "title": "One to one", "when": "Mon 9–9:30", "guests": ["Bo"], "meet": true, "reminders": [10],
+        "repeats": { "every": "week", "times": 4 }, "text": "How is it going?",
+    });
+    world.model_will("tool", [create(weekly), Answer::text("It stands.")]);
+    world.says("ana", "dm:ana", "a one to one with Bo every Monday at 9, four times").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: a one to one with Bo every Monday at 9, four times
+        nod: # Send this invitation? · rev 1
+          Calendar  ana@acme.test
+          Title  One to one
+          When  Mon 9 Mar, 09:00–09:30 WET
+          Repeats  every week, 4 times
+          Guests  bo@acme.test
+          For guests  Bo Lind 10:00–10:30 CET
+          Meet  with a Google Meet link
+          Reminders  10 min before
+          How is it going?
+          ⚠ Nod's first invitation to bo@acme.test
+          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          [Approve & invite] [Edit] [Deny]
+    "); }
+    world.presses("ana", "dm:ana", "Approve & invite").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: a one to one with Bo every Monday at 9, four times
+        nod: # Invitation created · rev 1
+          Calendar  ana@acme.test
+          Title  One to one
+          When  Mon 9 Mar, 09:00–09:30 WET
+          Repeats  every week, 4 times
+          Guests  bo@acme.test
+          For guests  Bo Lind 10:00–10:30 CET
+          Meet  with a Google Meet link
+          Reminders  10 min before
+          How is it going?
+          Approved by Ana Silva 09:30 WET → Created 09:30 WET
+          [Open in Calendar]
+        nod: It stands.
+    "); }
+    let (from, until) = ("2026-03-01T00:00:00Z".parse().unwrap(), "2026-06-01T00:00:00Z".parse().unwrap());
+    let all = world.google.events_between(BO, from, until);
+    let when: Vec<String> = all.iter().map(|one| one.start.format("%-d %b %H:%M UTC").to_string()).collect();
+    // Lisbon is an hour ahead of UTC from 29 March on.
+    assert_eq!(when, ["9 Mar 09:00 UTC", "16 Mar 09:00 UTC", "23 Mar 09:00 UTC", "30 Mar 08:00 UTC"]);
+    world.ends().await;
+}
+
+async fn an_invitation_is_edited_before_the_yes(platform: On) {
+    let mut world = at_work(platform).await;
+    world.model_will("tool", [create(lunch()), Answer::text("Bo is invited.")]);
+    world.says("ana", GENERAL, "@nod lunch with Bo next Tuesday at noon, an hour").await;
+    world.reads(GENERAL);
+    world.edits("ana", GENERAL, &[("When", "Wed 11 Mar 2026 12:30"), ("Place", "Canteen")]).await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+        ana: @nod lunch with Bo next Tuesday at noon, an hour
+            nod: # Send this invitation? · rev 2
+              Calendar  ana@acme.test
+              Title  Lunch
+              When  Wed 11 Mar, 12:30–13:30 WET
+              Guests  bo@acme.test
+              For guests  Bo Lind 13:30–14:30 CET
+              Place  Canteen
+              ⚠ Nod's first invitation to bo@acme.test
+              ⚠ nobody looked whether everybody is free then, since it was changed by hand
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & invite] [Edit] [Deny]
+    "); }
+    world.presses("ana", GENERAL, "Approve & invite").await;
+    world.reads(GENERAL);
+    let events = world.google.events(BO);
+    assert_eq!(
+        (when(&events[0]).as_str(), events[0].location.as_str()),
+        ("2026-03-11 12:30–13:30", "Canteen")
+    );
+    world.ends().await;
+}
+
+async fn free_times_are_told_without_what_others_do(platform: On) {
+    let mut world = at_work(platform).await;
+    world
+        .google
+        .add_event(BO, &appointment("Secret merger", "2026-03-09 09:00", "2026-03-09 12:00"))
+        .unwrap();
+    let within = json!({ "within": "Monday", "people": ["Bo"], "minutes": 60, "max": 3 });
+    world.model_will(
+        "tool",
+        [
+            Answer::tool("calendar_find_free_slots", within),
+            Answer::text("You both can at noon, at one, or at two."),
+        ],
+    );
+    world.says("ana", "dm:ana", "when do Bo and I have an hour on Monday?").await;
+    world.reads("dm:ana");
+    let seen = world.rows().await;
+    assert!(!seen.contains("merger"));
+    let slots: Vec<&str> =
+        seen.split("\"when\": \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(slots.iter().any(|slot| slot.starts_with("Mon 9 Mar, 12:00–13:00")), "{slots:?}");
+    assert!(slots.iter().all(|slot| !slot.contains("09:00–10:00")), "{slots:?}");
+    world.ends().await;
+}
+
+async fn a_week_becomes_a_time_by_a_button(platform: On) {
+    let mut world = at_work(platform).await;
+    let planning = json!({ "title": "Planning", "when": "next week", "minutes": 45, "guests": ["Bo"] });
+    world.model_will("tool", [create(planning), Answer::text("Bo is invited.")]);
+    world.says("ana", GENERAL, "@nod find 45 minutes with Bo next week for planning").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+        ana: @nod find 45 minutes with Bo next week for planning
+            nod: · Asked Ana Silva privately.
+    ");
+    }
+    let asked = world.reads("dm:ana");
+    assert!(asked.contains("nod: # Everybody is free then. Which time?"), "{asked}");
+    world.presses("ana", "dm:ana", "Mon 9 Mar, 09:00–09:45 WET").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads("dm:ana")), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: · When is “next week”? → Mon 9 Mar, 09:00–09:45 WET
+        nod: # Send this invitation? · rev 1
+          Calendar  ana@acme.test
+          Title  Planning
+          When  Mon 9 Mar, 09:00–09:45 WET
+          Guests  bo@acme.test
+          For guests  Bo Lind 10:00–10:45 CET
+          ⚠ Nod's first invitation to bo@acme.test
+          · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+          [Approve & invite] [Edit] [Deny]
+    "); }
+    world.presses("ana", "dm:ana", "Approve & invite").await;
+    world.reads("dm:ana");
+    world.reads(GENERAL);
+    assert_eq!(when(&world.google.events(BO)[0]), "2026-03-09 09:00–09:45");
+    world.ends().await;
+}
+
+async fn a_double_booking_is_said_to_its_person_alone(platform: On) {
+    let mut world = at_work(platform).await;
+    world.google.add_event(BO, &appointment("Gym", "2026-03-10 12:00", "2026-03-10 13:00")).unwrap();
+    for place in [GENERAL, "dm:ana"] {
+        world.model_will("tool", [create(lunch())]);
+        world.says("ana", place, "@nod lunch with Bo next Tuesday at noon, an hour").await;
+        let card = world.reads(place);
+        assert_eq!(card.contains("bo@acme.test is busy then"), place == "dm:ana", "{card}");
+        world.model.will(Answer::text("As you like."));
+        world.denies("ana", place, "").await;
+        world.reads(place);
+    }
+    world.ends().await;
+}
+
+async fn guests_elsewhere_read_their_own_time_on_the_card(platform: On) {
+    let mut world = at_work(platform).await;
+    world.can_be_written_to("cho").await;
+    world.works_in("cho", "Asia/Tokyo").await;
+    let review = json!({ "title": "Review", "when": "today at 3pm", "guests": ["Bo", "Cho"] });
+    world.model_will("tool", [create(review), Answer::text("Both are invited.")]);
+    world.says("ana", GENERAL, "@nod a review with Bo and Cho today at 3").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+        ana: @nod a review with Bo and Cho today at 3
+            nod: # Send this invitation? · rev 1
+              Calendar  ana@acme.test
+              Title  Review
+              When  Fri 6 Mar, 15:00–15:30 WET
+              Guests  bo@acme.test, cho@acme.test
+              For guests  Bo Lind 16:00–16:30 CET · Cho Park Sat 00:00–00:30 JST
+              ⚠ Nod's first invitation to bo@acme.test and 1 more
+              ⚠ Cho Park: outside their working hours (Sat 00:00 there)
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & invite] [Edit] [Deny]
+    "); }
+    world.edits("ana", GENERAL, &[("When", "Mon 9 Mar 2026 09:00")]).await;
+    insta::allow_duplicates! { insta::assert_snapshot!(compact(world.reads(GENERAL)), @r"
+        ana: @nod a review with Bo and Cho today at 3
+            nod: # Send this invitation? · rev 2
+              Calendar  ana@acme.test
+              Title  Review
+              When  Mon 9 Mar, 09:00–09:30 WET
+              Guests  bo@acme.test, cho@acme.test
+              For guests  Bo Lind 10:00–10:30 CET · Cho Park 18:00–18:30 JST
+              ⚠ Nod's first invitation to bo@acme.test and 1 more
+              ⚠ nobody looked whether everybody is free then, since it was changed by hand
+              ⚠ Cho Park: outside their working hours (Mon 18:00 there)
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & invite] [Edit] [Deny]
+    "); }
+    world.presses("ana", GENERAL, "Approve & invite").await;
+    world.reads(GENERAL);
+    assert_eq!(when(&world.google.events(BO)[0]), "2026-03-09 09:00–09:30");
+    world.ends().await;
+}
+
+/// Slack tells zones; Discord does not, so its people hear how to say theirs.
+#[tokio::test]
+async fn who_never_said_their_zone_is_told_that_times_are_utc() {
+    let mut world = World::on(On::Discord).await;
+    world.connects("ana").await;
+    for known in [false, true] {
+        world.model_will("tool", [create(json!({ "title": "Focus", "when": "today at 3pm" }))]);
+        world.says("ana", GENERAL, "@nod block 3pm for me").await;
+        let card = world.reads(GENERAL);
+        let told = "the time zone of Ana Silva is not known, so times are in";
+        assert_eq!(card.contains(told), !known, "{card}");
+        world.model.will(Answer::text("As you like."));
+        world.denies("ana", GENERAL, "").await;
+        world.reads(GENERAL);
+        world.works_in("ana", "Europe/Lisbon").await;
+    }
+    world.ends().await;
+}

@@ -1,0 +1,524 @@
+//! Mail as people know it from Gmail: quoted, signed, sent as one of several addresses, with files, forwarded.
+
+use chrono::TimeDelta;
+use nod_sandbox::Fault;
+use nod_sandbox::google::Incoming;
+use nod_sandbox::model::Answer;
+use nod_tests::chat::On;
+use nod_tests::{Dropped, World};
+use serde_json::{Value, json};
+
+on_each_platform!(
+    a_forward_takes_the_mail_and_its_files_along,
+    a_forward_whose_answer_was_lost_arrives_once,
+    a_file_that_is_gone_meanwhile_stops_the_mail,
+    more_than_gmail_sends_is_not_asked_about,
+    a_file_of_a_mail_is_attached_to_a_draft_and_leaves_with_it,
+    a_file_that_was_dropped_goes_out_as_it_was_shown,
+    a_file_that_was_not_dropped_is_not_found,
+    the_signature_stands_below_once_and_survives_changes,
+    an_answer_goes_out_as_whom_the_mail_was_sent_to,
+    an_address_that_is_not_verified_is_refused_with_those_that_are,
+    drafts_of_the_mailbox_are_listed_and_taken_up,
+    five_hundred_recipients_are_refused_in_a_sentence,
+    broken_mail_is_read_as_far_as_it_goes_and_answered,
+);
+
+const ANA: &str = "ana@acme.test";
+const SEND: &str = "gmail.users.drafts.send";
+
+fn terms() -> Incoming {
+    Incoming {
+        to: ANA.to_owned(),
+        from: "kim@northwind.test".to_owned(),
+        from_name: "Kim Vale".to_owned(),
+        subject: "Terms".to_owned(),
+        body: "Net 30.\n\nKim".to_owned(),
+        files: vec![
+            ("terms.pdf".to_owned(), "application/pdf".to_owned(), b"%PDF-1.4 terms".to_vec()),
+            ("prices.csv".to_owned(), "text/csv".to_owned(), b"month,sum\r\n1,2\r\n".to_vec()),
+        ],
+        ..Incoming::default()
+    }
+}
+
+/// Ana has this mail; its id and its thread.
+/// Discord tells no addresses, so there a colleague's is known from the mail alone, too.
+fn unnamed(shown: &str) -> String {
+    shown.replace(
+        " and 1 more come from outside text: nobody here named them",
+        " comes from outside text: nobody here named it",
+    )
+}
+
+async fn with(platform: On, mail: &Incoming) -> (World, String, String) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.google.deliver_mail(mail).unwrap();
+    let mail = world.google.inbox(ANA).pop().unwrap();
+    (world, mail.id, mail.thread_id)
+}
+
+fn calls(world: &World, name: &str, arguments: Value) {
+    world.model_will("tool", [Answer::tool(name, arguments)]);
+}
+
+fn forward(thread: &str) -> Value {
+    json!({ "thread_id": thread, "to": ["Bo"], "body": "What do you think?" })
+}
+
+fn after<'a>(text: &'a str, mark: &str) -> &'a str {
+    &text[text.rfind(mark).unwrap_or_else(|| panic!("no {mark} in:\n{text}"))..]
+}
+
+/// What the model was told last.
+fn told(world: &World) -> String {
+    let requests = world.model.requests();
+    let messages = requests.last().unwrap()["messages"].as_array().unwrap().clone();
+    let tool = messages.iter().rev().find(|message| message["role"] == "tool").unwrap();
+    tool["content"].as_str().unwrap().to_owned()
+}
+
+async fn a_forward_takes_the_mail_and_its_files_along(platform: On) {
+    let (mut world, _, thread) = with(platform, &terms()).await;
+    calls(&world, "gmail_forward", forward(&thread));
+    world.says("ana", "general", "@nod forward Kim's mail to Bo, ask what he thinks").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod forward Kim's mail to Bo, ask what he thinks
+                nod: · Asked Ana Silva privately.
+        ");
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "# Send"), @r"
+            # Send this email? · rev 1 · 9a739c
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Fwd: Terms
+              Thread  forwards “Terms” from kim@northwind.test
+              Attached  terms.pdf (14 bytes), prices.csv (16 bytes)
+              What do you think?
+
+              ---------- Forwarded message ---------
+              From: Kim Vale <kim@northwind.test>
+              Date: Fri, 6 Mar 2026 at 09:30
+              Subject: Terms
+              To: ana@acme.test
+
+
+              Net 30.
+
+              Kim
+              ⚠ Nod's first mail to bo@acme.test
+              ⚠ this run has read outside text: mail from kim@northwind.test
+              ⚠ 2 files came with a mail; Nod has not looked into them
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
+    world.model.will(Answer::text("Bo has it."));
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let (original, sent) = (&world.google.inbox(ANA)[0], &world.google.sent(ANA)[0]);
+    assert_eq!((sent.subject.as_str(), sent.thread_id.as_str()), ("Fwd: Terms", thread.as_str()));
+    assert_eq!(sent.header("References"), Some(original.message_id.as_str()));
+    let got = &world.google.inbox("bo@acme.test")[0];
+    assert_eq!(got.files, original.files);
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(got.body, @r"
+            What do you think?
+
+            ---------- Forwarded message ---------
+            From: Kim Vale <kim@northwind.test>
+            Date: Fri, 6 Mar 2026 at 09:30
+            Subject: Terms
+            To: ana@acme.test
+
+
+            Net 30.
+
+            Kim
+        ");
+    }
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_forward_whose_answer_was_lost_arrives_once(platform: On) {
+    for mishap in [Fault::LoseAnswer, Fault::Drop] {
+        let (mut world, _, thread) = with(platform, &terms()).await;
+        calls(&world, "gmail_forward", forward(&thread));
+        world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+        world.google.faults.next(SEND, mishap);
+        world.model.will(Answer::text("Bo has it."));
+        world.presses("ana", "dm:ana", "Approve & send").await;
+        for _ in 0..3 {
+            world.later(TimeDelta::seconds(12)).await;
+        }
+        let got = world.google.inbox("bo@acme.test");
+        assert_eq!((got.len(), got[0].files.len()), (1, 2));
+        assert!(world.reads("dm:ana").contains("Email sent"));
+        world.ends().await;
+    }
+}
+
+async fn a_file_that_is_gone_meanwhile_stops_the_mail(platform: On) {
+    let (mut world, id, thread) = with(platform, &terms()).await;
+    calls(&world, "gmail_forward", forward(&thread));
+    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+    assert!(world.google.delete_mail(ANA, &id));
+    world.model.will(Answer::text("It was not sent."));
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "Approved by"), @r"
+            Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
+              · Not found: the mail that a file came with. Nothing was sent; ask again once that is mended.
+            nod: It was not sent.
+        ");
+    }
+    assert!(world.google.inbox("bo@acme.test").is_empty() && world.google.drafts(ANA).is_empty());
+    world.ends().await;
+}
+
+async fn more_than_gmail_sends_is_not_asked_about(platform: On) {
+    let kind = "application/octet-stream".to_owned();
+    let large = |name: &str| (name.to_owned(), kind.clone(), vec![b'x'; 15 * 1024 * 1024]);
+    let mail = Incoming { files: vec![large("a.bin"), large("b.bin")], ..terms() };
+    let (mut world, _, thread) = with(platform, &mail).await;
+    calls(&world, "gmail_forward", forward(&thread));
+    world.model.will(Answer::text("The files are too large."));
+    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(told(&world), @r#"{"error":"invalid arguments: the files have 30.0 MB together, and Gmail sends 25.0 MB at most; nothing was sent"}"#);
+    }
+    assert!(world.google.drafts(ANA).is_empty() && world.google.sent(ANA).is_empty());
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_file_of_a_mail_is_attached_to_a_draft_and_leaves_with_it(platform: On) {
+    let (mut world, id, _) = with(platform, &terms()).await;
+    let attach = json!([{ "message_id": id, "name": "terms.pdf" }]);
+    let draft = json!({ "to": ["Bo"], "subject": "Terms", "body": "See the file.", "attach": attach });
+    calls(&world, "gmail_create_draft", draft);
+    world.says("ana", "general", "@nod draft a mail to Bo with Kim's terms").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Draft
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Terms
+              Attached  terms.pdf (14 bytes)
+              See the file.
+              · It was not sent. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+        ");
+    }
+    world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
+    world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "Here they are." })));
+    world.says("ana", "dm:ana", "make it shorter").await;
+    world.reads("dm:ana");
+    world.says("ana", "dm:ana", "send it").await;
+    world.reads("dm:ana");
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let got = &world.google.inbox("bo@acme.test")[0];
+    assert_eq!(
+        (got.body.as_str(), got.files.as_slice()),
+        ("Here they are.", &[("terms.pdf".to_owned(), 14)][..])
+    );
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn the_signature_stands_below_once_and_survives_changes(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    world.google.settings(ANA, |account| {
+        let html = "<div><b>Ana Silva</b><br>Acme · <a href=\"https://acme.test\">acme.test</a></div>";
+        account.signatures.insert(ANA.to_owned(), html.to_owned());
+    });
+    calls(
+        &world,
+        "gmail_create_draft",
+        json!({ "to": ["Bo"], "subject": "Plan", "body": "Here is the plan.\n\nAna" }),
+    );
+    world.says("ana", "dm:ana", "draft a mail to Bo about the plan").await;
+    world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_update_draft" })));
+    world.model.will(Answer::tool("gmail_update_draft", json!({ "body": "The plan.\n\nAna" })));
+    world.says("ana", "dm:ana", "make it shorter").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: make"), @r"
+            ana: make it shorter
+            nod: # Draft
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Plan
+              The plan.
+
+              Ana
+
+              --
+              Ana Silva
+              Acme · acme.test
+              · It was not sent. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+        ");
+    }
+    world.says("ana", "dm:ana", "send it").await;
+    world.edits("ana", "dm:ana", &[("Body", "The whole plan.")]).await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let got = &world.google.inbox("bo@acme.test")[0];
+    assert_eq!(got.body, "The whole plan.\n\n-- \nAna Silva\nAcme · acme.test");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.google.settings(ANA, |account| account.aliases = vec!["sales@acme.test".to_owned()]);
+    let cc = ["cho@acme.test", "ana@acme.test"].map(str::to_owned).to_vec();
+    let mail = Incoming {
+        to: "sales@acme.test".to_owned(),
+        cc,
+        subject: "AW: Terms".to_owned(),
+        files: vec![],
+        ..terms()
+    };
+    world.google.deliver_mail(&mail).unwrap();
+    let thread = world.google.inbox(ANA)[0].thread_id.clone();
+    calls(&world, "gmail_reply", json!({ "thread_id": thread, "body": "Fine.", "all": true }));
+    world.says("ana", "dm:ana", "reply to all: fine").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(unnamed(after(&world.reads("dm:ana"), "# Send")), @r"
+            # Send this email? · rev 1 · d9986a
+              From  sales@acme.test
+              Account  ana@acme.test
+              To  Kim Vale <kim@northwind.test>
+              Cc  cho@acme.test
+              Bcc  —
+              Subject  AW: Terms
+              Thread  answers “AW: Terms” from kim@northwind.test
+              Quoted below  the mail of kim@northwind.test, 84 characters
+              Fine.
+              ⚠ kim@northwind.test is outside acme.test
+              ⚠ Nod's first mail to kim@northwind.test and 1 more
+              ⚠ kim@northwind.test comes from outside text: nobody here named it
+              ⚠ this run has read outside text: mail from kim@northwind.test
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
+    world.model.will(Answer::text("Kim has it."));
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let sent = &world.google.sent(ANA)[0];
+    assert_eq!(
+        (sent.from.as_str(), sent.cc.as_slice()),
+        ("sales@acme.test", &["cho@acme.test".to_owned()][..])
+    );
+    assert_eq!((sent.subject.as_str(), sent.thread_id.as_str()), ("AW: Terms", thread.as_str()));
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(sent.body, @r"
+            Fine.
+
+            On Fri, 6 Mar 2026 at 09:30, Kim Vale <kim@northwind.test> wrote:
+
+            > Net 30.
+            >
+            > Kim
+        ");
+    }
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn an_address_that_is_not_verified_is_refused_with_those_that_are(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    world.google.settings(ANA, |account| {
+        account.aliases = vec!["sales@acme.test".to_owned()];
+        account.unconfirmed = vec!["boss@acme.test".to_owned()];
+    });
+    let mut said = Vec::new();
+    for from in ["boss@acme.test", "eve@evil.test"] {
+        let mail = json!({ "to": ["Bo"], "subject": "Late", "body": "Late.", "from": from });
+        calls(&world, "gmail_send_email", mail);
+        world.model.will(Answer::text("I cannot send as that."));
+        world.says("ana", "dm:ana", "write to Bo").await;
+        said.push(told(&world));
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said.join("\n"), @r#"
+            {"error":"invalid arguments: boss@acme.test is not verified in Gmail yet; there are: ana@acme.test, sales@acme.test"}
+            {"error":"invalid arguments: eve@evil.test is no address that this Gmail sends from; there are: ana@acme.test, sales@acme.test"}
+        "#);
+    }
+    let mail = json!({ "to": ["Bo"], "subject": "Late", "body": "Late.", "from": "sales@acme.test" });
+    calls(&world, "gmail_send_email", mail);
+    world.says("ana", "dm:ana", "write to Bo as sales").await;
+    world.model.will(Answer::text("Bo has it."));
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].from, "sales@acme.test");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "# Email"), @r"
+            # Email sent · rev 1 · ba15fa
+              From  sales@acme.test
+              Account  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Late
+              Late.
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              · Message-ID <CAsandbox00000005@mail.gmail.com> · id 019a400000000006
+              [Open in Gmail]
+            nod: Bo has it.
+        ");
+    }
+    world.ends().await;
+}
+
+async fn drafts_of_the_mailbox_are_listed_and_taken_up(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    calls(&world, "gmail_create_draft", json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan." }));
+    world.says("ana", "general", "@nod draft a mail to Bo about the plan").await;
+    let id = world.google.drafts(ANA)[0].draft_id.clone().unwrap();
+    // In another conversation nothing is open.
+    let list = Answer::tool("gmail_list_drafts", json!({}));
+    let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
+    world.model_will("tool", [list, open, Answer::text("Here it is.")]);
+    world.says("ana", "dm:ana", "open my draft to Bo").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(told(&world), @r#"{"bcc":[],"body":"The plan.","cc":[],"id":"r-7000000000000000004","subject":"Plan","to":["bo@acme.test"]}"#);
+        insta::assert_snapshot!(after(&world.reads("dm:ana"), "ana: open"), @r"
+            ana: open my draft to Bo
+            nod: # Draft
+              From  ana@acme.test
+              To  bo@acme.test
+              Cc  —
+              Bcc  —
+              Subject  Plan
+              The plan.
+              · It was not sent. Tell me what to change, or say “send it”.
+              [Send…] [Discard] [Open in Gmail]
+            nod: Here it is.
+        ");
+    }
+    world.says("ana", "dm:ana", "send it").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body, "The plan.");
+    assert!(world.google.drafts(ANA).is_empty());
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn five_hundred_recipients_are_refused_in_a_sentence(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    let to: Vec<String> = (0..500).map(|n| format!("person{n}@acme.test")).collect();
+    calls(&world, "gmail_send_email", json!({ "to": to, "subject": "News", "body": "News." }));
+    world.model.will(Answer::text("That is too many people for one mail."));
+    world.says("ana", "dm:ana", "send the news to everybody").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(told(&world), @r#"{"error":"invalid arguments: /to: value has more than 100 items"}"#);
+    }
+    assert!(world.google.sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    let head = "From: Kim <kim@northwind.test>\r\nTo: ana@acme.test\r\nMIME-Version: 1.0\r\n";
+    let broken: [(&str, &[u8]); 4] = [
+        // No part, and no end.
+        ("1", b"Content-Type: multipart/mixed; boundary=\"x\"\r\n\r\nNo boundary ever comes."),
+        // Cut in the middle of its letters.
+        ("2", b"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\nSGVsbG8gd29ybG=Q=!"),
+        // It says UTF-8 and is Latin-1.
+        ("3", b"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\nViele Gr\xfc\xdfe aus Ulm"),
+        // It says something that nobody knows.
+        ("4", b"Content-Type: text/plain; charset=\"klingon\"\r\n\r\nQapla\xb4"),
+    ];
+    for (number, rest) in broken {
+        let subject = format!("{head}Subject: Broken {number}\r\nMessage-ID: <b{number}@northwind.test>\r\n");
+        world.google.deliver_raw(ANA, &[subject.as_bytes(), rest].concat()).unwrap();
+    }
+    let mut read = Vec::new();
+    for mail in world.google.inbox(ANA) {
+        let look = Answer::tool("gmail_read_thread", json!({ "thread_id": mail.thread_id }));
+        let answer = json!({ "thread_id": mail.thread_id, "body": "I could not read that." });
+        world.model_will("tool", [look, Answer::tool("gmail_reply", answer), Answer::text("Not sent.")]);
+        world.says("ana", "dm:ana", "read it, and answer").await;
+        let requests = world.model.requests();
+        let tool = requests.last().unwrap()["messages"].as_array().unwrap().last().unwrap().clone();
+        let words =
+            tool["content"].as_str().unwrap().lines().find(|line| line.starts_with('{')).unwrap().to_owned();
+        let words: Value = serde_json::from_str(&words).unwrap();
+        read.push(words["messages"][0]["text"].to_string());
+        world.denies("ana", "dm:ana", "").await;
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(read.join("\n"), @r#"
+            ""
+            "SGVsbG8gd29ybG=Q=!"
+            "Viele Grüße aus Ulm"
+            "Qapla´"
+        "#);
+    }
+    assert!(world.google.sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_file_that_was_dropped_goes_out_as_it_was_shown(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    let file = Dropped::new("sales.csv", "text/csv", "month,sum\nMay,120\nJune,200");
+    let attach = json!([{ "name": "Sales.csv" }]);
+    let mail = json!({ "to": ["Bo"], "subject": "Sales", "body": "See the file.", "attach": attach });
+    calls(&world, "gmail_send_email", mail);
+    world.drops_file("ana", "general", "@nod mail this to Bo", &file).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(after(&world.reads("general"), "From  ana"), @r"
+            From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Sales
+                  Attached  sales.csv (26 bytes)
+                  See the file.
+                  ⚠ Nod's first mail to bo@acme.test
+                  ⚠ this run has read outside text: the file sales.csv
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny]
+        ");
+    }
+    world.google.faults.next(SEND, Fault::LoseAnswer);
+    world.model.will(Answer::text("Bo has it."));
+    world.presses("ana", "general", "Approve & send").await;
+    world.later(TimeDelta::seconds(2)).await;
+    let got = world.google.inbox("bo@acme.test");
+    assert_eq!((got.len(), got[0].files.as_slice()), (1, &[("sales.csv".to_owned(), 26)][..]));
+    assert!(world.reads("general").contains("Email sent"));
+    world.ends().await;
+}
+
+async fn a_file_that_was_not_dropped_is_not_found(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    let attach = json!([{ "name": "terms.pdf" }]);
+    let mail = json!({ "to": ["Bo"], "subject": "Terms", "body": "See the file.", "attach": attach });
+    calls(&world, "gmail_send_email", mail);
+    world.model.will(Answer::text("Which file?"));
+    world.says("ana", "general", "@nod mail the terms to Bo").await;
+    assert_eq!(told(&world), r#"{"error":"not found: a file of that name in this chat"}"#);
+    world.reads("general");
+    world.ends().await;
+}

@@ -1,0 +1,397 @@
+//! What is in a person's mailbox and calendar is in nobody else's prompt, row, message or log line, whichever tool
+//! brought it and wherever it was asked for. A new tool without a case of its own fails this story.
+
+use std::collections::BTreeSet;
+
+use nod_sandbox::google::{Appointment, DraftEdit, Incoming};
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use nod_tests::chat::On;
+use serde_json::{Value, json};
+
+use crate::private::Log;
+
+on_each_platform!(no_tool_lets_anything_out_wherever_it_is_called);
+
+const ANA: &str = "ana@acme.test";
+
+/// A word for each place of Ana's mailbox and calendar; none stands anywhere else.
+const SECRETS: [&str; 13] = [
+    "Marmalade",   // a subject
+    "Quicksilver", // a body
+    "Zebrawood",   // a sender's name
+    "halcyon",     // a sender's address
+    "Obsidian",    // a file's name
+    "Tamarind",    // a file's words
+    "Periwinkle",  // a draft's subject
+    "Saffron",     // an event's title
+    "Juniper",     // its description
+    "Cinnabar",    // its place
+    "vermilion",   // a guest
+    "Wintergreen", // an invitation's title
+    "something else at that time",
+];
+
+/// What Ana has, as it is when a tool is called.
+struct Mine {
+    thread: String,
+    message: String,
+    draft: String,
+    event: String,
+    invitation: String,
+}
+
+/// What the model says then.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    /// It is not asked: the result is the answer.
+    Nothing,
+    /// That it is done; nothing of Ana's is in its view.
+    Done,
+    /// All it has seen.
+    All,
+}
+
+/// How one tool is called.
+struct Case {
+    tool: &'static str,
+    /// Works on a draft that is open, and was written in by hand.
+    draft: bool,
+    args: fn(&Mine) -> Value,
+    /// What Ana answers where it asks.
+    press: Option<&'static str>,
+    /// What the model says once it has the result.
+    then: Then,
+}
+
+const fn reads(tool: &'static str, args: fn(&Mine) -> Value) -> Case {
+    Case { tool, draft: false, args, press: None, then: Then::All }
+}
+
+const fn acts(tool: &'static str, press: &'static str, args: fn(&Mine) -> Value) -> Case {
+    Case { tool, draft: false, args, press: Some(press), then: Then::All }
+}
+
+const fn drafts(tool: &'static str, press: Option<&'static str>, then: Then) -> Case {
+    Case { tool, draft: true, args: |mine| json!({ "draft": mine.draft }), press, then }
+}
+
+impl Case {
+    /// What it shows stands in the chat already, or comes of what was said there.
+    const fn publicly(self) -> Self {
+        Self { then: Then::Done, ..self }
+    }
+}
+
+const CASES: [Case; 20] = [
+    reads("gmail_list_recent", |_| json!({})),
+    reads("gmail_search_messages", |_| json!({ "query": "in:inbox" })),
+    reads("gmail_read_thread", |mine| json!({ "thread_id": mine.thread })),
+    reads("gmail_read_attachment", |mine| json!({ "message_id": mine.message, "name": "Obsidian.csv" })),
+    acts("gmail_reply", "Approve & send", |mine| json!({ "thread_id": mine.thread, "body": "Yes, gladly." })),
+    acts(
+        "gmail_send_email",
+        "Approve & send",
+        |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }),
+    )
+    .publicly(),
+    Case {
+        tool: "gmail_draft_reply",
+        draft: false,
+        args: |mine| json!({ "thread_id": mine.thread, "body": "No, thanks." }),
+        press: None,
+        then: Then::Nothing,
+    },
+    Case {
+        tool: "gmail_create_draft",
+        draft: false,
+        args: |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }),
+        press: None,
+        then: Then::Nothing,
+    },
+    drafts("gmail_read_draft", None, Then::All),
+    drafts("gmail_update_draft", None, Then::Nothing),
+    drafts("gmail_send_draft", Some("Approve & send"), Then::Nothing),
+    drafts("gmail_discard_draft", None, Then::Nothing),
+    reads("calendar_list_upcoming", |_| json!({})),
+    reads("calendar_get_agenda", |_| json!({ "when": "Monday" })),
+    acts(
+        "calendar_create_event",
+        "Approve & invite",
+        |_| json!({ "title": "Lunch", "when": "Monday at 10", "minutes": 60, "guests": ["Bo"] }),
+    )
+    .publicly(),
+    acts(
+        "calendar_update_event",
+        "Approve & change",
+        |mine| json!({ "event": mine.event, "place": "Room 2" }),
+    ),
+    acts("calendar_cancel_event", "Approve & cancel it", |mine| json!({ "event": mine.event })),
+    acts("calendar_respond", "Answer No", |mine| json!({ "event": mine.invitation, "answer": "no" })),
+    reads("chat_read_channel", |_| json!({})).publicly(),
+    reads("chat_read_thread", |_| json!({})).publicly(),
+];
+
+/// Newer ones, which have stories of their own and none here yet.
+const WITHOUT_A_CASE: [&str; 7] = [
+    "calendar_find_free_slots",
+    "gmail_create_label",
+    "gmail_forward",
+    "gmail_list_drafts",
+    "gmail_list_labels",
+    "gmail_open_draft",
+    "gmail_organise",
+];
+
+/// Everything at once, as a model would say it that keeps nothing to itself.
+fn all_of_it() -> Answer {
+    Answer::text(SECRETS.join(" "))
+}
+
+fn leaks(text: &str) -> Option<&'static str> {
+    SECRETS.into_iter().find(|secret| text.contains(secret))
+}
+
+/// Where a tool is called.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum From {
+    /// A thread of its own in the shared channel.
+    Channel,
+    /// A thread that somebody else began there.
+    Thread,
+    /// The direct line.
+    Direct,
+}
+
+struct House {
+    world: World,
+    /// How many of the model's requests were looked at, and the shared threads in which something was asked.
+    asked: usize,
+    threads: Vec<String>,
+}
+
+impl House {
+    async fn on(platform: On) -> Self {
+        let mut world = World::on(platform).await;
+        world.connects("ana").await;
+        world.can_be_written_to("bo").await;
+        let csv = ("Obsidian.csv".to_owned(), "text/csv".to_owned(), b"Tamarind,1".to_vec());
+        let mail = Incoming {
+            to: ANA.to_owned(),
+            from: "halcyon@northwind.test".to_owned(),
+            from_name: "Zebrawood Kim".to_owned(),
+            subject: "Marmalade".to_owned(),
+            body: "Quicksilver it is.".to_owned(),
+            files: vec![csv],
+            ..Incoming::default()
+        };
+        world.google.deliver_mail(&mail).unwrap();
+        Self { world, asked: 0, threads: Vec::new() }
+    }
+
+    fn mine(&self, draft: String) -> Mine {
+        let google = &self.world.google;
+        let event = Appointment {
+            title: "Saffron".to_owned(),
+            start: "2026-03-09 10:00".to_owned(),
+            end: "2026-03-09 11:00".to_owned(),
+            description: "Juniper".to_owned(),
+            location: "Cinnabar".to_owned(),
+            guests: vec!["vermilion@partner.example".to_owned()],
+            ..Appointment::default()
+        };
+        let theirs = Some("vermilion@partner.example".to_owned());
+        let invitation =
+            Appointment { title: "Wintergreen".into(), organizer: theirs, guests: vec![], ..event.clone() };
+        let mail = google.inbox(ANA)[0].clone();
+        Mine {
+            thread: mail.thread_id,
+            message: mail.id,
+            draft,
+            event: google.add_event(ANA, &event).unwrap(),
+            invitation: google.add_event(ANA, &invitation).unwrap(),
+        }
+    }
+
+    /// Somebody says something there; the thread.
+    async fn says(&self, user: &str, from: From, thread: Option<&str>, text: &str) -> String {
+        match (from, thread) {
+            (From::Direct, _) => self.world.says(user, &format!("dm:{user}"), text).await,
+            (_, Some(thread)) => {
+                self.world.replies(user, "general", thread, text).await;
+                thread.to_owned()
+            }
+            (_, None) => self.world.says(user, "general", &format!("@nod {text}")).await,
+        }
+    }
+
+    /// Ana's tool is called there, and she agrees to whatever it asks.
+    async fn calls(&mut self, case: &Case, from: From) {
+        let mut thread = None;
+        if from == From::Thread {
+            self.world.model_will("conversational", [Answer::text("Hello.")]);
+            thread = Some(self.says("bo", from, None, "hello").await);
+        }
+        let mut draft = String::new();
+        if case.draft {
+            let args = json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." });
+            self.world.model_will("tool", [Answer::tool("gmail_create_draft", args)]);
+            let there = self.says("ana", from, thread.as_deref(), "draft a mail to Bo").await;
+            thread = thread.or(Some(there));
+            draft = self.world.google.drafts(ANA).pop().and_then(|draft| draft.draft_id).unwrap();
+            let edit = DraftEdit { subject: Some("Periwinkle".to_owned()), ..DraftEdit::default() };
+            assert!(self.world.google.edit_draft(ANA, &draft, &edit));
+        }
+        let mine = self.mine(draft);
+        let mut answers = Vec::new();
+        if case.tool == "gmail_update_draft" {
+            answers.push(Answer::tool("gmail_read_draft", json!({ "draft": mine.draft })));
+        }
+        if case.tool == "gmail_read_attachment" {
+            // It is where the model has the file's name from.
+            answers.push(Answer::tool("gmail_read_thread", json!({ "thread_id": mine.thread })));
+        }
+        let mut args = (case.args)(&mine);
+        if case.tool == "gmail_update_draft" {
+            args["body"] = json!("Shorter.");
+        }
+        answers.push(Answer::tool(case.tool, args));
+        answers.extend(match case.then {
+            Then::Nothing => None,
+            Then::Done => Some(Answer::text("Done.")),
+            Then::All => Some(all_of_it()),
+        });
+        self.world.model_will("tool", answers);
+        let there = self.says("ana", from, thread.as_deref(), "do as I asked").await;
+        if let Some(label) = case.press {
+            let general =
+                (from != From::Direct).then(|| self.world.chat.with_button("general", label)).flatten();
+            let place = if general.is_some() { "general" } else { "dm:ana" };
+            self.world.presses("ana", place, label).await;
+        }
+        self.seen_by_ana(case, from);
+        if from != From::Direct {
+            let thread = thread.unwrap_or(there);
+            self.is_not_told_to_bo(&thread, case.tool).await;
+            self.threads.push(thread);
+        }
+    }
+
+    /// What the model was asked meanwhile was asked for Ana; her words alone bring anything of hers into view.
+    fn seen_by_ana(&mut self, case: &Case, from: From) {
+        let requests = self.world.model.requests();
+        for request in &requests[self.asked..] {
+            let (said, shared) = (request.to_string(), from != From::Direct);
+            let of_memory = request["response_format"]["json_schema"]["name"] == "memory";
+            let leak = leaks(&said).filter(|_| of_memory && shared);
+            assert!(leak.is_none(), "{} {from:?}: {leak:?} in the memory of a thread: {said}", case.tool);
+            let of_bo = said.contains("- Name: Bo Lind");
+            assert!(!of_bo || leaks(&said).is_none(), "{} {from:?}: {said}", case.tool);
+        }
+        self.asked = requests.len();
+    }
+
+    async fn is_not_told_to_bo(&mut self, thread: &str, tool: &str) {
+        for said in ["what does it say?", "and what did Ana get?"] {
+            self.world.model_will("conversational", [Answer::text("I cannot tell you that.")]);
+            self.world.replies("bo", "general", thread, said).await;
+        }
+        self.nothing_was_asked_with_it(tool);
+    }
+
+    fn nothing_was_asked_with_it(&mut self, after: &str) {
+        let requests = self.world.model.requests();
+        for request in &requests[self.asked..] {
+            let said = request.to_string();
+            assert_eq!(leaks(&said), None, "in somebody else's prompt, after {after}: {said}");
+        }
+        self.asked = requests.len();
+    }
+}
+
+async fn no_tool_lets_anything_out_wherever_it_is_called(platform: On) {
+    let log = Log::default();
+    let into = log.clone();
+    let subscriber =
+        nod_bot::logging::lines(Some("trace,sqlx=trace,hyper=trace"), move || into.clone(), false);
+    let _here = tracing::subscriber::set_default(subscriber);
+    let _second = tracing::Dispatch::new(nod_bot::logging::lines(None, std::io::sink, false));
+    let mut house = House::on(platform).await;
+    for case in &CASES {
+        for from in [From::Channel, From::Thread, From::Direct] {
+            house.calls(case, from).await;
+        }
+    }
+    every_tool_has_a_case(&house.world);
+
+    // The summary and the facts of a thread in which something private was answered.
+    let thread = house.threads[0].clone();
+    for said in ["one", "two", "please remember that the launch is on Monday", "three"] {
+        house.world.model_will("conversational", [Answer::text("ok")]);
+        house.world.replies("bo", "general", &thread, said).await;
+    }
+    house.world.model_will("conversational", [Answer::text("Nothing that I may tell.")]);
+    house.world.says("bo", "dm:bo", "what is in Ana's mail?").await;
+    house.nothing_was_asked_with_it("all");
+
+    let mut world = house.world;
+    let mut shown = world.reads("general") + &world.reads("dm:bo");
+    for command in ["memory", "runs", "approvals"] {
+        shown += &world.commands("bo", "general", command).await;
+    }
+    if platform == On::Slack {
+        world.opens_home("bo").await;
+        shown += &world.slack.home("bo");
+    }
+    assert_eq!(leaks(&shown), None, "{shown}");
+    every_row_is_anas(&world).await;
+    let said = log.said();
+    assert!(said.contains("an effect ended"), "nothing was logged");
+    assert_eq!(leaks(&said), None, "{:?}", said.lines().find(|line| leaks(line).is_some()));
+    world.reads("dm:ana");
+    // What the model says once more of a draft that was changed by hand is not scripted: no part of this.
+    world.abandoned().await;
+}
+
+fn every_tool_has_a_case(world: &World) {
+    let requests = world.model.requests();
+    let offers = requests.iter().filter_map(|request| request["tools"].as_array()).flatten();
+    let offered: BTreeSet<&str> = offers.filter_map(|offer| offer["function"]["name"].as_str()).collect();
+    let cases: BTreeSet<&str> = CASES.iter().map(|case| case.tool).collect();
+    let known = cases.iter().chain(&WITHOUT_A_CASE).copied().collect();
+    assert_eq!(offered, known, "a tool without a case, or a case without a tool");
+}
+
+/// Where something of Ana's may stand, and by which column it is hers.
+const HERS: [(&str, &str, &[&str]); 8] = [
+    ("messages", "only_for", &["turn", "outside"]),
+    ("run_steps", "only_for", &["input", "output", "error"]),
+    ("deliveries", "only_for", &["card"]),
+    ("drafts", "only_for", &["draft", "outside"]),
+    ("summaries", "only_for", &["text", "outside"]),
+    ("runs", "person_id", &["state"]),
+    ("approvals", "decider_id", &["preview", "risks"]),
+    ("effects", "person_id", &["payload", "recipients", "handle", "outcome"]),
+];
+
+async fn every_row_is_anas(world: &World) {
+    let ana: String = sqlx::query_scalar("select id::text from people where full_name = 'Ana Silva'")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap();
+    let rows = world.rows().await;
+    let mut found = 0;
+    for row in rows.lines() {
+        let (table, row) = row.split_once(' ').unwrap();
+        let row: Value = serde_json::from_str(row).unwrap();
+        for (column, value) in row.as_object().unwrap() {
+            let Some(secret) = leaks(&value.to_string()) else { continue };
+            let of =
+                HERS.iter().find(|(name, _, columns)| *name == table && columns.contains(&column.as_str()));
+            let hers = of.is_some_and(|(_, whose, _)| row[*whose] == *ana);
+            assert!(hers, "{secret} in {table}.{column}: {row}");
+            found += 1;
+        }
+    }
+    assert!(found > 100, "the secrets were never in view: {found}");
+}

@@ -1,0 +1,129 @@
+//! [Share here]: what went to one person alone goes to the others too, where that person says so, and not before.
+
+use nod_sandbox::Fault;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use nod_tests::chat::{Deed, On};
+use serde_json::json;
+
+use crate::long::long_answer;
+
+on_each_platform!(
+    an_answer_is_shared_by_whom_it_was_given_to,
+    what_was_not_shared_of_a_conversation_stays_private,
+    nobody_else_shares_it,
+    pressed_twice_it_is_shared_once,
+    a_long_answer_is_shared_whole_and_in_order,
+    where_the_platform_loses_its_answer_it_still_stands_there_once,
+);
+
+const SECRET: &str = "the merger is called Marmalade";
+
+/// Ana has asked in #general what is new in her mail, and was told it alone.
+async fn answered(platform: On, answer: String) -> (World, String) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.google.deliver("ana@acme.test", "cfo@bank.test", "Plans", SECRET).unwrap();
+    world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text(answer)]);
+    let thread = world.says("ana", "general", "@nod what's new in my mail?").await;
+    (world, thread)
+}
+
+async fn short(platform: On) -> (World, String) {
+    answered(platform, format!("The bank writes: {SECRET}.")).await
+}
+
+async fn an_answer_is_shared_by_whom_it_was_given_to(platform: On) {
+    let (mut world, thread) = short(platform).await;
+    world.presses("ana", "general", "Share here").await;
+    world.model_will("conversational", [Answer::text("It is called Marmalade.")]);
+    world.replies("bo", "general", &thread, "what is it called?").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod what's new in my mail?
+                nod: · Ana Silva shared this answer.
+                nod: The bank writes: the merger is called Marmalade.
+                bo: what is it called?
+                nod: It is called Marmalade.
+        ");
+    }
+    let asked = world.model.requests().pop().unwrap();
+    assert!(asked.to_string().contains(SECRET), "what was shared is the channel's: {asked}");
+    // It is somebody else's words all the same.
+    let outside: Vec<String> =
+        sqlx::query_scalar("select unnest(outside) from messages where role = 'ai' and only_for is null and run_id = (select id from runs order by created_at limit 1)")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
+    assert_eq!(outside, ["mail from cfo@bank.test"]);
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn what_was_not_shared_of_a_conversation_stays_private(platform: On) {
+    let (mut world, thread) = short(platform).await;
+    world.model_will("conversational", [Answer::text("And the price is Tamarind.")]);
+    world.replies("ana", "general", &thread, "for how much?").await;
+    // The newer of the two answers.
+    world.presses("ana", "general", "Share here").await;
+    world.model_will("conversational", [Answer::text("I cannot tell.")]);
+    world.replies("bo", "general", &thread, "what is it called?").await;
+    let asked = world.model.requests().pop().unwrap().to_string();
+    assert!(asked.contains("Tamarind") && !asked.contains("Marmalade"), "{asked}");
+    let said = world.reads("general");
+    assert!(said.contains("Tamarind") && !said.contains("Marmalade"), "{said}");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn nobody_else_shares_it(platform: On) {
+    let (mut world, _) = short(platform).await;
+    world.presses("bo", "general", "Share here").await;
+    let heard = world.hears("bo").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard, @"(bo only) nod: Only whoever was answered can share that. Nothing was shared.");
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod what's new in my mail?
+                nod: · Answered Ana Silva privately.
+                  [Share here]
+        ");
+    }
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn pressed_twice_it_is_shared_once(platform: On) {
+    let (mut world, _) = short(platform).await;
+    world.presses_twice("ana", "general", "Share here").await;
+    let heard = world.hears("ana").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(heard, @"(ana only) nod: That was shared already.");
+    }
+    assert_eq!(world.reads("general").matches(SECRET).count(), 1);
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_long_answer_is_shared_whole_and_in_order(platform: On) {
+    let (mut world, _) = answered(platform, long_answer()).await;
+    world.presses("ana", "general", "Share here").await;
+    let (alone, shared) = (world.reads("dm:ana"), world.reads("general"));
+    let lines = |said: &str| -> Vec<String> {
+        let said = said.lines().map(|line| line.trim().trim_start_matches("nod: ").to_owned());
+        said.filter(|line| !line.is_empty()).collect()
+    };
+    let (alone, shared) = (lines(&alone), lines(&shared));
+    let begins = |all: &[String]| all.iter().position(|line| line.starts_with("Paragraph 1 begins")).unwrap();
+    assert_eq!(alone[begins(&alone)..], shared[begins(&shared)..]);
+    world.ends().await;
+}
+
+async fn where_the_platform_loses_its_answer_it_still_stands_there_once(platform: On) {
+    let (mut world, _) = short(platform).await;
+    world.chat.faults().next(world.chat.operation(Deed::Posts), Fault::LoseAnswer);
+    world.presses("ana", "general", "Share here").await;
+    world.later(chrono::TimeDelta::seconds(30)).await;
+    assert_eq!(world.reads("general").matches(SECRET).count(), 1);
+    world.reads("dm:ana");
+    world.ends().await;
+}

@@ -1,0 +1,446 @@
+//! A meeting of several people: whoever asked puts the times to the others, and what suits everybody waits for their
+//! yes.
+
+use chrono::TimeDelta;
+use nod_sandbox::google::News;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use nod_tests::chat::On;
+use serde_json::json;
+
+on_each_platform!(
+    three_vote_and_what_suits_all_is_booked_after_a_yes,
+    a_vote_is_taken_back_and_given_again,
+    none_suits_all_and_the_asker_decides,
+    who_is_not_asked_does_not_vote,
+    nobody_decides_in_time,
+    a_stopped_turn_ends_its_vote,
+    the_times_are_shared_once_and_by_their_owner_alone,
+    whoever_is_not_in_the_channel_votes_in_their_direct_line,
+    the_vote_needs_one_connection,
+    whoever_declines_later_has_it_moved,
+);
+
+const GENERAL: &str = "general";
+const ANA: &str = "ana@acme.test";
+const BO: &str = "bo@acme.test";
+const CHO: &str = "cho@acme.test";
+
+async fn ready(mut world: World) -> World {
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
+    world
+}
+
+/// Ana was asked which of the times it shall be.
+async fn asks(world: &World, place: &str) {
+    let planning =
+        json!({ "title": "Planning", "when": "next week", "minutes": 45, "guests": ["Bo", "Cho"] });
+    world.model_will("tool", [Answer::tool("calendar_create_event", planning)]);
+    world.says("ana", place, "@nod find 45 minutes with Bo and Cho next week for planning").await;
+}
+
+/// She has the others asked.
+async fn voting(platform: On) -> World {
+    let mut world = ready(World::on(platform).await).await;
+    asks(&world, GENERAL).await;
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    world.reads("dm:ana");
+    world
+}
+
+fn reads_both(world: &mut World) -> String {
+    format!("{}---\n{}", compact(&world.reads(GENERAL)), compact(&world.reads("dm:ana")))
+}
+
+/// Slack sets a line between the parts of a card; a digest has the zone in it, which Discord does not tell.
+fn compact(shown: &str) -> String {
+    let lines = shown.lines().filter(|line| !line.is_empty() && !line.trim().starts_with("· id nod"));
+    let masked = lines.map(|line| match line.rsplit_once(" · ") {
+        Some((title, _)) if title.contains(" · rev ") => title.to_owned(),
+        _ => line.to_owned(),
+    });
+    masked.collect::<Vec<_>>().join("\n")
+}
+
+async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
+    let mut world = World::without_nod_on(platform).await;
+    // Ana is in Lisbon and Bo in Berlin. Discord tells no zones, so there everybody works by the clocks of UTC.
+    world.slack.change(|company| {
+        let cho = company.users.values_mut().find(|user| user.name == "cho").unwrap();
+        (cho.tz, cho.tz_offset) = ("America/New_York".to_owned(), -18_000);
+    });
+    world.start().await;
+    let mut world = ready(world).await;
+    asks(&world, GENERAL).await;
+    let mut seen = vec![reads_both(&mut world)];
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    seen.push(reads_both(&mut world));
+    world.presses("bo", GENERAL, "1").await;
+    world.presses("bo", GENERAL, "2").await;
+    world.presses("cho", GENERAL, "2").await;
+    seen.push(reads_both(&mut world));
+    let later = world.keeps_press("bo", GENERAL, "2");
+    world.presses("ana", GENERAL, "2").await;
+    seen.push(reads_both(&mut world));
+    world.sends_press(&later).await;
+    let told = world.whispers("bo");
+    assert!(told.contains("to approve") && told.contains("tell Ana Silva"), "{told}");
+    assert!(world.google.events(ANA).is_empty(), "booked without a yes");
+    world.model.will(Answer::text("Bo and Cho are invited."));
+    world.presses("ana", "dm:ana", "Approve & invite").await;
+    seen.push(reads_both(&mut world));
+    let seen = seen.join("\n=====\n");
+    match platform {
+        On::Slack => insta::assert_snapshot!(seen, @r"
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Everybody is free then. Which time?
+              [Mon 9 Mar, 13:00–13:45 WET] [Mon 9 Mar, 14:00–14:45 WET] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time] [Ask the others]
+            =====
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.
+                nod: # When suits you? · Planning
+                  · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
+                  1  Mon 9 Mar, 13:00–13:45 WET
+                  2  Mon 9 Mar, 14:00–14:45 WET
+                  3  Tue 10 Mar, 13:00–13:45 WET
+                  4  Tue 10 Mar, 14:00–14:45 WET
+                  5  Wed 11 Mar, 13:00–13:45 WET
+                  6  Wed 11 Mar, 14:00–14:45 WET
+                  [1] [2] [3] [4] [5] [6] [None of these]---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Everybody is free then. Which time?
+              · 0 of 3 have answered. I asked in the thread. You can pick one at any time.
+              [Mon 9 Mar, 13:00–13:45 WET] [Mon 9 Mar, 14:00–14:45 WET] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
+            =====
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.
+                nod: # When suits you? · Planning
+                  · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
+                  1  Mon 9 Mar, 13:00–13:45 WET
+                       ✓ Bo Lind
+                  2  Mon 9 Mar, 14:00–14:45 WET
+                       ✓ Bo Lind, Cho Park
+                  3  Tue 10 Mar, 13:00–13:45 WET
+                  4  Tue 10 Mar, 14:00–14:45 WET
+                  5  Wed 11 Mar, 13:00–13:45 WET
+                  6  Wed 11 Mar, 14:00–14:45 WET
+                  [1] [2] [3] [4] [5] [6] [None of these]---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Everybody is free then. Which time?
+              · 2 of 3 have answered. I asked in the thread. You can pick one at any time.
+              [Mon 9 Mar, 13:00–13:45 WET · suits 1 of 3] [Mon 9 Mar, 14:00–14:45 WET · suits 2 of 3] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
+            =====
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.
+                nod: # When suits you? · Planning
+                  2  Mon 9 Mar, 14:00–14:45 WET
+                       ✓ Ana Silva, Bo Lind, Cho Park
+                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                nod: · Asked Ana Silva privately.---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: · When is “next week”? → Mon 9 Mar, 14:00–14:45 WET
+            nod: # Send this invitation? · rev 1
+              Calendar  ana@acme.test
+              Title  Planning
+              When  Mon 9 Mar, 14:00–14:45 WET
+              Guests  bo@acme.test, cho@acme.test
+              For guests  Bo Lind 15:00–15:45 CET · Cho Park 10:00–10:45 EDT
+              ⚠ Nod's first invitation to bo@acme.test and 1 more
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & invite] [Edit] [Deny]
+            =====
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.
+                nod: # When suits you? · Planning
+                  2  Mon 9 Mar, 14:00–14:45 WET
+                       ✓ Ana Silva, Bo Lind, Cho Park
+                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                nod: · Asked Ana Silva privately.
+                nod: · Answered Ana Silva privately.
+                  [Share here]---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: · When is “next week”? → Mon 9 Mar, 14:00–14:45 WET
+            nod: # Invitation created · rev 1
+              Calendar  ana@acme.test
+              Title  Planning
+              When  Mon 9 Mar, 14:00–14:45 WET
+              Guests  bo@acme.test, cho@acme.test
+              For guests  Bo Lind 15:00–15:45 CET · Cho Park 10:00–10:45 EDT
+              Approved by Ana Silva 09:30 WET → Created 09:30 WET
+              [Open in Calendar]
+            nod: Bo and Cho are invited.
+        "),
+        On::Discord => insta::assert_snapshot!(seen, @r"
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Everybody is free then. Which time?
+              [select Choose one]
+              [Ask the others]
+            =====
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.
+                nod: # When suits you? · Planning
+                  · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
+                  1  Mon 9 Mar 2026, 09:00 WET–09:45 WET
+                  2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
+                  3  Tue 10 Mar 2026, 09:00 WET–09:45 WET
+                  4  Tue 10 Mar 2026, 10:00 WET–10:45 WET
+                  5  Wed 11 Mar 2026, 09:00 WET–09:45 WET
+                  6  Wed 11 Mar 2026, 10:00 WET–10:45 WET
+                  [1] [2] [3] [4] [5]
+                  [6] [None of these]---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Everybody is free then. Which time?
+              · 0 of 3 have answered. I asked in the thread. You can pick one at any time.
+              [select Choose one]
+            =====
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.
+                nod: # When suits you? · Planning
+                  · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
+                  1  Mon 9 Mar 2026, 09:00 WET–09:45 WET
+                  ✓ Bo Lind
+                  2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
+                  ✓ Bo Lind, Cho Park
+                  3  Tue 10 Mar 2026, 09:00 WET–09:45 WET
+                  4  Tue 10 Mar 2026, 10:00 WET–10:45 WET
+                  5  Wed 11 Mar 2026, 09:00 WET–09:45 WET
+                  6  Wed 11 Mar 2026, 10:00 WET–10:45 WET
+                  [1] [2] [3] [4] [5]
+                  [6] [None of these]---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Everybody is free then. Which time?
+              · 2 of 3 have answered. I asked in the thread. You can pick one at any time.
+              [select Choose one]
+            =====
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.
+                nod: # When suits you? · Planning
+                  2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
+                  ✓ Ana Silva, Bo Lind, Cho Park
+                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                nod: · Asked Ana Silva privately.---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: · When is “next week”? → Mon 9 Mar, 10:00–10:45 WET
+            nod: # Send this invitation? · rev 1
+              Calendar  ana@acme.test
+              Title  Planning
+              When  Mon 9 Mar, 10:00–10:45 WET
+              Guests  bo@acme.test, cho@acme.test
+              ⚠ Nod's first invitation to bo@acme.test and 1 more
+              ⚠ the time zone of Ana Silva is not known, so times are in WET: /nod settings sets it
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & invite] [Edit] [Deny]
+            =====
+            ana: @nod find 45 minutes with Bo and Cho next week for planning
+                nod: · Asked Ana Silva privately.
+                nod: # When suits you? · Planning
+                  2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
+                  ✓ Ana Silva, Bo Lind, Cho Park
+                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                nod: · Asked Ana Silva privately.
+                nod: · Answered Ana Silva privately.
+                  [Share here]---
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: · When is “next week”? → Mon 9 Mar, 10:00–10:45 WET
+            nod: # Invitation created · rev 1
+              Calendar  ana@acme.test
+              Title  Planning
+              When  Mon 9 Mar, 10:00–10:45 WET
+              Guests  bo@acme.test, cho@acme.test
+              Approved by Ana Silva 09:30 WET → Created 09:30 WET
+              [Open in Calendar]
+            nod: Bo and Cho are invited.
+        "),
+    }
+    for guest in [BO, CHO] {
+        assert_eq!(world.google.events(guest).len(), 1);
+        let told = world.google.invitations(guest);
+        assert_eq!(told.iter().map(|one| &one.news).collect::<Vec<_>>(), [&News::Invited]);
+    }
+    // Bo's mind has changed.
+    world.sends_press(&later).await;
+    let told = world.whispers("bo");
+    assert!(told.contains("Ana Silva booked ") && told.contains("decline the invitation"), "{told}");
+    world.ends().await;
+}
+
+async fn a_vote_is_taken_back_and_given_again(platform: On) {
+    let mut world = voting(platform).await;
+    world.presses("bo", GENERAL, "1").await;
+    world.presses("bo", GENERAL, "1").await;
+    let taken_back = world.reads(GENERAL);
+    assert!(!taken_back.contains('✓'), "{taken_back}");
+    world.presses("bo", GENERAL, "3").await;
+    world.presses("bo", GENERAL, "None of these").await;
+    let none = world.reads(GENERAL);
+    assert!(none.contains("None of these: Bo Lind") && !none.contains('✓'), "{none}");
+    world.presses("bo", GENERAL, "2").await;
+    let again = world.reads(GENERAL);
+    assert!(again.contains("✓ Bo Lind") && !again.contains("None of these: "), "{again}");
+    // What was pressed twice at once is as it was.
+    world.presses_twice("cho", GENERAL, "4").await;
+    assert!(!world.reads(GENERAL).contains("Cho Park\n"), "{}", world.reads(GENERAL));
+    stops(world).await;
+}
+
+async fn stops(mut world: World) {
+    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
+    world.reads("dm:ana");
+    world.reads(GENERAL);
+    world.ends().await;
+}
+
+async fn none_suits_all_and_the_asker_decides(platform: On) {
+    let mut world = voting(platform).await;
+    world.presses("ana", GENERAL, "1").await;
+    world.presses("bo", GENERAL, "2").await;
+    world.presses("cho", GENERAL, "None of these").await;
+    world.reads(GENERAL);
+    let own = world.reads("dm:ana");
+    assert!(
+        own.contains("Everybody has answered, and no time suits all. Pick one, or another time."),
+        "{own}"
+    );
+    let zone = if platform == On::Slack { "WET" } else { "UTC" };
+    world.model.will(Answer::text("As you like."));
+    world.presses("ana", "dm:ana", &format!("Mon 9 Mar, 10:00–10:45 {zone} · suits 1 of 3")).await;
+    let seen = reads_both(&mut world);
+    assert!(
+        seen.contains("Ana Silva chose this. Invitations go out once Ana Silva approves them."),
+        "{seen}"
+    );
+    assert!(seen.contains("When  Mon 9 Mar, 10:00–10:45 WET"), "{seen}");
+    let late = world.button_labels(GENERAL);
+    assert!(!late.contains("None of these"), "{late}");
+    world.denies("ana", "dm:ana", "").await;
+    reads_both(&mut world);
+    assert!(world.google.events(ANA).is_empty());
+    world.ends().await;
+}
+
+async fn who_is_not_asked_does_not_vote(platform: On) {
+    let mut world = voting(platform).await;
+    let before = world.reads(GENERAL);
+    world.presses("dana", GENERAL, "1").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("dana"), @"(dana only) nod: Only Ana Silva, Bo Lind and Cho Park are asked here. Nothing was counted."); }
+    assert_eq!(world.reads(GENERAL), before);
+    stops(world).await;
+}
+
+async fn nobody_decides_in_time(platform: On) {
+    let mut world = voting(platform).await;
+    world.presses("bo", GENERAL, "1").await;
+    let vote = world.keeps_press("cho", GENERAL, "1");
+    world.model.will(Answer::text("Nobody decided, so nothing is booked."));
+    world.later(TimeDelta::hours(24)).await;
+    insta::allow_duplicates! { insta::assert_snapshot!(reads_both(&mut world), @r"
+        ana: @nod find 45 minutes with Bo and Cho next week for planning
+            nod: · Asked Ana Silva privately.
+            nod: # When suits you? · Planning
+              · Nobody decided in time. Nothing was booked.
+            nod: · Answered Ana Silva privately.
+              [Share here]---
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: · When is “next week”? → nobody answered
+        nod: Nobody decided, so nothing is booked.
+    "); }
+    world.sends_press(&vote).await;
+    insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("cho"), @"(cho only) nod: This vote is over, and nothing was booked."); }
+    world.ends().await;
+}
+
+async fn a_stopped_turn_ends_its_vote(platform: On) {
+    let mut world = voting(platform).await;
+    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
+    insta::allow_duplicates! { insta::assert_snapshot!(reads_both(&mut world), @r"
+        ana: @nod find 45 minutes with Bo and Cho next week for planning
+            nod: · Asked Ana Silva privately.
+            nod: # When suits you? · Planning
+              · Ana Silva stopped this. Nothing was booked.
+            ana: stop
+            nod: · Stopped by Ana Silva. Nothing was sent.---
+        nod: · ✓ Google is connected: ana@acme.test
+        nod: · When is “next week”? → stopped
+    "); }
+    world.ends().await;
+}
+
+async fn the_times_are_shared_once_and_by_their_owner_alone(platform: On) {
+    let mut world = ready(World::on(platform).await).await;
+    asks(&world, GENERAL).await;
+    // Until then nothing of it stands where others read.
+    assert!(!world.reads(GENERAL).contains("9 Mar"), "{}", world.reads(GENERAL));
+    world.presses_twice("ana", "dm:ana", "Ask the others").await;
+    assert!(world.whispers("ana").contains("They were asked already"));
+    assert_eq!(world.reads(GENERAL).matches("When suits you?").count(), 1);
+    // What was asked in private is not put to others; nor does anybody else's prompt hold what was asked.
+    world.model_will("conversational", [Answer::text("Hello.")]);
+    world.says("bo", GENERAL, "@nod hello").await;
+    let prompts = format!("{:?}", world.model.requests().last());
+    assert!(!prompts.contains("Planning"), "{prompts}");
+    asks(&world, "dm:ana").await;
+    assert!(!world.button_labels("dm:ana").contains("Ask the others"));
+    world.says("ana", "dm:ana", "stop").await;
+    stops(world).await;
+}
+
+async fn whoever_is_not_in_the_channel_votes_in_their_direct_line(platform: On) {
+    let mut world = ready(World::on(platform).await).await;
+    world.chat.add_channel("launch", &["ana", "bo"]);
+    asks(&world, "launch").await;
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    world.presses("cho", "dm:cho", "1").await;
+    world.presses("bo", "launch", "1").await;
+    assert!(world.reads("launch").contains("✓ Bo Lind, Cho Park"), "{}", world.reads("launch"));
+    world.presses("ana", "launch", "1").await;
+    let shown = world.reads("dm:cho");
+    assert!(shown.contains("This suits everybody"), "{shown}");
+    world.model.will(Answer::text("As you like."));
+    world.denies("ana", "dm:ana", "").await;
+    world.reads("dm:ana");
+    world.reads("launch");
+    world.ends().await;
+}
+
+async fn the_vote_needs_one_connection(platform: On) {
+    let mut world = World::without_nod_on(platform).await;
+    world.connections(1);
+    world.start().await;
+    let mut world = ready(world).await;
+    asks(&world, GENERAL).await;
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    for voter in ["bo", "cho", "ana"] {
+        world.presses(voter, GENERAL, "1").await;
+    }
+    world.model.will(Answer::text("They are invited."));
+    world.presses("ana", "dm:ana", "Approve & invite").await;
+    assert_eq!(world.google.events(BO).len(), 1);
+    reads_both(&mut world);
+    world.ends().await;
+}
+
+async fn whoever_declines_later_has_it_moved(platform: On) {
+    let mut world = voting(platform).await;
+    for voter in ["bo", "cho", "ana"] {
+        world.presses(voter, GENERAL, "1").await;
+    }
+    world.model.will(Answer::text("They are invited."));
+    world.presses("ana", "dm:ana", "Approve & invite").await;
+    let id = world.google.events(BO)[0].id.clone();
+    assert!(world.google.respond_as(BO, &id, "declined"));
+    let change = json!({ "event": id, "when": "Thursday 12 March at 11:00" });
+    world.model_will("tool", [Answer::tool("calendar_update_event", change), Answer::text("It is moved.")]);
+    world.says("ana", "dm:ana", "Bo declined the planning: move it to Thursday at 11").await;
+    world.presses("ana", "dm:ana", "Approve & change").await;
+    reads_both(&mut world);
+    let moved = world.google.event(BO, &id).unwrap();
+    assert!(moved.when().starts_with("2026-03-12 11:00–11:45"), "{}", moved.when());
+    assert_eq!(world.google.events(CHO).len(), 1);
+    world.ends().await;
+}
