@@ -157,7 +157,16 @@ fn private_folder(path: &Path, identity: Identity) -> Result<(), EmbeddedError> 
 /// Held as long as the server may run. The kernel lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+/// Closing the file is not enough: a program that is just being started has a copy of it until it runs.
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if let Err(error) = self.file.unlock() {
+            tracing::warn!(%error, "the data folder could not be given back");
+        }
+    }
 }
 
 impl Lock {
@@ -178,7 +187,7 @@ impl Lock {
             Ok(()) => {
                 file.set_len(0).map_err(failed)?;
                 write!(file, "{}", std::process::id()).map_err(failed)?;
-                Ok(Self { _file: file })
+                Ok(Self { file })
             }
             Err(TryLockError::WouldBlock) => {
                 let mut pid = String::new();
