@@ -300,6 +300,10 @@ pub struct Preview {
     pub account: String,
     /// Addresses of everybody who would get something.
     pub recipients: Vec<String>,
+    /// What it is about where its recipients alone do not tell: a newer request takes the place of one that waits
+    /// only where both are about the same.
+    #[serde(default)]
+    pub about: Option<String>,
     /// The event that it is about, where that has hours.
     #[serde(default)]
     pub gathering: Option<Gathering>,
@@ -367,6 +371,7 @@ impl Preview {
             form: Vec::new(),
             account: String::new(),
             recipients: Vec::new(),
+            about: None,
             gathering: None,
             words,
             audience: everybody(),

@@ -156,7 +156,7 @@ async fn a_meeting_is_moved_after_a_yes(platform: On) {
           When  Mon 9 Mar, 10:00–10:30 WET → Mon 9 Mar, 15:00–15:30 WET
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
-          ⚠ Nod's first invitation to bo@acme.test
+          ⚠ Nod's first message to bo@acme.test
           ⚠ your calendar has something else at that time
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & change] [Deny]
@@ -268,7 +268,7 @@ async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: On) {
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
           Approved by Ana Silva 09:30 WET → Not changed 09:30 WET
-          · the event was changed meanwhile, so nothing was done. Nothing was changed; ask again once that is mended.
+          · the event was changed meanwhile. Nothing was changed; ask again if it is still wanted.
         nod: It was moved meanwhile, so I left it.
     "); }
     assert_eq!(when(&world.google.event(ANA, &id).unwrap()), "2026-03-09 11:00–11:30");
@@ -293,7 +293,7 @@ async fn a_guest_who_answers_meanwhile_changes_nothing(platform: On) {
           For guests  Bo Lind 11:00–11:30 CET
           Place  — → Room 2
           ⚠ cy@partner.example is outside acme.test
-          ⚠ Nod's first invitation to bo@acme.test and 1 more
+          ⚠ Nod's first message to bo@acme.test and 1 more
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & change] [Deny]
     "); }

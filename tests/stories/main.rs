@@ -38,6 +38,7 @@ mod discord;
 mod drafts;
 mod embedded;
 mod endings;
+mod events;
 mod faults;
 mod files;
 mod forms;

@@ -174,13 +174,15 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
                 sentence(reason),
                 words.at_it().to_lowercase()
             ))),
-        Err(fault) => card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done))).with(
-            Block::Note(format!(
-                "{}. Nothing was {}; ask again once that is mended.",
-                why(fault),
-                words.done.to_lowercase()
-            )),
-        ),
+        Err(fault) => {
+            let then = match fault {
+                Fault::Outdated { .. } => "ask again if it is still wanted",
+                _ => "ask again once that is mended",
+            };
+            let nothing = format!("{}. Nothing was {}; {then}.", why(fault), words.done.to_lowercase());
+            card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)))
+                .with(Block::Note(nothing))
+        }
     }
 }
 

@@ -177,7 +177,9 @@ pub(crate) async fn supersede(
     for old in
         sql::pending(conn, tenant, newer.decider, sql::Within::Conversation(newer.conversation)).await?
     {
-        let same = old.tool == newer.tool && same_people(&old.preview.recipients, &newer.preview.recipients)
+        let same = old.tool == newer.tool
+            && old.preview.about == newer.preview.about
+            && same_people(&old.preview.recipients, &newer.preview.recipients)
             || newer.preview.draft.is_some() && old.preview.draft == newer.preview.draft;
         // Calls of one run stand side by side: the person asked for both.
         if old.id == newer.id || old.run == newer.run || !same {

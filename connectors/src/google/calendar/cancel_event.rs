@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::change::{event_schema, series_schema};
-use super::{seen, show};
+use super::seen::{self, Meant, Of};
+use super::show;
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
@@ -75,10 +76,8 @@ impl ActTool for CancelEvent {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        let named = seen::named(&diary, &asked.event).await?;
-        let series = seen::series(&diary, &named, asked.series).await?;
-        let event = series.as_ref().unwrap_or(&named);
-        if !show::is_ours(event) {
+        let Meant { event, times, .. } = seen::meant(&diary, &asked.event, asked.series).await?;
+        if !show::is_ours(&event) {
             let reason = "only whoever made it can cancel it; the person can decline it instead".to_owned();
             return Err(Fault::Forbidden { reason });
         }
@@ -87,10 +86,10 @@ impl ActTool for CancelEvent {
             tool: NAME.to_owned(),
             account: diary.address().to_owned(),
             event: event.id.clone().unwrap_or_default(),
-            seen: seen::fingerprint(event)?,
-            known_as: show::title(event),
+            seen: seen::fingerprint(&event)?,
+            known_as: show::title(&event),
         };
-        preview(cx, &cancel, event, series.is_some())
+        preview(cx, &cancel, &event, times)
     }
 
     fn revise(
@@ -149,7 +148,7 @@ impl Cancel {
     }
 }
 
-fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, series: bool) -> Result<Preview, Fault> {
+fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Result<Preview, Fault> {
     let payload = serde_json::to_value(cancel).map_err(|error| Fault::broken(error.to_string()))?;
     let words = Words {
         approve: "Approve & cancel it".into(),
@@ -161,15 +160,18 @@ fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, series: bool) -> Re
     };
     let zone = show::zone(&cx.principal);
     let guests = show::others(event);
-    let question = if series { "Cancel all times of this event?" } else { "Cancel this event?" };
+    let question = if which == Of::All { "Cancel all times of this event?" } else { "Cancel this event?" };
     let when = show::times(event, &zone).map_or_else(String::new, |times| times.said(&zone, cx.now));
+    let mut fields = vec![
+        ("Calendar".into(), cancel.account.clone()),
+        ("Title".into(), cancel.known_as.clone()),
+        (which.when(), when),
+    ];
+    fields.extend(which.field());
+    fields.push(("Guests".into(), guests.join(", ")));
     Ok(Preview {
-        fields: vec![
-            ("Calendar".into(), cancel.account.clone()),
-            ("Title".into(), cancel.known_as.clone()),
-            (if series { "First".into() } else { "When".into() }, when),
-            ("Guests".into(), guests.join(", ")),
-        ],
+        fields,
+        about: Some(cancel.event.clone()),
         account: cancel.account.clone(),
         recipients: guests,
         audience: Audience::Person(cx.principal.person),

@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 
 use super::diary::Diary;
 use super::meeting::{self, MOST_GUESTS, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
+use super::seen::{self, Meant, Of};
+use super::show;
 use super::times::{MOST_MINUTES, Times};
-use super::{seen, show};
 
 const SCHEMA: u32 = 1;
 
@@ -100,12 +101,12 @@ impl Change {
     /// Where it is not the person's to change, or nothing would change.
     pub(super) fn new(
         asked: Asked,
-        event: &Event,
-        instance: Option<&Event>,
+        meant: &Meant,
         tool: &str,
         account: &str,
         zone: &TimeZone,
     ) -> Result<Self, Fault> {
+        let event = &meant.event;
         if !show::is_ours(event) && !event.guests_can_modify.unwrap_or(false) {
             let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref());
             let whose = organizer.unwrap_or("somebody else");
@@ -129,7 +130,7 @@ impl Change {
             seen: seen::fingerprint(event)?,
             known_as: show::title(event),
             title: asked.title.map(|title| meeting::line("title", &title, TITLE_CHARS)).transpose()?,
-            times: moved(asked.when.as_ref(), asked.minutes, event, instance, zone)?,
+            times: moved(asked.when.as_ref(), asked.minutes, meant, zone)?,
             add_guests: add.into_iter().filter(|one| !is_in(&guests, one)).collect(),
             remove_guests: remove,
             place: asked.place.map(|place| meeting::line("place", &place, PLACE_CHARS)).transpose()?,
@@ -202,6 +203,36 @@ impl Change {
         })
     }
 
+    /// The whole event with this change in it, where a day takes the place of an hour, or an hour of a day: a change of what
+    /// is named alone would leave the other kind of time beside the new one.
+    pub(super) fn whole(now: &Event, change: &Event) -> Option<Event> {
+        let is_day = |event: &Event| event.start.as_ref().map(|start| start.date.is_some());
+        if change.start.is_none() || is_day(change) == is_day(now) {
+            return None;
+        }
+        let mut event = Event {
+            start: change.start.clone(),
+            end: change.end.clone(),
+            extended_properties: now
+                .extended_properties
+                .clone()
+                .or_else(|| change.extended_properties.clone()),
+            ..now.clone()
+        };
+        let private = change.extended_properties.iter().filter_map(|all| all.private.as_ref()).flatten();
+        if let Some(kept) = &mut event.extended_properties {
+            let marks = private.map(|(name, value)| (name.clone(), value.clone()));
+            kept.private.get_or_insert_default().extend(marks);
+        }
+        let given = |new: &Option<String>, old: Option<String>| new.clone().or(old);
+        event.summary = given(&change.summary, event.summary);
+        event.location = given(&change.location, event.location);
+        event.description = given(&change.description, event.description);
+        event.attendees = change.attendees.clone().or(event.attendees);
+        event.conference_data = change.conference_data.clone().or(event.conference_data);
+        Some(event)
+    }
+
     /// The whole new list: whoever stays keeps what they answered.
     fn guests(&self, now: &Event) -> Vec<EventAttendee> {
         let goes = |guest: &EventAttendee| {
@@ -213,7 +244,8 @@ impl Change {
         stay.chain(new.map(|one| EventAttendee { email: Some(one.clone()), ..Default::default() })).collect()
     }
 
-    pub(super) fn preview(&self, cx: &ToolContext, event: &Event, series: bool) -> Result<Preview, Fault> {
+    pub(super) fn preview(&self, cx: &ToolContext, meant: &Meant) -> Result<Preview, Fault> {
+        let event = &meant.event;
         let payload = serde_json::to_value(self).map_err(|error| Fault::broken(error.to_string()))?;
         let words = Words {
             approve: "Approve & change".into(),
@@ -221,9 +253,10 @@ impl Change {
             done: "Changed".into(),
             not_done: "Not changed".into(),
             thing: "event".into(),
-            brings: "invitation".into(),
+            brings: "message".into(),
         };
-        let question = if series { "Change all times of this event?" } else { "Change this event?" };
+        let question =
+            if meant.times == Of::All { "Change all times of this event?" } else { "Change this event?" };
         let mut recipients = show::others(event);
         recipients.extend(self.add_guests.iter().cloned());
         let zone = show::zone(&cx.principal);
@@ -232,7 +265,8 @@ impl Change {
         let times = self.times.clone().or_else(|| show::times(event, &zone));
         Ok(Preview {
             gathering: times.and_then(|times| times.gathering(there)),
-            fields: self.fields(event, &zone, cx.now),
+            fields: self.fields(meant, &zone, cx.now),
+            about: Some(self.event.clone()),
             body: self.text.clone(),
             account: self.account.clone(),
             recipients,
@@ -242,7 +276,8 @@ impl Change {
         })
     }
 
-    fn fields(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
+    fn fields(&self, meant: &Meant, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
+        let event = &meant.event;
         let was = show::times(event, zone).map_or_else(String::new, |times| times.said(zone, now));
         let changed = |old: &str, new: Option<String>| match new {
             Some(new) if new != old => format!("{} → {new}", if old.is_empty() { "—" } else { old }),
@@ -252,9 +287,10 @@ impl Change {
         let mut fields = vec![
             ("Calendar".into(), self.account.clone()),
             ("Title".into(), changed(&self.known_as, self.title.clone())),
-            ("When".into(), changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))),
-            ("Guests".into(), self.guests_said(event)),
+            (meant.times.when(), changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))),
         ];
+        fields.extend(meant.times.field());
+        fields.push(("Guests".into(), self.guests_said(event)));
         if !place.is_empty() || self.place.is_some() {
             fields.push(("Place".into(), changed(&place, self.place.clone())));
         }
@@ -285,10 +321,10 @@ impl Change {
 fn moved(
     when: Option<&Exact>,
     minutes: Option<i64>,
-    event: &Event,
-    instance: Option<&Event>,
+    meant: &Meant,
     zone: &TimeZone,
 ) -> Result<Option<Times>, Fault> {
+    let (event, instance) = (&meant.event, meant.instance.as_ref());
     let unreadable = || Fault::invalid("Calendar does not say when it takes place");
     let was = show::times(instance.unwrap_or(event), zone).ok_or_else(unreadable)?;
     let new = match (when, minutes) {
@@ -296,7 +332,7 @@ fn moved(
         (Some(when), minutes) => was.moved_to(when, minutes)?,
         (None, Some(minutes)) => was.lasting(minutes)?,
     };
-    if instance.is_none() {
+    if meant.times != Of::All {
         return Ok(Some(new));
     }
     if new.first_day() != was.first_day() {

@@ -1,16 +1,29 @@
 //! What else is at that time: double bookings, as lines on the card of the person whose calendar it is. Of others
-//! only that they are busy, never with what.
+//! only that they are busy, never with what. A room's are for everybody who reads the card.
 
 use google_calendar3::api::FreeBusyCalendar;
 use jiff::tz::TimeZone;
 use nod_core::clock::Timestamp;
 
 use super::diary::Diary;
+use super::room::Room;
 use super::times::Times;
 
 /// As many calendars as Calendar looks at in one question.
 const MOST_LOOKED_AT: usize = 50;
 const MOST_NAMED: usize = 5;
+
+/// Whether the room is taken then, as a line.
+pub(super) async fn room(diary: &Diary, room: &Room, times: &Times, zone: &TimeZone) -> Option<String> {
+    let (from, until) = times.stretch(zone)?;
+    let found = diary.busy(std::slice::from_ref(&room.address), from, until).await;
+    let calendars = found.ok().and_then(|found| found.calendars);
+    let of = calendars.as_ref().and_then(|all| all.get(&room.address));
+    match of.filter(|of| of.errors.as_ref().is_none_or(Vec::is_empty)) {
+        Some(of) => busy(of, from, until, None).then(|| format!("the room {} is taken then", room.name)),
+        None => Some(format!("nobody can see whether the room {} is free then", room.name)),
+    }
+}
 
 /// Who is busy then. `but` is when the event itself takes place so far, which is no double booking. Being free all
 /// day is rare, so days are not looked at.
@@ -55,8 +68,10 @@ fn busy(
 ) -> bool {
     calendar.busy.iter().flatten().any(|period| {
         let (Some(start), Some(end)) = (period.start, period.end) else { return false };
-        // Calendar joins what touches, so what is exactly the event itself is the event.
-        let itself = but.is_some_and(|but| but == (start, end));
-        start < until && end > from && !itself
+        // Calendar joins what touches and tells no more than what was asked for: what is left of a period without
+        // the event itself is something else.
+        let before = but.map_or((start, end), |(begins, _)| (start, end.min(begins)));
+        let after = but.map_or((start, end), |(_, ends)| (start.max(ends), end));
+        [before, after].iter().any(|&(start, end)| start < end && start < until && end > from)
     })
 }

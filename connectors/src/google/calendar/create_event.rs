@@ -13,7 +13,7 @@ use nod_core::clock::Timestamp;
 use nod_core::connection::scopes::{EVENTS, FREEBUSY};
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::people::colleagues::Colleagues;
-use nod_core::slots;
+use nod_core::slots::{self, Slot};
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
@@ -72,8 +72,12 @@ impl ActTool for CreateEvent {
         let meeting = Meeting::new(asked, NAME, diary.address(), &self.rooms)?;
         let zone = show::zone(&cx.principal);
         let preview = meeting.preview(&zone, cx.now)?;
-        let private_risks = collisions::with(&diary, &meeting.everybody(), &meeting.times, None, &zone).await;
-        Ok(Preview { private_risks, ..preview })
+        let mut risks = preview.risks.clone();
+        if let Some(room) = &meeting.room {
+            risks.extend(collisions::room(&diary, room, &meeting.times, &zone).await);
+        }
+        let private_risks = collisions::with(&diary, &meeting.guests, &meeting.times, None, &zone).await;
+        Ok(Preview { risks, private_risks, ..preview })
     }
 
     fn revise(
@@ -149,18 +153,28 @@ impl CreateEvent {
         let minutes = asked.minutes.unwrap_or(USUAL_MINUTES);
         let search = Search { people: &people, earliest, latest, minutes, most: slots::MOST_SLOTS };
         let found = free::look(cx, diary, &self.colleagues, &search).await?;
-        if found.slots.is_empty() {
+        let zone = show::zone(&cx.principal);
+        let meeting_at = |slot: &Slot| {
+            let asked = asked.clone().beginning(slot.from.to_zoned(zone.clone()), minutes);
+            Meeting::new(asked, NAME, diary.address(), &self.rooms)
+        };
+        let Some(first) = found.slots.first() else {
             return Err(Fault::invalid(format!("there is no time in “{said}” at which everybody is free")));
-        }
+        };
+        // What could not be created is nothing to pick or to vote about.
+        let slots: Vec<Slot> = found.slots.iter().filter(|slot| meeting_at(slot).is_ok()).cloned().collect();
+        let meeting = meeting_at(slots.first().unwrap_or(first))?;
+        let choices = free::spread(cx, &slots, MOST_SLOTS).into_iter().map(|slot| free::choice(cx, slot));
+        let unseen = found.unseen.into_iter().map(|one| match &meeting.room {
+            Some(room) if room.address.eq_ignore_ascii_case(&one) => format!("the room {}", room.name),
+            _ => one,
+        });
         Ok(Fault::Slots {
             about: said.to_owned(),
-            title: asked.title.clone(),
-            choices: free::spread(cx, &found.slots, MOST_SLOTS)
-                .into_iter()
-                .map(|slot| free::choice(cx, slot))
-                .collect(),
-            voters: asked.guests.clone(),
-            unseen: found.unseen,
+            title: meeting.title,
+            choices: choices.collect(),
+            voters: meeting.guests,
+            unseen: unseen.collect(),
         })
     }
 }
@@ -207,6 +221,13 @@ fn receipt(cx: &ToolContext, meeting: &Meeting, event: &Event) -> ToolOutput {
         "when": meeting.times.said(&show::zone(&cx.principal), cx.now),
         "guests": meeting.guests,
     });
+    if let Some(room) = &meeting.room {
+        let asked = event.attendees.iter().flatten();
+        let answer = asked
+            .filter(|guest| guest.email.as_deref() == Some(&room.address))
+            .find_map(|guest| guest.response_status.clone());
+        content["room"] = json!({"name": room.name, "answer": answer});
+    }
     if let Some(link) = &event.hangout_link {
         content["meet_link"] = json!(link);
     }

@@ -150,11 +150,24 @@ impl Diary {
     /// Changes an event, if it is still as it was seen, and tells its guests. What `event` leaves out stays.
     pub(super) async fn patch(&self, id: &str, seen: &str, event: &Event) -> Result<Event, Trouble> {
         let conference = i32::from(event.conference_data.is_some());
+        self.written(id, seen, guarded::Act::Patch(event), conference).await
+    }
+
+    /// The same; what `event` leaves out is gone, but a video call that it has stays.
+    pub(super) async fn put(&self, id: &str, seen: &str, event: &Event) -> Result<Event, Trouble> {
+        self.written(id, seen, guarded::Act::Put(event), 1).await
+    }
+
+    async fn written(
+        &self,
+        id: &str,
+        seen: &str,
+        act: guarded::Act<'_>,
+        conference: i32,
+    ) -> Result<Event, Trouble> {
         let query = format!("sendUpdates={TELL_ALL}&conferenceDataVersion={conference}");
-        self.calls
-            .act(self.guarded(seen).send(guarded::Act::Patch(event), id, &query))
-            .await?
-            .ok_or_else(|| Trouble::Lost("the answer had no event".into()))
+        let written = self.calls.act(self.guarded(seen).send(act, id, &query)).await?;
+        written.ok_or_else(|| Trouble::Lost("the answer had no event".into()))
     }
 
     /// Cancels an event, if it is still as it was seen, and tells its guests.

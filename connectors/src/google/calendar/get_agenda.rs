@@ -63,7 +63,9 @@ impl ReadTool for GetAgenda {
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         let query = asked.query.as_deref();
         let wanted = Wanted { from: Some(from), until: Some(until), query, max: MOST };
-        let events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
+        let mut events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
+        let (from, until) = times.ends(&zone)?;
+        events.retain(|event| show::is_of_days(event, &from, Some(&until), &zone));
         let more = events.len() > MOST;
         let mut output = show::list(cx, &events[..events.len().min(MOST)], more);
         output.content["asked_for"] = json!(times.said(&zone, cx.now));

@@ -26,6 +26,8 @@ const LARGEST: usize = 4 << 20;
 pub(super) enum Act<'a> {
     /// Change what this names.
     Patch(&'a Event),
+    /// Make it this, whole.
+    Put(&'a Event),
     /// Cancel it.
     Delete,
 }
@@ -57,7 +59,7 @@ impl Guarded<'_> {
             if parts.status.is_success() {
                 return match act {
                     Act::Delete => Ok(None),
-                    Act::Patch(_) => serde_json::from_slice(&bytes)
+                    Act::Patch(_) | Act::Put(_) => serde_json::from_slice(&bytes)
                         .map(Some)
                         .map_err(|_| Trouble::Lost("the answer could not be read".into())),
                 };
@@ -78,11 +80,12 @@ impl Guarded<'_> {
         let unfit = |_| Trouble::Unreached("the request cannot be written");
         let (method, body) = match act {
             Act::Delete => (Method::DELETE, Vec::new()),
-            Act::Patch(event) => {
+            Act::Patch(event) | Act::Put(event) => {
                 let mut change = serde_json::to_value(event).map_err(|_| Trouble::Unreached("no JSON"))?;
                 // As the generated client does: what is left out stays, and a null is refused.
                 remove_json_null_values(&mut change);
-                (Method::PATCH, change.to_string().into_bytes())
+                let method = if matches!(act, Act::Put(_)) { Method::PUT } else { Method::PATCH };
+                (method, change.to_string().into_bytes())
             }
         };
         let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
@@ -92,7 +95,7 @@ impl Guarded<'_> {
             .header(AUTHORIZATION, format!("Bearer {token}"))
             .header(IF_MATCH, self.seen)
             .header(USER_AGENT, "nod");
-        if matches!(act, Act::Patch(_)) {
+        if !matches!(act, Act::Delete) {
             request = request.header(CONTENT_TYPE, "application/json");
         }
         request.body(Full::new(body.into()).map_err(|never| match never {}).boxed()).map_err(unfit)

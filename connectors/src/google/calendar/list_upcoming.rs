@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nod_core::connection::scopes::EVENTS;
-use nod_core::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::diary::Wanted;
 use super::show;
+use super::times::instant;
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
@@ -57,8 +58,12 @@ impl ReadTool for ListUpcoming {
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         let max = asked.max.unwrap_or(USUAL);
         let wanted = Wanted { from: Some(cx.now), query: asked.query.as_deref(), max, ..Wanted::default() };
-        let events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
+        let mut events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
         let more = events.len() > max;
+        let zone = show::zone(&cx.principal);
+        let now =
+            instant(cx.now).ok_or_else(|| Fault::broken("there is no such time"))?.to_zoned(zone.clone());
+        events.retain(|event| show::is_of_days(event, &now, None, &zone));
         Ok(show::list(cx, &events[..events.len().min(max)], more))
     }
 }

@@ -4,6 +4,7 @@ use google_calendar3::api::{
     ConferenceData, ConferenceSolutionKey, CreateConferenceRequest, Event, EventAttendee, EventReminder,
     EventReminders,
 };
+use jiff::Zoned;
 use jiff::tz::TimeZone;
 use nod_core::clock::Timestamp;
 use nod_core::effect::EffectKey;
@@ -29,7 +30,7 @@ const LONGEST_REMINDER: i64 = 40_320;
 const SCHEMA: u32 = 1;
 
 /// What the model asks for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Asked {
     pub(super) title: String,
     pub(super) when: Exact,
@@ -100,6 +101,11 @@ pub(super) fn guests_schema(description: &str) -> Value {
 }
 
 impl Asked {
+    /// The same at that time.
+    pub(super) fn beginning(self, at: Zoned, minutes: i64) -> Self {
+        Self { when: Exact::At { at }, minutes: Some(minutes), ..self }
+    }
+
     /// The room that is wanted.
     pub(super) fn room(&self, rooms: &[Room]) -> Result<Option<Room>, Fault> {
         self.room.as_ref().map(|name| room::named(rooms, name)).transpose()
@@ -153,11 +159,6 @@ impl Meeting {
         seen::of_this_account(&self.account, diary)
     }
 
-    /// Everybody and everything that has a calendar.
-    pub(super) fn everybody(&self) -> Vec<String> {
-        self.guests.iter().cloned().chain(self.room.iter().map(|room| room.address.clone())).collect()
-    }
-
     pub(super) fn rule(&self) -> Result<Option<String>, Fault> {
         self.repeats.as_ref().map(|repeats| repeats.rule(&self.times)).transpose()
     }
@@ -201,12 +202,18 @@ impl Meeting {
             brings: "invitation".into(),
         };
         let question = if self.guests.is_empty() { "Create this event?" } else { "Send this invitation?" };
+        // Of what is for nobody else, the hour tells one from another.
+        let about = match self.guests.is_empty() {
+            true => format!("{} {}", self.title, self.times.said(&TimeZone::UTC, now)),
+            false => self.title.clone(),
+        };
         let endless = self.repeats.as_ref().is_some_and(Repeat::is_endless);
         Ok(Preview {
             fields: self.fields(zone, now),
             body: Some(self.text.clone()).filter(|text| !text.is_empty()),
             account: self.account.clone(),
             recipients: self.guests.clone(),
+            about: Some(about.to_lowercase()),
             gathering: self.times.gathering(self.guests.clone()),
             form: self.form(&self.times.said(zone, now)),
             risks: endless.then(|| "it repeats without an end".to_owned()).into_iter().collect(),

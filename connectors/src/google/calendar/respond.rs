@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::change::{event_schema, series_schema};
-use super::{meeting, seen, show};
+use super::seen::{self, Meant, Of};
+use super::{meeting, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
@@ -56,6 +57,8 @@ struct Response {
     schema: u32,
     tool: String,
     account: String,
+    /// As which guest, which may be another address of the account.
+    guest: String,
     event: String,
     seen: String,
     known_as: String,
@@ -92,10 +95,8 @@ impl ActTool for Respond {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
-        let named = seen::named(&diary, &asked.event).await?;
-        let series = seen::series(&diary, &named, asked.series).await?;
-        let event = series.as_ref().unwrap_or(&named);
-        let own = show::own(event).filter(|_| !show::is_ours(event));
+        let Meant { event, times, .. } = seen::meant(&diary, &asked.event, asked.series).await?;
+        let own = show::own(&event).filter(|_| !show::is_ours(&event));
         let own = own.ok_or_else(|| {
             Fault::invalid("the person is no guest of that event, so there is nothing to answer")
         })?;
@@ -108,12 +109,13 @@ impl ActTool for Respond {
             tool: NAME.to_owned(),
             account: diary.address().to_owned(),
             event: event.id.clone().unwrap_or_default(),
-            seen: seen::fingerprint(event)?,
-            known_as: show::title(event),
+            guest: own.email.clone().unwrap_or_else(|| diary.address().to_owned()),
+            seen: seen::fingerprint(&event)?,
+            known_as: show::title(&event),
             answer: asked.answer,
             note,
         };
-        preview(cx, &response, event, series.is_some())
+        preview(cx, &response, &event, times)
     }
 
     fn revise(
@@ -187,7 +189,7 @@ impl Response {
     /// The own answer alone; Calendar leaves the other guests as they are.
     fn written(&self, key: EffectKey) -> Event {
         let own = EventAttendee {
-            email: Some(self.account.clone()),
+            email: Some(self.guest.clone()),
             response_status: Some(self.answer.word().to_owned()),
             comment: self.note.clone(),
             ..EventAttendee::default()
@@ -206,7 +208,7 @@ impl Response {
     }
 }
 
-fn preview(cx: &ToolContext, response: &Response, event: &Event, series: bool) -> Result<Preview, Fault> {
+fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> Result<Preview, Fault> {
     let payload = serde_json::to_value(response).map_err(|error| Fault::broken(error.to_string()))?;
     let words = Words {
         approve: format!("Answer {}", response.answer.said()),
@@ -219,21 +221,26 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, series: bool) -
     let zone = show::zone(&cx.principal);
     let organizer =
         event.organizer.as_ref().and_then(|organizer| organizer.email.clone()).unwrap_or_default();
-    let question = match series {
-        true => "Answer all times of this invitation?",
-        false => "Answer this invitation?",
+    let question = match which {
+        Of::All => "Answer all times of this invitation?",
+        Of::Once | Of::This => "Answer this invitation?",
     };
     let when = show::times(event, &zone).map_or_else(String::new, |times| times.said(&zone, cx.now));
     let mut fields = vec![
         ("Calendar".into(), response.account.clone()),
         ("Title".into(), response.known_as.clone()),
-        (if series { "First".into() } else { "When".into() }, when),
-        ("From".into(), organizer.clone()),
-        ("Answer".into(), response.answer.said().to_owned()),
+        (which.when(), when),
     ];
+    fields.extend(which.field());
+    fields.push(("From".into(), organizer.clone()));
+    if !response.guest.eq_ignore_ascii_case(&response.account) {
+        fields.push(("As".into(), response.guest.clone()));
+    }
+    fields.push(("Answer".into(), response.answer.said().to_owned()));
     fields.extend(response.note.iter().map(|note| ("Note".to_owned(), note.clone())));
     Ok(Preview {
         fields,
+        about: Some(response.event.clone()),
         account: response.account.clone(),
         recipients: vec![organizer],
         audience: Audience::Person(cx.principal.person),

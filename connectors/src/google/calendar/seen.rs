@@ -45,11 +45,58 @@ pub(super) async fn named(diary: &Diary, id: &str) -> Result<Event, Fault> {
     Ok(event)
 }
 
-/// The series of which it is one time, where all of them are meant.
-pub(super) async fn series(diary: &Diary, event: &Event, all: bool) -> Result<Option<Event>, Fault> {
+/// What somebody means by the id of an event: it, one of its times, or all of them.
+pub(super) struct Meant {
+    /// What is written to.
+    pub(super) event: Event,
+    /// Which of its times.
+    pub(super) times: Of,
+    /// The one time by which a whole series was named.
+    pub(super) instance: Option<Event>,
+}
+
+/// Of an event that repeats, one time or all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// It takes place once.
+    Once,
+    /// This time alone.
+    This,
+    /// The whole series.
+    All,
+}
+
+impl Of {
+    /// What a card calls the time that it shows.
+    pub(super) fn when(self) -> String {
+        if self == Self::All { "First" } else { "When" }.to_owned()
+    }
+
+    /// What a card says of the other times.
+    pub(super) fn field(self) -> Option<(String, String)> {
+        let which = match self {
+            Self::Once => return None,
+            Self::This => "this time alone, of an event that repeats",
+            Self::All => "all of its times",
+        };
+        Some(("Which".to_owned(), which.to_owned()))
+    }
+}
+
+/// The event that `id` names; with `all`, every time of it. The id of a whole series never passes for one of its times.
+pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, Fault> {
+    let event = named(diary, id).await?;
+    let is_series = event.recurrence.as_ref().is_some_and(|rules| !rules.is_empty());
     match &event.recurring_event_id {
-        Some(series) if all => named(diary, series).await.map(Some),
-        _ => Ok(None),
+        Some(series) if all => {
+            Ok(Meant { event: named(diary, series).await?, times: Of::All, instance: Some(event) })
+        }
+        Some(_) => Ok(Meant { event, times: Of::This, instance: None }),
+        None if is_series && !all => Err(Fault::invalid(
+            "that id is of a whole series: say `series` where all of its times are meant; one of them has an id of \
+             its own, which a look at that day tells",
+        )),
+        None => Ok(Meant { event, times: if is_series { Of::All } else { Of::Once }, instance: None }),
     }
 }
 
@@ -85,7 +132,7 @@ pub(super) async fn still(
     if fingerprint(&event)? != seen {
         let mut now = show::list(cx, &[event], false);
         now.content["status"] = json!("not_done");
-        now.content["why"] = json!("the event was changed meanwhile, so nothing was done");
+        now.content["why"] = json!("the event was changed meanwhile");
         return Err(Fault::Outdated { now: Box::new(now) });
     }
     let version = event.etag.clone().ok_or_else(|| Fault::broken("Calendar told no version of the event"))?;

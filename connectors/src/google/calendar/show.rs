@@ -2,6 +2,7 @@
 
 use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
+use jiff::{ToSpan, Zoned};
 use nod_core::clock::Timestamp;
 use nod_core::privacy::Provenance;
 use nod_core::tool::{Principal, ToolContext, ToolOutput};
@@ -61,6 +62,16 @@ pub(super) fn is_ours(event: &Event) -> bool {
 /// When it takes place, as far as Calendar says so.
 pub(super) fn times(event: &Event, zone: &TimeZone) -> Option<Times> {
     Times::read(event.start.as_ref(), event.end.as_ref(), zone)
+}
+
+/// Whether an event over whole days is over one of these, as the person counts them: Calendar counts by the zone that it
+/// knows of the person, and hands out one that ended the day before.
+pub(super) fn is_of_days(event: &Event, from: &Zoned, until: Option<&Zoned>, zone: &TimeZone) -> bool {
+    let Some(Times::Days { day, last_day }) = times(event, zone) else { return true };
+    let date = |at: &Zoned| at.with_time_zone(zone.clone()).date();
+    // Of a stretch that ends at midnight, the day that begins then is no part.
+    let last = until.and_then(|until| until.checked_sub(1.nanosecond()).ok());
+    last_day >= date(from) && last.is_none_or(|last| day <= date(&last))
 }
 
 /// Its title, on one line.

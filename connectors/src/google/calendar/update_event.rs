@@ -17,7 +17,8 @@ use nod_core::tool::{
 use serde_json::{Value, json};
 
 use super::change::{self, Asked, Change};
-use super::{collisions, seen, show};
+use super::seen::{self, Of};
+use super::{collisions, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
 
@@ -46,23 +47,23 @@ impl ActTool for UpdateEvent {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
-        let named = seen::named(&diary, &asked.event).await?;
-        let series = seen::series(&diary, &named, asked.series).await?;
+        let meant = seen::meant(&diary, &asked.event, asked.series).await?;
         let zone = show::zone(&cx.principal);
-        let (event, instance) = match &series {
-            Some(series) => (series, Some(&named)),
-            None => (&named, None),
-        };
-        let change = Change::new(asked, event, instance, NAME, diary.address(), &zone)?;
-        let preview = change.preview(cx, event, series.is_some())?;
-        let private_risks = match change.new_times() {
-            Some(times) => {
-                let was = show::times(event, &zone);
-                collisions::with(&diary, &change.new_guests(event), times, was.as_ref(), &zone).await
+        let change = Change::new(asked, &meant, NAME, diary.address(), &zone)?;
+        let mut preview = change.preview(cx, &meant)?;
+        match change.new_times() {
+            // Its first time may be long past; who is busy then is no news.
+            Some(_) if meant.times == Of::All => {
+                preview.private_risks.push("nobody looked who is busy at all of its times".to_owned());
             }
-            None => Vec::new(),
-        };
-        Ok(Preview { private_risks, ..preview })
+            Some(times) => {
+                let was = show::times(&meant.event, &zone);
+                let guests = change.new_guests(&meant.event);
+                preview.private_risks = collisions::with(&diary, &guests, times, was.as_ref(), &zone).await;
+            }
+            None => {}
+        }
+        Ok(preview)
     }
 
     fn revise(
@@ -85,7 +86,11 @@ impl ActTool for UpdateEvent {
         change.of_this_account(&diary)?;
         let (now, version) = seen::still(cx, &diary, &change.event, &change.seen).await?;
         let written = change.written(&now, permit.key())?;
-        match diary.patch(&change.event, &version, &written).await {
+        let done = match Change::whole(&now, &written) {
+            Some(whole) => diary.put(&change.event, &version, &whole).await,
+            None => diary.patch(&change.event, &version, &written).await,
+        };
+        match done {
             Ok(event) => Ok(receipt(cx, &event)),
             Err(trouble) => Err(seen::unchanged(trouble)),
         }

@@ -222,7 +222,7 @@ pub(super) fn outdated(
 ) -> Result<Fault, Fault> {
     let mut now = text(cx, mailbox, letter, seen, true)?;
     now.content["status"] = json!("not_done");
-    now.content["why"] = json!("the draft was changed in Gmail meanwhile, so nothing was done");
+    now.content["why"] = json!("the draft was changed in Gmail meanwhile");
     Ok(Fault::Outdated { now: Box::new(now) })
 }
 
