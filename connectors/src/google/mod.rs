@@ -5,6 +5,7 @@
 pub mod account;
 pub mod calendar;
 mod call;
+mod form;
 pub mod gmail;
 mod http;
 pub mod oauth;
