@@ -21,6 +21,7 @@ on_each_platform!(
     of_several_the_workspace_stands_first_and_then_whom_one_wrote_to,
     whoever_calls_himself_like_a_colleague_gets_nothing_between,
     nobody_else_sees_whom_somebody_writes_with,
+    who_takes_no_direct_messages_picks_all_the_same,
     whoever_is_none_of_the_contacts_is_asked_for_in_words,
     without_an_account_no_mail_is_looked_at,
     mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown,
@@ -334,6 +335,23 @@ async fn nobody_else_sees_whom_somebody_writes_with(platform: On) {
         ");
     }
     world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn who_takes_no_direct_messages_picks_all_the_same(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("eli").await;
+    assert!(world.google.writes("eli@acme.test", "Zoe Kim <zoe@partner.example>", "Hello"));
+    world.model_will("tool", [mail_to("Zoe")]);
+    world.says("eli", "general", "@nod say hello to Zoe").await;
+    world.presses("eli", "general", "Show me").await;
+    assert!(world.hears("eli").await.contains("# Which Zoe?"));
+    let zoe = world.whispered_label("eli", "Zoe Kim");
+    world.presses_whispered("eli", &zoe).await;
+    world.presses("eli", "general", "Show me").await;
+    assert!(world.hears("eli").await.contains("To  zoe@partner.example\n"));
+    let read = world.reads("general");
+    assert!(!read.contains("partner.example"), "{read}");
     world.ends().await;
 }
 
