@@ -20,7 +20,7 @@ use nod_core::file::Shelf;
 use nod_core::ids::{Ids, SystemIds};
 use nod_core::people::colleagues::Colleagues;
 use nod_core::secret::Vault;
-use nod_core::tool::{Tool, Tools};
+use nod_core::tool::Tools;
 use nod_core::{Nod, Parts, Settings};
 use sqlx::PgPool;
 use tokio::net::TcpListener;
@@ -229,9 +229,14 @@ impl House {
         let model = OpenAi::new(models.router, models.reasoner, models.summariser, clock.clone())?;
         let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
         let oauth = google(config, url)?;
-        let tools = oauth.as_ref().map_or_else(Vec::new, |oauth| {
+        let accounts = oauth.as_ref().map(|oauth| {
             let shelf = Shelf::new(pool.clone(), adapters.clone());
-            tools(connections, oauth, &config.google, Colleagues::new(pool.clone()), shelf)
+            let calendar = Calendar::new(&config.google.calendar_url);
+            Accounts::new(connections, oauth.clone(), calendar, shelf)
+        });
+        let tools = accounts.as_ref().map_or_else(Vec::new, |accounts| {
+            let rooms = config.google.rooms.clone().into();
+            google::tools(accounts, &rooms, &Colleagues::new(pool.clone()))
         });
         let nod = Nod::new(Parts {
             pool: pool.clone(),
@@ -240,6 +245,7 @@ impl House {
             ids: ids.clone(),
             adapters: adapters.clone(),
             tools: Tools::new(tools),
+            contacts: accounts.iter().map(google::contacts).collect(),
             revokes: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Revoke>).collect(),
             model: Arc::new(model),
             vault: Vault::clone(&vault),
@@ -372,18 +378,6 @@ fn google(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
         gmail_url: google.gmail_url.clone(),
         redirect_url: url.join("oauth/google/callback")?,
     })?))
-}
-
-fn tools(
-    connections: Connections,
-    oauth: &GoogleOAuth,
-    google: &config::Google,
-    colleagues: Colleagues,
-    shelf: Shelf,
-) -> Vec<Tool> {
-    let calendar = Calendar::new(&google.calendar_url);
-    let accounts = Accounts::new(connections, oauth.clone(), calendar, shelf);
-    google::tools(&accounts, &google.rooms.clone().into(), &colleagues)
 }
 
 fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {

@@ -15,6 +15,7 @@ use crate::ids::{Ids, TenantId};
 use crate::inbox::Inbox;
 use crate::jobs::{Dispatcher, Jobs, Work};
 use crate::model::Model;
+use crate::people::contacts::Contacts;
 use crate::policy::Policy;
 use crate::secret::Vault;
 use crate::tool::{Tool, Tools};
@@ -35,6 +36,8 @@ pub struct Parts {
     pub adapters: Adapters,
     /// Tools of the connectors.
     pub tools: Tools,
+    /// Whose names people know from their own mail.
+    pub contacts: Vec<Arc<dyn Contacts>>,
     /// Takes grants back, one for each provider.
     pub revokes: Vec<Arc<dyn Revoke>>,
     /// The model endpoint.
@@ -125,6 +128,7 @@ pub(crate) struct Core {
     pub(crate) stops: tokio::sync::Notify,
     pub(crate) adapters: Adapters,
     pub(crate) tools: Tools,
+    pub(crate) contacts: Vec<Arc<dyn Contacts>>,
     pub(crate) revokes: Vec<Arc<dyn Revoke>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) vault: Vault,
@@ -154,7 +158,8 @@ impl Nod {
     /// # Errors
     /// When the database does not answer.
     pub async fn new(parts: Parts) -> sqlx::Result<Self> {
-        let Parts { pool, door, clock, ids, adapters, tools, revokes, model, vault, settings } = parts;
+        let Parts { pool, door, clock, ids, adapters, tools, contacts, revokes, model, vault, settings } =
+            parts;
         let jobs = Jobs::default();
         let tools = tools.and(history::tools(&pool, &adapters));
         let core = Arc::new(Core {
@@ -166,6 +171,7 @@ impl Nod {
             jobs,
             adapters,
             tools,
+            contacts,
             revokes,
             model,
             vault,

@@ -1,6 +1,8 @@
 //! Whom a name means: known people resolve, several are asked about, nobody is guessed.
 
 use chrono::TimeDelta;
+use nod_sandbox::Fault;
+use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 use nod_tests::chat::On;
@@ -15,7 +17,18 @@ on_each_platform!(
     what_is_no_address_is_said_so,
     a_mention_that_the_model_repeats_is_read_as_a_name,
     a_mention_is_the_person_mentioned,
+    somebody_known_from_sent_mail_is_picked_and_written_to,
+    of_several_the_workspace_stands_first_and_then_whom_one_wrote_to,
+    whoever_calls_himself_like_a_colleague_gets_nothing_between,
+    nobody_else_sees_whom_somebody_writes_with,
+    who_takes_no_direct_messages_picks_all_the_same,
+    whoever_is_none_of_the_contacts_is_asked_for_in_words,
+    without_an_account_no_mail_is_looked_at,
+    mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown,
 );
+
+const ANA: &str = "ana@acme.test";
+const LIST: &str = "gmail.users.messages.list";
 
 fn mail_to(to: &str) -> Answer {
     Answer::tool("gmail_send_email", json!({ "to": [to], "subject": "Hello", "body": "Hello!" }))
@@ -187,6 +200,201 @@ async fn a_mention_is_the_person_mentioned(platform: On) {
                   ⚠ Nod's first mail to stone@acme.test
                   · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
+        ");
+    }
+    world.ends().await;
+}
+
+/// Ana has written to Zoe, whom nobody else here knows.
+async fn knows_zoe(platform: On) -> World {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    assert!(world.google.writes(ANA, "Zoe Kim <zoe@partner.example>", "Hello"));
+    world
+}
+
+/// Somebody writes to Ana, under whatever name.
+fn hears_from(world: &World, name: &str, address: &str) {
+    let (from, from_name) = (address.to_owned(), name.to_owned());
+    world.google.deliver_mail(&Incoming { to: ANA.into(), from, from_name, ..Incoming::default() }).unwrap();
+}
+
+async fn somebody_known_from_sent_mail_is_picked_and_written_to(platform: On) {
+    let mut world = knows_zoe(platform).await;
+    world.model_will("tool", [mail_to("Zoe"), Answer::text("Zoe has it.")]);
+    world.says("ana", "general", "@nod say hello to Zoe").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: # Which Zoe?
+              [Zoe Kim (zoe@partner.example) · from your mail] [Someone else]
+        ");
+    }
+    let zoe = world.labelled("dm:ana", "Zoe Kim");
+    world.presses("ana", "dm:ana", &zoe).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            nod: · Which Zoe? → Zoe Kim (zoe@partner.example) · from your mail
+            nod: # Send this email? · rev 1 · c16f43
+              From  ana@acme.test
+              To  zoe@partner.example
+              Cc  —
+              Bcc  —
+              Subject  Hello
+              Hello!
+              ⚠ zoe@partner.example is outside acme.test
+              ⚠ Nod's first mail to zoe@partner.example
+              ⚠ zoe@partner.example comes from outside text: nobody here named it
+              ⚠ this run has read outside text: an address from your mail
+              · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+              [Approve & send] [Edit] [Deny]
+        ");
+    }
+    assert_eq!(world.google.sent(ANA).len(), 1);
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let left = world.google.outbox().pop().unwrap();
+    assert_eq!((left.recipient.as_str(), left.mail.subject.as_str()), ("zoe@partner.example", "Hello"));
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod say hello to Zoe
+                nod: · Asked Ana Silva privately.
+                nod: · Asked Ana Silva privately.
+                nod: · Answered Ana Silva privately.
+                  [Share here]
+        ");
+    }
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn of_several_the_workspace_stands_first_and_then_whom_one_wrote_to(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("stone").await;
+    world.can_be_written_to("reyes").await;
+    assert!(world.google.writes(ANA, "Bob Hart <hart@far.example>", "Hello"));
+    hears_from(&world, "Bob Stone, Sales", "stone@acme.test.evil.example");
+    hears_from(&world, "Bob Stone", "stone@acme.test");
+    world.model_will("tool", [mail_to("Bob"), Answer::text("As you like.")]);
+    world.says("ana", "general", "@nod say hello to Bob").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.button_labels("dm:ana").replace("] ", "]\n"), @r"
+            [Bob Reyes (reyes@acme.test)]
+            [Bob Stone (stone@acme.test)]
+            [Bob Hart (hart@far.example) · from your mail]
+            [Bob Stone, Sales (stone@acme.test.evil.example) · from your mail]
+            [Someone else]
+        ");
+    }
+    let stone = world.labelled("dm:ana", "Bob Stone (stone@acme.test)");
+    world.presses("ana", "dm:ana", &stone).await;
+    let asked = world.reads("dm:ana");
+    assert!(asked.contains("To  stone@acme.test\n") && !asked.contains("outside text"), "{asked}");
+    world.denies("ana", "dm:ana", "").await;
+    world.reads("dm:ana");
+    world.reads("general");
+    world.ends().await;
+}
+
+async fn whoever_calls_himself_like_a_colleague_gets_nothing_between(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    hears_from(&world, "Bo Lind", "eve@evil.test");
+    world.model_will("tool", [mail_to("Bo Lind")]);
+    world.says("ana", "general", "@nod say hello to Bo Lind").await;
+    let asked = world.reads("general");
+    assert!(asked.contains("To  bo@acme.test\n"), "{asked}");
+    assert!(world.google.calls().iter().all(|call| call.operation != LIST));
+    world.ends().await;
+}
+
+async fn nobody_else_sees_whom_somebody_writes_with(platform: On) {
+    let mut world = knows_zoe(platform).await;
+    world.model_will("tool", [mail_to("Zoe"), Answer::text("Zoe has it.")]);
+    let thread = world.says("ana", "general", "@nod say hello to Zoe").await;
+    let zoe = world.labelled("dm:ana", "Zoe Kim");
+    world.presses("ana", "dm:ana", &zoe).await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let asked = world.model.requests().len();
+    world.model_will("conversational", [Answer::text("Ask Ana.")]);
+    world.replies("bo", "general", &thread, "which Zoe?").await;
+    for request in &world.model.requests()[asked..] {
+        assert!(!request.to_string().contains("partner.example"), "{request}");
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod say hello to Zoe
+                nod: · Asked Ana Silva privately.
+                nod: · Asked Ana Silva privately.
+                nod: · Answered Ana Silva privately.
+                  [Share here]
+                bo: which Zoe?
+                nod: Ask Ana.
+        ");
+    }
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn who_takes_no_direct_messages_picks_all_the_same(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("eli").await;
+    assert!(world.google.writes("eli@acme.test", "Zoe Kim <zoe@partner.example>", "Hello"));
+    world.model_will("tool", [mail_to("Zoe")]);
+    world.says("eli", "general", "@nod say hello to Zoe").await;
+    world.presses("eli", "general", "Show me").await;
+    assert!(world.hears("eli").await.contains("# Which Zoe?"));
+    let zoe = world.whispered_label("eli", "Zoe Kim");
+    world.presses_whispered("eli", &zoe).await;
+    world.presses("eli", "general", "Show me").await;
+    assert!(world.hears("eli").await.contains("To  zoe@partner.example\n"));
+    let read = world.reads("general");
+    assert!(!read.contains("partner.example"), "{read}");
+    world.ends().await;
+}
+
+async fn whoever_is_none_of_the_contacts_is_asked_for_in_words(platform: On) {
+    let mut world = knows_zoe(platform).await;
+    world.model_will("tool", [mail_to("Zoe"), Answer::text("What is her address?")]);
+    world.says("ana", "dm:ana", "say hello to Zoe").await;
+    world.presses("ana", "dm:ana", "Someone else").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: · ✓ Google is connected: ana@acme.test
+            ana: say hello to Zoe
+            nod: · Which Zoe? → Someone else
+            nod: What is her address?
+        ");
+    }
+    assert!(!world.model.requests().last().unwrap().to_string().contains("partner.example"));
+    world.ends().await;
+}
+
+async fn without_an_account_no_mail_is_looked_at(platform: On) {
+    let mut world = World::on(platform).await;
+    hears_from(&world, "Zoe Kim", "zoe@partner.example");
+    world.model_will("tool", [mail_to("Zoe"), Answer::text("I know no Zoe here. What is her address?")]);
+    world.says("ana", "general", "@nod say hello to Zoe").await;
+    let heard = world.model.requests().pop().unwrap().to_string();
+    assert!(heard.contains("Zoe is nobody in this workspace; an address is needed\\\""), "{heard}");
+    world.reads("general");
+    world.ends().await;
+}
+
+async fn mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown(platform: On) {
+    let mut world = knows_zoe(platform).await;
+    world.google.faults.next(LIST, Fault::Status { code: 400, retry_after: None });
+    world.model_will("tool", [mail_to("Zoe"), Answer::text("What is her address?")]);
+    world.says("ana", "general", "@nod say hello to Zoe").await;
+    let heard = world.model.requests().pop().unwrap().to_string();
+    assert!(heard.contains("Zoe is nobody in this workspace"), "{heard}");
+    assert!(heard.contains("the person's own mail could not be looked at for that name"), "{heard}");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod say hello to Zoe
+                nod: What is her address?
         ");
     }
     world.ends().await;

@@ -10,13 +10,14 @@ use nod_tests::chat::On;
 use serde_json::{Value, json};
 
 use crate::private::Log;
+use crate::tidy::allows_tidying;
 
 on_each_platform!(no_tool_lets_anything_out_wherever_it_is_called);
 
 const ANA: &str = "ana@acme.test";
 
 /// A word for each place of Ana's mailbox and calendar; none stands anywhere else.
-const SECRETS: [&str; 13] = [
+const SECRETS: [&str; 14] = [
     "Marmalade",   // a subject
     "Quicksilver", // a body
     "Zebrawood",   // a sender's name
@@ -29,6 +30,7 @@ const SECRETS: [&str; 13] = [
     "Cinnabar",    // its place
     "vermilion",   // a guest
     "Wintergreen", // an invitation's title
+    "Marigold",    // a label
     "something else at that time",
 ];
 
@@ -58,89 +60,105 @@ struct Case {
     /// Works on a draft that is open, and was written in by hand.
     draft: bool,
     args: fn(&Mine) -> Value,
-    /// What Ana answers where it asks.
-    press: Option<&'static str>,
+    /// What Ana answers where it asks, one press after another.
+    presses: &'static [&'static str],
+    /// It asks only where somebody else's words are in view, as they are in the direct line.
+    seldom: bool,
     /// What the model says once it has the result.
     then: Then,
 }
 
 const fn reads(tool: &'static str, args: fn(&Mine) -> Value) -> Case {
-    Case { tool, draft: false, args, press: None, then: Then::All }
+    acts(tool, &[], args)
 }
 
-const fn acts(tool: &'static str, press: &'static str, args: fn(&Mine) -> Value) -> Case {
-    Case { tool, draft: false, args, press: Some(press), then: Then::All }
+const fn acts(tool: &'static str, presses: &'static [&'static str], args: fn(&Mine) -> Value) -> Case {
+    Case { tool, draft: false, args, presses, seldom: false, then: Then::All }
 }
 
-const fn drafts(tool: &'static str, press: Option<&'static str>, then: Then) -> Case {
-    Case { tool, draft: true, args: |mine| json!({ "draft": mine.draft }), press, then }
+const fn drafts(tool: &'static str, presses: &'static [&'static str], then: Then) -> Case {
+    Case { draft: true, then, ..acts(tool, presses, |mine| json!({ "draft": mine.draft })) }
 }
 
 impl Case {
     /// What it shows stands in the chat already, or comes of what was said there.
     const fn publicly(self) -> Self {
-        Self { then: Then::Done, ..self }
+        self.then(Then::Done)
+    }
+
+    const fn then(self, then: Then) -> Self {
+        Self { then, ..self }
+    }
+
+    const fn on_a_draft(self) -> Self {
+        Self { draft: true, ..self }
+    }
+
+    const fn seldom_asks(self) -> Self {
+        Self { seldom: true, ..self }
     }
 }
 
-const CASES: [Case; 20] = [
+const CASES: [Case; 28] = [
     reads("gmail_list_recent", |_| json!({})),
     reads("gmail_search_messages", |_| json!({ "query": "in:inbox" })),
     reads("gmail_read_thread", |mine| json!({ "thread_id": mine.thread })),
     reads("gmail_read_attachment", |mine| json!({ "message_id": mine.message, "name": "Obsidian.csv" })),
-    acts("gmail_reply", "Approve & send", |mine| json!({ "thread_id": mine.thread, "body": "Yes, gladly." })),
+    reads("gmail_list_labels", |_| json!({})),
+    reads("gmail_list_drafts", |_| json!({})).on_a_draft(),
+    reads("gmail_open_draft", |mine| json!({ "draft_id": mine.draft })).on_a_draft(),
+    acts("gmail_organise", &["Approve"], |_| json!({ "search": "in:inbox", "actions": ["star"] }))
+        .seldom_asks(),
+    acts("gmail_create_label", &["Approve"], |mine| json!({ "name": mine.event })).seldom_asks(),
+    acts(
+        "gmail_reply",
+        &["Approve & send"],
+        |mine| json!({ "thread_id": mine.thread, "body": "Yes, gladly." }),
+    ),
+    acts(
+        "gmail_forward",
+        &["Approve & send"],
+        |mine| json!({ "thread_id": mine.thread, "to": ["Bo"], "body": "See below." }),
+    ),
     acts(
         "gmail_send_email",
-        "Approve & send",
+        &["Approve & send"],
         |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }),
     )
     .publicly(),
-    Case {
-        tool: "gmail_draft_reply",
-        draft: false,
-        args: |mine| json!({ "thread_id": mine.thread, "body": "No, thanks." }),
-        press: None,
-        then: Then::Nothing,
-    },
-    Case {
-        tool: "gmail_create_draft",
-        draft: false,
-        args: |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }),
-        press: None,
-        then: Then::Nothing,
-    },
-    drafts("gmail_read_draft", None, Then::All),
-    drafts("gmail_update_draft", None, Then::Nothing),
-    drafts("gmail_send_draft", Some("Approve & send"), Then::Nothing),
-    drafts("gmail_discard_draft", None, Then::Nothing),
+    // Whom the name means is known from her mail alone.
+    acts(
+        "gmail_send_email",
+        &["Zebrawood Kim", "Approve & send"],
+        |_| json!({ "to": ["Kim"], "subject": "Plan", "body": "See you." }),
+    ),
+    acts("gmail_draft_reply", &[], |mine| json!({ "thread_id": mine.thread, "body": "No, thanks." }))
+        .then(Then::Nothing),
+    acts("gmail_create_draft", &[], |_| json!({ "to": ["Bo"], "subject": "Plan", "body": "See you." }))
+        .then(Then::Nothing),
+    drafts("gmail_read_draft", &[], Then::All),
+    drafts("gmail_update_draft", &[], Then::Nothing),
+    drafts("gmail_send_draft", &["Approve & send"], Then::Nothing),
+    // It was changed by hand, so the model is shown how it is now.
+    drafts("gmail_discard_draft", &[], Then::All),
     reads("calendar_list_upcoming", |_| json!({})),
     reads("calendar_get_agenda", |_| json!({ "when": "Monday" })),
+    reads("calendar_find_free_slots", |_| json!({ "within": "Monday", "people": ["Bo"] })),
     acts(
         "calendar_create_event",
-        "Approve & invite",
+        &["Approve & invite"],
         |_| json!({ "title": "Lunch", "when": "Monday at 10", "minutes": 60, "guests": ["Bo"] }),
     )
     .publicly(),
     acts(
         "calendar_update_event",
-        "Approve & change",
+        &["Approve & change"],
         |mine| json!({ "event": mine.event, "place": "Room 2" }),
     ),
-    acts("calendar_cancel_event", "Approve & cancel it", |mine| json!({ "event": mine.event })),
-    acts("calendar_respond", "Answer No", |mine| json!({ "event": mine.invitation, "answer": "no" })),
+    acts("calendar_cancel_event", &["Approve & cancel it"], |mine| json!({ "event": mine.event })),
+    acts("calendar_respond", &["Answer No"], |mine| json!({ "event": mine.invitation, "answer": "no" })),
     reads("chat_read_channel", |_| json!({})).publicly(),
     reads("chat_read_thread", |_| json!({})).publicly(),
-];
-
-/// Newer ones, which have stories of their own and none here yet.
-const WITHOUT_A_CASE: [&str; 7] = [
-    "calendar_find_free_slots",
-    "gmail_create_label",
-    "gmail_forward",
-    "gmail_list_drafts",
-    "gmail_list_labels",
-    "gmail_open_draft",
-    "gmail_organise",
 ];
 
 /// Everything at once, as a model would say it that keeps nothing to itself.
@@ -174,6 +192,7 @@ impl House {
     async fn on(platform: On) -> Self {
         let mut world = World::on(platform).await;
         world.connects("ana").await;
+        allows_tidying(&mut world).await;
         world.can_be_written_to("bo").await;
         let csv = ("Obsidian.csv".to_owned(), "text/csv".to_owned(), b"Tamarind,1".to_vec());
         let mail = Incoming {
@@ -186,7 +205,9 @@ impl House {
             ..Incoming::default()
         };
         world.google.deliver_mail(&mail).unwrap();
-        Self { world, asked: 0, threads: Vec::new() }
+        world.google.make_label(ANA, "Marigold");
+        let asked = world.model.requests().len();
+        Self { world, asked, threads: Vec::new() }
     }
 
     fn mine(&self, draft: String) -> Mine {
@@ -263,11 +284,9 @@ impl House {
         });
         self.world.model_will("tool", answers);
         let there = self.says("ana", from, thread.as_deref(), "do as I asked").await;
-        if let Some(label) = case.press {
-            let general =
-                (from != From::Direct).then(|| self.world.chat.with_button("general", label)).flatten();
-            let place = if general.is_some() { "general" } else { "dm:ana" };
-            self.world.presses("ana", place, label).await;
+        let asks = !case.seldom || from == From::Direct;
+        for begins in case.presses.iter().filter(|_| asks) {
+            self.presses(begins, from).await;
         }
         self.seen_by_ana(case, from);
         if from != From::Direct {
@@ -277,11 +296,27 @@ impl House {
         }
     }
 
+    /// Ana presses the button that begins so, where she was asked: in the channel, or alone.
+    async fn presses(&self, begins: &str, from: From) {
+        let chat = &self.world.chat;
+        let of = |place: &str| {
+            let labels = chat.buttons(place).into_iter().map(|button| button.label);
+            labels.rev().find(|label| label.starts_with(begins))
+        };
+        let places = [Some("general").filter(|_| from != From::Direct), Some("dm:ana")];
+        let asked = places.into_iter().flatten().find_map(|place| Some((place, of(place)?)));
+        let (place, label) = asked.unwrap_or_else(|| panic!("no [{begins}…]: {}", chat.everything()));
+        self.world.presses("ana", place, &label).await;
+    }
+
     /// What the model was asked meanwhile was asked for Ana; her words alone bring anything of hers into view.
     fn seen_by_ana(&mut self, case: &Case, from: From) {
         let requests = self.world.model.requests();
         for request in &requests[self.asked..] {
             let (said, shared) = (request.to_string(), from != From::Direct);
+            let idle = case.tool == "chat_read_thread" && from != From::Thread;
+            let failed = said.contains(r#""{\"error\":"#) && !idle;
+            assert!(!failed, "{} {from:?} found nothing to work on: {said}", case.tool);
             let of_memory = request["response_format"]["json_schema"]["name"] == "memory";
             let leak = leaks(&said).filter(|_| of_memory && shared);
             assert!(leak.is_none(), "{} {from:?}: {leak:?} in the memory of a thread: {said}", case.tool);
@@ -349,8 +384,7 @@ async fn no_tool_lets_anything_out_wherever_it_is_called(platform: On) {
     assert!(said.contains("an effect ended"), "nothing was logged");
     assert_eq!(leaks(&said), None, "{:?}", said.lines().find(|line| leaks(line).is_some()));
     world.reads("dm:ana");
-    // What the model says once more of a draft that was changed by hand is not scripted: no part of this.
-    world.abandoned().await;
+    world.ends().await;
 }
 
 fn every_tool_has_a_case(world: &World) {
@@ -358,12 +392,11 @@ fn every_tool_has_a_case(world: &World) {
     let offers = requests.iter().filter_map(|request| request["tools"].as_array()).flatten();
     let offered: BTreeSet<&str> = offers.filter_map(|offer| offer["function"]["name"].as_str()).collect();
     let cases: BTreeSet<&str> = CASES.iter().map(|case| case.tool).collect();
-    let known = cases.iter().chain(&WITHOUT_A_CASE).copied().collect();
-    assert_eq!(offered, known, "a tool without a case, or a case without a tool");
+    assert_eq!(offered, cases, "a tool without a case, or a case without a tool");
 }
 
 /// Where something of Ana's may stand, and by which column it is hers.
-const HERS: [(&str, &str, &[&str]); 8] = [
+const HERS: [(&str, &str, &[&str]); 9] = [
     ("messages", "only_for", &["turn", "outside"]),
     ("run_steps", "only_for", &["input", "output", "error"]),
     ("deliveries", "only_for", &["card"]),
@@ -371,6 +404,7 @@ const HERS: [(&str, &str, &[&str]); 8] = [
     ("summaries", "only_for", &["text", "outside"]),
     ("runs", "person_id", &["state"]),
     ("approvals", "decider_id", &["preview", "risks"]),
+    ("questions", "person_id", &["choices"]),
     ("effects", "person_id", &["payload", "recipients", "handle", "outcome"]),
 ];
 

@@ -198,8 +198,8 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
     let model = Arc::new(OpenAi::new(tier.clone(), tier.clone(), tier, clock.clone()).unwrap());
     let (adapters, tools) = (Adapters::new([]), Tools::new([]));
     let ids = Arc::new(SystemIds);
-    let revokes = Vec::new();
-    Nod::new(Parts { door: pool.clone(), pool, clock, ids, adapters, tools, revokes, model, vault, settings })
+    let (contacts, revokes, door) = (Vec::new(), Vec::new(), pool.clone());
+    Nod::new(Parts { door, pool, clock, ids, adapters, tools, contacts, revokes, model, vault, settings })
         .await
         .unwrap()
 }

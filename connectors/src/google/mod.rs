@@ -5,6 +5,7 @@
 pub mod account;
 pub mod calendar;
 mod call;
+mod form;
 pub mod gmail;
 mod http;
 pub mod oauth;
@@ -13,6 +14,7 @@ mod trouble;
 use std::sync::Arc;
 
 use nod_core::people::colleagues::Colleagues;
+use nod_core::people::contacts::Contacts;
 use nod_core::tool::{Fault, Tool};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -55,6 +57,12 @@ pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleag
     let named = |tool: &Tool| matches!(tool, Tool::Read(_)) || acts().contains(&tool.spec().name);
     debug_assert!(tools.iter().all(named), "ACTS names every tool that changes something");
     tools
+}
+
+/// Whom each person writes with, as their own Gmail knows them.
+#[must_use]
+pub fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn Contacts> {
+    gmail::contacts(accounts)
 }
 
 /// Arguments as the tool's own type. They passed the schema, so a failure here is the schema's fault; the

@@ -1,11 +1,9 @@
 //! Gate: for each call of the model's turn: does the tool exist, are the arguments valid, whom do the names
 //! mean, may it run? Reading calls go on to Act; what reaches others becomes a request for a nod.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
-use super::{Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act, drafts, times, words};
+use super::{Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act, drafts, recipients, times};
 use crate::approval::{TooLong, askable};
 use crate::connection::scopes;
 use crate::policy::{self, Ruling, Terms};
@@ -63,7 +61,7 @@ async fn examine(
         Ok(args) => args,
         Err(fault) => return Ok(Examined::Answered(json!({ "error": fault.to_string() }))),
     };
-    let args = match recipients(tool.spec(), args, &pending.picked, state, cx).await? {
+    let args = match recipients::resolved(tool.spec(), args, &pending.picked, state, cx).await? {
         Ok(args) => args,
         Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
     };
@@ -98,8 +96,8 @@ async fn examine(
         state.provenance = state.provenance.clone().with(preview.provenance.clone());
     }
     let unnamed = match &previewed {
-        Ok(preview) if state.provenance.is_outside() => unnamed(preview, &pending.picked, state, cx).await?,
-        _ => Vec::new(),
+        Ok(preview) => recipients::unnamed(preview, &pending.picked, state, cx).await?,
+        Err(_) => Vec::new(),
     };
     match previewed.map(|preview| Preview { unnamed, ..preview }) {
         Ok(preview) => match (ruled(tool.spec(), &preview, state, seen, cx).await?, askable(&preview)) {
@@ -291,67 +289,4 @@ pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, Fault> {
         })
         .collect();
     if wrong.is_empty() { Ok(args) } else { Err(Fault::invalid(wrong.join("; "))) }
-}
-
-/// Turns the names in every field of format `recipient` into addresses.
-async fn recipients(
-    spec: &ToolSpec,
-    mut args: Value,
-    picked: &BTreeMap<String, String>,
-    state: &AgentState,
-    cx: &NodeContext<'_>,
-) -> Result<Result<Value, Fault>, NodeError> {
-    let Some(properties) = spec.parameters["properties"].as_object() else { return Ok(Ok(args)) };
-    for (field, schema) in properties {
-        let takes = |schema: &Value| schema["format"] == "recipient";
-        if !takes(schema) && !takes(&schema["items"]) {
-            continue;
-        }
-        let Some(value) = args.get_mut(field) else { continue };
-        let slots: Vec<&mut Value> = match value {
-            Value::Array(all) => all.iter_mut().collect(),
-            one => vec![one],
-        };
-        for slot in slots {
-            let Some(written) = slot.as_str().map(str::to_owned) else { continue };
-            match address(&written, picked, state, cx).await? {
-                Ok(address) => *slot = Value::String(address),
-                Err(fault) => return Ok(Err(fault)),
-            }
-        }
-    }
-    Ok(Ok(args))
-}
-
-/// The recipients whom nobody here has named: not the person, nor others of the conversation, nor the directory.
-async fn unnamed(
-    preview: &Preview,
-    picked: &BTreeMap<String, String>,
-    state: &AgentState,
-    cx: &NodeContext<'_>,
-) -> Result<Vec<String>, NodeError> {
-    let named = |address: &&String| {
-        !address.eq_ignore_ascii_case(&preview.account)
-            && !picked.values().any(|one| one.eq_ignore_ascii_case(address))
-            && !words::name(state.history.iter().chain(&state.turns), address)
-    };
-    let unnamed: Vec<String> = preview.recipients.iter().filter(named).cloned().collect();
-    if unnamed.is_empty() {
-        return Ok(unnamed);
-    }
-    let known = cx.directory.known(&unnamed).await?;
-    Ok(unnamed.into_iter().filter(|one| !known.contains(&one.to_lowercase())).collect())
-}
-
-async fn address(
-    written: &str,
-    picked: &BTreeMap<String, String>,
-    state: &AgentState,
-    cx: &NodeContext<'_>,
-) -> Result<Result<String, Fault>, NodeError> {
-    let name = written.trim().trim_start_matches('@').trim();
-    if let Some(address) = picked.get(name) {
-        return Ok(Ok(address.clone()));
-    }
-    Ok(cx.directory.address(written, &state.principal).await?)
 }

@@ -9,6 +9,7 @@ mod hints;
 pub(crate) mod honesty;
 mod prompt;
 mod recall;
+mod recipients;
 mod record;
 mod remember;
 mod reply;
@@ -38,7 +39,7 @@ use crate::clock::Timestamp;
 use crate::draft::{Closing, OpenDraft};
 use crate::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
 use crate::model::{Model, ModelError, Words};
-use crate::people;
+use crate::people::{self, contacts::Contacts};
 use crate::policy::{self, Policy, Terms};
 use crate::privacy::Audience;
 use crate::question::Vote;
@@ -171,6 +172,7 @@ pub(crate) struct NodeContext<'a> {
     /// What was loaded for this step, where the node is the one that needs it.
     pub(crate) memory: Option<Memory>,
     pub(crate) directory: Directory<'a>,
+    pub(crate) contacts: &'a [Arc<dyn Contacts>],
     pub(crate) typing: Typing<'a>,
     /// How much of a request a card shows here.
     pub(crate) room: usize,

@@ -1,6 +1,7 @@
 //! Humans known to Nod: who they are on a platform, what it tells of them, and how a name becomes an address.
 
 pub mod colleagues;
+pub mod contacts;
 pub(crate) mod directory;
 pub mod hours;
 pub(crate) mod join;

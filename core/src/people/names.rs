@@ -19,11 +19,11 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
     if written.contains('@') && !written.starts_with('@') && !written.starts_with("<@") {
         return address(written);
     }
-    let name = written.trim_start_matches('@').trim();
+    let name = bare(written);
     if name.is_empty() {
         return Err(Fault::invalid("an empty recipient"));
     }
-    if ["me", "myself"].contains(&name.to_lowercase().as_str()) {
+    if is_me(name) {
         return me.address.clone().ok_or_else(|| not_found(&me.name, "has no address here"));
     }
     match &fitting(name, people)[..] {
@@ -33,14 +33,29 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
     }
 }
 
+/// A name as it is asked about, without what stands around it.
+#[must_use]
+pub fn bare(written: &str) -> &str {
+    written.trim().trim_start_matches('@').trim()
+}
+
+/// Whether it is neither an address nor a mention, nor the person themselves.
+#[must_use]
+pub fn is_name(written: &str) -> bool {
+    words(written).is_some() && !is_me(bare(written))
+}
+
+fn is_me(name: &str) -> bool {
+    ["me", "myself"].contains(&name.to_lowercase().as_str())
+}
+
 /// The words to look a name up by; `None` where it is an address.
 #[must_use]
 pub fn words(written: &str) -> Option<Vec<String>> {
     if written.contains('@') && !written.starts_with('@') {
         return None;
     }
-    let name = written.trim().trim_start_matches('@').trim();
-    Some(name.to_lowercase().split_whitespace().map(str::to_owned).collect())
+    Some(bare(written).to_lowercase().split_whitespace().map(str::to_owned).collect())
 }
 
 /// The recipients that a person wrote into one line, one after another: separated by commas, semicolons or

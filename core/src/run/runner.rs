@@ -235,6 +235,7 @@ async fn context<'a>(
             platform: &venue.platform,
             workspace: &venue.workspace,
         },
+        contacts: &core.contacts,
         typing: core.adapters.typing(&venue.platform),
         // Where nobody shows it, nobody is asked.
         room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.room()),

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 
-use super::compose::{encoded, phrase};
+use super::compose::{as_draft, encoded, envelope, phrase};
 use super::consent::{Ask, Choice, decide};
 use super::mailbox::UserLabel;
 use super::mime::Mime;
@@ -208,6 +208,20 @@ impl Google {
             state.mail.put(&owner, mime, &["INBOX", "UNREAD"], None, at)
         });
         stored.map(|stored| stored.id).ok_or(format!("{to} has no account here"))
+    }
+
+    /// Somebody writes a mail in Gmail itself, to whom the header says. False when they have no account here, or nobody
+    /// can be sent that.
+    #[must_use]
+    pub fn writes(&self, from: &str, to: &str, subject: &str) -> bool {
+        let raw = format!("From: {from}\r\nTo: {to}\r\nSubject: {}\r\n\r\nHello.", encoded(subject));
+        let now = self.shared.now();
+        self.shared.change(|state| {
+            let Some(account) = state.mail.account(from).cloned() else { return false };
+            let Ok(mime) = as_draft(&mut state.mail, &account, raw.as_bytes(), now) else { return false };
+            let Ok(recipients) = envelope(&mime) else { return false };
+            state.mail.send(from, mime, &recipients, None, now).is_some()
+        })
     }
 
     /// Everything that carries a label, by its id or its name, oldest first.

@@ -30,21 +30,25 @@ enum Test {
     Before(DateTime<Utc>),
     Attachment,
     Anything,
+    AnyOf(Vec<Term>),
 }
 
 impl Query {
     /// # Errors
     /// What is not understood, as a sentence.
     pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Self, String> {
-        let terms = tokens(text)?.into_iter().map(|token| term(&token, now));
-        terms.collect::<Result<_, _>>().map(Self)
+        terms(text, now).map(Self)
     }
 
     /// A label of one's own is searched by its name, with hyphens for spaces, and carried by its id.
     pub fn with_labels(mut self, made: &[UserLabel]) -> Self {
         let hyphened = |name: &str| name.to_uppercase().replace([' ', '/'], "-");
-        for term in &mut self.0 {
-            let Test::Label(label) = &mut term.test else { continue };
+        let all = self.0.iter_mut().flat_map(|term| match &mut term.test {
+            Test::AnyOf(terms) => terms.iter_mut().map(|term| &mut term.test).collect(),
+            test => vec![test],
+        });
+        for test in all {
+            let Test::Label(label) = test else { continue };
             if let Some(found) = made.iter().find(|one| hyphened(&one.name) == hyphened(label)) {
                 found.id.clone_into(label);
             }
@@ -54,7 +58,7 @@ impl Query {
 
     pub fn matches(&self, stored: &Stored) -> bool {
         let mut texts = Texts { stored, read: HashMap::new() };
-        self.0.iter().all(|term| texts.test(&term.test) == term.wanted)
+        self.0.iter().all(|term| texts.holds(term))
     }
 
     /// Whether trash and spam are searched too.
@@ -72,6 +76,31 @@ struct Token {
     negated: bool,
     operator: Option<String>,
     value: String,
+}
+
+/// `{a b}` is a or b.
+fn terms(text: &str, now: DateTime<Utc>) -> Result<Vec<Term>, String> {
+    let (mut rest, mut all) = (text, Vec::new());
+    while let Some((before, after)) = rest.split_once('{') {
+        let (inside, after) = after.split_once('}').ok_or("a brace is not closed")?;
+        let (before, wanted) = match before.strip_suffix('-') {
+            Some(before) => (before, false),
+            None => (before, true),
+        };
+        let apart = |text: &str| text.is_empty() || text.ends_with(' ');
+        if inside.contains('{') || !apart(before) || !(after.is_empty() || after.starts_with(' ')) {
+            return Err("braces inside of something are not known here".to_owned());
+        }
+        all.extend(plain(before, now)?);
+        all.push(Term { wanted, test: Test::AnyOf(plain(inside, now)?) });
+        rest = after;
+    }
+    all.extend(plain(rest, now)?);
+    Ok(all)
+}
+
+fn plain(text: &str, now: DateTime<Utc>) -> Result<Vec<Term>, String> {
+    tokens(text)?.iter().map(|token| term(token, now)).collect()
 }
 
 fn tokens(text: &str) -> Result<Vec<Token>, String> {
@@ -117,8 +146,8 @@ fn value(text: &str) -> Result<(String, &str), String> {
         let (inside, after) = quoted.split_once('"').ok_or("a quotation mark is not closed")?;
         return Ok((inside.to_owned(), after));
     }
-    if text.starts_with(['(', '{']) {
-        return Err("groups in ( ) or { } are not known here".to_owned());
+    if text.starts_with(['(', '}']) {
+        return Err("groups in ( ) are not known here".to_owned());
     }
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     Ok((text[..end].to_owned(), &text[end..]))
@@ -214,10 +243,9 @@ impl Texts<'_> {
 
     fn test(&mut self, test: &Test) -> bool {
         match test {
-            Test::Header("Subject", value) => {
-                format!(" {} ", words(&self.header("Subject"))).contains(&format!(" {} ", words(value)))
+            Test::Header(name, value) => {
+                format!(" {} ", words(&self.header(name))).contains(&format!(" {} ", words(value)))
             }
-            Test::Header(name, value) => self.header(name).contains(value),
             Test::Words(value) => self.all().contains(&format!(" {value} ")),
             Test::Label(label) => self.stored.has(label),
             Test::Unlabelled(label) => !self.stored.has(label),
@@ -228,6 +256,11 @@ impl Texts<'_> {
             Test::Before(at) => self.stored.at < *at,
             Test::Attachment => super::payload::has_attachment(&self.stored.mime),
             Test::Anything => true,
+            Test::AnyOf(terms) => terms.iter().any(|term| self.holds(term)),
         }
+    }
+
+    fn holds(&mut self, term: &Term) -> bool {
+        self.test(&term.test) == term.wanted
     }
 }

@@ -6,6 +6,7 @@ mod edits;
 mod events;
 mod holds;
 mod memory;
+mod names;
 mod orders;
 mod replicas;
 mod second;

@@ -10,6 +10,7 @@ use nod_core::when::{self, Exact};
 
 use super::meeting::{self, MOST_GUESTS, Meeting, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
 use super::times::Times;
+use crate::google::form::{field, keep, sentence};
 
 /// A hundred addresses of the usual length.
 const PEOPLE_CHARS: usize = 10_000;
@@ -42,20 +43,22 @@ impl Meeting {
         let mut meeting = self.clone();
         if let Some(Filled::Text(title)) = filled.get("title") {
             let title = meeting::line("title", title, TITLE_CHARS);
-            keep(title, &mut meeting.title, "title", &mut errors);
+            keep(title.map_err(why), &mut meeting.title, "title", &mut errors);
         }
         if let Some(Filled::Text(when)) = filled.get("when").filter(|when| !self.says(when, now, zone)) {
-            keep(resolved(when, now, zone, &self.times), &mut meeting.times, "when", &mut errors);
+            let times = resolved(when, now, zone, &self.times);
+            keep(times.map_err(why), &mut meeting.times, "when", &mut errors);
         }
         if let Some(Filled::People(people)) = filled.get("guests") {
-            keep(meeting::guests(people, &self.account), &mut meeting.guests, "guests", &mut errors);
+            let guests = meeting::guests(people, &self.account);
+            keep(guests.map_err(why), &mut meeting.guests, "guests", &mut errors);
         }
         if let Some(Filled::Text(place)) = filled.get("place") {
             let place = meeting::line("place", place, PLACE_CHARS);
-            keep(place, &mut meeting.place, "place", &mut errors);
+            keep(place.map_err(why), &mut meeting.place, "place", &mut errors);
         }
         if let Some(Filled::Text(text)) = filled.get("text") {
-            keep(meeting::text(text), &mut meeting.text, "text", &mut errors);
+            keep(meeting::text(text).map_err(why), &mut meeting.text, "text", &mut errors);
         }
         if meeting.title.is_empty() {
             errors.push(FieldError::new("title", "An event needs a title."));
@@ -64,7 +67,7 @@ impl Meeting {
             errors.push(FieldError::new("guests", format!("{MOST_GUESTS} guests are allowed at most.")));
         }
         if let Err(fault) = meeting.rule() {
-            errors.push(FieldError::new("when", sentence(&fault)));
+            errors.push(FieldError::new("when", sentence(&why(fault))));
         }
         if errors.is_empty() { Ok(meeting) } else { Err(errors) }
     }
@@ -85,32 +88,10 @@ fn resolved(text: &str, now: Timestamp, zone: &TimeZone, times: &Times) -> Resul
     times.moved_to(&Exact::of(said, text), None)
 }
 
-pub(super) fn field(id: &str, label: &str, value: &str, limit: usize, optional: bool) -> Field {
-    Field {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        value: value.to_owned(),
-        lines: false,
-        limit,
-        optional,
-        people: false,
-    }
-}
-
-fn keep<T>(read: Result<T, Fault>, place: &mut T, id: &str, errors: &mut Vec<FieldError>) {
-    match read {
-        Ok(value) => *place = value,
-        Err(fault) => errors.push(FieldError::new(id, sentence(&fault))),
-    }
-}
-
-/// What is said to a model, as it is said to a person.
-fn sentence(fault: &Fault) -> String {
-    let why = match fault {
-        Fault::Invalid { reason } => reason.clone(),
+/// Why, without the kind of fault.
+fn why(fault: Fault) -> String {
+    match fault {
+        Fault::Invalid { reason } => reason,
         other => other.to_string(),
-    };
-    let mut letters = why.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+    }
 }

@@ -6,6 +6,7 @@ use nod_core::card::{Field, FieldError};
 use nod_core::tool::{Filled, LONGEST_BODY};
 
 use super::letter::{self, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
+use crate::google::form::{field, keep};
 
 /// A hundred addresses of the usual length, with names.
 const PEOPLE_CHARS: usize = 10_000;
@@ -61,32 +62,6 @@ impl Letter {
         }
         if errors.is_empty() { Ok(letter) } else { Err(errors) }
     }
-}
-
-fn field(id: &str, label: &str, value: &str, limit: usize, optional: bool) -> Field {
-    Field {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        value: value.to_owned(),
-        lines: false,
-        limit,
-        optional,
-        people: false,
-    }
-}
-
-fn keep<T>(read: Result<T, String>, place: &mut T, id: &str, errors: &mut Vec<FieldError>) {
-    match read {
-        Ok(value) => *place = value,
-        Err(why) => errors.push(FieldError::new(id, sentence(&why))),
-    }
-}
-
-/// What is said to a model, as it is said to a person.
-fn sentence(why: &str) -> String {
-    let mut letters = why.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! [`Mailbox`] is the only way to Gmail; the tools stand each in a file of their own.
 
 pub(in crate::google) mod address;
+mod contacts;
 mod create_draft;
 mod create_label;
 mod deeds;
@@ -37,6 +38,7 @@ mod update_draft;
 
 use std::sync::Arc;
 
+use nod_core::people::contacts::Contacts;
 use nod_core::tool::{Provider, Reach, Tool, ToolSpec};
 use serde_json::Value;
 
@@ -82,6 +84,11 @@ pub(super) fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
         Tool::Act(Arc::new(forward::Forward::new(accounts.clone()))),
         Tool::Act(Arc::new(send_email::SendEmail::new(accounts.clone()))),
     ]
+}
+
+/// Whom each person writes with.
+pub(super) fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn Contacts> {
+    Arc::new(contacts::OwnMail::new(accounts.clone()))
 }
 
 fn spec(

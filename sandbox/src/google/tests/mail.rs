@@ -82,10 +82,13 @@ async fn searches_find_what_they_say() {
         (&format!("rfc822msgid:{id}"), 1),
         ("subject:\"budget for\"", 1),
         ("budge", 0),
+        ("{from:nobody to:ana} in:inbox", 3),
+        ("in:inbox {from:nobody to:an}", 0),
+        ("-{from:bo from:ana} in:inbox", 1),
     ] {
         assert_eq!(found(&world, query).await, count, "{query}");
     }
-    for refused in ["larger:5M", "a OR b", "(a b)", "in:nowhere", "newer_than:soon"] {
+    for refused in ["larger:5M", "a OR b", "(a b)", "{a b", "from:{a b}", "in:nowhere", "newer_than:soon"] {
         let query: String = url::form_urlencoded::byte_serialize(refused.as_bytes()).collect();
         assert_eq!(world.get(&format!("messages?q={query}")).await.0, 400, "{refused}");
     }
