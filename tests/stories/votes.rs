@@ -2,7 +2,7 @@
 //! yes.
 
 use chrono::TimeDelta;
-use nod_sandbox::google::News;
+use nod_sandbox::google::{Appointment, News};
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 use nod_tests::chat::On;
@@ -19,6 +19,7 @@ on_each_platform!(
     whoever_is_not_in_the_channel_votes_in_their_direct_line,
     the_vote_needs_one_connection,
     whoever_declines_later_has_it_moved,
+    nobody_is_asked_to_come_at_night,
 );
 
 const GENERAL: &str = "general";
@@ -97,7 +98,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               [Mon 9 Mar, 13:00–13:45 WET] [Mon 9 Mar, 14:00–14:45 WET] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time] [Ask the others]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
@@ -112,7 +113,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                   6  Wed 11 Mar, 14:00–14:45 WET
                   [1] [2] [3] [4] [5] [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               · 0 of 3 have answered. I asked in the thread. You can pick one at any time.
               [Mon 9 Mar, 13:00–13:45 WET] [Mon 9 Mar, 14:00–14:45 WET] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
             =====
@@ -130,7 +131,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                   6  Wed 11 Mar, 14:00–14:45 WET
                   [1] [2] [3] [4] [5] [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               · 2 of 3 have answered. I asked in the thread. You can pick one at any time.
               [Mon 9 Mar, 13:00–13:45 WET · suits 1 of 3] [Mon 9 Mar, 14:00–14:45 WET · suits 2 of 3] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
             =====
@@ -178,7 +179,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               [select Choose one]
               [Ask the others]
             =====
@@ -195,7 +196,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                   [1] [2] [3] [4] [5]
                   [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               · 0 of 3 have answered. I asked in the thread. You can pick one at any time.
               [select Choose one]
             =====
@@ -214,7 +215,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                   [1] [2] [3] [4] [5]
                   [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               · 2 of 3 have answered. I asked in the thread. You can pick one at any time.
               [select Choose one]
             =====
@@ -294,6 +295,22 @@ async fn stops(mut world: World) {
     world.reads("dm:ana");
     world.reads(GENERAL);
     world.ends().await;
+}
+
+async fn nobody_is_asked_to_come_at_night(platform: On) {
+    let mut world = ready(World::on(platform).await).await;
+    // Of Bo's working days only Thursday is free, and every night.
+    for day in ["09", "10", "11", "13"] {
+        let at = |hour| format!("2026-03-{day} {hour}:00");
+        let busy = Appointment { start: at("06"), end: at("20"), ..Appointment::default() };
+        world.google.add_event(BO, &busy).unwrap();
+    }
+    asks(&world, GENERAL).await;
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    let seen = world.reads(GENERAL);
+    let times: Vec<&str> = seen.lines().filter(|line| line.contains(" Mar")).collect();
+    assert!(times.len() > 1 && times.iter().all(|time| time.contains("Thu 12 Mar")), "{seen}");
+    stops(world).await;
 }
 
 async fn none_suits_all_and_the_asker_decides(platform: On) {

@@ -16,7 +16,7 @@ const MORE = [
   {
     title: "Stop Nod while a card waits",
     about: "and see that the card still works: Nod's own part is stopped and started again over the same database (in " +
-      "the same process here; Slack, Discord and Gmail go on).",
+      "the same process here; Slack, Discord and Google go on).",
     label: "Stop and start Nod",
     go: stop,
     is: () => store.stops > 0,
