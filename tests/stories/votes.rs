@@ -234,7 +234,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
               When  Mon 9 Mar, 10:00–10:45 WET
               Guests  bo@acme.test, cho@acme.test
               ⚠ Nod's first invitation to bo@acme.test and 1 more
-              ⚠ the time zone of Ana Silva is not known, so times are in WET: /nod settings sets it
+              ⚠ the time zone of Ana Silva is not known, so times are in WET; the settings command sets it
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
             =====
@@ -348,6 +348,34 @@ async fn who_is_not_asked_does_not_vote(platform: On) {
     insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("dana"), @"(dana only) nod: Only Ana Silva, Bo Lind and Cho Park are asked here. Nothing was counted."); }
     assert_eq!(world.reads(GENERAL), before);
     stops(world).await;
+}
+
+/// Bo's address is known from Slack alone, so there he is asked; on Discord he is somebody else of the same name.
+#[tokio::test]
+async fn whoever_was_asked_in_another_chat_is_told_so() {
+    let mut world = World::on_both().await;
+    world.changes_over();
+    world.connects("ana").await;
+    let planning = json!({
+        "title": "Planning", "when": "next week", "minutes": 45, "guests": [BO],
+    });
+    world.model_will("tool", [Answer::tool("calendar_create_event", planning)]);
+    world.says("ana", GENERAL, "@nod find 45 minutes with Bo next week for planning").await;
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    world.presses("bo", GENERAL, "1").await;
+    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: I asked the Bo Lind whom I know from another chat. If that is you, answer there: nothing was counted here.");
+    world.presses("cho", GENERAL, "1").await;
+    insta::assert_snapshot!(world.whispers("cho"), @"(cho only) nod: Only Ana Silva and Bo Lind are asked here. Nothing was counted.");
+    world.changes_over();
+    world.presses("bo", "dm:bo", "1").await;
+    assert!(world.reads("dm:bo").contains("✓ Bo Lind"));
+    world.changes_over();
+    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
+    world.reads("dm:ana");
+    world.reads(GENERAL);
+    world.changes_over();
+    world.reads("dm:bo");
+    world.ends().await;
 }
 
 async fn nobody_decides_in_time(platform: On) {

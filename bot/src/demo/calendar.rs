@@ -88,8 +88,8 @@ fn entries() -> [(Day, Entry); 22] {
         (Every(&[Monday, Thursday]), one("bob.stone", "Calls with customers", "13:30–16:00")),
         (Coming(Tuesday), Entry { guests: &[("bo", NO)], ..one("bob.stone", "Noodles", "13:00–14:00") }),
         (
-            Coming(Wednesday),
-            Entry { guests: &[("bo", YES)], ..one("bob.reyes", "Pricing footnote", "09:00–09:30") },
+            Coming(Tuesday),
+            Entry { guests: &[("bo", YES)], ..one("bob.reyes", "Pricing footnote", "08:30–09:00") },
         ),
         (Every(&[Tuesday, Friday]), one("bob.reyes", "Contracts", "10:00–12:00")),
         (Every(&[Monday]), one("dana", "Payroll and badges", "09:00–10:30")),
@@ -166,5 +166,84 @@ impl Entry {
             private: self.private,
             ..Appointment::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use jiff::Zoned;
+    use nod_sandbox::google::GoogleConfig;
+
+    use super::*;
+
+    const THREE: [&str; 3] = ["ana", "bo", "cho"];
+
+    fn chrono(at: &Zoned) -> DateTime<Utc> {
+        DateTime::from_timestamp(at.timestamp().as_second(), 0).unwrap()
+    }
+
+    /// Everybody's calendars, as they are where the demo starts then.
+    async fn begun(now: DateTime<Utc>) -> Google {
+        let config = GoogleConfig {
+            accounts: company::accounts(),
+            clock: Arc::new(move || now),
+            ..GoogleConfig::default()
+        };
+        let google = Google::start(config).await.unwrap();
+        fill(&google, now).unwrap();
+        google
+    }
+
+    fn works(who: &str, at: &Zoned) -> bool {
+        let there = at.with_time_zone(TimeZone::get(company::zone(&company::address(who))).unwrap());
+        (9..17).contains(&there.hour()) && there.weekday().to_monday_zero_offset() < 5
+    }
+
+    fn is_free(google: &Google, who: &str, from: &Zoned, to: &Zoned) -> bool {
+        let there = google.events_between(&company::address(who), chrono(from), chrono(to));
+        there.iter().all(|event| event.free || event.response(&company::address(who)) == Some(NO))
+    }
+
+    #[tokio::test]
+    async fn on_whatever_day_it_starts_three_can_meet_the_week_after_but_not_at_any_time() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // In these weeks the clocks go back, in New York a week later than in Europe.
+        let first: Zoned = "2026-10-17T12:00[Europe/Lisbon]".parse().unwrap();
+        for start in (0..21).map(|days| first.checked_add(days.days()).unwrap()) {
+            let google = begun(chrono(&start)).await;
+            let monday =
+                start.date().nth_weekday(1, Monday).unwrap().to_zoned(start.time_zone().clone()).unwrap();
+            let halves = (0..5 * 48).map(|half| monday.checked_add((30 * half).minutes()).unwrap());
+            let end = |from: &Zoned| from.checked_add(45.minutes()).unwrap();
+            let last = |from: &Zoned| from.checked_add(44.minutes()).unwrap();
+            let working = |from: &Zoned| THREE.iter().all(|who| works(who, from) && works(who, &last(from)));
+            let common: Vec<Zoned> = halves.filter(working).collect();
+            let free =
+                common.iter().filter(|from| THREE.iter().all(|who| is_free(&google, who, from, &end(from))));
+            let free = free.count();
+            assert!(free > 1 && free < common.len(), "{start}: {free} of {}", common.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_has_an_appointment_at_a_weekend() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let saturday: Zoned = "2026-10-17T12:00[Europe/Lisbon]".parse().unwrap();
+        let google = begun(chrono(&saturday)).await;
+        let end = saturday.checked_add(4.weeks()).unwrap();
+        for account in company::accounts() {
+            let zone = TimeZone::get(&account.time_zone).unwrap();
+            let all = google.events_between(&account.email, chrono(&saturday), chrono(&end));
+            assert!(!all.is_empty(), "{}", account.email);
+            for event in all {
+                let start: Timestamp = event.start.to_rfc3339().parse().unwrap();
+                let day = start.to_zoned(zone.clone()).weekday();
+                assert!(day.to_monday_zero_offset() < 5, "{}: {} on {day:?}", account.email, event.when());
+            }
+        }
     }
 }
