@@ -88,6 +88,8 @@ fn offset(zone: &str) -> i32 {
 
 /// The server on Discord: the same people, of whom it tells no address.
 pub(super) fn gather(mut config: DiscordConfig) -> DiscordConfig {
+    // Ids tell their time and only grow: with a server as old as its talk, what was said then is not taken for said now.
+    config.clock = at(Utc::now() - TimeDelta::days(30));
     for (handle, name, ..) in PEOPLE {
         config = config.user(discord::User::new(handle, name));
     }

@@ -256,6 +256,11 @@ async fn what_waits_for_a_nod_outlives_nod() {
     assert_eq!(visit.button("approve").await.0["ts"], approve.0["ts"]);
     visit.press("ana", &approve).await;
     visit.mail("bo@acme.test", "Running late").await;
+    let there = visit.look("sandbox/discord/state?user=ana").await;
+    assert!(
+        shown(&there, "thread").is_empty(),
+        "somebody is answered who spoke before Nod was there: {there}"
+    );
     visit.end().await;
 }
 
