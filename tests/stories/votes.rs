@@ -2,7 +2,7 @@
 //! yes.
 
 use chrono::TimeDelta;
-use nod_sandbox::google::News;
+use nod_sandbox::google::{Appointment, News};
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 use nod_tests::chat::On;
@@ -19,6 +19,7 @@ on_each_platform!(
     whoever_is_not_in_the_channel_votes_in_their_direct_line,
     the_vote_needs_one_connection,
     whoever_declines_later_has_it_moved,
+    nobody_is_asked_to_come_at_night,
 );
 
 const GENERAL: &str = "general";
@@ -97,7 +98,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               [Mon 9 Mar, 13:00–13:45 WET] [Mon 9 Mar, 14:00–14:45 WET] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time] [Ask the others]
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
@@ -112,7 +113,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                   6  Wed 11 Mar, 14:00–14:45 WET
                   [1] [2] [3] [4] [5] [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               · 0 of 3 have answered. I asked in the thread. You can pick one at any time.
               [Mon 9 Mar, 13:00–13:45 WET] [Mon 9 Mar, 14:00–14:45 WET] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
             =====
@@ -130,7 +131,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                   6  Wed 11 Mar, 14:00–14:45 WET
                   [1] [2] [3] [4] [5] [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               · 2 of 3 have answered. I asked in the thread. You can pick one at any time.
               [Mon 9 Mar, 13:00–13:45 WET · suits 1 of 3] [Mon 9 Mar, 14:00–14:45 WET · suits 2 of 3] [Tue 10 Mar, 13:00–13:45 WET] [Tue 10 Mar, 14:00–14:45 WET] [Wed 11 Mar, 13:00–13:45 WET] [Wed 11 Mar, 14:00–14:45 WET] [Another time]
             =====
@@ -178,7 +179,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               [select Choose one]
               [Ask the others]
             =====
@@ -195,7 +196,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                   [1] [2] [3] [4] [5]
                   [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               · 0 of 3 have answered. I asked in the thread. You can pick one at any time.
               [select Choose one]
             =====
@@ -214,7 +215,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                   [1] [2] [3] [4] [5]
                   [6] [None of these]---
             nod: · ✓ Google is connected: ana@acme.test
-            nod: # Everybody is free then. Which time?
+            nod: # Everybody is free then. Which time? · Planning
               · 2 of 3 have answered. I asked in the thread. You can pick one at any time.
               [select Choose one]
             =====
@@ -233,7 +234,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
               When  Mon 9 Mar, 10:00–10:45 WET
               Guests  bo@acme.test, cho@acme.test
               ⚠ Nod's first invitation to bo@acme.test and 1 more
-              ⚠ the time zone of Ana Silva is not known, so times are in WET: /nod settings sets it
+              ⚠ the time zone of Ana Silva is not known, so times are in WET; the settings command sets it
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
               [Approve & invite] [Edit] [Deny]
             =====
@@ -296,6 +297,22 @@ async fn stops(mut world: World) {
     world.ends().await;
 }
 
+async fn nobody_is_asked_to_come_at_night(platform: On) {
+    let mut world = ready(World::on(platform).await).await;
+    // Of Bo's working days only Thursday is free, and every night.
+    for day in ["09", "10", "11", "13"] {
+        let at = |hour| format!("2026-03-{day} {hour}:00");
+        let busy = Appointment { start: at("06"), end: at("20"), ..Appointment::default() };
+        world.google.add_event(BO, &busy).unwrap();
+    }
+    asks(&world, GENERAL).await;
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    let seen = world.reads(GENERAL);
+    let times: Vec<&str> = seen.lines().filter(|line| line.contains(" Mar")).collect();
+    assert!(times.len() > 1 && times.iter().all(|time| time.contains("Thu 12 Mar")), "{seen}");
+    stops(world).await;
+}
+
 async fn none_suits_all_and_the_asker_decides(platform: On) {
     let mut world = voting(platform).await;
     world.presses("ana", GENERAL, "1").await;
@@ -331,6 +348,34 @@ async fn who_is_not_asked_does_not_vote(platform: On) {
     insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("dana"), @"(dana only) nod: Only Ana Silva, Bo Lind and Cho Park are asked here. Nothing was counted."); }
     assert_eq!(world.reads(GENERAL), before);
     stops(world).await;
+}
+
+/// Bo's address is known from Slack alone, so there he is asked; on Discord he is somebody else of the same name.
+#[tokio::test]
+async fn whoever_was_asked_in_another_chat_is_told_so() {
+    let mut world = World::on_both().await;
+    world.changes_over();
+    world.connects("ana").await;
+    let planning = json!({
+        "title": "Planning", "when": "next week", "minutes": 45, "guests": [BO],
+    });
+    world.model_will("tool", [Answer::tool("calendar_create_event", planning)]);
+    world.says("ana", GENERAL, "@nod find 45 minutes with Bo next week for planning").await;
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    world.presses("bo", GENERAL, "1").await;
+    insta::assert_snapshot!(world.whispers("bo"), @"(bo only) nod: I asked the Bo Lind whom I know from another chat. If that is you, answer there: nothing was counted here.");
+    world.presses("cho", GENERAL, "1").await;
+    insta::assert_snapshot!(world.whispers("cho"), @"(cho only) nod: Only Ana Silva and Bo Lind are asked here. Nothing was counted.");
+    world.changes_over();
+    world.presses("bo", "dm:bo", "1").await;
+    assert!(world.reads("dm:bo").contains("✓ Bo Lind"));
+    world.changes_over();
+    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
+    world.reads("dm:ana");
+    world.reads(GENERAL);
+    world.changes_over();
+    world.reads("dm:bo");
+    world.ends().await;
 }
 
 async fn nobody_decides_in_time(platform: On) {

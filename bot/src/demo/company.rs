@@ -17,12 +17,13 @@ pub(super) const CHANNEL: &str = "launch";
 pub(super) const ADMIN: &str = "dana";
 /// Somebody outside, who has a mailbox that can be looked into.
 pub(super) const OUTSIDER: (&str, &str) = ("kim@northwind.test", "Kim Vale");
+const THERE: &str = "Europe/Dublin";
 
 /// Handle, full name, display name, zone. The address is the handle at acme.test.
 const PEOPLE: [(&str, &str, &str, &str); 6] = [
     ("ana", "Ana Silva", "Ana", "Europe/Lisbon"),
     ("bo", "Bo Lind", "Bo", "Europe/Stockholm"),
-    ("cho", "Cho Park", "Cho", "Asia/Seoul"),
+    ("cho", "Cho Park", "Cho", "America/New_York"),
     ("bob.stone", "Bob Stone", "Bob Stone (Sales)", "Europe/London"),
     ("bob.reyes", "Bob Reyes", "Bob Reyes (Legal)", "America/New_York"),
     ("dana", "Dana Ito", "Dana (admin)", "Europe/Lisbon"),
@@ -87,6 +88,8 @@ fn offset(zone: &str) -> i32 {
 
 /// The server on Discord: the same people, of whom it tells no address.
 pub(super) fn gather(mut config: DiscordConfig) -> DiscordConfig {
+    // Ids tell their time and only grow: with a server as old as its talk, what was said then is not taken for said now.
+    config.clock = at(Utc::now() - TimeDelta::days(30));
     for (handle, name, ..) in PEOPLE {
         config = config.user(discord::User::new(handle, name));
     }
@@ -138,8 +141,18 @@ fn at(time: DateTime<Utc>) -> Clock {
     Arc::new(move || time)
 }
 
-/// Everybody's Google account.
+pub(super) fn address(handle: &str) -> String {
+    format!("{handle}@acme.test")
+}
+
+/// Where somebody's clocks are.
+pub(super) fn zone(address: &str) -> &'static str {
+    PEOPLE.iter().find(|(handle, ..)| self::address(handle) == address).map_or(THERE, |(.., zone)| zone)
+}
+
+/// Everybody's Google account, each in their own zone.
 pub(super) fn accounts() -> Vec<Account> {
-    let people = PEOPLE.iter().map(|(handle, name, ..)| Account::new(&format!("{handle}@acme.test"), name));
-    people.chain([Account::new(OUTSIDER.0, OUTSIDER.1)]).collect()
+    let people = PEOPLE.iter().map(|(handle, name, ..)| (address(handle), *name));
+    let all = people.chain([(OUTSIDER.0.to_owned(), OUTSIDER.1)]);
+    all.map(|(address, name)| Account::new(&address, name).in_zone(zone(&address))).collect()
 }

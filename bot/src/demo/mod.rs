@@ -3,6 +3,7 @@
 //! Slack, Discord, Google and, where nobody set a model, the model are the sandbox's; everything between them is what
 //! `nod run` runs, given another configuration. Nothing here is used by anything else.
 
+mod calendar;
 mod company;
 mod facts;
 mod folder;

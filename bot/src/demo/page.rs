@@ -35,15 +35,15 @@ macro_rules! files {
 /// Path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
-        "anew.js" "api.js" "avatar.js" "blocks.js" "box.js" "chat.js" "composer.js" "dialog.js" "dom.js" "guide.js"
-        "links.js" "look.js" "mail.js" "main.js" "message.js" "modal.js" "more.js" "mrkdwn.js" "news.js" "rich.js"
+        "anew.js" "api.js" "avatar.js" "blocks.js" "box.js" "calendar.js" "chat.js" "composer.js" "dialog.js" "dom.js" "guide.js"
+        "links.js" "look.js" "mail.js" "main.js" "meeting.js" "message.js" "modal.js" "moment.js" "more.js" "mrkdwn.js" "news.js" "rich.js"
         "scroll.js" "sidebar.js" "steps.js" "store.js" "tell.js" "toast.js" "unread.js" "views.js"
         "discord/command.js" "discord/components.js" "discord/composer.js" "discord/door.js" "discord/guild.js" "discord/look.js"
         "discord/markdown.js" "discord/menu.js" "discord/message.js" "discord/modal.js" "discord/room.js"
         "discord/side.js" "discord/stamp.js" "discord/steps.js" "discord/suggest.js" "discord/window.js"
     );
     let styles = files!(
-        "base.css" "chat.css" "mail.css" "modal.css" "discord/message.css" "discord/window.css"
+        "base.css" "calendar.css" "chat.css" "mail.css" "modal.css" "discord/message.css" "discord/window.css"
     );
     let scripts = scripts.map(|(path, text)| (path, "text/javascript; charset=utf-8", text));
     let styles = styles.map(|(path, text)| (path, "text/css; charset=utf-8", text));
@@ -55,8 +55,15 @@ pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'sta
 }
 
 /// Looked at, and done.
-const LOOKS: [&str; 6] =
-    ["slack/state", "slack/events", "discord/state", "discord/events", "google/accounts", "google/mailbox"];
+const LOOKS: [&str; 7] = [
+    "slack/state",
+    "slack/events",
+    "discord/state",
+    "discord/events",
+    "google/accounts",
+    "google/mailbox",
+    "google/calendar",
+];
 const DOES: [&str; 12] = [
     "slack/say",
     "slack/slash",

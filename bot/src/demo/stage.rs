@@ -6,7 +6,7 @@ use nod_sandbox::model::{Model, ModelConfig};
 use nod_sandbox::slack::{Slack, SlackConfig};
 use url::Url;
 
-use super::{company, mail};
+use super::{calendar, company, mail};
 use crate::slack;
 
 /// What the bot is called.
@@ -42,7 +42,9 @@ impl Stage {
         };
         let (client_id, client_secret) = (config.client_id.clone(), config.client_secret.clone());
         let google = Google::start(config).await?;
-        mail::deliver(&google, chrono::Utc::now()).map_err(anyhow::Error::msg)?;
+        let now = chrono::Utc::now();
+        mail::deliver(&google, now).map_err(anyhow::Error::msg)?;
+        calendar::fill(&google, now).map_err(anyhow::Error::msg)?;
         let model = match rules_stand_in {
             true => Some(Model::start(ModelConfig { rules: true, ..ModelConfig::default() }).await?),
             false => None,

@@ -12,6 +12,8 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
+mod meeting;
+
 /// A machine that builds at the same time is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -69,16 +71,26 @@ impl Visit {
 
     /// Waits until Ana sees a button whose action id begins like this: its message and itself.
     async fn button(&self, action: &str) -> (Value, Value) {
+        self.in_slack(|state| find_button(state, action)).await
+    }
+
+    /// Waits until Ana sees in Slack what is looked for.
+    async fn in_slack<T>(&self, look: impl Fn(&Value) -> Option<T>) -> T {
         let seen = async {
             loop {
                 let state = self.look("sandbox/slack/state?user=ana").await;
-                if let Some(found) = find_button(&state, action) {
+                if let Some(found) = look(&state) {
                     return found;
                 }
                 self.look(&format!("sandbox/slack/events?since={}", state["version"])).await;
             }
         };
         tokio::time::timeout(PATIENCE, seen).await.unwrap()
+    }
+
+    async fn press(&self, user: &str, (card, button): &(Value, Value)) {
+        let at = json!({"user": user, "channel": card["channel"], "ts": card["ts"], "action_id": button["action_id"]});
+        self.act("slack/press", at).await;
     }
 
     /// Waits until Ana sees in Discord what is looked for.
@@ -142,6 +154,12 @@ fn find_button(state: &Value, action: &str) -> Option<(Value, Value)> {
         .find(|(_, element)| element["action_id"].as_str().is_some_and(|id| id.starts_with(action)))
 }
 
+/// What Nod said in Slack, as far as whoever looks may see it.
+fn said_by_nod(state: &Value) -> impl Iterator<Item = &Value> {
+    let all = list(&state["channels"]).flat_map(|one| list(&one["messages"]));
+    all.filter(|message| message["user"] == state["bot"]["user"])
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_mail_of_a_newcomer_arrives() {
     let visit = Visit::begin().await;
@@ -151,12 +169,9 @@ async fn the_first_mail_of_a_newcomer_arrives() {
     assert_eq!(connect["text"]["text"], "Connect Google");
     visit.connect(connect["url"].as_str().unwrap()).await;
 
-    let (card, approve) = visit.button("approve").await;
+    let approve = visit.button("approve").await;
     assert_eq!(visit.look("sandbox/google/mailbox?account=ana@acme.test").await["sent"], json!([]));
-    let press = json!({
-        "user": "ana", "channel": card["channel"], "ts": card["ts"], "action_id": approve["action_id"],
-    });
-    visit.act("slack/press", press).await;
+    visit.press("ana", &approve).await;
 
     let mail = visit.mail("bo@acme.test", "Running late").await;
     assert_eq!((&mail["from"], &mail["to"]), (&json!("ana@acme.test"), &json!(["bo@acme.test"])));
@@ -202,20 +217,9 @@ async fn both_windows_show_the_same_people_and_nod_answers_in_both() {
     let said =
         json!({"user": "ana", "channel": "launch", "text": "@nod remember that the party is on Monday"});
     visit.act("slack/say", said).await;
-    let noted = async {
-        loop {
-            let state = visit.look("sandbox/slack/state?user=ana").await;
-            let all = list(&state["channels"]).flat_map(|one| list(&one["messages"]));
-            if all
-                .filter(|m| m["user"] == state["bot"]["user"])
-                .any(|m| m["shown"].to_string().contains("Monday"))
-            {
-                return;
-            }
-            visit.look(&format!("sandbox/slack/events?since={}", state["version"])).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, noted).await.unwrap();
+    let noted =
+        |state: &Value| said_by_nod(state).any(|m| m["shown"].to_string().contains("Monday")).then_some(());
+    visit.in_slack(noted).await;
     visit.end().await;
 }
 
@@ -238,7 +242,7 @@ async fn what_waits_for_a_nod_outlives_nod() {
     visit.act("slack/say", said).await;
     let (_, connect) = visit.button("link").await;
     visit.connect(connect["url"].as_str().unwrap()).await;
-    let (card, approve) = visit.button("approve").await;
+    let approve = visit.button("approve").await;
 
     let pull = || visit.client.post(visit.page.join("demo/restart").unwrap()).json(&json!({})).send();
     assert_eq!(pull().await.unwrap().json::<Value>().await.unwrap()["up"], false);
@@ -249,12 +253,14 @@ async fn what_waits_for_a_nod_outlives_nod() {
         }
     };
     tokio::time::timeout(PATIENCE, back).await.unwrap();
-    assert_eq!(visit.button("approve").await.0["ts"], card["ts"]);
-    let press = json!({
-        "user": "ana", "channel": card["channel"], "ts": card["ts"], "action_id": approve["action_id"],
-    });
-    visit.act("slack/press", press).await;
+    assert_eq!(visit.button("approve").await.0["ts"], approve.0["ts"]);
+    visit.press("ana", &approve).await;
     visit.mail("bo@acme.test", "Running late").await;
+    let there = visit.look("sandbox/discord/state?user=ana").await;
+    assert!(
+        shown(&there, "thread").is_empty(),
+        "somebody is answered who spoke before Nod was there: {there}"
+    );
     visit.end().await;
 }
 

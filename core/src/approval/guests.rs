@@ -37,7 +37,7 @@ pub(crate) async fn told(
     // “At noon” is then noon in UTC, and perhaps nobody's noon.
     if !here.zone_known {
         risks.push(format!(
-            "the time zone of {called} is not known, so times are in UTC: it is set in Nod's settings"
+            "the time zone of {called} is not known, so times are in UTC; the settings command sets it"
         ));
     }
     if let Some(times) = local_times(gathering, &guests, &here.hours.zone) {

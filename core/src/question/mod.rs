@@ -24,9 +24,7 @@ pub(crate) fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     let (id, name, choices) = (question.id, &question.about, &question.choices);
     let title = match &question.vote {
         None => asked(name),
-        Some(vote) if vote.voters.is_empty() => "You are free then. Which time?".to_owned(),
-        Some(vote) if vote.unseen.is_empty() => "Everybody is free then. Which time?".to_owned(),
-        Some(_) => "As far as I can see, everybody is free then. Which time?".to_owned(),
+        Some(vote) => format!("{} Which time? · {}", free(vote), vote.title),
     };
     let mut card = Card::default().titled(title);
     if let Some(Vote { unseen, .. }) = question.vote.as_ref().filter(|vote| !vote.unseen.is_empty()) {
@@ -39,6 +37,15 @@ pub(crate) fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     }
     let card = card.button(none_of(name), Style::Plain, choose(id, choices.len().min(MOST_CHOICES)));
     vote::invite(question, voters, card)
+}
+
+/// Who has time then.
+fn free(vote: &Vote) -> &'static str {
+    match (vote.voters.is_empty(), vote.unseen.is_empty()) {
+        (true, _) => "You are free then.",
+        (false, true) => "Everybody is free then.",
+        (false, false) => "As far as I can see, everybody is free then.",
+    }
 }
 
 /// The question; words in quotes are a time.

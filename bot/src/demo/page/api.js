@@ -35,6 +35,7 @@ export const workspace = (user) => look("slack/state", user ? { user } : {});
 export const workspaceNews = (since, signal) => look("slack/events", { since }, signal);
 export const accounts = () => look("google/accounts", {});
 export const mailbox = (account) => look("google/mailbox", { account });
+export const calendar = (account) => look("google/calendar", { account, weeks: 3 });
 export const mailboxNews = (account, since, signal) => look("google/mailbox", { account, since }, signal);
 export const say = (user, channel, thread, text) => act("slack/say", { user, channel, thread, text });
 export const slash = (user, channel, command, text) => act("slack/slash", { user, channel, command, text });

@@ -5,15 +5,16 @@ import { keep, kept } from "./anew.js";
 import { here } from "./discord/guild.js";
 import { STEPS as ON_DISCORD, ask as askOnDiscord } from "./discord/steps.js";
 import { el } from "./dom.js";
+import { STEPS as MEETING } from "./meeting.js";
 import { more, triedNow } from "./more.js";
 import { STEPS as ON_SLACK, ask } from "./steps.js";
 import { store } from "./store.js";
 
 const GUIDE = "nod-demo-guide";
-const WAYS = [["Slack", ON_SLACK], ["Discord", ON_DISCORD]];
+const WAYS = [["Slack", ON_SLACK], ["A meeting", MEETING], ["Discord", ON_DISCORD]];
 const done = new Set();
 const tried = new Set();
-// Unless the visitor says so, the rest is open once both ways were gone.
+// Unless the visitor says so, the rest is open once all ways were gone.
 let folded;
 let shown = "";
 

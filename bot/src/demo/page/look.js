@@ -18,7 +18,7 @@ const latest = (messages) => [...messages].sort((a, b) => Number(a.ts) - Number(
 const inLine = () => (line()?.messages ?? []).filter(ofBot);
 
 // The card that waits, what is about to go out, and the link to an account that can be followed.
-export const card = () => latest(all().filter(waits));
+export const card = (button = /^approve/) => latest(all().filter((message) => has(message, button)));
 export const leaving = () => all().some(goesOut);
 export const link = () => {
   // One that was asked for is a whisper, and stays where it was said after it was used.
@@ -28,6 +28,12 @@ export const link = () => {
   const setback = failed();
   return offer && !connected() && !(setback && Number(setback.ts) > Number(offer.ts)) ? offer : undefined;
 };
+// The link that was offered last, as long as it was not used: its card says so then.
+export const offer = () => latest(inLine().filter((message) => buttons(message).some((one) => one.url && /^(Rec|C)onnect /.test(one.text.text))));
+// The card by which people vote, and whether there ever was one.
+export const votes = () => card(/^vote/);
+export const polled = () => told(/When suits you\?/);
+
 // The last word on an account was that nothing was connected.
 export const failed = () => {
   const last = latest(inLine().filter((message) => /Nothing was connected|is connected: /.test(words(message))));

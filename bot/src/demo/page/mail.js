@@ -1,15 +1,26 @@
-// Anybody's mailbox: the lists, and one mail opened.
+// Anybody's Google: the lists of mail, one mail opened, and the calendar beside them.
 
+import { buildCalendar, markLooked, newEvents, pointAtEvent, renderCalendar } from "./calendar.js";
 import { el, fullTime, reconcile, time } from "./dom.js";
 import { changed, hasOpened, isNew, markOpened, newIn, store, user } from "./store.js";
-import { show } from "./views.js";
+import { isShown, show } from "./views.js";
 
 const FOLDERS = [["inbox", "Inbox"], ["sent", "Sent"], ["drafts", "Drafts"]];
+const CALENDAR = "calendar";
+const TABS = [...FOLDERS, [CALENDAR, "Calendar"]];
 
 const at = { account: null, folder: "inbox", open: null };
 let parts = null;
 
 export const openedMail = () => at.open && { account: at.account, id: at.open };
+// Whose calendar is looked at.
+export const openedCalendar = () => (at.folder === CALENDAR && isShown("mail") ? at.account : undefined);
+
+// Looks into somebody's calendar; with an event's id, at that event.
+export function lookIntoCalendar(account, event = null) {
+  pointAtEvent(event);
+  lookInto(account, CALENDAR);
+}
 
 // Looks into a mailbox; with a mail's id, opens that mail.
 export function lookInto(account, folder = "inbox", id = null) {
@@ -24,16 +35,20 @@ export function renderMail() {
   const box = store.boxes.get(at.account);
   if (!box) return;
   parts ??= build();
+  if (openedCalendar()) markLooked(at.account);
   renderAccounts();
   const mail = at.open && find(at.open);
-  parts.list.hidden = Boolean(mail);
+  const dates = at.folder === CALENDAR;
+  parts.list.hidden = Boolean(mail) || dates;
   parts.reader.hidden = !mail;
-  for (const [folder, label] of FOLDERS) {
+  parts.calendar.node.hidden = !dates;
+  for (const [folder, label] of TABS) {
     const tab = parts.tabs[folder];
     tab.setAttribute("aria-pressed", String(folder === at.folder));
-    const count = box[folder].length;
-    tab.textContent = folder === "inbox" || count === 0 ? label : `${label} (${count})`;
+    const count = ["sent", "drafts"].includes(folder) ? box[folder].length : 0;
+    tab.textContent = count === 0 ? label : `${label} (${count})`;
   }
+  if (dates) return renderCalendar(parts.calendar, at.account);
   if (mail) return renderReader(mail);
   parts.reader.shown = null;
   const mails = [...box[at.folder]].sort((a, b) => new Date(b.at) - new Date(a.at)).map((one) => ({
@@ -50,27 +65,29 @@ const find = (id) => FOLDERS.flatMap(([folder]) => store.boxes.get(at.account)?.
 
 function build() {
   const pane = document.getElementById("mail");
-  const pick = el("select", { "aria-label": "Whose mailbox", onchange: () => lookInto(pick.value) });
+  const pick = el("select", { "aria-label": "Whose mailbox and calendar", onchange: () => lookInto(pick.value, at.folder === CALENDAR ? CALENDAR : "inbox") });
   const address = el("small", { class: "address" });
   const tabs = {};
-  for (const [folder, label] of FOLDERS) {
+  for (const [folder, label] of TABS) {
     tabs[folder] = el("button", { type: "button", class: "tab", onclick: () => lookInto(at.account, folder) }, label);
   }
+  const calendar = buildCalendar();
   const rows = el("ul", { class: "mails" });
   const empty = el("p", { class: "empty" }, "Nothing here yet.");
   const list = el("div", { class: "mail-list" }, rows, empty);
   const reader = el("article", { class: "reader", hidden: true, tabindex: "-1" });
   pane.append(
-    el("div", { class: "mail-head" }, el("p", { class: "brand" }, "Gmail ", el("small", {}, "played")), el("label", {}, pick, address)),
-    el("div", { class: "tabs", role: "group", "aria-label": "Folders" }, Object.values(tabs)),
+    el("div", { class: "mail-head" }, el("p", { class: "brand" }, "Google ", el("small", {}, "played")), el("label", {}, pick, address)),
+    el("div", { class: "tabs", role: "group", "aria-label": "Folders and calendar" }, Object.values(tabs)),
     list,
     reader,
+    calendar.node,
   );
-  return { pick, address, tabs, rows, empty, list, reader };
+  return { pick, address, tabs, rows, empty, list, reader, calendar };
 }
 
 function renderAccounts() {
-  const entries = store.accounts.map((one) => ({ ...one, fresh: newIn(one.email) }));
+  const entries = store.accounts.map((one) => ({ ...one, fresh: newIn(one.email) + newEvents(one.email) }));
   const words = (one) => `${one.name}${one.fresh ? ` · ${one.fresh} new` : ""}`;
   reconcile(parts.pick, entries, (one) => one.email, words, (one) => el("option", { value: one.email }, words(one)));
   parts.pick.value = at.account;

@@ -7,13 +7,13 @@ import { renderComposer } from "./composer.js";
 import { guild } from "./discord/door.js";
 import { here, rooms } from "./discord/guild.js";
 import { renderDiscord } from "./discord/window.js";
-import { askedMail, askedMessage } from "./links.js";
+import { askedEvent, askedMail, askedMessage } from "./links.js";
 import { recallGuide, renderGuide } from "./guide.js";
-import { lookInto, renderMail } from "./mail.js";
+import { lookInto, lookIntoCalendar, renderMail } from "./mail.js";
 import { renderModal } from "./modal.js";
-import { listen, readGuild, readMail, readNod, readWorkspace } from "./news.js";
+import { listen, readGuild, readGoogle, readNod, readWorkspace } from "./news.js";
 import { renderSidebar } from "./sidebar.js";
-import { changed, isDirect, me, onChange, people, store } from "./store.js";
+import { changed, me, onChange, people, store } from "./store.js";
 import { tell } from "./tell.js";
 import { toast } from "./toast.js";
 import { recall } from "./unread.js";
@@ -22,7 +22,7 @@ import { renderViews, show, watchViews } from "./views.js";
 let ready = false;
 const AWAY =
   "Nod is away: its own part was stopped, and starts again over the same database in a few seconds. Slack, Discord " +
-  "and Gmail go on. What you write now waits for it; a button that you press now reaches nobody, as in life.";
+  "and Google go on. What you write now waits for it; a button that you press now reaches nobody, as in life.";
 const ANEW =
   "The demo was started anew: what was here before is gone. A real Nod keeps everything, also what waits for your nod.";
 
@@ -30,7 +30,7 @@ function render() {
   if (!ready) return;
   renderBanner();
   renderChat();
-  renderSidebar(switchTo);
+  renderSidebar();
   renderComposer();
   renderDiscord();
   renderMail();
@@ -47,7 +47,7 @@ function renderBanner() {
   const banner = document.getElementById("banner");
   banner.textContent = store.lost
     ? `${store.lost} The page tries again by itself.`
-    : `Slack, Discord, Gmail and Google here are played by a sandbox on this machine. ${model}` +
+    : `Slack, Discord and Google (Gmail and Calendar) here are played by a sandbox on this machine. ${model}` +
       "Nod itself – the adapters, the core, the approvals, the database – is the real one.";
   if (store.away && !store.lost) banner.textContent = AWAY;
   banner.classList.toggle("lost", Boolean(store.lost));
@@ -56,18 +56,7 @@ function renderBanner() {
   document.querySelector("main").inert = Boolean(store.lost);
 }
 
-async function switchTo(user) {
-  const name = store.slack.channels.find((one) => one.id === store.channel)?.name;
-  const direct = isDirect(store.slack.channels.find((one) => one.id === store.channel));
-  store.me = user;
-  store.since = Date.now();
-  await readWorkspace();
-  const same = store.slack.channels.find((one) => (direct ? isDirect(one) : one.name === name));
-  store.channel = (same ?? store.slack.channels[0]).id;
-  changed();
-}
-
-// Opens what a link leads to: a message, or a mail; where that is not there any more, the mailbox.
+// Opens what a link leads to: a message, an event, or a mail; where that is not there any more, the mailbox.
 function playedLink() {
   const message = askedMessage();
   if (message) {
@@ -75,6 +64,8 @@ function playedLink() {
     show("slack");
     pointAt(message.ts);
   }
+  const event = askedEvent();
+  if (event) lookIntoCalendar(store.calendars.has(event.account) ? event.account : me().email, event.id);
   const mail = askedMail();
   if (!mail) return;
   const account = store.boxes.has(mail.account) ? mail.account : me().email;
@@ -98,7 +89,7 @@ async function start() {
   store.me = (people().find((one) => one.name === store.facts.me) ?? people()[0]).id;
   here.me = here.guild.users.find((one) => one.name === store.facts.me).id;
   store.accounts = await api.accounts();
-  await Promise.all([readWorkspace(), readGuild(), readMail(), readNod()]);
+  await Promise.all([readWorkspace(), readGuild(), readGoogle(), readNod()]);
   const first = store.slack.channels.find((one) => one.name === store.facts.channel);
   store.channel = (first ?? store.slack.channels[0]).id;
   here.place = here.room = (rooms().find((one) => one.name === store.facts.channel) ?? rooms()[0]).id;

@@ -2,9 +2,10 @@
 // state shows to have been tried is ticked.
 
 import * as api from "./api.js";
-import { commanded } from "./discord/look.js";
+import { commanded, told as toldOnDiscord } from "./discord/look.js";
 import { el } from "./dom.js";
 import { told, words } from "./look.js";
+import { FIND } from "./meeting.js";
 import { readNod } from "./news.js";
 import { store } from "./store.js";
 import { toast } from "./toast.js";
@@ -16,7 +17,7 @@ const MORE = [
   {
     title: "Stop Nod while a card waits",
     about: "and see that the card still works: Nod's own part is stopped and started again over the same database (in " +
-      "the same process here; Slack, Discord and Gmail go on).",
+      "the same process here; Slack, Discord and Google go on).",
     label: "Stop and start Nod",
     go: stop,
     is: () => store.stops > 0,
@@ -29,6 +30,8 @@ const MORE = [
   { title: "A draft", say: "@nod draft a mail to Bo about the launch", then: "then write “make it shorter” and “send it” in its thread", is: () => told(/"Draft"/) },
   { title: "Private mail in a channel", say: "@nod what's new in my mail?", then: "in a channel, the answer comes to you alone", is: () => told(/(Answered|Showed|Asked) [^"]* privately\./) },
   { title: "Somebody else's button", say: MAIL, then: "then become Bo (on the left, above the channels) and press Approve", is: pressedByOthers },
+  { title: "Move a meeting", say: "@nod move planning to next Thursday at 15:00", then: "Nod asks which Thursday you mean, and its guests hear of it after your nod", is: () => told(/Event changed/) },
+  { title: "A meeting on Discord", on: "discord", say: FIND, then: "Bo and Cho are asked where Nod knows them: directly in Slack, unless they are one person in both", is: () => toldOnDiscord(/When suits you\?/) },
   { title: "A command on Discord", on: "discord", say: "/memory ", then: "send it; a bare “/” in Discord's box shows all commands", is: () => commanded() },
   {
     title: "A message's menu on Discord",

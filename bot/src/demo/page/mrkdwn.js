@@ -1,7 +1,8 @@
 // Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text) as nodes.
 
-import { el, link, time } from "./dom.js";
-import { me, nameOf, store } from "./store.js";
+import { el, link } from "./dom.js";
+import { moment } from "./moment.js";
+import { nameOf, store } from "./store.js";
 
 const unescaped = (text) => text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 
@@ -82,7 +83,7 @@ function reference(inside) {
   const [target, label] = inside.split(/\|(.*)/s);
   if (target.startsWith("@")) return mention(target.slice(1));
   if (target.startsWith("#")) return channelName(target.slice(1), label);
-  if (target.startsWith("!date^")) return date(target, label);
+  if (target.startsWith("!date^")) return date(target, unescaped(label ?? ""));
   if (target.startsWith("!")) return el("span", { class: "mention" }, `@${target.slice(1).split("^")[0]}`);
   return link(unescaped(target), unescaped(label ?? target.replace(/^mailto:/, "")));
 }
@@ -97,7 +98,6 @@ export function channelName(id, label) {
 }
 
 function date(target, label) {
-  const seconds = Number(target.split("^")[1]);
-  const words = Number.isFinite(seconds) ? time(new Date(seconds * 1000), me()?.tz) : (label ?? "");
-  return el("time", {}, words);
+  const [, seconds, format] = target.split("^");
+  return moment(Number(seconds), format ?? "", label);
 }

@@ -1,7 +1,8 @@
-// Hears what changes, by long polls: one of the workspace, one of the Discord server, one of the mail. A hidden page asks for nothing, and
-// catches up when it is looked at again.
+// Hears what changes, by long polls: one of the workspace, one of the Discord server, one of mail and calendars.
+// A hidden page asks for nothing, and catches up when it is looked at again.
 
 import * as api from "./api.js";
+import { noteEvents } from "./calendar.js";
 import { guild, guildNews } from "./discord/door.js";
 import { here } from "./discord/guild.js";
 import { changed, store } from "./store.js";
@@ -23,9 +24,14 @@ export async function readGuild() {
   changed();
 }
 
-export async function readMail() {
-  const boxes = await Promise.all(store.accounts.map((one) => api.mailbox(one.email)));
+export async function readGoogle() {
+  const all = (read) => Promise.all(store.accounts.map((one) => read(one.email)));
+  const [boxes, calendars] = await Promise.all([all(api.mailbox), all(api.calendar)]);
   for (const box of boxes) store.boxes.set(box.account, box);
+  for (const calendar of calendars) {
+    store.calendars.set(calendar.account, calendar);
+    noteEvents(calendar);
+  }
   changed();
 }
 
@@ -60,12 +66,12 @@ export function listen() {
     if (news.version !== here.guild.version) await readGuild();
   });
   follow(async (signal, resumed) => {
-    if (resumed) await readMail();
+    if (resumed) await readGoogle();
     if (resumed) lost(null);
     const first = store.accounts[0].email;
     const version = store.boxes.get(first).version;
     const box = await api.mailboxNews(first, version, signal);
-    if (box.version !== version) await readMail();
+    if (box.version !== version) await readGoogle();
   });
 }
 

@@ -1,8 +1,8 @@
 // Slack's rich text (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block) as nodes.
 
-import { el, link, time } from "./dom.js";
+import { el, link } from "./dom.js";
+import { moment } from "./moment.js";
 import { channelName, mention } from "./mrkdwn.js";
-import { me } from "./store.js";
 
 export function rich(elements) {
   return elements.map((part) => {
@@ -46,7 +46,7 @@ function words(run) {
     case "emoji":
       return run.unicode ? String.fromCodePoint(...run.unicode.split("-").map((hex) => parseInt(hex, 16))) : `:${run.name}:`;
     case "date":
-      return el("time", {}, time(new Date(run.timestamp * 1000), me()?.tz));
+      return moment(run.timestamp, run.format, run.fallback);
     default:
       return unknown(run.type);
   }

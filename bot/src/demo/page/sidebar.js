@@ -2,12 +2,25 @@
 
 import { avatar } from "./avatar.js";
 import { el, reconcile } from "./dom.js";
+import { readWorkspace } from "./news.js";
 import { bot, changed, isDirect, line, people, store, unread } from "./store.js";
 
 let parts = null;
 
-export function renderSidebar(switchTo) {
-  parts ??= build(switchTo);
+// Looks through somebody's eyes, at the same place or at their own line to Nod.
+export async function become(user) {
+  const name = store.slack.channels.find((one) => one.id === store.channel)?.name;
+  const direct = isDirect(store.slack.channels.find((one) => one.id === store.channel));
+  store.me = user;
+  store.since = Date.now();
+  await readWorkspace();
+  const same = store.slack.channels.find((one) => (direct ? isDirect(one) : one.name === name));
+  store.channel = (same ?? store.slack.channels[0]).id;
+  changed();
+}
+
+export function renderSidebar() {
+  parts ??= build();
   const wanted = JSON.stringify([people().map((one) => one.id), store.me]);
   if (parts.signature !== wanted) {
     parts.signature = wanted;
@@ -29,8 +42,8 @@ export function renderSidebar(switchTo) {
   reconcile(parts.list, entries, (one) => one.id, JSON.stringify, entryNode);
 }
 
-function build(switchTo) {
-  const who = el("select", { "aria-label": "Whose eyes you look through", onchange: () => switchTo(who.value) });
+function build() {
+  const who = el("select", { "aria-label": "Whose eyes you look through", onchange: () => become(who.value) });
   const face = el("span", {});
   const list = el("ul", { class: "channels" });
   document

@@ -49,7 +49,7 @@ export function ask(words) {
   write(store.slack.channels.find((one) => one.name === store.facts.channel), words);
 }
 
-function point(message) {
+export function point(message) {
   const place = message && store.slack.channels.find((one) => one.id === message.channel);
   if (!place) return;
   goTo(place);

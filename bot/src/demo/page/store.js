@@ -10,6 +10,7 @@ export const store = {
   slack: null,
   accounts: [],
   boxes: new Map(),
+  calendars: new Map(),
   // Since when this person looks: what Nod says after it is news.
   since: performance.timeOrigin,
   lost: null,

@@ -2,7 +2,8 @@
 
 import * as discord from "./discord/guild.js";
 import { pointAt as pointInDiscord } from "./discord/room.js";
-import { lookInto, openedMail } from "./mail.js";
+import { hasLooked } from "./calendar.js";
+import { lookInto, lookIntoCalendar, openedCalendar, openedMail } from "./mail.js";
 import { pointAt } from "./chat.js";
 import { bot, changed, isDirect, isNew, store } from "./store.js";
 import { dismiss, toast } from "./toast.js";
@@ -14,6 +15,7 @@ export function tell() {
   tellOf("slack", "Slack", workspace(), store.channel, goInSlack);
   tellOf("discord", "Discord", server(), discord.here.place, goInDiscord);
   tellOfMail();
+  tellOfInvitations();
 }
 
 // What Nod said in each place since this person looked, as one reads it.
@@ -69,6 +71,24 @@ function tellOfMail() {
       const name = store.accounts.find((one) => one.email === account)?.name ?? account;
       const follow = () => lookInto(account, "inbox", mail.id);
       toast(`New mail for ${name}: ${mail.subject}`, { label: "Read it", follow, place: account });
+    }
+  }
+}
+
+const CALENDAR = { invited: "Invitation for", updated: "Changed invitation for", cancelled: "Cancelled for" };
+
+// What Calendar wrote to guests.
+function tellOfInvitations() {
+  if (openedCalendar()) dismiss(`calendar/${openedCalendar()}`);
+  for (const { account, name, invitations } of store.calendars.values()) {
+    for (const letter of invitations) {
+      const id = `${account}/${letter.event}/${letter.at}`;
+      const words = CALENDAR[letter.news];
+      if (!words || told.has(id) || Date.parse(letter.at) < performance.timeOrigin) continue;
+      told.add(id);
+      if (openedCalendar() === account && hasLooked(account, letter.event)) continue;
+      const follow = () => lookIntoCalendar(account, letter.event);
+      toast(`${words} ${name}: ${letter.title}`, { label: "Look", follow, place: `calendar/${account}` });
     }
   }
 }

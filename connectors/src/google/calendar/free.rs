@@ -101,12 +101,14 @@ fn attendee(address: &str, known: Option<&Colleague>, calendar: &FreeBusyCalenda
     }
 }
 
-/// Not all on one morning: at most two of a day, as long as there are enough.
+/// Not all on one morning: at most two of a day, as long as there are enough. Nobody is asked to get up at night where
+/// everybody works at some of them.
 pub(super) fn spread<'a>(cx: &ToolContext, slots: &'a [Slot], most: usize) -> Vec<&'a Slot> {
     let zone = show::zone(&cx.principal);
     let day = |slot: &Slot| slot.from.to_zoned(zone.clone()).date();
+    let in_hours = slots.iter().any(|slot| slot.out_of_hours.is_empty());
     let (mut first, mut more): (Vec<&Slot>, Vec<&Slot>) = (Vec::new(), Vec::new());
-    for slot in slots {
+    for slot in slots.iter().filter(|slot| slot.out_of_hours.is_empty() || !in_hours) {
         let same_day = first.iter().filter(|other| day(other) == day(slot)).count();
         if same_day < A_DAY { first.push(slot) } else { more.push(slot) }
     }

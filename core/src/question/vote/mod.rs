@@ -147,8 +147,7 @@ pub(crate) async fn press(
     };
     let voters = sql::voters(conn, tenant, &question).await?;
     if !voters.iter().any(|voter| voter.person == by) {
-        let names: Vec<&str> = voters.iter().map(|voter| voter.name.as_str()).collect();
-        let words = format!("Only {} are asked here. Nothing was counted.", card::listed(&names));
+        let words = uncounted(conn, tenant, &voters, by).await?;
         return Ok(Immediate::whisper(words));
     }
     let none = question.choices.len();
@@ -163,6 +162,24 @@ pub(crate) async fn press(
     }
     sql::turn(conn, tenant, &question, by, choice).await?;
     Ok(Immediate::Nothing)
+}
+
+/// For whoever is not asked; a human who is two people here may be, as the other one.
+async fn uncounted(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    voters: &[Voter],
+    by: PersonId,
+) -> sqlx::Result<String> {
+    let person = people::sql::load(conn, tenant, by).await?;
+    let name = person.as_ref().map_or("", people::Person::display_name);
+    if voters.iter().any(|voter| voter.name == name) {
+        return Ok(format!(
+            "I asked the {name} whom I know from another chat. If that is you, answer there: nothing was counted here."
+        ));
+    }
+    let names: Vec<&str> = voters.iter().map(|voter| voter.name.as_str()).collect();
+    Ok(format!("Only {} are asked here. Nothing was counted.", card::listed(&names)))
 }
 
 /// What became of a vote that is over, for whoever still presses.

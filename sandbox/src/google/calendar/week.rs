@@ -1,4 +1,4 @@
-//! A week of somebody's calendar, as JSON and as a plain page: `/_sandbox/…`. Not Google's, and not for Nod.
+//! A week or some of somebody's calendar, as JSON and as a plain page: `/_sandbox/…`. Not Google's, and not for Nod.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use crate::google::Shared;
 use crate::google::consent::escape;
 
 const LONGEST_POLL: Duration = Duration::from_secs(25);
+const MOST_WEEKS: i64 = 8;
 
 pub(super) fn routes() -> Router<Arc<Shared>> {
     Router::new().route("/_sandbox/calendar", get(json_of)).route("/_sandbox/week", get(page))
@@ -31,6 +32,8 @@ struct Ask {
     account: String,
     /// Any day of the week; today, if not said.
     day: Option<String>,
+    /// How many, that one first; one, if not said.
+    weeks: Option<i64>,
     /// Answer only once the version differs from this one, or after 25 s.
     since: Option<u64>,
 }
@@ -39,12 +42,13 @@ struct Week {
     name: String,
     zone: TimeZone,
     monday: Date,
+    weeks: i64,
     meetings: Vec<Meeting>,
 }
 
 impl Week {
     fn days(&self) -> impl Iterator<Item = (Date, Vec<&Meeting>)> {
-        (0..7).filter_map(|number| self.monday.checked_add(number.days()).ok()).map(|day| {
+        (0..7 * self.weeks).filter_map(|number| self.monday.checked_add(number.days()).ok()).map(|day| {
             let next = day.checked_add(1.day()).unwrap_or(day);
             let (from, to) = (Moment::Day(day).at(&self.zone), Moment::Day(next).at(&self.zone));
             let falls = |one: &&Meeting| jiff_time(one.start) < to && jiff_time(one.end) > from;
@@ -80,10 +84,11 @@ impl Shared {
             None => today,
         };
         let monday = day.checked_sub(i64::from(day.weekday().since(Weekday::Monday)).days()).ok()?;
-        let next = monday.checked_add(7.days()).ok()?;
+        let weeks = ask.weeks.unwrap_or(1).clamp(1, MOST_WEEKS);
+        let next = monday.checked_add(weeks.weeks()).ok()?;
         let at = |day: Date| -> Timestamp { Moment::Day(day).at(&zone) };
         let meetings = self.meetings(&ask.account, clock(at(monday)), clock(at(next)));
-        Some(Week { name, zone, monday, meetings })
+        Some(Week { name, zone, monday, weeks, meetings })
     }
 }
 

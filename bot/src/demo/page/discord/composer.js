@@ -9,7 +9,7 @@ import { suggestions } from "./suggest.js";
 
 // Commands of this type are typed.
 const CHAT = 1;
-const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my mail?", "/help"];
+const IDEAS = ["@nod tell Bo I'm late", "@nod what's new in my mail?", "@nod what's on my calendar tomorrow?", "/help"];
 
 let parts = null;
 

@@ -1,4 +1,4 @@
-// The second way: the same on Discord, which tells no addresses.
+// The third way: the first one on Discord, which tells no addresses.
 
 import { me, store } from "../store.js";
 import { show } from "../views.js";

@@ -1,0 +1,249 @@
+//! What stands in the company's calendars when the curtain goes up: every week's meetings, and some of these days.
+//! All of it by the clocks of whoever has it, and nothing at weekends.
+
+use chrono::{DateTime, Utc};
+use jiff::civil::{Date, Weekday};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use nod_sandbox::google::{Appointment, Google};
+
+use super::company::{self, OUTSIDER};
+use Weekday::{Friday, Monday, Thursday, Tuesday, Wednesday};
+
+/// When something is.
+enum Day {
+    Every(&'static [Weekday]),
+    /// The next such day, or today.
+    Coming(Weekday),
+    /// Only where people work today.
+    Today,
+}
+
+use Day::{Coming, Every, Today};
+
+#[derive(Default)]
+struct Entry {
+    /// A handle, or a whole address; guests too.
+    whose: &'static str,
+    title: &'static str,
+    /// "15:00–15:30", by the clocks of whose it is.
+    time: &'static str,
+    place: &'static str,
+    /// Each with what they said to it.
+    guests: &'static [(&'static str, &'static str)],
+    private: bool,
+    free: bool,
+}
+
+const YES: &str = "accepted";
+const PERHAPS: &str = "tentative";
+const NO: &str = "declined";
+
+const WEEKDAYS: &[Weekday] = &[Monday, Tuesday, Wednesday, Thursday, Friday];
+
+/// Lisbon, Stockholm and New York work at the same time for two hours. Of these Ana, Bo and Cho have half an hour on
+/// Mondays and Tuesdays taken, all of Wednesdays, none of Thursdays, and the middle of Fridays.
+fn entries() -> [(Day, Entry); 22] {
+    let one = |whose, title, time| Entry { whose, title, time, ..Entry::default() };
+    [
+        (Every(WEEKDAYS), Entry { guests: &[("bo", YES)], ..one("ana", "Stand-up", "09:30–09:45") }),
+        (Every(&[Tuesday, Thursday]), one("ana", "Focus: launch plan", "10:00–12:00")),
+        (Every(&[Wednesday]), Entry { guests: &[("dana", YES)], ..one("ana", "One to one", "11:00–11:30") }),
+        (
+            Every(&[Friday]),
+            Entry {
+                place: "Room Tejo",
+                guests: &[("bo", YES), ("cho", YES)],
+                ..one("ana", "Launch, once a week", "14:30–15:30")
+            },
+        ),
+        (Coming(Thursday), Entry { private: true, ..one("ana", "Dentist", "12:30–13:30") }),
+        (
+            Today,
+            Entry {
+                place: "Room Tejo",
+                guests: &[("bo", YES), ("cho", YES)],
+                ..one("ana", "Launch check", "15:00–15:30")
+            },
+        ),
+        (Every(&[Monday, Wednesday, Friday]), Entry { free: true, ..one("bo", "A run", "12:00–13:00") }),
+        (Every(&[Tuesday]), Entry { place: "Room Mälaren", ..one("bo", "Release review", "15:00–15:30") }),
+        (
+            Every(&[Wednesday]),
+            Entry { guests: &[("bob.stone", YES)], ..one("bo", "Design review", "15:00–17:00") },
+        ),
+        (Coming(Tuesday), one("bo", "Hand over the old laptop", "09:30–10:00")),
+        (Every(&[Monday]), one("cho", "Sign-ups of the week", "09:00–09:30")),
+        (Every(&[Tuesday, Wednesday]), one("cho", "Customer calls", "13:00–14:30")),
+        (Every(&[Thursday]), Entry { guests: &[("bob.reyes", YES)], ..one("cho", "Lunch", "12:00–13:00") }),
+        (Coming(Friday), Entry { free: true, ..one("cho", "Works from home", "") }),
+        (
+            Coming(Thursday),
+            Entry {
+                place: "Front desk",
+                guests: &[(OUTSIDER.0, YES), ("dana", PERHAPS)],
+                ..one("bob.stone", "Visit: Kim Vale, Northwind", "10:00–11:00")
+            },
+        ),
+        (Every(&[Monday, Thursday]), one("bob.stone", "Calls with customers", "13:30–16:00")),
+        (Coming(Tuesday), Entry { guests: &[("bo", NO)], ..one("bob.stone", "Noodles", "13:00–14:00") }),
+        (
+            Coming(Tuesday),
+            Entry { guests: &[("bo", YES)], ..one("bob.reyes", "Pricing footnote", "08:30–09:00") },
+        ),
+        (Every(&[Tuesday, Friday]), one("bob.reyes", "Contracts", "10:00–12:00")),
+        (Every(&[Monday]), one("dana", "Payroll and badges", "09:00–10:30")),
+        (Coming(Friday), one("dana", "Call the house in Sintra", "16:00–16:30")),
+        (Coming(Wednesday), one(OUTSIDER.0, "Lawyers: pilot contract", "11:00–12:00")),
+    ]
+}
+
+/// Fills the calendars, as of `now`.
+pub(super) fn fill(google: &Google, now: DateTime<Utc>) -> Result<(), String> {
+    for (day, entry) in entries() {
+        let account = address(entry.whose);
+        let zone = TimeZone::get(company::zone(&account)).map_err(|error| error.to_string())?;
+        let today = Timestamp::from_microsecond(now.timestamp_micros()).map_err(|error| error.to_string())?;
+        let Some(first) = day.first(today.to_zoned(zone).date()) else { continue };
+        let id = google.add_event(&account, &entry.appointment(first, day.rule())?)?;
+        for (guest, answer) in entry.guests {
+            if !google.respond_as(&address(guest), &id, answer) {
+                return Err(format!("{guest} is not asked to “{}”", entry.title));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn address(who: &str) -> String {
+    if who.contains('@') { who.to_owned() } else { company::address(who) }
+}
+
+impl Day {
+    /// None where it does not take place.
+    fn first(&self, today: Date) -> Option<Date> {
+        let coming = |days: &[Weekday]| {
+            let mut week = (0..7).filter_map(|more| today.checked_add(more.days()).ok());
+            week.find(|day| days.contains(&day.weekday()))
+        };
+        match self {
+            // From the Monday before, so that the week that has begun is a whole one.
+            Self::Every(days) => {
+                let monday = today.checked_sub(i64::from(today.weekday().to_monday_zero_offset()).days());
+                let since = days.iter().map(|day| day.to_monday_zero_offset()).min()?;
+                monday.ok()?.checked_add(i64::from(since).days()).ok()
+            }
+            Self::Coming(day) => coming(&[*day]),
+            Self::Today => coming(WEEKDAYS).filter(|day| *day == today),
+        }
+    }
+
+    /// As Calendar writes it (RFC 5545).
+    fn rule(&self) -> Option<String> {
+        let Self::Every(days) = self else { return None };
+        let short = |day: &Weekday| {
+            ["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
+                [usize::from(day.to_monday_zero_offset().unsigned_abs())]
+        };
+        Some(format!("RRULE:FREQ=WEEKLY;BYDAY={}", days.iter().map(short).collect::<Vec<_>>().join(",")))
+    }
+}
+
+impl Entry {
+    fn appointment(&self, day: Date, rule: Option<String>) -> Result<Appointment, String> {
+        let (start, end) = match self.time.split_once('–') {
+            Some((from, to)) => (format!("{day} {from}"), format!("{day} {to}")),
+            None => (day.to_string(), day.tomorrow().map_err(|error| error.to_string())?.to_string()),
+        };
+        Ok(Appointment {
+            title: self.title.to_owned(),
+            start,
+            end,
+            guests: self.guests.iter().map(|(guest, _)| address(guest)).collect(),
+            location: self.place.to_owned(),
+            recurrence: rule.into_iter().collect(),
+            free: self.free,
+            private: self.private,
+            ..Appointment::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::sync::Arc;
+
+    use jiff::Zoned;
+    use nod_sandbox::google::GoogleConfig;
+
+    use super::*;
+
+    const THREE: [&str; 3] = ["ana", "bo", "cho"];
+
+    fn chrono(at: &Zoned) -> DateTime<Utc> {
+        DateTime::from_timestamp(at.timestamp().as_second(), 0).unwrap()
+    }
+
+    /// Everybody's calendars, as they are where the demo starts then.
+    async fn begun(now: DateTime<Utc>) -> Google {
+        let config = GoogleConfig {
+            accounts: company::accounts(),
+            clock: Arc::new(move || now),
+            ..GoogleConfig::default()
+        };
+        let google = Google::start(config).await.unwrap();
+        fill(&google, now).unwrap();
+        google
+    }
+
+    fn works(who: &str, at: &Zoned) -> bool {
+        let there = at.with_time_zone(TimeZone::get(company::zone(&company::address(who))).unwrap());
+        (9..17).contains(&there.hour()) && there.weekday().to_monday_zero_offset() < 5
+    }
+
+    fn is_free(google: &Google, who: &str, from: &Zoned, to: &Zoned) -> bool {
+        let there = google.events_between(&company::address(who), chrono(from), chrono(to));
+        there.iter().all(|event| event.free || event.response(&company::address(who)) == Some(NO))
+    }
+
+    #[tokio::test]
+    async fn on_whatever_day_it_starts_three_can_meet_the_week_after_but_not_at_any_time() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // In these weeks the clocks go back, in New York a week later than in Europe.
+        let first: Zoned = "2026-10-17T12:00[Europe/Lisbon]".parse().unwrap();
+        for start in (0..21).map(|days| first.checked_add(days.days()).unwrap()) {
+            let google = begun(chrono(&start)).await;
+            let monday =
+                start.date().nth_weekday(1, Monday).unwrap().to_zoned(start.time_zone().clone()).unwrap();
+            let halves = (0..5 * 48).map(|half| monday.checked_add((30 * half).minutes()).unwrap());
+            let end = |from: &Zoned| from.checked_add(45.minutes()).unwrap();
+            let last = |from: &Zoned| from.checked_add(44.minutes()).unwrap();
+            let working = |from: &Zoned| THREE.iter().all(|who| works(who, from) && works(who, &last(from)));
+            let common: Vec<Zoned> = halves.filter(working).collect();
+            let free =
+                common.iter().filter(|from| THREE.iter().all(|who| is_free(&google, who, from, &end(from))));
+            let free = free.count();
+            assert!(free > 1 && free < common.len(), "{start}: {free} of {}", common.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_has_an_appointment_at_a_weekend() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let saturday: Zoned = "2026-10-17T12:00[Europe/Lisbon]".parse().unwrap();
+        let google = begun(chrono(&saturday)).await;
+        let end = saturday.checked_add(4.weeks()).unwrap();
+        for account in company::accounts() {
+            let zone = TimeZone::get(&account.time_zone).unwrap();
+            let all = google.events_between(&account.email, chrono(&saturday), chrono(&end));
+            assert!(!all.is_empty(), "{}", account.email);
+            for event in all {
+                let start: Timestamp = event.start.to_rfc3339().parse().unwrap();
+                let day = start.to_zoned(zone.clone()).weekday();
+                assert!(day.to_monday_zero_offset() < 5, "{}: {} on {day:?}", account.email, event.when());
+            }
+        }
+    }
+}
