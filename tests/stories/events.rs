@@ -83,8 +83,11 @@ async fn what_changes_while_ours_is_on_its_way_is_not_overwritten(platform: On) 
         assert!(google.edit_event(ANA, &id, &MeetingEdit { time, ..MeetingEdit::default() }));
     };
     tokio::join!(world.presses("ana", DM, "Approve & change"), by_hand);
-    // Calendar refused it, so it is looked at anew.
-    world.later(TimeDelta::seconds(2)).await;
+    // Calendar refuses it, so it is looked at anew.
+    world.settles().await;
+    for _ in 0..2 {
+        world.later(TimeDelta::seconds(15)).await;
+    }
     let read = world.reads(DM);
     assert!(read.contains("the event was changed meanwhile"), "{read}");
     assert!(world.google.event(ANA, &id).unwrap().when().contains("11:00–11:30"));
