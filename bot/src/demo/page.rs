@@ -35,9 +35,10 @@ macro_rules! files {
 /// Path, type and text of every file.
 pub(super) fn files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let scripts = files!(
-        "anew.js" "api.js" "avatar.js" "blocks.js" "box.js" "calendar.js" "chat.js" "composer.js" "dialog.js" "dom.js" "guide.js"
-        "links.js" "look.js" "mail.js" "main.js" "meeting.js" "message.js" "modal.js" "moment.js" "more.js" "mrkdwn.js" "news.js" "rich.js"
-        "scroll.js" "sidebar.js" "steps.js" "store.js" "tell.js" "toast.js" "unread.js" "views.js"
+        "anew.js" "api.js" "avatar.js" "blocks.js" "box.js" "calendar.js" "chat.js" "composer.js" "dialog.js"
+        "dom.js" "guide.js" "links.js" "look.js" "mail.js" "main.js" "meeting.js" "message.js" "modal.js"
+        "moment.js" "more.js" "mrkdwn.js" "news.js" "rich.js" "scroll.js" "sidebar.js" "steps.js" "store.js"
+        "tell.js" "toast.js" "unread.js" "views.js"
         "discord/command.js" "discord/components.js" "discord/composer.js" "discord/door.js" "discord/guild.js" "discord/look.js"
         "discord/markdown.js" "discord/menu.js" "discord/message.js" "discord/modal.js" "discord/room.js"
         "discord/side.js" "discord/stamp.js" "discord/steps.js" "discord/suggest.js" "discord/window.js"

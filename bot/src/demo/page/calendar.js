@@ -9,6 +9,7 @@ const MARKS = { accepted: ["✓", "comes"], declined: ["✗", "does not come"], 
 const before = new Map();
 const looked = new Set();
 let pointed = null;
+let inView = true;
 
 // Called with each calendar that was read.
 export function noteEvents({ account, days }) {
@@ -25,6 +26,7 @@ export const hasLooked = (account, id) => looked.has(`${account}/${id}`);
 // Has this event in view once the calendar is shown.
 export function pointAtEvent(id) {
   pointed = id;
+  inView = false;
 }
 
 export function buildCalendar() {
@@ -41,14 +43,14 @@ export function markLooked(account) {
 export function renderCalendar(parts, account) {
   const calendar = store.calendars.get(account);
   if (!calendar) return;
-  parts.about.textContent = `By the clocks of ${calendar.name}: ${placed(calendar.zone)}.`;
+  parts.about.textContent = `By the clocks of ${calendar.name}: ${placed(calendar.zone)}. This week and the next two.`;
   const today = dayIn(new Date(), calendar.zone);
   const days = calendar.days.filter(({ date, events }) => date >= today && (events.length || date === today)).map((day) => ({ ...day, today, account }));
   const sign = (day) => JSON.stringify([day, pointed]);
   reconcile(parts.list, days, (day) => `${account}/${day.date}`, sign, (day) => dayNode(calendar, day));
-  const found = pointed && parts.list.querySelector(`[data-event="${CSS.escape(pointed)}"]`);
-  if (!found || found.classList.contains("shown")) return;
-  found.classList.add("shown");
+  const found = pointed && !inView && parts.list.querySelector(`[data-event="${CSS.escape(pointed)}"]`);
+  if (!found) return;
+  inView = true;
   requestAnimationFrame(() => found.scrollIntoView({ block: "center" }));
 }
 
