@@ -8,6 +8,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use nod_bot::app::{self, App};
 use nod_bot::config::Config;
+use nod_core::Nod;
 use nod_core::clock::Clock;
 use nod_sandbox::discord::{Discord, DiscordConfig};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
@@ -351,6 +352,21 @@ impl World {
             Mode::Http => self.slack.request_url(&self.address()).await.unwrap_or_else(|e| panic!("{e}")),
         }
         self.settles().await;
+    }
+
+    /// The Nod that runs inside the test.
+    #[must_use]
+    pub fn nod(&self) -> &Nod {
+        &self.app.as_ref().unwrap_or_else(|| panic!("nod was not started")).nod
+    }
+
+    /// One more inside the test, on the same database. Whoever gets it stops it.
+    pub async fn another_nod(&self) -> App {
+        let env = self.env_of_a_replica().into_iter();
+        let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
+        let pool = self.database.pool(self.connections).await;
+        let app = app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone()).await;
+        app.unwrap_or_else(|e| panic!("nod did not start: {e:#}"))
     }
 
     /// Stops Nod in order.
@@ -960,7 +976,8 @@ impl Browser {
 
 /// With the commands behind `/nod`.
 fn as_typed_on_slack(text: String) -> String {
-    let commands = ["ask", "connect", "approvals", "memory", "runs", "settings", "admin", "help"];
+    let commands =
+        ["ask", "connect", "disconnect", "approvals", "memory", "runs", "settings", "admin", "help"];
     let options = ["/connect account:", "/ask question:", "/memory what:", "/admin what:"];
     let bare = |option: &str| option.split_inclusive(' ').next().unwrap_or_default().to_owned();
     let text = options.iter().fold(text, |text, option| text.replace(option, &bare(option)));

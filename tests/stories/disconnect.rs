@@ -176,8 +176,7 @@ async fn a_grant_that_google_ends_after_a_week_is_told_from_one_that_was_taken_b
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: Google ends my access to ana@acme.test on Fri 13 Mar 2026, 09:29 WET, a week after you gave it: this Nod is registered there as being tested. Whoever runs Nod can change that. Connect again, and nothing stops.
-              · The link is for you alone, works once and for an hour. Sign in as ana@acme.test.
+            nod: Google ends my access to ana@acme.test on Fri 13 Mar 2026, 09:29 WET, a week after you gave it. Google's consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod can publish it. Connect again, and nothing stops.
               [Reconnect Google]
         ");
     }
@@ -188,9 +187,10 @@ async fn a_grant_that_google_ends_after_a_week_is_told_from_one_that_was_taken_b
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: The link to connect Google was not used in time. Nothing was connected; ask again for a new one.
+            nod: Google ends my access to ana@acme.test on Fri 13 Mar 2026, 09:29 WET, a week after you gave it. Google's consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod can publish it. Connect again, and nothing stops.
+              [Reconnect Google]
             ana: what's new in my mail?
-            nod: Google no longer lets me into your account. It ends such access after a week as long as this Nod is registered there as being tested; whoever runs Nod can change that. Connect it again, and your request goes on by itself.
+            nod: Google no longer lets me into your account. Google's consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod can publish it. Connect it again, and your request goes on by itself.
               · The link is for you alone, works once and for an hour. It takes only your own account.
               [Reconnect Google]
         ");

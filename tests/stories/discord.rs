@@ -215,7 +215,7 @@ async fn commands_are_registered_once() {
     let shown = discord.whispers("ana").join("\n");
     assert!(shown.contains("`/memory` shows") && !shown.contains("/nod"), "{shown}");
     let later = world.commands("ana", "general", "task").await;
-    insta::assert_snapshot!(later, @"(ana only) nod: `task` comes later: I can't do that yet. I know `help`, `ask`, `connect`, `approvals`, `memory`, `runs`, `settings`.");
+    insta::assert_snapshot!(later, @"(ana only) nod: `task` comes later: I can't do that yet. I know `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `runs`, `settings`.");
     world.ends().await;
 }
 

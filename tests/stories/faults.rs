@@ -20,12 +20,10 @@ on_each_platform!(
     a_loop_is_cut_off_with_an_honest_message,
     a_tool_that_fails_goes_back_to_the_reasoner,
     gmail_that_breaks_while_reading_is_asked_again,
-    gmail_that_is_busy_is_said_to_the_reasoner,
     a_platform_that_asks_to_wait_is_waited_for,
     a_platform_that_breaks_or_loses_an_answer_shows_one_message,
     an_answer_that_the_channel_refuses_reaches_the_person,
     a_mail_that_gmail_refuses_is_not_sent_and_says_why,
-    a_grant_that_goes_between_approval_and_send_is_said,
     a_person_whom_the_platform_does_not_tell_of_yet_is_answered_later,
     what_was_begun_in_vain_is_not_sent_when_it_is_too_late,
 );
@@ -217,24 +215,6 @@ async fn gmail_that_breaks_while_reading_is_asked_again(platform: On) {
     world.ends().await;
 }
 
-async fn gmail_that_is_busy_is_said_to_the_reasoner(platform: On) {
-    let mut world = connected(platform).await;
-    let busy = Fault::Status { code: 429, retry_after: Some(1) };
-    world.google.faults.next_times("gmail.users.messages.list", 1, &busy);
-    world.model_will("tool", [recent(), Answer::text("Gmail is busy; please ask again in a moment.")]);
-    world.says("ana", "dm:ana", "what's new in my mail?").await;
-    let heard = world.model.requests().pop().unwrap()["messages"].to_string();
-    assert!(heard.contains("busy, try again in 1 s"), "{heard}");
-    insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("dm:ana"), @r"
-            nod: · ✓ Google is connected: ana@acme.test
-            ana: what's new in my mail?
-            nod: Gmail is busy; please ask again in a moment.
-        ");
-    }
-    world.ends().await;
-}
-
 async fn a_platform_that_asks_to_wait_is_waited_for(platform: On) {
     let mut world = World::on(platform).await;
     world
@@ -315,34 +295,6 @@ async fn a_mail_that_gmail_refuses_is_not_sent_and_says_why(platform: On) {
         ");
     }
     assert!(world.google.sent("ana@acme.test").is_empty());
-    world.ends().await;
-}
-
-async fn a_grant_that_goes_between_approval_and_send_is_said(platform: On) {
-    let mut world = connected(platform).await;
-    world.model_will("tool", [late(), Answer::text("Please connect Google again.")]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.google.revoke_grants("ana@acme.test");
-    world.presses("ana", "general", "Approve & send").await;
-    insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @r"
-            ana: @nod tell Bo I'm late
-                nod: # Email not sent · rev 1 · db435d
-                  From  ana@acme.test
-                  To  bo@acme.test
-                  Cc  —
-                  Bcc  —
-                  Subject  Running late
-                  Hi Bo,
-
-                  I'm running late.
-
-                  Ana
-                  Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
-                  · Google no longer lets Nod into the account: connect it again. Nothing was sent; ask again once that is mended.
-                nod: Please connect Google again.
-        ");
-    }
     world.ends().await;
 }
 

@@ -11,6 +11,10 @@ use serde_json::json;
 on_each_platform!(
     three_vote_and_what_suits_all_is_booked_after_a_yes,
     a_vote_is_taken_back_and_given_again,
+    those_who_are_asked_are_called_once,
+    what_became_of_the_time_stands_where_it_was_voted_on,
+    a_turn_that_is_stopped_after_its_vote_says_so_there,
+    a_stop_and_the_last_vote_at_once_wait_for_each_other,
     none_suits_all_and_the_asker_decides,
     who_is_not_asked_does_not_vote,
     nobody_decides_in_time,
@@ -28,6 +32,9 @@ const BO: &str = "bo@acme.test";
 const CHO: &str = "cho@acme.test";
 
 async fn ready(mut world: World) -> World {
+    // Whoever is asked is called.
+    world.expects("a ping: bo");
+    world.expects("a ping: cho");
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
     world.can_be_written_to("cho").await;
@@ -288,6 +295,106 @@ async fn a_vote_is_taken_back_and_given_again(platform: On) {
     world.presses_twice("cho", GENERAL, "4").await;
     assert!(!world.reads(GENERAL).contains("Cho Park\n"), "{}", world.reads(GENERAL));
     stops(world).await;
+}
+
+async fn those_who_are_asked_are_called_once(platform: On) {
+    let mut world = ready(World::on(platform).await).await;
+    world.chat.add_channel("launch", &["ana", "bo"]);
+    asks(&world, "launch").await;
+    assert!(world.chat.pings().is_empty());
+    world.presses("ana", "dm:ana", "Ask the others").await;
+    // Cho, who does not read there, has it in their direct line, which tells them by itself.
+    assert_eq!(world.chat.pings(), ["bo"]);
+    world.presses("bo", "launch", "1").await;
+    world.presses("cho", "dm:cho", "1").await;
+    world.presses("ana", "launch", "2").await;
+    assert_eq!(world.chat.pings(), ["bo"], "it is said once");
+    world.replies("ana", "launch", &world.chat.first("launch"), "stop").await;
+    for place in ["launch", "dm:ana", "dm:cho"] {
+        world.reads(place);
+    }
+    world.ends().await;
+}
+
+/// The vote's card, once everybody has agreed on the first time.
+async fn agreed(platform: On) -> World {
+    let world = voting(platform).await;
+    for voter in ["bo", "cho", "ana"] {
+        world.presses(voter, GENERAL, "1").await;
+    }
+    world
+}
+
+async fn what_became_of_the_time_stands_where_it_was_voted_on(platform: On) {
+    let mut world = agreed(platform).await;
+    let read = world.reads(GENERAL);
+    assert!(read.contains("Invitations go out once Ana Silva approves them."), "{read}");
+    world.model.will(Answer::text("As you like."));
+    world.denies("ana", "dm:ana", "").await;
+    let read = world.reads(GENERAL);
+    assert!(read.contains("This suits everybody. It was not booked."), "{read}");
+    world.reads("dm:ana");
+    world.ends().await;
+
+    let mut world = agreed(platform).await;
+    world.model.will(Answer::text("They are invited."));
+    world.presses("ana", "dm:ana", "Approve & invite").await;
+    let read = world.reads(GENERAL);
+    assert!(read.contains("This suits everybody. It is booked, and the invitations are out."), "{read}");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_turn_that_is_stopped_after_its_vote_says_so_there(platform: On) {
+    let mut world = agreed(platform).await;
+    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
+    let read = world.reads(GENERAL);
+    assert!(read.contains("It was not booked.") && !read.contains("once Ana Silva approves"), "{read}");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+/// Waits until so many of Nod's transactions wait for a row.
+async fn waiting(world: &World, wanted: i64) {
+    let blocked = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    for _ in 0..1_000 {
+        let now: i64 = sqlx::query_scalar(blocked).fetch_one(&world.pool).await.unwrap();
+        if now == wanted {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    panic!("{wanted} never waited at once");
+}
+
+async fn a_stop_and_the_last_vote_at_once_wait_for_each_other(platform: On) {
+    let mut world = voting(platform).await;
+    for voter in ["bo", "cho"] {
+        world.presses(voter, GENERAL, "1").await;
+    }
+    let (thread, card) = (world.chat.first(GENERAL), world.button(GENERAL, "1"));
+    // Somebody else is being answered in the thread.
+    world.model_will("conversational", [Answer::text("Good morning to you.").held_after(2)]);
+    world.chat.say("bo", GENERAL, Some(&thread), "good morning");
+    world.asked(4).await;
+    let mut held = world.pool.begin().await.unwrap();
+    let run = "select id from runs where status = 'waiting' for update";
+    sqlx::query(run).fetch_one(&mut *held).await.unwrap();
+    world.chat.say("ana", GENERAL, Some(&thread), "stop");
+    waiting(&world, 1).await;
+    world.chat.pushes("ana", GENERAL, &card, "1");
+    waiting(&world, 2).await;
+    held.rollback().await.unwrap();
+    world.model.release();
+    world.settles().await;
+    let read = world.reads(GENERAL);
+    assert!(read.contains("Ana Silva stopped this. Nothing was booked."), "{read}");
+    world.reads("dm:ana");
+    world.stop().await;
+    let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()";
+    let deadlocks: i64 = sqlx::query_scalar(deadlocks).fetch_one(&world.pool).await.unwrap();
+    assert_eq!(deadlocks, 0);
+    world.ends().await;
 }
 
 async fn stops(mut world: World) {

@@ -50,6 +50,7 @@ pub(super) fn all() -> Vec<Value> {
                 {"type": TEXT, "name": "code", "description": "A code that Nod gave you elsewhere"},
             ]),
         ),
+        command("disconnect", "Take your Google account back from Nod", json!([])),
         command("knowledge", "What Nod knows of your documents", json!([])),
         command("schedule", "What Nod does at set times", json!([])),
         command("runs", "What became of what you asked", json!([])),

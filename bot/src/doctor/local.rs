@@ -4,8 +4,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use nod_core::Settings;
+use nod_core::clock::{Clock, SystemClock};
+use nod_core::connection::{Endings, endings};
 use nod_core::secret::Vault;
+use nod_core::tool::Provider;
 use secrecy::SecretString;
+use sqlx::PgPool;
 
 use super::Finding;
 use crate::config::{Config, key_file};
@@ -72,6 +77,10 @@ pub(super) async fn database(config: Arc<Config>) -> Vec<Finding> {
         }
         _ => Vec::new(),
     };
+    let grants = match &facts {
+        Ok(facts) if facts.newest.is_some() && facts.pending.is_empty() => grants(&opened.pool).await,
+        _ => None,
+    };
     opened.close().await;
     let facts = match facts {
         Ok(facts) => facts,
@@ -100,5 +109,32 @@ pub(super) async fn database(config: Arc<Config>) -> Vec<Finding> {
                     workspace are read when Nod starts";
         Finding::wrong("policy", said, cure)
     });
-    [version, schema].into_iter().chain(nobody).collect()
+    [version, schema].into_iter().chain(nobody).chain(grants).collect()
+}
+
+/// Whether Google ends what people allowed after a week.
+async fn grants(pool: &PgPool) -> Option<Finding> {
+    let (tenant, now) = (Settings::default().tenant, SystemClock.now());
+    let seen = endings(pool, tenant, Provider::Google, now).await.ok()?;
+    (seen.accounts + seen.ended > 0).then(|| weekly(&seen))
+}
+
+pub(super) fn weekly(seen: &Endings) -> Finding {
+    const WHAT: &str = "Google grants";
+    const CURE: &str = "the OAuth consent screen is in “Testing”, which ends every grant after seven days: publish it \
+                        in the Google Cloud console (or make it internal), and have people connect again";
+    let first = seen.first.map(|first| format!(", the first on {}", first.format("%a %-d %b %Y, %H:%M UTC")));
+    let said = match (seen.for_a_week, seen.ended) {
+        (0, 0) => {
+            return Finding::good(WHAT, format!("of {}, none ends within a week by itself", seen.accounts));
+        }
+        (0, ended) => format!("{ended} ended after seven days"),
+        (soon, 0) => format!("{soon} of {} end within a week{}", seen.accounts, first.unwrap_or_default()),
+        (soon, ended) => format!(
+            "{soon} of {} end within a week{}; {ended} ended after seven days",
+            seen.accounts,
+            first.unwrap_or_default()
+        ),
+    };
+    Finding::wrong(WHAT, said, CURE)
 }

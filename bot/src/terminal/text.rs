@@ -1,6 +1,9 @@
 //! A card as lines of text. Pure. What comes from outside cannot move the cursor or colour the screen.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use nod_core::card::{Block, Button, Card, Press, Time};
+use nod_core::when;
 
 /// Whether letters may be emphasised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,15 +65,26 @@ fn block(block: &Block, look: Look) -> String {
         Block::Risks(risks) => {
             risks.iter().map(|risk| format!("⚠ {}", harmless(risk))).collect::<Vec<_>>().join("\n")
         }
-        Block::Times(times) => times.iter().map(|one| time(one, look)).collect::<Vec<_>>().join("\n"),
+        Block::Times(times) => {
+            let here = TimeZone::system();
+            times.iter().map(|one| time(one, look, &here)).collect::<Vec<_>>().join("\n")
+        }
         Block::Note(text) => look.dim(&format!("· {}", harmless(text))),
     }
 }
 
-/// A terminal stands where its reader does; their clocks are asked for by whoever makes the card.
-fn time(time: &Time, look: Look) -> String {
+/// A terminal stands where its reader does, so it shows the time by the clock of its machine.
+fn time(time: &Time, look: Look, here: &TimeZone) -> String {
     let below = if time.below.is_empty() { String::new() } else { format!("\n   {}", harmless(&time.below)) };
-    format!("{}  {}{below}", look.bold(&harmless(&time.label)), harmless(&time.said))
+    let said = here_and_now(time, here).unwrap_or_else(|| harmless(&time.said));
+    format!("{}  {said}{below}", look.bold(&harmless(&time.label)))
+}
+
+fn here_and_now(time: &Time, here: &TimeZone) -> Option<String> {
+    let at = |second| Some(Timestamp::from_second(second).ok()?.to_zoned(here.clone()));
+    let (from, to) = (at(time.from)?, at(time.to)?);
+    let year = nod_core::clock::Timestamp::from_timestamp(time.from, 0)?;
+    (time.from < time.to).then(|| when::say_span(&from, &to, here, year))
 }
 
 /// `**bold**` as such; all other Markdown reads well as it is written.
@@ -111,6 +125,8 @@ pub(super) fn harmless(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use nod_core::card::{Style, Verb};
     use uuid::Uuid;
 
@@ -143,5 +159,21 @@ mod tests {
         ");
         assert_eq!(card(&Card::say("**Sent** ** now"), &[], Look::Plain), "Sent ** now");
         assert!(card(&shown, &[3, 4], Look::Terminal).starts_with("\u{1b}[1mSend this mail?\u{1b}[0m"));
+    }
+
+    #[test]
+    fn times_are_shown_by_the_clocks_of_whoever_reads_them() {
+        let one = Time {
+            label: "1".to_owned(),
+            from: 1_773_046_800,
+            to: 1_773_049_500,
+            said: "Mon 9 Mar, 09:00–09:45 WET".to_owned(),
+            below: "✓ Bo Lind".to_owned(),
+        };
+        let shown = |zone: &str, one: &Time| time(one, Look::Plain, &TimeZone::get(zone).unwrap());
+        assert_eq!(shown("Europe/Berlin", &one), "1  Mon 9 Mar, 10:00–10:45 CET\n   ✓ Bo Lind");
+        assert_eq!(shown("America/New_York", &one), "1  Mon 9 Mar, 05:00–05:45 EDT\n   ✓ Bo Lind");
+        let said = Time { to: 0, from: 0, below: String::new(), ..one };
+        assert_eq!(shown("Europe/Berlin", &said), "1  Mon 9 Mar, 09:00–09:45 WET");
     }
 }

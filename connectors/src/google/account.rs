@@ -104,6 +104,7 @@ impl Accounts {
         let token = PersonToken {
             accounts: self.clone(),
             whose,
+            needs: needs.iter().map(|&scope| scope.to_owned()).collect(),
             now: cx.now,
             current: Arc::new(Mutex::new(grant.access)),
             refused: refused.clone(),
@@ -231,6 +232,8 @@ fn same(a: &SecretString, b: &SecretString) -> bool {
 pub(in crate::google) struct PersonToken {
     accounts: Arc<Accounts>,
     whose: Whose,
+    /// What it is for: whoever has to connect again is asked for that.
+    needs: Arc<[String]>,
     now: Timestamp,
     current: Arc<Mutex<SecretString>>,
     /// Set by the mailbox when Google rejected the current one.
@@ -243,8 +246,8 @@ impl PersonToken {
         if !self.refused.swap(false, Ordering::AcqRel) {
             return Ok(current.expose_secret().to_owned());
         }
-        // What the call needs was granted when it began.
-        let grant = self.accounts.grant(self.whose, &[], self.now, Some(&current)).await?;
+        let needs: Vec<&str> = self.needs.iter().map(String::as_str).collect();
+        let grant = self.accounts.grant(self.whose, &needs, self.now, Some(&current)).await?;
         let token = grant.access.expose_secret().to_owned();
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = grant.access;
         Ok(token)

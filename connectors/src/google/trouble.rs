@@ -5,13 +5,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use chrono::DateTime;
 use google_gmail1::common::{self, Delegate, Retry};
 use nod_core::tool::{Fault, Provider};
 use serde_json::Value;
 
 /// The job's wait where Google does not say how long.
 const BUSY_SECONDS: u64 = 5;
+/// The same where a quota is used up, many of which are a day's: an hour later some of it may be free again.
+const USED_UP_SECONDS: u64 = 3600;
 const REASON_CHARS: usize = 200;
+
+/// What Google asks for that had too many requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::google) enum Quota {
+    /// To wait so many seconds.
+    Wait(u64),
+    /// To ask less often; it does not say for how long.
+    Slower,
+    /// Nothing for now, perhaps for today.
+    UsedUp,
+}
 
 /// A call that did not work.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -19,7 +33,7 @@ pub(in crate::google) enum Trouble {
     /// There was no access token to call with.
     #[error(transparent)]
     Token(Fault),
-    /// Google said no. `code` is its machine word.
+    /// Google said no. `code` is its machine word; `after` are the seconds that it asks to wait.
     #[error("status {status} {code}: {message}")]
     Refused { status: u16, code: String, message: String, after: Option<u64> },
     /// The request never left.
@@ -48,6 +62,22 @@ impl Trouble {
         }
     }
 
+    /// Where it was too many requests, or Google asks to come back later.
+    /// (<https://developers.google.com/workspace/gmail/api/guides/handle-errors>,
+    /// <https://developers.google.com/workspace/calendar/api/guides/errors>)
+    pub(in crate::google) fn quota(&self) -> Option<Quota> {
+        let Self::Refused { status, code, after, .. } = self else { return None };
+        let quota = match (status, code.as_str()) {
+            (403 | 429, "quotaExceeded" | "dailyLimitExceeded") => Quota::UsedUp,
+            (429, _) | (403, "rateLimitExceeded" | "userRateLimitExceeded" | "RATE_LIMIT_EXCEEDED") => {
+                Quota::Slower
+            }
+            (503, _) if after.is_some() => Quota::Slower,
+            _ => return None,
+        };
+        Some(after.map_or(quota, Quota::Wait))
+    }
+
     /// It is not as it was seen any more, or its id is taken.
     pub(in crate::google) fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { status: 409 | 412, .. })
@@ -63,7 +93,7 @@ impl Trouble {
             Self::Token(fault) => fault,
             _ if self.is_gone() => Fault::NotFound { what: what.to_owned() },
             Self::Unreached(_) | Self::Lost(_) => Fault::broken(format!("Google did not answer: {self}")),
-            Self::Refused { status, .. } if status >= 500 => {
+            Self::Refused { status, .. } if status >= 500 && self.quota().is_none() => {
                 Fault::broken(format!("Google is broken: {self}"))
             }
             Self::Refused { .. } => self.refused(),
@@ -74,7 +104,7 @@ impl Trouble {
     /// simply come back.
     pub(in crate::google) fn preparing(self) -> Fault {
         match self {
-            _ if self.passing() => Fault::Busy { after_seconds: BUSY_SECONDS },
+            _ if self.passing() && self.quota().is_none() => Fault::Busy { after_seconds: BUSY_SECONDS },
             _ => self.looking("the draft"),
         }
     }
@@ -102,24 +132,21 @@ impl Trouble {
         }
     }
 
-    /// A status below 500: it was surely not done.
+    /// A status below 500, or a quota: it was surely not done.
     fn refused(self) -> Fault {
-        let Self::Refused { status, code, message, after } = self else {
+        match self.quota() {
+            Some(Quota::Wait(after_seconds)) => return Fault::Busy { after_seconds },
+            Some(Quota::Slower) => return Fault::Busy { after_seconds: BUSY_SECONDS },
+            Some(Quota::UsedUp) => return Fault::Busy { after_seconds: USED_UP_SECONDS },
+            None => {}
+        }
+        let Self::Refused { status, code, message, .. } = self else {
             return Fault::broken(self.to_string());
         };
         let reconnect = Fault::reconnect(Provider::Google);
         match (status, code.as_str()) {
             (401, _) => reconnect,
             (403, "insufficientPermissions" | "ACCESS_TOKEN_SCOPE_INSUFFICIENT") => reconnect,
-            (429, _)
-            | (
-                403,
-                "rateLimitExceeded"
-                | "userRateLimitExceeded"
-                | "RATE_LIMIT_EXCEEDED"
-                | "quotaExceeded"
-                | "dailyLimitExceeded",
-            ) => Fault::Busy { after_seconds: after.unwrap_or(BUSY_SECONDS) },
             (403, _) => Fault::Forbidden { reason: format!("Google refuses: {message}") },
             _ => Fault::invalid(format!("Google refuses: {message}")),
         }
@@ -151,10 +178,8 @@ impl Watch {
             self.refused.store(true, Ordering::Release);
             return None;
         }
-        let after =
-            response.headers().get("retry-after").and_then(|after| after.to_str().ok()?.trim().parse().ok());
         let (code, message) = words(error);
-        Some(Trouble::Refused { status, code, message, after })
+        Some(Trouble::Refused { status, code, after: asked_to_wait(response, &message), message })
     }
 
     /// What became of the call. Error texts of the client quote whole bodies; none of them is kept.
@@ -189,6 +214,19 @@ impl Delegate for Watch {
     }
 }
 
+/// Seconds to wait: as the header says (RFC 9110, section 10.2.3), or Gmail in its sentence ("User-rate limit exceeded.
+/// Retry after 2026-03-06T10:05:00.000Z"). A moment counts from when the answer was given.
+fn asked_to_wait(response: &common::Response, message: &str) -> Option<u64> {
+    let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
+    let said = header("retry-after").or_else(|| Some(message.split_once("Retry after ")?.1.trim()))?;
+    if let Ok(seconds) = said.parse() {
+        return Some(seconds);
+    }
+    let given = DateTime::parse_from_rfc2822(header("date")?).ok()?;
+    let until = DateTime::parse_from_rfc3339(said).or_else(|_| DateTime::parse_from_rfc2822(said)).ok()?;
+    u64::try_from((until - given).num_seconds()).ok()
+}
+
 fn words(error: Option<&Value>) -> (String, String) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let Some(error) = error.and_then(|body| body.get("error")) else {
@@ -207,6 +245,7 @@ fn words(error: Option<&Value>) -> (String, String) {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use http_body_util::{BodyExt, Empty};
     use serde_json::json;
 
     use super::*;
@@ -234,7 +273,8 @@ mod tests {
             (refused(403, "insufficientPermissions", None), reconnect),
             (refused(429, "rateLimitExceeded", Some(7)), Fault::Busy { after_seconds: 7 }),
             (refused(403, "userRateLimitExceeded", None), Fault::Busy { after_seconds: 5 }),
-            (refused(403, "quotaExceeded", None), Fault::Busy { after_seconds: 5 }),
+            (refused(403, "quotaExceeded", None), Fault::Busy { after_seconds: 3600 }),
+            (refused(429, "dailyLimitExceeded", None), Fault::Busy { after_seconds: 3600 }),
             (refused(403, "dailyLimitExceeded", Some(60)), Fault::Busy { after_seconds: 60 }),
             (refused(403, "domainPolicy", None), Fault::Forbidden { reason: "Google refuses: m".into() }),
             (refused(400, "invalidArgument", None), Fault::invalid("Google refuses: m")),
@@ -245,6 +285,8 @@ mod tests {
         assert_eq!(refused(404, "", None).looking("it"), Fault::NotFound { what: "it".into() });
         assert!(matches!(refused(502, "", None).looking("it"), Fault::Broken { .. }));
         assert_eq!(refused(502, "", None).preparing(), Fault::Busy { after_seconds: 5 });
+        assert_eq!(refused(503, "", Some(60)).preparing(), Fault::Busy { after_seconds: 60 });
+        assert_eq!(refused(503, "", Some(60)).looking("it"), Fault::Busy { after_seconds: 60 });
     }
 
     #[test]
@@ -255,5 +297,24 @@ mod tests {
             "details": [{"reason": "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}]}});
         assert_eq!(words(Some(&new)).0, "ACCESS_TOKEN_SCOPE_INSUFFICIENT");
         assert_eq!(words(None).1, "no reason given");
+    }
+
+    #[test]
+    fn how_long_google_asks_to_wait_is_read_wherever_it_says_so() {
+        let asked = |header: Option<&str>, message: &str| {
+            let mut response = hyper::Response::builder().header("date", "Fri, 06 Mar 2026 10:00:00 GMT");
+            if let Some(header) = header {
+                response = response.header("retry-after", header);
+            }
+            let body = BodyExt::boxed(Empty::new().map_err(|never| match never {}));
+            asked_to_wait(&response.body(body).unwrap(), message)
+        };
+        assert_eq!(asked(Some(" 30 "), ""), Some(30));
+        assert_eq!(asked(Some("Fri, 06 Mar 2026 10:02:00 GMT"), ""), Some(120));
+        let gmail = "User-rate limit exceeded.  Retry after 2026-03-06T10:05:00.500Z";
+        assert_eq!(asked(None, gmail), Some(300));
+        assert_eq!(asked(Some("7"), gmail), Some(7));
+        assert_eq!(asked(Some("Fri, 06 Mar 2026 09:00:00 GMT"), ""), None, "that is over");
+        assert_eq!(asked(None, "User-rate limit exceeded."), None);
     }
 }

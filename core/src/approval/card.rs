@@ -5,7 +5,8 @@ use super::second::{self, Role};
 use super::{Approval, EffectEnd, Status, batch, whole};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::clock::Timestamp;
-use crate::graph::{grouped, local_second, local_time};
+use crate::connection::cards::with_reconnect;
+use crate::graph::{asks_to_wait, grouped, local_second, local_time};
 use crate::ids::PersonId;
 use crate::tool::{Fault, ToolOutput};
 use crate::visible::{self, visible};
@@ -158,7 +159,14 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
     let words = &approval.preview.words;
     let Some(EffectEnd { at, outcome: Some(outcome), .. }) = effect else {
         let undo_until = effect.filter(|effect| !effect.released).map(|effect| effect.starts_at);
-        return under_way(card, approval, approved, undo_until);
+        let card = under_way(card, approval, approved, undo_until);
+        return match effect.and_then(|effect| effect.waits) {
+            Some((provider, until)) => {
+                let asks = asks_to_wait(provider, until, &approval.zone);
+                card.with(Block::Note(format!("{asks} I go on by myself then.")))
+            }
+            None => card,
+        };
     };
     let at = clock(*at, &approval.zone);
     match outcome {
@@ -176,12 +184,20 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             ))),
         Err(fault) => {
             let then = match fault {
+                // See `run::absorb`.
+                Fault::NeedsConnect { missing, .. } if !missing.is_empty() => {
+                    "I ask for your nod again once it is connected"
+                }
                 Fault::Outdated { .. } => "ask again if it is still wanted",
                 _ => "ask again once that is mended",
             };
-            let nothing = format!("{}. Nothing was {}; {then}.", why(fault), words.done.to_lowercase());
-            card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)))
-                .with(Block::Note(nothing))
+            let note = format!("{}. Nothing was {}; {then}.", why(fault), words.done.to_lowercase());
+            let card = card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)));
+            let card = card.with(Block::Note(note));
+            match fault {
+                Fault::NeedsConnect { provider, .. } => with_reconnect(card, approval.decider, *provider),
+                _ => card,
+            }
         }
     }
 }
@@ -337,6 +353,7 @@ mod tests {
                 starts_at: Timestamp::UNIX_EPOCH,
                 released: true,
                 outcome: Some(Err(fault)),
+                waits: None,
             };
             let mut one = approval(Status::Approved, Some(end));
             one.preview.question = "Change this event?".into();

@@ -20,6 +20,7 @@ use crate::home;
 use crate::ids::{ApprovalId, DeliveryId, PersonId, RunId, TenantId};
 use crate::jobs::{Claim, News, Verdict, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::question::vote;
 
 /// What a person decided, for the revision that they saw.
 pub(crate) struct Decision<'a> {
@@ -291,6 +292,9 @@ pub(super) async fn redraw(
             delivery::show(conn, tenant, theirs, &second::card(approval, reader), now).await?;
             readers.push(reader.person);
         }
+    }
+    if let Some(one) = all.iter().find(|one| one.preview.gathering.is_some()) {
+        vote::told(conn, tenant, one.run, now).await?;
     }
     for reader in readers {
         home::touch(conn, tenant, reader, now).await?;

@@ -49,7 +49,10 @@ mod tests {
         let approved = approval(Status::Approved, None);
         let at = approved.expires_at;
         let id = uuid::Uuid::from_u128(3).into();
-        Approval { effect: Some(EffectEnd { id, at, starts_at: at, released: true, outcome }), ..approved }
+        Approval {
+            effect: Some(EffectEnd { id, at, starts_at: at, released: true, outcome, waits: None }),
+            ..approved
+        }
     }
 
     #[test]

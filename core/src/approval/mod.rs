@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId};
-use crate::tool::{Preview, ToolResult};
+use crate::tool::{Preview, Provider, ToolResult};
 
 /// Where an approval stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,4 +142,6 @@ pub(crate) struct EffectEnd {
     pub(crate) released: bool,
     /// `None` while it is under way.
     pub(crate) outcome: Option<ToolResult>,
+    /// The provider asked to wait until then.
+    pub(crate) waits: Option<(Provider, Timestamp)>,
 }

@@ -9,7 +9,7 @@ use super::{Approval, Decision, EffectEnd, Status};
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use crate::jobs::sql::{json, parsed};
-use crate::tool::Preview;
+use crate::tool::{Preview, Provider};
 
 pub(crate) async fn insert(
     conn: &mut PgConnection,
@@ -86,6 +86,8 @@ struct Row {
     effect_at: Option<Timestamp>,
     starts_at: Option<Timestamp>,
     released: Option<bool>,
+    waits_for: Option<String>,
+    waits_until: Option<Timestamp>,
 }
 
 impl Row {
@@ -127,6 +129,7 @@ impl Row {
                 starts_at: self.starts_at.unwrap_or(at),
                 released: self.released.unwrap_or(true),
                 outcome,
+                waits: self.waits_for.as_deref().and_then(Provider::named).zip(self.waits_until),
             }),
         })
     }
@@ -151,7 +154,7 @@ pub(crate) async fn load(
              exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
                  and f.status = 'done') as "first_done!",
              e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.starts_at as "starts_at?",
-             e.released as "released?"
+             e.released as "released?", e.waits_for as "waits_for?", e.waits_until as "waits_until?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
@@ -184,7 +187,7 @@ pub(crate) async fn on_card(
              exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
                  and f.status = 'done') as "first_done!",
              e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.starts_at as "starts_at?",
-             e.released as "released?"
+             e.released as "released?", e.waits_for as "waits_for?", e.waits_until as "waits_until?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
@@ -232,7 +235,8 @@ pub(crate) async fn pending(
                  where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
              a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
              false as "asked_again!", false as "first_done!", null::uuid as "effect_id?", null::jsonb as "outcome?",
-             null::timestamptz as "effect_at?", null::timestamptz as "starts_at?", null::boolean as "released?"
+             null::timestamptz as "effect_at?", null::timestamptz as "starts_at?", null::boolean as "released?",
+             null::text as "waits_for?", null::timestamptz as "waits_until?"
          from approvals a
          join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
          join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id

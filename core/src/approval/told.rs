@@ -154,7 +154,9 @@ pub(super) mod tests {
     #[test]
     fn a_press_that_changes_nothing_hears_what_became_of_it() {
         let end = |released, outcome| {
-            Some(EffectEnd { id: Uuid::from_u128(3).into(), at: at(1), starts_at: at(1), released, outcome })
+            let waits = None;
+            let id = Uuid::from_u128(3).into();
+            Some(EffectEnd { id, at: at(1), starts_at: at(1), released, outcome, waits })
         };
         let output = ToolOutput {
             content: json!({}),

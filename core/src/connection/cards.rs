@@ -4,8 +4,9 @@ use uuid::Uuid;
 
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::clock::Timestamp;
+use crate::connection::again::reconnect;
 use crate::connection::{Held, Need, Setback, scopes};
-use crate::ids::OfferId;
+use crate::ids::{OfferId, PersonId};
 use crate::tool::Provider;
 
 /// The private link to the person's own account. `why` is one sentence.
@@ -38,12 +39,7 @@ pub(crate) fn needed(need: &Need, offer: OfferId, now: Timestamp) -> Card {
     if need.revoked {
         let title = provider.title();
         let week = need.held.as_ref().is_some_and(|held| held.ended_after_a_week(now));
-        let because = if week {
-            " It ends such access after a week as long as this Nod is registered there as being tested; whoever runs \
-             Nod can change that."
-        } else {
-            ""
-        };
+        let because = if week { format!(" {}", tested(provider)) } else { String::new() };
         let why = format!(
             "{title} no longer lets me into your account.{because} Connect it again, and your request goes on by \
              itself."
@@ -93,16 +89,37 @@ pub(crate) fn connected(provider: Provider, account: &str, granted: &[String], l
 }
 
 /// A day before a grant ends by itself.
-pub(crate) fn ending(provider: Provider, held: &Held, offer: OfferId, when: &str) -> Card {
+pub(crate) fn ending(provider: Provider, held: &Held, person: PersonId, when: &str) -> Card {
     let (title, account) = (provider.title(), &held.account);
     let week = if held.is_for_a_week() {
-        ", a week after you gave it: this Nod is registered there as being tested. Whoever runs Nod can change that"
+        format!(", a week after you gave it. {}", tested(provider))
     } else {
-        ""
+        ".".to_owned()
     };
     let why =
-        format!("{title} ends my access to {account} on {when}{week}. Connect again, and nothing stops.");
-    link(provider, offer, "Reconnect", &why, &sign_in_as(account))
+        format!("{title} ends my access to {account} on {when}{week} Connect again, and nothing stops.");
+    with_reconnect(Card::say(why), person, provider)
+}
+
+/// Why grants end after a week (<https://developers.google.com/identity/protocols/oauth2#expiration>).
+fn tested(provider: Provider) -> String {
+    format!(
+        "{}'s consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod \
+         can publish it.",
+        provider.title()
+    )
+}
+
+/// With the button that gives the link.
+pub(crate) fn with_reconnect(card: Card, person: PersonId, provider: Provider) -> Card {
+    card.button(format!("Reconnect {}", provider.title()), Style::Primary, reconnect(person, provider))
+}
+
+/// The private link to an account that was connected before.
+pub(crate) fn reconnect_link(provider: Provider, offer: OfferId, held: Option<&Held>) -> Card {
+    let takes = held.map_or_else(|| OWN.to_owned(), |held| sign_in_as(&held.account));
+    let why = format!("Connect your {} account again.", provider.title());
+    link(provider, offer, "Reconnect", &why, &takes)
 }
 
 /// One line of what is connected.

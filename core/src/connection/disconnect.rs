@@ -42,12 +42,15 @@ pub trait Revoke: Send + Sync {
 #[error("it could not be given back: {0}")]
 pub struct Unreached(pub String);
 
+/// After a press on what is another person's.
+pub(super) const NOT_THEIRS: &str = "That is somebody else's account. Nothing was done.";
+
 /// Of this person's account; nobody else has a button with it.
-fn verb(word: &str, person: PersonId, provider: Provider) -> Verb {
+pub(super) fn verb(word: &str, person: PersonId, provider: Provider) -> Verb {
     Verb::new(word, lane_of(&["account", &person.to_string(), provider.as_str()]))
 }
 
-fn meant(verb_: &Verb, person: PersonId) -> Option<Provider> {
+pub(super) fn meant(verb_: &Verb, person: PersonId) -> Option<Provider> {
     PROVIDERS.into_iter().find(|provider| verb("", person, *provider).subject == verb_.subject)
 }
 
@@ -61,6 +64,10 @@ pub(crate) async fn list(
     for provider in PROVIDERS {
         if let Some(held) = super::held(conn, tenant, person, provider).await? {
             let before = card.take().unwrap_or_else(|| Card::default().titled("Connected accounts"));
+            let before = match held.works {
+                true => before,
+                false => cards::with_reconnect(before, person, provider),
+            };
             card = Some(cards::account(before, provider, &held, verb("disconnect", person, provider)));
         }
     }
@@ -89,7 +96,7 @@ pub(crate) async fn press(
 ) -> sqlx::Result<Immediate> {
     match meant(verb, person) {
         Some(provider) => ask(conn, tenant, person, provider).await,
-        None => Ok(Immediate::whisper("That is somebody else's account. Nothing was done.")),
+        None => Ok(Immediate::whisper(NOT_THEIRS)),
     }
 }
 
@@ -104,7 +111,7 @@ pub(crate) async fn done(
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
     let Some(provider) = meant(verb, person) else {
-        return Ok(Immediate::whisper("That is somebody else's account. Nothing was done."));
+        return Ok(Immediate::whisper(NOT_THEIRS));
     };
     withdraw(core, conn, tenant, person, provider, now).await?;
     let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {

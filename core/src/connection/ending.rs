@@ -1,13 +1,13 @@
 //! Grants that the provider ends by itself: whoever gave one hears so a day before.
 
 use chrono::TimeDelta;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::disconnect::say;
-use super::{NewOffer, cards, held, make, scopes};
+use super::{cards, held, sql};
 use crate::clock::Timestamp;
 use crate::graph::local_time;
-use crate::ids::{ConversationId, OfferId, PersonId, TenantId};
+use crate::ids::{ConversationId, PersonId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
@@ -50,17 +50,56 @@ pub(crate) async fn warn(
     let held = held(&mut tx, tenant, person, provider).await?;
     let held = held.filter(|held| held.works && held.ends_at.is_some_and(still));
     if let (Some(held), Some(person)) = (held, people::sql::load(&mut tx, tenant, person).await?) {
-        let offer: OfferId = core.id();
         let when = local_time(ends_at, &person.principal().zone);
-        let card = cards::ending(provider, &held, offer, &when);
-        let delivery = say(core, &mut tx, tenant, person.id, conversation, &card, now).await?;
-        let scopes = scopes::known(&held.scopes);
-        let new =
-            NewOffer { id: offer, person: person.id, provider, scopes, conversation, run: None, delivery };
-        make(core, &mut tx, tenant, &new, now).await?;
+        let card = cards::ending(provider, &held, person.id, &when);
+        say(core, &mut tx, tenant, person.id, conversation, &card, now).await?;
     }
     jobs::finish(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
+}
+
+/// What is known of grants that end by themselves: numbers alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Endings {
+    /// Connected accounts.
+    pub accounts: usize,
+    /// Those of them that the provider ends within a week of when they were given.
+    pub for_a_week: usize,
+    /// The first of those ends.
+    pub first: Option<Timestamp>,
+    /// Accounts whose access ended after a week, and were not connected again.
+    pub ended: usize,
+}
+
+/// Looks at every account of a provider.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn endings(
+    pool: &PgPool,
+    tenant: TenantId,
+    provider: Provider,
+    now: Timestamp,
+) -> sqlx::Result<Endings> {
+    let mut conn = pool.acquire().await?;
+    let mut seen = Endings::default();
+    for (held, noticed) in sql::all_held(&mut conn, tenant, provider.as_str()).await? {
+        if !held.works {
+            seen.ended += usize::from(held.ended_after_a_week(noticed));
+            continue;
+        }
+        seen.accounts += 1;
+        match held.ends_at.filter(|_| held.is_for_a_week()) {
+            // Nobody has noticed yet.
+            Some(ends) if ends <= now => seen.ended += 1,
+            Some(ends) => {
+                seen.for_a_week += 1;
+                seen.first = Some(seen.first.map_or(ends, |first| first.min(ends)));
+            }
+            None => {}
+        }
+    }
+    Ok(seen)
 }

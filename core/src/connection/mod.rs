@@ -14,6 +14,7 @@ use crate::nod::Core;
 use crate::secret::Vault;
 use crate::tool::Provider;
 
+pub(crate) mod again;
 pub(crate) mod cards;
 pub(crate) mod disconnect;
 pub(crate) mod ending;
@@ -26,6 +27,7 @@ pub(crate) mod sql;
 mod waiting;
 
 pub use disconnect::{Revoke, Unreached};
+pub use ending::{Endings, endings};
 pub(crate) use need::{Held, Need, held};
 pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending, Setback};
 pub(crate) use offer::{NewOffer, expire, make};

@@ -468,7 +468,14 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<()
         wake_unless_another(&mut tx, tenant, person, provider, Connecting::Late, now).await?;
         // Where an admin was asked, the card says so already.
         if offer.delivery.is_some() && offer.status != "other_account" {
-            say(core, &mut tx, tenant, &offer, &cards::expired(offer.provider), now).await?;
+            let card = match offer.held.as_ref().filter(|held| held.works) {
+                // By another link.
+                Some(held) if scopes::missing(&held.scopes, &offer.scopes).is_empty() => {
+                    cards::connected(offer.provider, &held.account, &held.scopes, &[])
+                }
+                _ => cards::expired(offer.provider),
+            };
+            say(core, &mut tx, tenant, &offer, &card, now).await?;
         }
     }
     jobs::finish(&mut tx, claim).await?;

@@ -3,6 +3,7 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::Held;
 use super::disconnect::Revocation;
 use super::scopes;
 use super::waiting::Waiting;
@@ -46,6 +47,33 @@ pub(super) async fn load(
     )
     .fetch_optional(conn)
     .await
+}
+
+/// Every account with a provider, and when it was last written: of one that works no more, when that was noticed.
+pub(super) async fn all_held(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    provider: &str,
+) -> sqlx::Result<Vec<(Held, Timestamp)>> {
+    let rows = sqlx::query!(
+        r#"select account, scopes, status = 'active' as "works!", granted_at, ends_at, updated_at
+         from connections where tenant_id = $1 and provider = $2"#,
+        tenant.0,
+        provider
+    )
+    .fetch_all(conn)
+    .await?;
+    let held = rows.into_iter().map(|row| {
+        let held = Held {
+            account: row.account,
+            scopes: row.scopes,
+            works: row.works,
+            granted_at: row.granted_at,
+            ends_at: row.ends_at,
+        };
+        (held, row.updated_at)
+    });
+    Ok(held.collect())
 }
 
 /// Takes away every account of somebody, each with its provider.
@@ -390,7 +418,7 @@ pub(super) async fn offer(
     let Some(provider) = Provider::named(&row.provider) else { return Ok(None) };
     let held = match (row.account, row.held, row.works) {
         (Some(account), Some(scopes), Some(works)) => {
-            Some(super::Held { account, scopes, works, granted_at: row.granted_at, ends_at: row.ends_at })
+            Some(Held { account, scopes, works, granted_at: row.granted_at, ends_at: row.ends_at })
         }
         _ => None,
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
+use sqlx::PgConnection;
 
 use super::sql::{self, Effect};
 use super::{EffectKey, Permit};
@@ -11,7 +12,7 @@ use crate::approval;
 use crate::audit;
 use crate::clock::Timestamp;
 use crate::draft;
-use crate::graph::StepRecord;
+use crate::graph::{A_MOMENT, StepRecord, asks_to_wait};
 use crate::ids::EffectId;
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
@@ -19,7 +20,7 @@ use crate::people;
 use crate::privacy::Audience;
 use crate::run;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
-use crate::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
+use crate::tool::{ActTool, Fault, Found, Provider, Tool, ToolContext, ToolResult};
 
 /// How often an effect is looked for, seconds doubling from one, before a person is asked.
 const MOST_LOOKS: i32 = 7;
@@ -31,6 +32,9 @@ const SETTLED: TimeDelta = TimeDelta::seconds(10);
 const TOO_LATE: TimeDelta = TimeDelta::minutes(15);
 /// How often it is tried where it surely did not happen.
 const MOST_ATTEMPTS: i32 = 5;
+/// Seconds that double from try to try where the provider asks for no more, and the most there are between two.
+const STEP: u64 = 5;
+const LONGEST_PAUSE: u64 = 3600;
 /// Longest wait for one movement of a tool.
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
@@ -108,7 +112,7 @@ impl Performing<'_> {
         match limited(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
             Ok(handle) => self.start(tool, handle).await,
             Err(Fault::Busy { .. }) if self.too_late() => self.settle(Err(too_late())).await,
-            Err(Fault::Busy { after_seconds }) => self.wait(after_seconds, false).await,
+            Err(Fault::Busy { after_seconds }) => self.not_yet(tool, after_seconds).await,
             // Nobody was reached, so trying again harms nobody.
             Err(fault @ (Fault::Broken { .. } | Fault::Unknown { .. }))
                 if self.claim.attempt < MOST_ATTEMPTS =>
@@ -138,7 +142,7 @@ impl Performing<'_> {
             Ok(Ok(output)) => self.settle(Ok(output)).await,
             // From here on it stays *started*: whatever comes next looks first.
             Err(_) | Ok(Err(Fault::Unknown { .. } | Fault::Broken { .. })) => self.wait(1, false).await,
-            Ok(Err(Fault::Busy { after_seconds })) => self.wait(after_seconds, false).await,
+            Ok(Err(Fault::Busy { after_seconds })) => self.not_yet(tool, after_seconds).await,
             Ok(Err(fault)) => self.settle(Err(fault)).await,
         }
     }
@@ -168,7 +172,7 @@ impl Performing<'_> {
                 let reason = format!("could not look for {} minutes: {fault}", TOO_LATE.num_minutes());
                 return self.settle(Err(Fault::Unknown { reason })).await;
             }
-            Err(Fault::Busy { after_seconds }) => return self.wait(after_seconds, false).await,
+            Err(Fault::Busy { after_seconds }) => return self.asked_to_wait(tool, after_seconds).await,
             Err(Fault::Broken { .. } | Fault::Unknown { .. }) => return self.wait(10, false).await,
             Err(fault) => format!("could not look: {fault}"),
         };
@@ -227,16 +231,74 @@ impl Performing<'_> {
         self.core.now() - self.effect.starts_at > TOO_LATE
     }
 
+    /// It surely did not happen, and the provider asks to wait. Where that is too long to be of use, it does not happen.
+    async fn not_yet(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
+        let until = self.core.now() + self.pause(seconds);
+        if until - self.effect.starts_at <= TOO_LATE {
+            return self.asked_to_wait(tool, seconds).await;
+        }
+        let asks = tool.spec().provider.map(|provider| asks_to_wait(provider, until, &self.principal.zone));
+        self.settle(Err(asks.map_or_else(too_late, Fault::broken))).await
+    }
+
+    /// As long as the provider asks for, and from the second try on ever longer.
+    fn pause(&self, seconds: u64) -> TimeDelta {
+        let pause = match self.claim.attempt.unsigned_abs() {
+            0 | 1 => seconds,
+            tries => seconds.max(STEP << (tries - 1).min(8)),
+        };
+        let pause = pause.clamp(1, LONGEST_PAUSE);
+        TimeDelta::seconds(i64::try_from(pause).unwrap_or(60))
+    }
+
+    /// The provider asks to wait: whoever waits for it reads until when.
+    async fn asked_to_wait(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
+        let until = self.core.now() + self.pause(seconds);
+        let asks = tool.spec().provider.filter(|_| self.pause(seconds) > A_MOMENT);
+        self.wait_until(until, asks.map(|provider| (provider, until)), false).await
+    }
+
     /// Puts the job off by some seconds, noting a look that did not settle it.
     async fn wait(&self, seconds: u64, looked: bool) -> Result<(), WorkError> {
         let until = self.core.now() + TimeDelta::seconds(i64::try_from(seconds.clamp(1, 3600)).unwrap_or(60));
+        self.wait_until(until, None, looked).await
+    }
+
+    async fn wait_until(
+        &self,
+        until: Timestamp,
+        asks: Option<(Provider, Timestamp)>,
+        looked: bool,
+    ) -> Result<(), WorkError> {
+        let (tenant, effect) = (self.claim.tenant, &self.effect);
         let mut tx = self.core.pool.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         if looked {
-            sql::looked(&mut tx, self.claim.tenant, self.effect.id).await?;
+            sql::looked(&mut tx, tenant, effect.id).await?;
+        }
+        if asks.is_some() || effect.waits {
+            sql::waits(&mut tx, tenant, effect.id, asks).await?;
+            self.show_that_it_waits(&mut tx, asks).await?;
         }
         jobs::put_off(&mut tx, self.claim, until, None, true).await?;
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        self.core.jobs.wake();
+        Ok(())
+    }
+
+    /// On its card, or in the line of its turn where it has none.
+    async fn show_that_it_waits(
+        &self,
+        conn: &mut PgConnection,
+        asks: Option<(Provider, Timestamp)>,
+    ) -> sqlx::Result<()> {
+        let (core, tenant, effect) = (self.core, self.claim.tenant, &self.effect);
+        if let Some(approval) = effect.approval {
+            return approval::refresh(conn, tenant, approval, core.now()).await;
+        }
+        let Some((provider, until)) = asks else { return Ok(()) };
+        let words = asks_to_wait(provider, until, &self.principal.zone);
+        run::waits(core, conn, tenant, effect.conversation, effect.run, words).await
     }
 
     async fn finish(&self) -> Result<(), WorkError> {

@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, EffectId, PersonId, RunId, TenantId, TraceId};
 use crate::jobs::sql::json;
-use crate::tool::{Preview, ToolResult};
+use crate::tool::{Preview, Provider, ToolResult};
 
 pub(crate) struct NewEffect<'a> {
     pub(crate) id: EffectId,
@@ -44,6 +44,8 @@ pub(crate) struct Effect {
     pub(crate) released: bool,
     /// When it was last started.
     pub(crate) updated_at: Timestamp,
+    /// Whoever waits for it reads that the provider asked to wait.
+    pub(crate) waits: bool,
 }
 
 pub(crate) async fn insert(
@@ -82,10 +84,11 @@ pub(crate) async fn load(
     id: EffectId,
 ) -> sqlx::Result<Option<Effect>> {
     let row = sqlx::query!(
-        "select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.digest,
-             e.status, e.attempt, e.handle, e.looks, e.starts_at, e.released, e.updated_at
+        r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.digest,
+             e.status, e.attempt, e.handle, e.looks, e.starts_at, e.released, e.updated_at,
+             e.waits_until is not null as "waits!"
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
-         where e.tenant_id = $1 and e.id = $2",
+         where e.tenant_id = $1 and e.id = $2"#,
         tenant.0,
         id.0
     )
@@ -108,6 +111,7 @@ pub(crate) async fn load(
         starts_at: row.starts_at,
         released: row.released,
         updated_at: row.updated_at,
+        waits: row.waits,
     }))
 }
 
@@ -168,6 +172,25 @@ pub(super) async fn started(
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// The provider asks to wait until then; or it does no more.
+pub(super) async fn waits(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: EffectId,
+    until: Option<(Provider, Timestamp)>,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update effects set waits_for = $3, waits_until = $4 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        until.map(|(provider, _)| provider.as_str()),
+        until.map(|(_, until)| until)
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// One more look that did not settle it.

@@ -4,11 +4,11 @@ use std::future::Future;
 
 use serde_json::json;
 
-use super::{Emit, Next, Node, NodeContext, Step, StepRecord, drafts, gate, prompt, times};
+use super::{Emit, Next, Node, NodeContext, Step, StepRecord, busy, drafts, gate, prompt, times};
 use crate::history;
 use crate::privacy::Provenance;
 use crate::run::{AgentState, PendingCall};
-use crate::tool::{Fault, Tool, ToolContext, ToolOutput};
+use crate::tool::{Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 
 /// Longest result that the model reads, in characters.
 const LONGEST_RESULT: usize = 24_000;
@@ -59,11 +59,25 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
             record.error = Some(fault.to_string());
             match gate::wait_for_person(&fault, &pending.call.id, cx, emits) {
                 Some(parked) => gate::park(state, &pending.call.id, parked),
-                None => state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
+                None => failed(state, pending, tool.spec(), &fault, cx),
             }
         }
     }
     cx.records.push(record);
+}
+
+/// Nobody is asked: the person hears that it has to wait, or the model why it failed.
+pub(super) fn failed(
+    state: &mut AgentState,
+    pending: &PendingCall,
+    spec: &ToolSpec,
+    fault: &Fault,
+    cx: &NodeContext<'_>,
+) {
+    match busy::told(fault, spec.provider, state, cx.clock.now()) {
+        Some(told) => state.take(&pending.call.id, &told, &told.content.to_string()),
+        None => state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
+    }
 }
 
 /// What the model reads of a result: bounded, and outside text between markers that it cannot forge.

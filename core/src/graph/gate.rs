@@ -111,6 +111,10 @@ async fn examine(
                 }
             }
         },
+        Err(fault @ Fault::Busy { .. }) => {
+            act::failed(state, pending, tool.spec(), &fault, cx);
+            Ok(Examined::Taken)
+        }
         Err(fault) => Ok(faulted(fault, state, pending, cx, emits)),
     }
 }

@@ -2,6 +2,7 @@
 //! cannot cause anything: what it wants to happen is an [`Emit`], which the runner writes down.
 
 mod act;
+mod busy;
 mod converse;
 mod drafts;
 mod gate;
@@ -23,6 +24,7 @@ use sqlx::PgPool;
 use std::sync::Arc;
 
 pub(crate) use act::content;
+pub(crate) use busy::{A_MOMENT, asks_to_wait};
 pub(crate) use prompt::{fenced, local_second, local_time};
 pub(crate) use recall::Memory;
 pub(crate) use record::Records;

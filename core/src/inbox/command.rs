@@ -1,5 +1,5 @@
-//! Commands: `help`, `ask`, `connect`, `approvals`, `memory`, `runs`, `settings`, `admin`. A bare command shows help; a wrong word, the nearest
-//! right one.
+//! Commands: `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `runs`, `settings`, `admin`. A bare command
+//! shows help; a wrong word, the nearest right one.
 
 use sqlx::PgConnection;
 
@@ -16,13 +16,15 @@ use crate::tool::Provider;
 
 /// Abilities that come later; whoever looks for them is told so.
 const LATER: [&str; 3] = ["task", "knowledge", "schedule"];
-const COMMANDS: [&str; 7] = ["help", "ask", "connect", "approvals", "memory", "runs", "settings"];
+const COMMANDS: [&str; 8] =
+    ["help", "ask", "connect", "disconnect", "approvals", "memory", "runs", "settings"];
 
 /// What Nod can do, in a few lines; commands as they are typed in that place.
 pub(crate) fn help_text(typing: Typing<'_>) -> String {
     let commands = [
         ("ask …", "asks me anything"),
         ("connect google", "connects your account"),
+        ("disconnect", "takes your account back"),
         ("connect chat", "tells me who you are where you also talk to me"),
         ("approvals", "shows what waits for your nod"),
         ("memory", "shows what I remember"),

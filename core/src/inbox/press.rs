@@ -7,8 +7,8 @@ use super::{Arrival, draft, echo, hours, said, settings};
 use crate::approval::{self, Decision, Many};
 use crate::card::Verb;
 use crate::chat::{Immediate, Inbound, Place, What};
-use crate::connection::disconnect;
 use crate::connection::other::{self, Presser};
+use crate::connection::{again, disconnect};
 use crate::delivery;
 use crate::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
 use crate::jobs::{News, Work, sql as jobs};
@@ -102,6 +102,11 @@ async fn pressed(
             let conversation =
                 said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
             disconnect::done(core, conn, tenant, verb, person, conversation, now).await
+        }
+        again::VERB => {
+            let conversation =
+                said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
+            again::press(core, conn, tenant, verb, person, conversation, now).await
         }
         "join" => join::press(&arrival.joiner(person), conn, subject).await,
         "allow" | "refuse" => {

@@ -106,6 +106,8 @@ pub(crate) async fn press(
     let Some(choice) = choice.map(usize::from).filter(|c| *c <= shown) else {
         return whisper("That is none of the choices. Nothing was done.");
     };
+    // Before the row, as whoever stops the turn locks them.
+    jobs::lock(conn, tenant, question.conversation.0).await?;
     if !answer(conn, tenant, &question, choice, now).await? {
         return whisper("This was answered already. Nothing more was done.");
     }
@@ -166,8 +168,13 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: QuestionId) -> Result
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
-    if sql::settle(&mut tx, tenant, id, "expired", None, now).await?
-        && let Some(question) = sql::load(&mut tx, tenant, id).await?
+    let question = sql::load(&mut tx, tenant, id).await?;
+    if let Some(question) = &question {
+        // Before the row, as whoever stops the turn locks them.
+        jobs::lock(&mut tx, tenant, question.conversation.0).await?;
+    }
+    if let Some(question) = question
+        && sql::settle(&mut tx, tenant, id, "expired", None, now).await?
     {
         let news = News::Answer { question: id, answer: None };
         let work = Work::Advance { run: question.run, news: Some(news) };

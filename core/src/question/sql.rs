@@ -30,8 +30,13 @@ pub(crate) struct Question {
 impl Question {
     /// What was decided on.
     pub(super) fn chosen(&self) -> Option<&Choice> {
+        self.choices.get(self.chosen_at()?)
+    }
+
+    /// Which of the choices that is; none of them where it is beyond the last.
+    pub(super) fn chosen_at(&self) -> Option<usize> {
         let at = self.answer.as_ref()?["choice"].as_u64()?;
-        self.choices.get(usize::try_from(at).ok()?)
+        usize::try_from(at).ok().filter(|at| *at < self.choices.len())
     }
 }
 

@@ -126,6 +126,8 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             output.content = with_changes(state, call, output.content);
             state.take(call, &output, &graph::content(&output, &marker));
         }
+        // It did not happen, and what it needs is known: the gate asks for the account, and then for another nod.
+        Err(Fault::NeedsConnect { missing, .. }) if !missing.is_empty() => unpark(state, call),
         Err(Fault::Outdated { now }) => state.take(call, now, &graph::content(now, &marker)),
         Err(fault @ Fault::Unknown { .. }) => {
             state.unknown += 1;

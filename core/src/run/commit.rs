@@ -38,6 +38,8 @@ pub(super) struct Commit<'a> {
     pub(super) records: Vec<StepRecord>,
     /// A line says that it takes long.
     pub(super) progress: bool,
+    /// It waited for something, and a line may say so.
+    waited: bool,
     pub(super) core: &'a Core,
     pub(super) claim: &'a Claim,
     pub(super) venue: &'a Venue,
@@ -58,6 +60,7 @@ impl<'a> Commit<'a> {
             records: Vec::new(),
             // A try before this one may have left it.
             progress: claim.attempt > 1,
+            waited: news,
             core,
             claim,
             venue,
@@ -103,7 +106,7 @@ impl<'a> Commit<'a> {
             let then = now + self.core.settings.keeps_talk_for;
             jobs::enqueue(&mut tx, self.claim.tenant, run.0, &Work::Forget { run }, then, now).await?;
         }
-        if self.progress {
+        if self.progress || self.waited {
             progress::end(self.core, &mut tx, self.claim, self.run.id).await?;
         }
         home::touch(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;

@@ -16,6 +16,7 @@ mod state;
 pub(crate) mod stop;
 
 pub(crate) use became::became;
+pub(crate) use progress::waits;
 pub(crate) use runner::advance;
 pub(crate) use sql::Run;
 pub use state::{AgentState, Earlier, Intent, Parked, PendingCall, Results, Verbatim, WorkingMemory};

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::PgConnection;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -12,7 +13,7 @@ use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatAdapter, Ornament, Place};
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::graph::Node;
-use crate::ids::{DeliveryId, RunId};
+use crate::ids::{ConversationId, DeliveryId, RunId, TenantId};
 use crate::jobs::{Claim, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people::directory::lane_of;
@@ -28,8 +29,8 @@ pub(super) fn id(run: RunId) -> DeliveryId {
     DeliveryId(lane_of(&["progress", &run.to_string()]))
 }
 
-fn working(run: RunId) -> Card {
-    Card { body: vec![Block::Note("Working on it…".to_owned())], ..Card::default() }.button(
+fn working(run: RunId, words: String) -> Card {
+    Card { body: vec![Block::Note(words)], ..Card::default() }.button(
         "Stop",
         Style::Plain,
         Press::Verb(Verb::new("stop", run)),
@@ -38,37 +39,55 @@ fn working(run: RunId) -> Card {
 
 /// Says that it takes long.
 pub(super) async fn show(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
-    let (tenant, now, line) = (claim.tenant, core.now(), id(run.id));
-    let card = working(run.id);
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
-    if delivery::sql::load(&mut tx, tenant, line).await?.is_some() {
-        delivery::show(&mut tx, tenant, line, &card, now).await?;
-    } else {
-        let new = NewDelivery {
-            id: line,
-            conversation: run.conversation,
-            run: Some(run.id),
-            platform: &venue.platform,
-            target: None,
-            opens_thread: false,
-            card: &card,
-            only_for: None,
-        };
-        delivery::send(&mut tx, tenant, venue, &new, now).await?;
-    }
+    let words = "Working on it…".to_owned();
+    stands(core, &mut tx, claim.tenant, venue, (run.conversation, run.id), words).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
 }
 
-/// Takes the line away, where one stands, in the transaction that ends the turn.
-pub(super) async fn end(
+/// Says why it takes long, in neutral words; for an effect that has no card, in the transaction that puts it off.
+pub(crate) async fn waits(
     core: &Core,
-    conn: &mut sqlx::PgConnection,
-    claim: &Claim,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
     run: RunId,
+    words: String,
 ) -> sqlx::Result<()> {
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    stands(core, conn, tenant, &venue, (conversation, run), words).await
+}
+
+async fn stands(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    venue: &Venue,
+    (conversation, run): (ConversationId, RunId),
+    words: String,
+) -> sqlx::Result<()> {
+    let (now, line, card) = (core.now(), id(run), working(run, words));
+    if delivery::sql::load(conn, tenant, line).await?.is_some() {
+        return delivery::show(conn, tenant, line, &card, now).await;
+    }
+    let new = NewDelivery {
+        id: line,
+        conversation,
+        run: Some(run),
+        platform: &venue.platform,
+        target: None,
+        opens_thread: false,
+        card: &card,
+        only_for: None,
+    };
+    delivery::send(conn, tenant, venue, &new, now).await
+}
+
+/// Takes the line away, where one stands, in the transaction that ends the turn.
+pub(super) async fn end(core: &Core, conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<()> {
     let line = id(run);
     match delivery::sql::load(conn, claim.tenant, line).await? {
         Some((shown, _)) if !shown.card.is_nothing() => {

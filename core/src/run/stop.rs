@@ -69,6 +69,7 @@ pub(crate) async fn one(
     approval::withdraw(conn, tenant, id, by, now).await?;
     question::withdraw(conn, tenant, id, now).await?;
     effect::call_off(conn, tenant, id, now).await?;
+    question::vote::told(conn, tenant, id, now).await?;
     audit::write(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::begun(conn, tenant, id).await?;
     tell(core, conn, tenant, &run, &venue, &card(person.display_name(), &begun), now).await?;

@@ -37,8 +37,8 @@ use crate::clock::Timestamp;
 use crate::tool::Choice;
 
 pub use exact::Exact;
+pub(crate) use say::{minute, second, with_year, zone};
 pub use say::{say, say_day, say_days, say_span};
-pub(crate) use say::{second, with_year, zone};
 
 /// A time as it was meant.
 #[derive(Debug, Clone, PartialEq)]

@@ -62,6 +62,12 @@ pub(crate) fn second(at: Timestamp, zone: &TimeZone) -> String {
     format!("{} {}", at.strftime("%H:%M:%S"), self::zone(&at))
 }
 
+/// "15:00 CET": for what is soon.
+pub(crate) fn minute(at: Timestamp, zone: &TimeZone) -> String {
+    let at = instant(at).to_zoned(zone.clone());
+    format!("{} {}", at.strftime("%H:%M"), self::zone(&at))
+}
+
 impl When {
     /// As the reader understands it.
     #[must_use]

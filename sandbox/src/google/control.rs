@@ -69,7 +69,7 @@ impl Google {
             let scopes = scopes.iter().map(|&scope| scope.to_owned()).collect();
             let grant = state.grants.add(&email.to_lowercase(), scopes);
             Tokens {
-                access_token: state.grants.issue(grant, now),
+                access_token: state.grants.issue(grant, now).0,
                 refresh_token: state.grants.make_refreshable(grant).unwrap_or_default(),
             }
         })
@@ -88,6 +88,16 @@ impl Google {
     /// The app's publishing status is "Testing" from now on: what is granted ends after seven days.
     pub fn test_the_app(&self) {
         self.shared.change(|state| state.testing = true);
+    }
+
+    /// The next access token that is handed out lives so long.
+    pub fn next_token_lives(&self, seconds: i64) {
+        self.shared.change(|state| state.grants.next_lives = Some(seconds));
+    }
+
+    /// From now on each refresh gives another refresh token, and the one before is over (RFC 6749, section 6).
+    pub fn rotate_refresh_tokens(&self) {
+        self.shared.change(|state| state.grants.rotating = true);
     }
 
     /// Every access token of the person is over; refreshing still works.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use chrono::{DateTime, Duration, Utc};
 
 /// How long an access token lives.
-pub(super) const TOKEN_LIVES_SECONDS: i64 = 3599;
+const TOKEN_LIVES_SECONDS: i64 = 3599;
 
 /// What a person agreed to, and the keys that came of it.
 #[derive(Debug, Default)]
@@ -13,6 +13,10 @@ pub(super) struct Grants {
     pub codes: HashMap<String, Code>,
     pub all: Vec<Grant>,
     access: HashMap<String, Access>,
+    /// How long the next access token lives, where that is not as long as usual.
+    pub next_lives: Option<i64>,
+    /// Each refresh gives another refresh token, and the one before is over.
+    pub rotating: bool,
 }
 
 #[derive(Debug)]
@@ -62,11 +66,12 @@ impl Grants {
         self.all.iter().any(|grant| grant.email == email && !grant.revoked && grant.refresh.is_some())
     }
 
-    pub fn issue(&mut self, grant: usize, now: DateTime<Utc>) -> String {
+    /// An access token, and how many seconds it lives.
+    pub fn issue(&mut self, grant: usize, now: DateTime<Utc>) -> (String, i64) {
         let token = format!("ya29.{}", random());
-        self.access
-            .insert(token.clone(), Access { grant, until: now + Duration::seconds(TOKEN_LIVES_SECONDS) });
-        token
+        let lives = self.next_lives.take().unwrap_or(TOKEN_LIVES_SECONDS);
+        self.access.insert(token.clone(), Access { grant, until: now + Duration::seconds(lives) });
+        (token, lives)
     }
 
     pub fn make_refreshable(&mut self, grant: usize) -> Option<String> {

@@ -20,11 +20,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::answer::Refusal;
-use super::grants::{Grant, Grants, TOKEN_LIVES_SECONDS};
+use super::grants::{Grant, Grants};
 use super::{Call, Shared};
 use crate::{Fault, serve};
 
 const CODE_LIVES_MINUTES: i64 = 10;
+const ID_TOKEN_LIVES_SECONDS: i64 = 3599;
 /// How long a grant lasts while the app is in "Testing".
 const TESTING_SECONDS: i64 = 604_799;
 
@@ -197,16 +198,17 @@ fn by_refresh(shared: &Shared, fields: &Fields) -> Result<Value, Denied> {
         let alive = |grant: &Grant| !over(grant) && grant.refresh.as_ref() == Some(given);
         let grant = grants.all.iter().position(alive);
         let grant = grant.ok_or(Denied("invalid_grant", "Token has been expired or revoked."))?;
-        Ok(tokens(grants, grant, None, now))
+        let refresh = if grants.rotating { grants.make_refreshable(grant) } else { None };
+        Ok(tokens(grants, grant, refresh, now))
     })
 }
 
 fn tokens(grants: &mut Grants, grant: usize, refresh: Option<String>, now: DateTime<Utc>) -> Value {
-    let access = grants.issue(grant, now);
+    let (access, lives) = grants.issue(grant, now);
     let scopes = grants.all.get(grant).map(|grant| grant.scopes.iter().cloned().collect::<Vec<_>>());
     let mut answer = json!({
         "access_token": access,
-        "expires_in": TOKEN_LIVES_SECONDS,
+        "expires_in": lives,
         "scope": scopes.unwrap_or_default().join(" "),
         "token_type": "Bearer",
     });
@@ -224,7 +226,7 @@ fn id_token(client: &str, grant: &Grant, now: DateTime<Utc>) -> String {
         "azp": client,
         "sub": sub(&grant.email),
         "iat": now.timestamp(),
-        "exp": now.timestamp() + TOKEN_LIVES_SECONDS,
+        "exp": now.timestamp() + ID_TOKEN_LIVES_SECONDS,
     });
     if EMAIL.iter().any(|scope| grant.scopes.contains(*scope)) {
         claims["email"] = json!(grant.email);

@@ -1,16 +1,20 @@
 //! Nod dies (SIGKILL) anywhere on the way of a mail, and is started again: one mail, and a true receipt.
 
 mod arrivals;
+mod attachments;
 mod drafts;
 mod edits;
 mod events;
 mod holds;
+mod keys;
 mod memory;
 mod names;
 mod orders;
 mod replicas;
 mod second;
+mod shares;
 mod streams;
+mod votes;
 
 use std::collections::HashMap;
 use std::sync::Arc;

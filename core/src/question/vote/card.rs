@@ -2,6 +2,7 @@
 
 use jiff::Zoned;
 
+use super::sql::Became;
 use super::{Voter, count};
 use crate::card::{Block, Card, Press, Style, Time, Verb};
 use crate::clock::Timestamp;
@@ -45,11 +46,22 @@ pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Car
 }
 
 /// What is left of it.
-pub(super) fn closed(question: &Question, voters: &[Voter], ending: Ending, now: Timestamp) -> Card {
+pub(super) fn closed(
+    question: &Question,
+    voters: &[Voter],
+    ending: Ending,
+    became: &Became,
+    now: Timestamp,
+) -> Card {
     let asker = name_of(question, voters);
+    let then = match became {
+        Became { booked: true, .. } => "It is booked, and the invitations are out.".to_owned(),
+        Became { waits: true, .. } => format!("Invitations go out once {asker} approves them."),
+        Became { .. } => "It was not booked.".to_owned(),
+    };
     let note = match ending {
-        Ending::Agreed(_) => format!("This suits everybody. Invitations go out once {asker} approves them."),
-        Ending::Chose(_) => format!("{asker} chose this. Invitations go out once {asker} approves them."),
+        Ending::Agreed(_) => format!("This suits everybody. {then}"),
+        Ending::Chose(_) => format!("{asker} chose this. {then}"),
         Ending::Another => format!("{asker} looks for another time. Nothing was booked."),
         Ending::Late => "Nobody decided in time. Nothing was booked.".to_owned(),
         Ending::Stopped => format!("{asker} stopped this. Nothing was booked."),

@@ -19,7 +19,7 @@ use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatError, Immediate, Target};
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery, Venue};
-use crate::ids::{PersonId, QuestionId, TenantId};
+use crate::ids::{PersonId, QuestionId, RunId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::when;
@@ -239,6 +239,8 @@ pub(crate) async fn tally(core: &Core, claim: &Claim, id: QuestionId) -> Result<
     }
     let mut tx = core.pool.begin().await?;
     jobs::hold(&mut tx, claim).await?;
+    // Before the row, as whoever stops the turn locks them.
+    jobs::lock(&mut tx, tenant, question.conversation.0).await?;
     if sql::is_open(&mut tx, tenant, id, now).await? {
         // Read again, now that nobody votes or decides meanwhile.
         let voters = sql::voters(&mut tx, tenant, &question).await?;
@@ -250,9 +252,17 @@ pub(crate) async fn tally(core: &Core, claim: &Claim, id: QuestionId) -> Result<
             Stand::Open | Stand::NoneSuits => {
                 let own = super::card(&question, &voters);
                 delivery::show(&mut tx, tenant, question.delivery, &own, now).await?;
+                let cards = sql::cards(&mut tx, tenant, id).await?;
+                let apart = cards.iter().map(|(_, only_for)| *only_for);
+                let apart: Vec<PersonId> =
+                    apart.chain(places.iter().map(|place| place.only_for)).flatten().collect();
+                let called = sql::called(&mut tx, tenant, &question, &venue, &apart).await?;
                 let open = card::open(&question, &voters, now);
-                for delivery in sql::cards(&mut tx, tenant, id).await? {
-                    delivery::show(&mut tx, tenant, delivery, &open, now).await?;
+                let calling =
+                    called.iter().rev().fold(open.clone(), |card, user| card.calling(Some(user.as_str())));
+                let card_for = |one: Option<PersonId>| if one.is_some() { &open } else { &calling };
+                for (delivery, only_for) in cards {
+                    delivery::show(&mut tx, tenant, delivery, card_for(only_for), now).await?;
                 }
                 for place in places {
                     let delivery = core.id();
@@ -263,7 +273,7 @@ pub(crate) async fn tally(core: &Core, claim: &Claim, id: QuestionId) -> Result<
                         platform: &place.platform,
                         target: place.target.as_ref(),
                         opens_thread: false,
-                        card: &open,
+                        card: card_for(place.only_for),
                         only_for: place.only_for,
                     };
                     let there = Venue { platform: place.platform.clone(), ..venue.clone() };
@@ -353,9 +363,30 @@ pub(super) async fn end(
         return Ok(());
     }
     let voters = sql::voters(conn, tenant, question).await?;
-    let closed = card::closed(question, &voters, ending, now);
-    for delivery in cards {
+    let became = sql::became(conn, tenant, question).await?;
+    let closed = card::closed(question, &voters, ending, &became, now);
+    for (delivery, _) in cards {
         delivery::show(conn, tenant, delivery, &closed, now).await?;
+    }
+    Ok(())
+}
+
+/// What was asked for after a vote came to something, or to nothing: whoever voted reads what.
+pub(crate) async fn told(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for id in sql::decided(conn, tenant, run).await? {
+        let Some(question) = super::sql::load(conn, tenant, id).await? else { continue };
+        let Some(at) = question.chosen_at() else { continue };
+        let voters = sql::voters(conn, tenant, &question).await?;
+        let ending = match count::stand(&voters, question.choices.len()) {
+            Stand::Agreed(agreed) if agreed == at => Ending::Agreed(at),
+            _ => Ending::Chose(at),
+        };
+        end(conn, tenant, &question, ending, now).await?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::Voter;
 use crate::clock::Timestamp;
 use crate::delivery::Venue;
-use crate::ids::{DeliveryId, PersonId, QuestionId, TenantId};
+use crate::ids::{DeliveryId, PersonId, QuestionId, RunId, TenantId};
 use crate::question::sql::Question;
 
 /// The asker and whoever of the organisation's people is behind these addresses, each human once: who is two people
@@ -169,20 +169,63 @@ pub(super) async fn turn(
     Ok(())
 }
 
-/// Where its cards stand, or are to stand.
+/// Where its cards stand, or are to stand; each with whom it is for, where that is one person.
 pub(super) async fn cards(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: QuestionId,
-) -> sqlx::Result<Vec<DeliveryId>> {
-    let ids = sqlx::query_scalar!(
-        "select delivery_id from vote_cards where tenant_id = $1 and question_id = $2 order by 1",
+) -> sqlx::Result<Vec<(DeliveryId, Option<PersonId>)>> {
+    let rows = sqlx::query!(
+        "select c.delivery_id, d.only_for from vote_cards c
+         join deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
+         where c.tenant_id = $1 and c.question_id = $2 order by 1",
         tenant.0,
         id.0
     )
     .fetch_all(conn)
     .await?;
-    Ok(ids.into_iter().map(DeliveryId).collect())
+    Ok(rows.into_iter().map(|row| (DeliveryId(row.delivery_id), row.only_for.map(PersonId))).collect())
+}
+
+/// Those who are asked in the thread, as the platform calls them: all but the asker and whoever is asked apart.
+pub(super) async fn called(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &Question,
+    venue: &Venue,
+    apart: &[PersonId],
+) -> sqlx::Result<Vec<String>> {
+    let apart: Vec<_> = apart.iter().chain([&question.person]).map(|person| person.0).collect();
+    sqlx::query_scalar!(
+        "select i.user_ref from voters v
+         join identities i on i.tenant_id = v.tenant_id and i.person_id = v.person_id
+         where v.tenant_id = $1 and v.question_id = $2 and i.platform = $3 and i.workspace = $4
+           and v.person_id <> all ($5) order by 1",
+        tenant.0,
+        question.id.0,
+        venue.platform,
+        venue.workspace,
+        &apart
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// The votes of a run after which a time was decided on.
+pub(super) async fn decided(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Vec<QuestionId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from questions
+         where tenant_id = $1 and run_id = $2 and opened_at is not null and status = 'answered'",
+        tenant.0,
+        run.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(QuestionId).collect())
 }
 
 pub(super) async fn stands(
@@ -226,6 +269,7 @@ pub(super) struct Became {
     pub(super) waits: bool,
 }
 
+/// As the last request for it stands; before there is one, as its run does.
 pub(super) async fn became(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -235,8 +279,13 @@ pub(super) async fn became(
         Became,
         r#"select exists (select 1 from effects where tenant_id = $1 and run_id = $2 and call_id = $3
                  and status = 'done') as "booked!",
-             not exists (select 1 from approvals where tenant_id = $1 and run_id = $2 and call_id = $3
-                 and status in ('denied', 'expired', 'superseded')) as "waits!""#,
+             coalesce(
+                 (select a.status = 'pending' or a.status = 'approved' and exists (select 1 from effects e
+                      where e.tenant_id = $1 and e.approval_id = a.id and e.status in ('planned', 'started', 'unknown'))
+                  from approvals a where a.tenant_id = $1 and a.run_id = $2 and a.call_id = $3
+                  order by a.created_at desc, a.id desc limit 1),
+                 exists (select 1 from runs r where r.tenant_id = $1 and r.id = $2
+                     and r.status in ('queued', 'running', 'waiting'))) as "waits!""#,
         tenant.0,
         question.run.0,
         question.call_id

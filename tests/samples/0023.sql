@@ -1,0 +1,1 @@
+update effects set waits_for = 'google', waits_until = now();
