@@ -2,6 +2,7 @@
 //!
 //! Clock, ids and the pool are handed in, so that a test runs this very house with a clock of its own.
 
+pub(crate) mod google;
 mod needed;
 
 use std::net::SocketAddr;
@@ -11,16 +12,14 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use axum::Router;
 use chrono::TimeDelta;
-use nod_connectors::google::{self, Accounts, Calendar, GoogleOAuth, GoogleSettings};
 use nod_connectors::llm::OpenAi;
 use nod_core::chat::{Adapters, ChatAdapter};
 use nod_core::clock::{Clock, SystemClock};
 use nod_core::connection::{Connections, Revoke};
 use nod_core::file::Shelf;
 use nod_core::ids::{Ids, SystemIds};
-use nod_core::people::colleagues::Colleagues;
 use nod_core::secret::Vault;
-use nod_core::tool::{Tool, Tools};
+use nod_core::tool::Tools;
 use nod_core::{Nod, Parts, Settings};
 use sqlx::PgPool;
 use tokio::net::TcpListener;
@@ -228,10 +227,11 @@ impl House {
         let vault = config.vault(ids.as_ref())?;
         let model = OpenAi::new(models.router, models.reasoner, models.summariser, clock.clone())?;
         let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
-        let oauth = google(config, url)?;
+        let oauth = google::oauth(config, url)?;
+        let lending = google::lending(&config.google);
         let tools = oauth.as_ref().map_or_else(Vec::new, |oauth| {
             let shelf = Shelf::new(pool.clone(), adapters.clone());
-            tools(connections, oauth, &config.google, Colleagues::new(pool.clone()), shelf)
+            google::tools(&config.google, oauth, pool, connections, lending.clone(), shelf)
         });
         let nod = Nod::new(Parts {
             pool: pool.clone(),
@@ -243,7 +243,7 @@ impl House {
             revokes: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Revoke>).collect(),
             model: Arc::new(model),
             vault: Vault::clone(&vault),
-            settings: settings(config, url)?,
+            settings: Settings { lending, ..settings(config, url)? },
         })
         .await?;
         let connecting = oauth.map(|google| Connecting {
@@ -355,35 +355,6 @@ impl Started {
         });
         App { nod: self.nod, url, listener: self.listener, tasks: self.tasks, stop: self.stop }
     }
-}
-
-fn google(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
-    let google = &config.google;
-    let (Some(client_id), Some(client_secret)) = (&google.client_id, &google.client_secret) else {
-        tracing::warn!("google.client_id and google.client_secret are not set: no mail");
-        return Ok(None);
-    };
-    Ok(Some(GoogleOAuth::new(&GoogleSettings {
-        client_id: client_id.clone(),
-        client_secret: client_secret.clone(),
-        auth_url: google.auth_url.clone(),
-        token_url: google.token_url.clone(),
-        revoke_url: google.revoke_url.clone(),
-        gmail_url: google.gmail_url.clone(),
-        redirect_url: url.join("oauth/google/callback")?,
-    })?))
-}
-
-fn tools(
-    connections: Connections,
-    oauth: &GoogleOAuth,
-    google: &config::Google,
-    colleagues: Colleagues,
-    shelf: Shelf,
-) -> Vec<Tool> {
-    let calendar = Calendar::new(&google.calendar_url);
-    let accounts = Accounts::new(connections, oauth.clone(), calendar, shelf);
-    google::tools(&accounts, &google.rooms.clone().into(), &colleagues)
 }
 
 fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {

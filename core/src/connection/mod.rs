@@ -17,6 +17,7 @@ use crate::tool::Provider;
 pub(crate) mod cards;
 pub(crate) mod disconnect;
 pub(crate) mod ending;
+pub(crate) mod lent;
 pub(crate) mod links;
 mod need;
 mod offer;
@@ -26,6 +27,7 @@ pub(crate) mod sql;
 mod waiting;
 
 pub use disconnect::{Revoke, Unreached};
+pub use lent::{Borrowers, Lending, Loan, Loans, Whose};
 pub(crate) use need::{Held, Need, held};
 pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending, Setback};
 pub(crate) use offer::{NewOffer, expire, make};
