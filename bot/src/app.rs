@@ -2,6 +2,7 @@
 //!
 //! Clock, ids and the pool are handed in, so that a test runs this very house with a clock of its own.
 
+pub(crate) mod google;
 mod needed;
 
 use std::net::SocketAddr;
@@ -11,14 +12,12 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use axum::Router;
 use chrono::TimeDelta;
-use nod_connectors::google::{self, Accounts, Calendar, GoogleOAuth, GoogleSettings};
 use nod_connectors::llm::OpenAi;
 use nod_core::chat::{Adapters, ChatAdapter};
 use nod_core::clock::{Clock, SystemClock};
 use nod_core::connection::{Connections, Revoke};
 use nod_core::file::Shelf;
 use nod_core::ids::{Ids, SystemIds};
-use nod_core::people::colleagues::Colleagues;
 use nod_core::secret::Vault;
 use nod_core::tool::Tools;
 use nod_core::{Nod, Parts, Settings};
@@ -228,16 +227,14 @@ impl House {
         let vault = config.vault(ids.as_ref())?;
         let model = OpenAi::new(models.router, models.reasoner, models.summariser, clock.clone())?;
         let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
-        let oauth = google(config, url)?;
+        let oauth = google::oauth(config, url)?;
+        let lending = google::lending(&config.google);
         let accounts = oauth.as_ref().map(|oauth| {
             let shelf = Shelf::new(pool.clone(), adapters.clone());
-            let calendar = Calendar::new(&config.google.calendar_url);
-            Accounts::new(connections, oauth.clone(), calendar, shelf)
+            google::accounts(&config.google, oauth, pool, connections, lending.clone(), shelf)
         });
-        let tools = accounts.as_ref().map_or_else(Vec::new, |accounts| {
-            let rooms = config.google.rooms.clone().into();
-            google::tools(accounts, &rooms, &Colleagues::new(pool.clone()))
-        });
+        let tools =
+            accounts.as_ref().map_or_else(Vec::new, |accounts| google::tools(&config.google, accounts, pool));
         let nod = Nod::new(Parts {
             pool: pool.clone(),
             door: database::beside(pool),
@@ -245,11 +242,11 @@ impl House {
             ids: ids.clone(),
             adapters: adapters.clone(),
             tools: Tools::new(tools),
-            contacts: accounts.iter().map(google::contacts).collect(),
+            contacts: accounts.iter().map(nod_connectors::google::contacts).collect(),
             revokes: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Revoke>).collect(),
             model: Arc::new(model),
             vault: Vault::clone(&vault),
-            settings: settings(config, url)?,
+            settings: Settings { lending, ..settings(config, url)? },
         })
         .await?;
         let connecting = oauth.map(|google| Connecting {
@@ -361,23 +358,6 @@ impl Started {
         });
         App { nod: self.nod, url, listener: self.listener, tasks: self.tasks, stop: self.stop }
     }
-}
-
-fn google(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
-    let google = &config.google;
-    let (Some(client_id), Some(client_secret)) = (&google.client_id, &google.client_secret) else {
-        tracing::warn!("google.client_id and google.client_secret are not set: no mail");
-        return Ok(None);
-    };
-    Ok(Some(GoogleOAuth::new(&GoogleSettings {
-        client_id: client_id.clone(),
-        client_secret: client_secret.clone(),
-        auth_url: google.auth_url.clone(),
-        token_url: google.token_url.clone(),
-        revoke_url: google.revoke_url.clone(),
-        gmail_url: google.gmail_url.clone(),
-        redirect_url: url.join("oauth/google/callback")?,
-    })?))
 }
 
 fn settings(config: &Config, url: &Url) -> anyhow::Result<Settings> {

@@ -2,6 +2,7 @@
 //! Changes nothing but what starting the embedded database changes. Prints no secret.
 
 mod discord;
+mod lent;
 mod local;
 mod services;
 
@@ -87,7 +88,7 @@ async fn all(config: Arc<Config>) -> Vec<Finding> {
     let checks: Vec<(&str, Check)> = vec![
         ("configuration", local::settings(config.clone()).boxed()),
         ("secret key", local::secret_key(config.clone()).boxed()),
-        ("database", local::database(config.clone()).boxed()),
+        ("database", rows(config.clone()).boxed()),
         ("Slack", services::slack(config.clone()).boxed()),
         ("Discord", discord::discord(config.clone()).boxed()),
         ("router model", services::model(config.clone(), ModelTier::Router).boxed()),
@@ -104,6 +105,13 @@ async fn all(config: Arc<Config>) -> Vec<Finding> {
         })
     });
     stream::iter(timed).buffered(count).concat().await
+}
+
+/// Whoever tries what is lent needs somebody to try it as, and the rows know some.
+async fn rows(config: Arc<Config>) -> Vec<Finding> {
+    let (mut findings, somebody) = local::database(&config).await;
+    findings.extend(lent::accounts(&config, somebody.as_deref()).await);
+    findings
 }
 
 fn as_text(findings: &[Finding]) -> String {

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::chat::{Adapters, Place, Standing};
 use crate::clock::{Clock, Timestamp};
-use crate::connection::{Connections, Offers, Revoke, links};
+use crate::connection::{Connections, Lending, Offers, Revoke, links};
 use crate::ids::{Ids, TenantId};
 use crate::inbox::Inbox;
 use crate::jobs::{Dispatcher, Jobs, Work};
@@ -57,6 +57,8 @@ pub struct Settings {
     pub tenant_name: String,
     /// Who may approve what, for how long, and how long it can be taken back.
     pub policy: Policy,
+    /// Whose accounts are lent to whoever has connected none.
+    pub lending: Arc<Lending>,
     /// How long a link to connect an account is good.
     pub offer_expires_after: TimeDelta,
     /// How many times the reasoner may think in one run.
@@ -103,6 +105,7 @@ impl Default for Settings {
             tenant: TenantId(Uuid::from_u128(1)),
             tenant_name: "default".to_owned(),
             policy: Policy::default(),
+            lending: Arc::default(),
             offer_expires_after: TimeDelta::hours(1),
             step_budget: 12,
             longest_message: 40_000,

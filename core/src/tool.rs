@@ -137,6 +137,9 @@ pub struct ToolOutput {
     /// What it leaves for the next sentences of the conversation.
     #[serde(default)]
     pub leaves: Leaves,
+    /// What stands under the answer, whatever a model makes of it.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 /// Rows of earlier versions say yes or no here.
@@ -169,6 +172,7 @@ impl ToolOutput {
             audience: Audience::Channel,
             verbatim: None,
             leaves: Leaves::Nothing,
+            note: None,
         }
     }
 
@@ -188,6 +192,12 @@ impl ToolOutput {
     #[must_use]
     pub fn verbatim(self, words: impl Into<String>) -> Self {
         Self { verbatim: Some(words.into()), ..self }
+    }
+
+    /// With what stands under the answer, whatever a model makes of it.
+    #[must_use]
+    pub fn noting(self, note: impl Into<String>) -> Self {
+        Self { note: Some(note.into()), ..self }
     }
 
     /// Leaving something for the next sentences.
@@ -236,6 +246,9 @@ pub enum Fault {
     /// It is not allowed, and the model will say so.
     #[error("not allowed: {reason}")]
     Forbidden { reason: String },
+    /// Whoever administers the accounts, or runs Nod, will mend it; the person is told so, whatever the model makes of it.
+    #[error("not possible until an admin mends it: {reason}")]
+    NeedsAdmin { reason: String },
     /// What it was to work on is not any more as the model or the person saw it, and they will look at how it
     /// is now.
     #[error("{}", outdated(now))]
@@ -298,6 +311,9 @@ pub struct Preview {
     pub body: Option<String>,
     /// On whose account it happens (an address).
     pub account: String,
+    /// That account is the organisation's, and not the person's own.
+    #[serde(default)]
+    pub organisations: bool,
     /// Addresses of everybody who would get something.
     pub recipients: Vec<String>,
     /// What it is about where its recipients alone do not tell: a newer request takes the place of one that waits
@@ -370,6 +386,7 @@ impl Preview {
             body: None,
             form: Vec::new(),
             account: String::new(),
+            organisations: false,
             recipients: Vec::new(),
             about: None,
             gathering: None,

@@ -2,6 +2,7 @@
 //! file and from the environment over it; all problems are told at once. Never changes while Nod runs.
 
 mod given;
+mod lent;
 pub mod policy;
 mod preset;
 mod problem;
@@ -18,8 +19,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nod_connectors::google::Room;
+use nod_connectors::google::{Room, ServiceKey};
 use nod_connectors::llm::TierSettings;
+use nod_core::connection::Borrowers;
 use nod_core::policy::Policy;
 use secrecy::SecretString;
 use url::Url;
@@ -140,6 +142,28 @@ pub struct Google {
     pub calendar_url: Url,
     /// What may be booked with an event.
     pub rooms: Vec<Room>,
+    /// `google.delegation.*`: Nod acts as the people of some domains.
+    pub delegation: Option<Delegation>,
+    /// `google.system.*`: an account that is the organisation's.
+    pub system: Option<System>,
+}
+
+/// A service account to which Google Workspace delegates people's accounts.
+#[derive(Debug, Clone)]
+pub struct Delegation {
+    /// Its key.
+    pub key: ServiceKey,
+    /// Of whose people.
+    pub domains: Vec<String>,
+}
+
+/// An account of the organisation's.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// Given to the OAuth client.
+    pub refresh_token: SecretString,
+    /// Who may use it.
+    pub people: Borrowers,
 }
 
 /// The models.

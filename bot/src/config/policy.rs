@@ -189,18 +189,22 @@ impl Kind for Everybody {
     const WANTED: &'static str =
         "a list of people, each as an address or as slack:U0123ABCD or discord:123456789";
     fn read(given: &Value) -> Option<Self> {
-        let named = |text: &str| match text.split_once(':') {
-            Some((platform @ ("slack" | "discord"), user)) => {
-                let is_id = !user.is_empty() && user.bytes().all(|b| b.is_ascii_alphanumeric());
-                is_id.then(|| Named::User { platform: platform.to_owned(), user: user.to_owned() })
-            }
-            _ => {
-                let (name, at) = text.split_once('@')?;
-                let plain = !name.is_empty() && is_domain(at) && !text.contains(char::is_whitespace);
-                plain.then(|| Named::Address(text.to_owned()))
-            }
-        };
         texts(given)?.iter().map(|text| named(text)).collect::<Option<_>>().map(Self)
+    }
+}
+
+/// Somebody, by an address or as `slack:U0123ABCD`.
+pub(super) fn named(text: &str) -> Option<Named> {
+    match text.split_once(':') {
+        Some((platform @ ("slack" | "discord"), user)) => {
+            let is_id = !user.is_empty() && user.bytes().all(|b| b.is_ascii_alphanumeric());
+            is_id.then(|| Named::User { platform: platform.to_owned(), user: user.to_owned() })
+        }
+        _ => {
+            let (name, at) = text.split_once('@')?;
+            let plain = !name.is_empty() && is_domain(at) && !text.contains(char::is_whitespace);
+            plain.then(|| Named::Address(text.to_owned()))
+        }
     }
 }
 
@@ -222,7 +226,7 @@ fn texts(given: &Value) -> Option<Vec<String>> {
     all.filter(|all| !all.is_empty())
 }
 
-fn is_domain(text: &str) -> bool {
+pub(super) fn is_domain(text: &str) -> bool {
     text.contains('.') && text.split('.').all(|part| !part.is_empty()) && !text.contains(['@', ' ', '/'])
 }
 

@@ -59,6 +59,11 @@ impl Reader {
         self.inactive.push(Inactive { key: key.to_owned(), env: env_name(key), because });
     }
 
+    /// How many values were wrong so far.
+    pub(super) fn wrong(&self) -> usize {
+        self.problems.len()
+    }
+
     /// Problems that were found elsewhere, to be told with the rest.
     pub(super) fn found(&mut self, problems: Vec<Problem>) {
         self.problems.extend(problems);

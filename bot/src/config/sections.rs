@@ -10,6 +10,7 @@ use nod_core::policy::{Policy, Terms};
 use secrecy::SecretString;
 use url::Url;
 
+use super::lent;
 use super::policy;
 use super::preset::Preset;
 use super::reader::Reader;
@@ -92,11 +93,17 @@ fn slack(reader: &mut Reader) -> Slack {
 }
 
 fn google(reader: &mut Reader) -> Google {
+    let client_id = reader.maybe("google.client_id");
+    let client_secret = reader.maybe("google.client_secret");
+    let token_url: Option<Url> = reader.maybe("google.token_url");
+    let has_client = client_id.is_some() && client_secret.is_some();
     Google {
-        client_id: reader.maybe("google.client_id"),
-        client_secret: reader.maybe("google.client_secret"),
+        delegation: lent::delegation(reader, token_url.as_ref(), has_client),
+        system: lent::system(reader, has_client),
+        client_id,
+        client_secret,
         auth_url: exact(reader, "google.auth_url", "https://accounts.google.com/o/oauth2/v2/auth"),
-        token_url: exact(reader, "google.token_url", "https://oauth2.googleapis.com/token"),
+        token_url: token_url.unwrap_or_else(|| constant("https://oauth2.googleapis.com/token")),
         revoke_url: exact(reader, "google.revoke_url", "https://oauth2.googleapis.com/revoke"),
         gmail_url: base(reader, "google.gmail_url", "https://gmail.googleapis.com/"),
         calendar_url: base(reader, "google.calendar_url", "https://www.googleapis.com/calendar/v3/"),

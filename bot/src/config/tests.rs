@@ -205,7 +205,10 @@ fn the_file_in_config_explains_every_key() {
         .collect();
     // Files are named as from the project's folder.
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/");
+    // No key is kept anywhere, so there is one made for this.
+    let key = file(&nod_sandbox::google::stranger_key());
     let text = uncommented.join("\n").replace("\"config/", &format!("\"{folder}"));
+    let text = text.replace("/etc/nod/service-account.json", key.path().to_str().unwrap());
     let config = load(&text, &[]).unwrap();
     assert!(!config.inactive().is_empty());
     let mut named = BTreeSet::new();
@@ -219,6 +222,64 @@ fn the_file_in_config_explains_every_key() {
     }
     assert_eq!(named, Config::names());
     load(include_str!("../../../config/nod.toml"), &[]).unwrap();
+}
+
+#[test]
+fn what_is_wrong_with_accounts_that_are_lent_is_said_all_at_once() {
+    const CLIENT: [(&str, &str); 2] = [("NOD_GOOGLE__CLIENT_ID", "id"), ("NOD_GOOGLE__CLIENT_SECRET", "s")];
+    let key = file(&nod_sandbox::google::stranger_key());
+    let key = key.path().to_str().unwrap();
+    let mut broken: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(key).unwrap()).unwrap();
+    broken["private_key"] = "hidden".into();
+    let broken = file(&broken.to_string());
+    let (broken, other) = (broken.path().to_str().unwrap(), file("{\"type\": \"authorized_user\"}"));
+    let other = other.path().to_str().unwrap();
+    let said = |pairs: &[(&str, &str)]| lines(load("", pairs)).join("\n");
+    let with = |pairs: &[(&'static str, &str)]| said(&[&CLIENT[..], pairs].concat());
+    const FILE: &str = "NOD_GOOGLE__DELEGATION__KEY_FILE";
+    const DOMAINS: &str = "NOD_GOOGLE__DELEGATION__DOMAINS";
+    const TOKEN: &str = "NOD_GOOGLE__SYSTEM__REFRESH_TOKEN";
+    const PEOPLE: &str = "NOD_GOOGLE__SYSTEM__PEOPLE";
+    for (given, expected) in [
+        (
+            &[(FILE, key)][..],
+            "google.delegation.domains (NOD_GOOGLE__DELEGATION__DOMAINS): say at which domains",
+        ),
+        (
+            &[(DOMAINS, "acme.test")],
+            "google.delegation.key_file (NOD_GOOGLE__DELEGATION__KEY_FILE): domains are given",
+        ),
+        (&[(FILE, "/nowhere"), (DOMAINS, "acme.test")], "cannot read /nowhere: No such file"),
+        (&[(FILE, other), (DOMAINS, "acme.test")], "it is not the JSON key of a service account"),
+        (&[(FILE, broken), (DOMAINS, "acme.test")], "its private_key is missing or cannot be read"),
+        (&[(FILE, key), (DOMAINS, "*")], "got \"*\", wanted a list of domains"),
+        (&[(FILE, key), (DOMAINS, "ana@acme.test")], "wanted a list of domains"),
+        (&[(FILE, key), (DOMAINS, ",")], "wanted a list of domains"),
+        (
+            &[(PEOPLE, "ana@acme.test")],
+            "google.system.refresh_token (NOD_GOOGLE__SYSTEM__REFRESH_TOKEN): people are",
+        ),
+        (
+            &[(TOKEN, "1//hidden"), (PEOPLE, "everybody")],
+            "got \"everybody\", wanted [\"*\"], or a list of people",
+        ),
+        (&[(TOKEN, "1//hidden"), (PEOPLE, "*, ana@acme.test")], "wanted [\"*\"], or a list of people"),
+    ] {
+        let said = with(given);
+        assert!(said.contains(expected) && said.lines().count() == 1, "{given:?}: {said}");
+        assert!(!said.contains("hidden"), "{said}");
+    }
+    let both = said(&[(FILE, key), (DOMAINS, "acme.test"), (TOKEN, "1//hidden")]);
+    assert_eq!(both.matches("needs google.client_id and google.client_secret").count(), 2, "{both}");
+
+    let google = load(
+        "",
+        &[&CLIENT[..], &[(FILE, key), (DOMAINS, "acme.test, b.test"), (TOKEN, "1//hidden")]].concat(),
+    );
+    let google = google.unwrap().google;
+    assert_eq!(google.delegation.as_ref().unwrap().domains, ["acme.test", "b.test"]);
+    assert_eq!(google.system.as_ref().unwrap().people, Borrowers::Nobody);
+    assert!(!format!("{google:?}").contains("hidden") && !format!("{google:?}").contains("PRIVATE"));
 }
 
 fn with_rules(text: &str) -> Result<Config, Problems> {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use nod_core::Settings;
 use nod_core::clock::{Clock, SystemClock};
-use nod_core::connection::{Endings, endings};
+use nod_core::connection::{Endings, Loans, endings};
 use nod_core::secret::Vault;
 use nod_core::tool::Provider;
 use secrecy::SecretString;
 use sqlx::PgPool;
 
 use super::Finding;
+use crate::app::google::lending;
 use crate::config::{Config, key_file};
 use crate::database::{self as db, Database, OLDEST_MAJOR};
 use crate::policy;
@@ -57,25 +58,30 @@ fn others_can_read(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
 }
 
-pub(super) async fn database(config: Arc<Config>) -> Vec<Finding> {
+/// How the database stands; and the address of somebody as whom Nod may act, where that can be told.
+pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) {
     const WHAT: &str = "database";
     let own = config.database.url.is_some();
-    let opened = match Database::open_or_join(&config).await {
+    let opened = match Database::open_or_join(config).await {
         Ok(opened) => opened,
         Err(error) => {
             let cure = match own {
                 true => "check database.url and whether its server is up",
                 false => "see the sentence above, or set database.url to a Postgres of your own",
             };
-            return vec![Finding::wrong(WHAT, error.to_string(), cure)];
+            return (vec![Finding::wrong(WHAT, error.to_string(), cure)], None);
         }
     };
     let facts = db::facts(&opened.pool).await;
-    let empty = match &facts {
+    let (empty, somebody) = match &facts {
         Ok(facts) if facts.pending.is_empty() => {
-            policy::empty_lists(opened.pool.clone(), &config.approvals.policy).await.unwrap_or_default()
+            let loans = Loans::new(opened.pool.clone(), lending(&config.google));
+            (
+                policy::empty_lists(opened.pool.clone(), &config.approvals.policy).await.unwrap_or_default(),
+                loans.somebody(Settings::default().tenant).await.unwrap_or_default(),
+            )
         }
-        _ => Vec::new(),
+        _ => (Vec::new(), None),
     };
     let grants = match &facts {
         Ok(facts) if facts.newest.is_some() && facts.pending.is_empty() => grants(&opened.pool).await,
@@ -85,7 +91,8 @@ pub(super) async fn database(config: Arc<Config>) -> Vec<Finding> {
     let facts = match facts {
         Ok(facts) => facts,
         Err(error) => {
-            return vec![Finding::wrong(WHAT, error.to_string(), "check that its user may read the schema")];
+            let cure = "check that its user may read the schema";
+            return (vec![Finding::wrong(WHAT, error.to_string(), cure)], None);
         }
     };
     let kind = if own { "your own" } else { "embedded" };
@@ -109,7 +116,7 @@ pub(super) async fn database(config: Arc<Config>) -> Vec<Finding> {
                     workspace are read when Nod starts";
         Finding::wrong("policy", said, cure)
     });
-    [version, schema].into_iter().chain(nobody).chain(grants).collect()
+    ([version, schema].into_iter().chain(nobody).chain(grants).collect(), somebody)
 }
 
 /// Whether Google ends what people allowed after a week.

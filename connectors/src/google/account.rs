@@ -1,4 +1,4 @@
-//! Gives each person's own access token, renewed when it is about to end.
+//! Gives the access token of each person's own account, renewed when it is about to end, or of one that is lent to them.
 //!
 //! One renewal at a time per person, in all replicas: a turn is written in the account's row, and ends by itself after ten
 //! seconds where a replica is killed in it.
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use google_gmail1::common::GetToken;
 use nod_core::clock::Timestamp;
-use nod_core::connection::{Connected, Connections, Grant, scopes};
+use nod_core::connection::{Connected, Connections, Grant, Loan, scopes};
 use nod_core::file::Shelf;
 use nod_core::ids::{PersonId, TenantId};
 use nod_core::tool::{Fault, Provider, ToolContext};
@@ -23,6 +23,7 @@ use uuid::Uuid;
 
 use super::calendar::{Calendar, Diary};
 use super::gmail::Mailbox;
+use super::lent::{Borrowed, Lent};
 use super::oauth::{GoogleOAuth, OAuthError, SCOPES};
 
 /// How long the job waits before it tries again when Google's sign-in does not answer.
@@ -35,9 +36,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 type Whose = (TenantId, PersonId);
 
-/// The connected Google accounts.
+/// The Google accounts that people connected, and those that are lent to them.
 pub struct Accounts {
     connections: Connections,
+    lent: Arc<Lent>,
     oauth: GoogleOAuth,
     calendar: Calendar,
     shelf: Shelf,
@@ -45,10 +47,20 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Over the stored connections, Google's sign-in and its calendars, and the files of conversations.
+    /// Over the stored connections and what is lent, Google's sign-in and its calendars, and the files of conversations.
     #[must_use]
-    pub fn new(connections: Connections, oauth: GoogleOAuth, calendar: Calendar, shelf: Shelf) -> Arc<Self> {
-        Arc::new(Self { connections, oauth, calendar, shelf, renewing: Mutex::default() })
+    pub fn new(
+        connections: Connections,
+        lent: Arc<Lent>,
+        oauth: GoogleOAuth,
+        calendar: Calendar,
+        shelf: Shelf,
+    ) -> Arc<Self> {
+        Arc::new(Self { connections, lent, oauth, calendar, shelf, renewing: Mutex::default() })
+    }
+
+    pub(in crate::google) fn lent(&self) -> &Arc<Lent> {
+        &self.lent
     }
 
     /// The mailbox of the person on whose behalf `cx` is, to read it and to write mail.
@@ -91,25 +103,34 @@ impl Accounts {
     /// The way to the account of the person on whose behalf `cx` is, where these scopes are granted.
     ///
     /// # Errors
-    /// [`Fault::NeedsConnect`] where there is no good grant, or one that allows too little; [`Fault::Busy`] where
-    /// Google does not answer.
+    /// [`Fault::NeedsConnect`] where there is no good grant, or one that allows too little, and nothing is lent;
+    /// [`Fault::NeedsAdmin`] where what is lent cannot be used; [`Fault::Busy`] where Google does not answer.
     pub(in crate::google) async fn access(
         self: &Arc<Self>,
         cx: &ToolContext,
         needs: &[&str],
     ) -> Result<Access, Fault> {
         let whose = (cx.scope.tenant, cx.principal.person);
-        let grant = self.grant(whose, needs, cx.now, None).await?;
+        let scopes: Vec<String> = needs.iter().map(|&scope| scope.to_owned()).collect();
+        let (source, Borrowed { account, access }) = match self.lent.loan(cx).await? {
+            Some(loan) => {
+                let borrowed = self.lent.borrow(&loan, &scopes, cx.now, None).await?;
+                (Source::Lent(loan, scopes), borrowed)
+            }
+            None => {
+                let Grant { account, access, .. } = self.grant(whose, needs, cx.now, None).await?;
+                (Source::Own(whose, scopes), Borrowed { account, access })
+            }
+        };
         let refused = Arc::new(AtomicBool::new(false));
         let token = PersonToken {
             accounts: self.clone(),
-            whose,
-            needs: needs.iter().map(|&scope| scope.to_owned()).collect(),
+            source,
             now: cx.now,
-            current: Arc::new(Mutex::new(grant.access)),
+            current: Arc::new(Mutex::new(access)),
             refused: refused.clone(),
         };
-        Ok(Access { account: grant.account, token, refused, until: Instant::now() + cx.time_left() })
+        Ok(Access { account, token, refused, until: Instant::now() + cx.time_left() })
     }
 
     /// A grant that allows these scopes, whose access token is good for a while, and is not `refused`, which Google
@@ -223,17 +244,24 @@ pub(in crate::google) struct Access {
     pub(in crate::google) until: Instant,
 }
 
-fn same(a: &SecretString, b: &SecretString) -> bool {
+pub(in crate::google) fn same(a: &SecretString, b: &SecretString) -> bool {
     a.expose_secret() == b.expose_secret()
+}
+
+/// Where the next token comes from.
+#[derive(Clone)]
+enum Source {
+    /// Whoever has to connect again is asked for these scopes.
+    Own(Whose, Vec<String>),
+    /// To do no more than these scopes.
+    Lent(Loan, Vec<String>),
 }
 
 /// A person's access token as Google's client asks for it: before each request, and again after a 401.
 #[derive(Clone)]
 pub(in crate::google) struct PersonToken {
     accounts: Arc<Accounts>,
-    whose: Whose,
-    /// What it is for: whoever has to connect again is asked for that.
-    needs: Arc<[String]>,
+    source: Source,
     now: Timestamp,
     current: Arc<Mutex<SecretString>>,
     /// Set by the mailbox when Google rejected the current one.
@@ -246,10 +274,16 @@ impl PersonToken {
         if !self.refused.swap(false, Ordering::AcqRel) {
             return Ok(current.expose_secret().to_owned());
         }
-        let needs: Vec<&str> = self.needs.iter().map(String::as_str).collect();
-        let grant = self.accounts.grant(self.whose, &needs, self.now, Some(&current)).await?;
-        let token = grant.access.expose_secret().to_owned();
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = grant.access;
+        let Accounts { lent, .. } = self.accounts.as_ref();
+        let access = match &self.source {
+            Source::Own(whose, needs) => {
+                let needs: Vec<&str> = needs.iter().map(String::as_str).collect();
+                self.accounts.grant(*whose, &needs, self.now, Some(&current)).await?.access
+            }
+            Source::Lent(loan, needs) => lent.borrow(loan, needs, self.now, Some(&current)).await?.access,
+        };
+        let token = access.expose_secret().to_owned();
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = access;
         Ok(token)
     }
 }

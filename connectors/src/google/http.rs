@@ -15,7 +15,11 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const KEEP_IDLE: Duration = Duration::from_secs(30);
 
 /// A client with a pool of its own.
-pub(super) fn client() -> HttpClient {
+pub(super) fn client<B>() -> hyper_util::client::legacy::Client<Connector, B>
+where
+    B: hyper::body::Body + Send,
+    B::Data: Send,
+{
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_connect_timeout(Some(CONNECT_WITHIN));

@@ -1,13 +1,17 @@
-//! Google: the sign-in, each person's access token, and Gmail and Calendar with that person's own account.
+//! Google: the sign-in, access tokens for each person's own account and for those that are lent, and Gmail and Calendar
+//! with them.
 //!
 //! Google's types stay in this folder. Mail is sent in `gmail::send_email` and nowhere else.
 
 pub mod account;
+mod borrowing;
 pub mod calendar;
 mod call;
+pub mod delegation;
 mod form;
 pub mod gmail;
 mod http;
+pub mod lent;
 pub mod oauth;
 mod trouble;
 
@@ -22,6 +26,8 @@ use url::Url;
 
 pub use account::Accounts;
 pub use calendar::{Calendar, Room};
+pub use delegation::{Delegation, ServiceKey};
+pub use lent::{Lent, SystemAccount};
 pub use nod_core::connection::scopes;
 pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 
@@ -56,7 +62,10 @@ pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleag
     let tools = [gmail::tools(accounts), calendar::tools(accounts, rooms, colleagues)].concat();
     let named = |tool: &Tool| matches!(tool, Tool::Read(_)) || acts().contains(&tool.spec().name);
     debug_assert!(tools.iter().all(named), "ACTS names every tool that changes something");
-    tools
+    match accounts.lent() {
+        lent if lent.lends() => tools.into_iter().map(|tool| borrowing::borrowing(tool, lent)).collect(),
+        _ => tools,
+    }
 }
 
 /// Whom each person writes with, as their own Gmail knows them.

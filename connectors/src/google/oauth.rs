@@ -198,7 +198,7 @@ impl GoogleOAuth {
     }
 
     /// Whose account an access token opens, where no identity token says it: the mailbox knows.
-    async fn profile(&self, access: &SecretString) -> Result<String, OAuthError> {
+    pub(in crate::google) async fn profile(&self, access: &SecretString) -> Result<String, OAuthError> {
         let token = access.expose_secret().to_owned();
         let mailbox = Mailbox::new(&self.gmail, token, String::new(), Instant::now() + WITHIN);
         let unsaid = |_| OAuthError::Silent { reason: "it did not say whose account that is".into() };

@@ -57,6 +57,12 @@ pub(super) fn mark(approval: &Approval) -> String {
 pub(super) fn shown(card: Card, approval: &Approval) -> Card {
     let preview = &approval.preview;
     let mut card = card.with(Block::Fields(visible::fields(&preview.fields)));
+    if preview.organisations {
+        card = card.with(Block::Note(format!(
+            "{} is the organisation's account, not {}'s own.",
+            preview.account, approval.decider_name
+        )));
+    }
     match whole::beginning(preview) {
         None => card.body.extend(preview.body.as_deref().map(literal)),
         Some(beginning) => {
@@ -252,6 +258,7 @@ fn why(fault: &Fault) -> String {
     match fault {
         Fault::Invalid { reason }
         | Fault::Forbidden { reason }
+        | Fault::NeedsAdmin { reason }
         | Fault::Unknown { reason }
         | Fault::Broken { reason } => sentence(reason).to_owned(),
         Fault::NotFound { what } => format!("Not found: {}", sentence(what)),

@@ -59,7 +59,8 @@ pub(crate) async fn save(
             // Whoever is new among them was named by hand.
             let stays = |one: &&String| preview.recipients.iter().any(|r| r.eq_ignore_ascii_case(one));
             let unnamed = approval.preview.unnamed.iter().filter(stays).cloned().collect();
-            Preview { room: approval.preview.room, unnamed, ..preview }
+            let organisations = approval.preview.organisations;
+            Preview { room: approval.preview.room, unnamed, organisations, ..preview }
         }
         revised => {
             // Everything that is wrong is said at once.

@@ -164,6 +164,7 @@ pub(super) mod tests {
             audience: Audience::Channel,
             verbatim: None,
             leaves: Leaves::default(),
+            note: None,
         };
         let unknown = Fault::Unknown { reason: String::new() };
         let yes = "Ana approved this already (Fri 6 Mar 2026, 09:30 UTC): ";

@@ -5,13 +5,28 @@ use uuid::Uuid;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::clock::Timestamp;
 use crate::connection::again::reconnect;
-use crate::connection::{Held, Need, Setback, scopes};
+use crate::connection::lent::Whose;
+use crate::connection::{Held, Lending, Need, Setback, scopes};
 use crate::ids::{OfferId, PersonId};
 use crate::tool::Provider;
 
 /// The private link to the person's own account. `why` is one sentence.
 pub(crate) fn connect(provider: Provider, offer: OfferId, why: &str) -> Card {
     link(provider, offer, "Connect", why, OWN)
+}
+
+/// What somebody reads who asks for the link without saying what for.
+pub(crate) fn why_connect(provider: Provider, lending: &Lending, whose: &Whose) -> String {
+    let title = provider.title();
+    match whose {
+        Whose::Lent(loan) => {
+            let lent = lending.words(loan);
+            format!("I work with {lent}. Connect your {title} account, and I use that one instead.")
+        }
+        Whose::Own | Whose::Nobodys => {
+            format!("Connect your {title} account, so that I can work with your mail and your calendar.")
+        }
+    }
 }
 
 /// The private link to an account that an admin allowed.
@@ -138,11 +153,12 @@ pub(crate) fn account(card: Card, provider: Provider, held: &Held, disconnect: V
 }
 
 /// Asks once more.
-pub(crate) fn sure(provider: Provider, held: &Held, yes: Verb) -> Card {
+pub(crate) fn sure(provider: Provider, held: &Held, lent: Option<&str>, yes: Verb) -> Card {
     let title = provider.title();
+    let then = lent.map_or_else(String::new, |lent| format!(" From then on I work with {lent}."));
     Card::say(format!(
-        "Disconnect {}? I forget its keys and give them back to {title}. What waits for your nod there is called off. \
-         Nothing was disconnected yet.",
+        "Disconnect {}? I forget its keys and give them back to {title}. What waits for your nod there is called \
+         off.{then} Nothing was disconnected yet.",
         held.account
     ))
     .button(format!("Yes, disconnect {title}"), Style::Danger, Press::Verb(yes))
@@ -150,6 +166,15 @@ pub(crate) fn sure(provider: Provider, held: &Held, yes: Verb) -> Card {
 
 pub(crate) fn nothing_connected(provider: Provider) -> String {
     format!("Your {} account is not connected. Nothing was done.", provider.title())
+}
+
+/// The same to whoever wants to disconnect it, with what is lent to them.
+pub(crate) fn not_connected(provider: Provider, lent: Option<&str>) -> String {
+    let said = nothing_connected(provider);
+    match lent {
+        Some(lent) => format!("{said} I work with {lent}: only whoever runs Nod can end that."),
+        None => said,
+    }
 }
 
 pub(crate) fn disconnected(provider: Provider) -> String {

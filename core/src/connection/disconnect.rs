@@ -8,7 +8,7 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{cards, context, sql};
+use super::{Lending, cards, context, lent, sql};
 use crate::approval::{self, Decision};
 use crate::audit;
 use crate::card::{Card, Verb};
@@ -77,25 +77,29 @@ pub(crate) async fn list(
 /// Asks once more.
 pub(crate) async fn ask(
     conn: &mut PgConnection,
+    lending: &Lending,
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
 ) -> sqlx::Result<Immediate> {
+    let lent = lent::words(conn, lending, tenant, person).await?;
+    let lent = lent.as_deref();
     let Some(held) = super::held(conn, tenant, person, provider).await? else {
-        return Ok(Immediate::whisper(cards::nothing_connected(provider)));
+        return Ok(Immediate::whisper(cards::not_connected(provider, lent)));
     };
-    Ok(Immediate::Whisper(cards::sure(provider, &held, verb("disconnect_yes", person, provider))))
+    Ok(Immediate::Whisper(cards::sure(provider, &held, lent, verb("disconnect_yes", person, provider))))
 }
 
 /// A press on [Disconnect].
 pub(crate) async fn press(
     conn: &mut PgConnection,
+    lending: &Lending,
     tenant: TenantId,
     verb: &Verb,
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
     match meant(verb, person) {
-        Some(provider) => ask(conn, tenant, person, provider).await,
+        Some(provider) => ask(conn, lending, tenant, person, provider).await,
         None => Ok(Immediate::whisper(NOT_THEIRS)),
     }
 }

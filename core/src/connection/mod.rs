@@ -18,6 +18,7 @@ pub(crate) mod again;
 pub(crate) mod cards;
 pub(crate) mod disconnect;
 pub(crate) mod ending;
+pub(crate) mod lent;
 pub(crate) mod links;
 mod need;
 mod offer;
@@ -28,6 +29,7 @@ mod waiting;
 
 pub use disconnect::{Revoke, Unreached};
 pub use ending::{Endings, endings};
+pub use lent::{Borrowers, Lending, Loan, Loans, Whose};
 pub(crate) use need::{Held, Need, held};
 pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending, Setback};
 pub(crate) use offer::{NewOffer, expire, make};

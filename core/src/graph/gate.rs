@@ -262,9 +262,17 @@ fn faulted(
     if matches!(fault, Fault::Slots { .. }) {
         state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
+    noted(&fault, state);
     match wait_for_person(&fault, &pending.call.id, cx, emits) {
         Some(parked) => Examined::Parked(parked),
         None => Examined::Answered(json!({ "error": fault.to_string() })),
+    }
+}
+
+/// What an admin has to mend is said under the answer, whatever the model makes of it.
+pub(super) fn noted(fault: &Fault, state: &mut AgentState) {
+    if let Fault::NeedsAdmin { reason } = fault {
+        state.note(reason);
     }
 }
 

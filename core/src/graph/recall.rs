@@ -87,7 +87,7 @@ fn files(state: &mut AgentState, files: &[File], marker: &str) {
             Err(why) if file.now => {
                 let text = format!("The file “{name}” could not be read: {why}. The person is told so.");
                 turns.push((true, Turn::System { text }));
-                state.unread.push(format!("I could not read {name}: {why}."));
+                state.note(&format!("I could not read {name}: {why}."));
             }
             Err(_) => {}
         }

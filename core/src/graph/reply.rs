@@ -58,10 +58,13 @@ pub(super) fn step(state: AgentState) -> Step {
         // The model's words are not ours: without a receipt of this run, Nod never says "sent".
         card = card.with(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
     }
-    // Said by us, so that it is said whatever the model makes of it.
-    card = state.unread.iter().fold(card, |card, line| card.with(Block::Note(line.clone())));
-    let emits = vec![Emit::Say { card, audience: state.audience }];
+    let emits = vec![Emit::Say { card: noted(card, &state), audience: state.audience }];
     Step { state, emits, next: Next::Go(Node::Remember) }
+}
+
+/// With what is said by us, so that it is said whatever the model makes of it.
+fn noted(card: Card, state: &AgentState) -> Card {
+    state.notes.iter().fold(card, |card, line| card.with(Block::Note(line.clone())))
 }
 
 /// What tools gave back is the answer: said as it stands, and not twice where a card shows it already.
@@ -74,10 +77,9 @@ fn verbatim(mut state: AgentState) -> Step {
         state.turns.push(Turn::Ai { text: all.join("\n\n"), calls: Vec::new() });
     }
     let audience = state.audience;
-    let emits = match said.is_empty() {
-        true => Vec::new(),
-        false => vec![Emit::Say { card: Card::say(said.join("\n\n")), audience }],
-    };
+    let card = if said.is_empty() { Card::default() } else { Card::say(said.join("\n\n")) };
+    let card = noted(card, &state);
+    let emits = if card.is_nothing() { Vec::new() } else { vec![Emit::Say { card, audience }] };
     state.reply = Some(said.join("\n\n"));
     Step { state, emits, next: Next::Go(Node::Remember) }
 }

@@ -176,6 +176,7 @@ impl Reader {
             audience: if here { Audience::Channel } else { Audience::Person(cx.principal.person) },
             verbatim: None,
             leaves: Leaves::Nothing,
+            note: None,
         })
     }
 }

@@ -26,16 +26,17 @@ pub(super) fn page(seen: &Seen, zone: &str, typing: Typing<'_>) -> Vec<Card> {
         page.push(Card::default().titled("Decided lately"));
         page.extend(decided.into_iter().map(card));
     }
-    page.push(accounts(&seen.accounts, typing));
+    page.push(accounts(&seen.accounts, seen.lent.as_deref(), typing));
     page.push(asked(&seen.runs, zone));
     page
 }
 
-fn accounts(all: &[(String, String, bool)], typing: Typing<'_>) -> Card {
+fn accounts(all: &[(String, String, bool)], lent: Option<&str>, typing: Typing<'_>) -> Card {
     let card = Card::default().titled("Connected accounts");
     if all.is_empty() {
-        return card
-            .with(Block::Note(format!("None yet. {} connects yours.", typing.typed("connect google"))));
+        let lent = lent.map_or_else(String::new, |lent| format!(" I work with {lent}."));
+        let connects = typing.typed("connect google");
+        return card.with(Block::Note(format!("None yet.{lent} {connects} connects yours.")));
     }
     let line = |(provider, account, works): &(String, String, bool)| {
         let title =

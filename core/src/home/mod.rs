@@ -12,6 +12,7 @@ use crate::approval::{self, Approval};
 use crate::card::Card;
 use crate::chat::ChatError;
 use crate::clock::Timestamp;
+use crate::connection;
 use crate::ids::{ApprovalId, PersonId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
@@ -130,6 +131,8 @@ pub(crate) struct Seen {
     pub(crate) approvals: Vec<Approval>,
     /// Provider, account, and whether it works.
     pub(crate) accounts: Vec<(String, String, bool)>,
+    /// In words what they are lent where they have connected nothing.
+    pub(crate) lent: Option<String>,
     /// Newest first.
     pub(crate) runs: Vec<Listed>,
 }
@@ -145,6 +148,7 @@ async fn seen(core: &Core, tenant: TenantId, person: &Person) -> sqlx::Result<Se
         person: person.id,
         approvals,
         accounts: sql::accounts(&mut conn, tenant, person.id).await?,
+        lent: connection::lent::words(&mut conn, &core.settings.lending, tenant, person.id).await?,
         runs: run::sql::newest_of(&mut conn, tenant, person.id, RUNS).await?,
     })
 }

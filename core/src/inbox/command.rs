@@ -7,7 +7,7 @@ use super::{Arrival, admin, runs, said, settings, sql};
 use crate::approval;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Immediate, Inbound, Place, Typing};
-use crate::connection::{self, NewOffer, cards, disconnect, scopes};
+use crate::connection::{self, NewOffer, cards, disconnect, lent, scopes};
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{OfferId, PersonId};
 use crate::memory;
@@ -72,7 +72,10 @@ pub(super) async fn accept(
             let wanted = text.trim().to_lowercase();
             let provider = Provider::named(if wanted.is_empty() { "google" } else { &wanted });
             match provider {
-                Some(provider) => disconnect::ask(&mut tx, arrival.tenant, person, provider).await?,
+                Some(provider) => {
+                    let lending = &arrival.core.settings.lending;
+                    disconnect::ask(&mut tx, lending, arrival.tenant, person, provider).await?
+                }
                 None => Immediate::whisper("I know no such account. Nothing was done."),
             }
         }
@@ -209,8 +212,8 @@ async fn connect(
     let scopes = scopes::USUAL.map(str::to_owned).to_vec();
     let new = NewOffer { id: offer, person, provider, scopes, conversation, run: None, delivery: None };
     connection::make(arrival.core, conn, arrival.tenant, &new, arrival.now).await?;
-    let title = provider.title();
-    let why = format!("Connect your {title} account, so that I can work with your mail and your calendar.");
+    let whose = lent::whose(conn, &arrival.core.settings.lending, arrival.tenant, person, provider).await?;
+    let why = cards::why_connect(provider, &arrival.core.settings.lending, &whose);
     Ok(Immediate::Whisper(cards::connect(provider, offer, &why)))
 }
 

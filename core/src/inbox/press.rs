@@ -97,7 +97,7 @@ async fn pressed(
             What::Pressed { place, .. } => memory::press(&arrival.asker(person, place), conn, verb).await,
             _ => Ok(unknown()),
         },
-        "disconnect" => disconnect::press(conn, tenant, verb, person).await,
+        "disconnect" => disconnect::press(conn, &core.settings.lending, tenant, verb, person).await,
         "disconnect_yes" => {
             let conversation =
                 said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;

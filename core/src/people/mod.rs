@@ -60,6 +60,15 @@ impl Person {
     }
 }
 
+/// Somebody who belongs everywhere they are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Their address, where a platform tells it.
+    pub address: Option<String>,
+    /// What each platform calls them: the platform, and a user there.
+    pub users: Vec<(String, String)>,
+}
+
 impl Standing {
     /// The name in rows.
     #[must_use]

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::Person;
+use super::{Member, Person};
 use crate::chat::{Profile, Standing};
 use crate::clock::Timestamp;
 use crate::ids::{PersonId, TenantId};
@@ -265,6 +265,45 @@ pub(crate) async fn reached_at(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Somebody who is a member wherever they are known; `None` for whoever is a guest or has left anywhere.
+pub(crate) async fn member(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Option<Member>> {
+    let row = sqlx::query!(
+        r#"select p.address, array_agg(i.platform order by i.platform, i.user_ref) as "platforms!",
+             array_agg(i.user_ref order by i.platform, i.user_ref) as "users!"
+         from people p join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id
+         where p.tenant_id = $1 and p.id = $2
+         group by p.address having bool_and(i.standing = 'member')"#,
+        tenant.0,
+        person.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Member {
+        address: row.address,
+        users: row.platforms.into_iter().zip(row.users).collect(),
+    }))
+}
+
+/// The address of some member at one of these domains, in lower case.
+pub(crate) async fn somebody_at(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    domains: &[String],
+) -> sqlx::Result<Option<String>> {
+    let found = sqlx::query_scalar!(
+        r#"select address as "address!" from people
+         where tenant_id = $1 and standing = 'member' and lower(split_part(address, '@', 2)) = any($2)
+         order by address limit 1"#,
+        tenant.0,
+        domains
+    );
+    found.fetch_optional(conn).await
 }
 
 /// Where somebody is known.

@@ -79,9 +79,9 @@ pub struct AgentState {
     /// How many acts of this run may or may not have happened.
     #[serde(default)]
     pub unknown: u32,
-    /// Why files of this message were not read, a sentence each.
-    #[serde(default)]
-    pub unread: Vec<String>,
+    /// What stands under the answer, whatever the model makes of it; a sentence each.
+    #[serde(default, alias = "unread")]
+    pub notes: Vec<String>,
     /// The answer, once there is one.
     pub reply: Option<String>,
     /// The message that began the run, where it stands in a thread that Nod did not follow before; empty where a command
@@ -206,7 +206,7 @@ impl AgentState {
             provenance: Provenance::Ours,
             receipts: Vec::new(),
             unknown: 0,
-            unread: Vec::new(),
+            notes: Vec::new(),
             reply: None,
             joins: None,
             by_command: false,
@@ -250,6 +250,13 @@ impl AgentState {
         if self.overheard { Audience::Person(self.principal.person) } else { self.audience }
     }
 
+    /// Notes what stands under the answer, once.
+    pub fn note(&mut self, line: &str) {
+        if !self.notes.iter().any(|noted| noted == line) {
+            self.notes.push(line.to_owned());
+        }
+    }
+
     /// Answers a pending call: its result becomes a turn, the call is done.
     pub fn answer(&mut self, call_id: &str, content: impl std::fmt::Display) {
         let content = content.to_string();
@@ -281,6 +288,9 @@ impl AgentState {
             }
             Leaves::Closed { draft, how } => self.drafts.close(draft, *how),
             Leaves::Thread(thread) => self.thread = Some(thread.clone()),
+        }
+        if let Some(line) = &output.note {
+            self.note(line);
         }
         match &output.verbatim {
             Some(words) => {

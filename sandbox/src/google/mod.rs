@@ -13,6 +13,7 @@ mod door;
 mod drafts;
 mod gmail;
 mod grants;
+mod key;
 mod labels;
 mod mailbox;
 mod messages;
@@ -22,6 +23,7 @@ mod pages;
 mod payload;
 mod rules;
 mod search;
+mod service;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -46,6 +48,8 @@ pub use control::Tokens;
 use grants::Grants;
 use mailbox::Mailboxes;
 use rules::Rules;
+use service::ServiceAccount;
+pub use service::stranger_key;
 pub use view::{DraftEdit, Incoming, Mail, Outgoing};
 
 /// Tells the time to the fake.
@@ -156,6 +160,7 @@ struct State {
     mail: Mailboxes,
     calendars: Calendars,
     grants: Grants,
+    services: Vec<ServiceAccount>,
     redirect_uris: Vec<String>,
     /// Whether the app's publishing status is "Testing".
     testing: bool,

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::answer::Refusal;
-use super::grants::{Grant, Grants};
-use super::{Call, Shared};
+use super::grants::{Grant, Grants, TOKEN_LIVES_SECONDS};
+use super::{Call, Shared, service};
 use crate::{Fault, serve};
 
 const CODE_LIVES_MINUTES: i64 = 10;
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 
 /// An OAuth error: RFC 6749, section 5.2.
 #[derive(Debug)]
-struct Denied(&'static str, &'static str);
+pub(super) struct Denied(pub(super) &'static str, pub(super) &'static str);
 
 impl IntoResponse for Denied {
     fn into_response(self) -> Response {
@@ -100,6 +100,12 @@ fn exchange(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<Val
     let form = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !form.starts_with("application/x-www-form-urlencoded") {
         return Err(Denied("invalid_request", "The body must be a form."));
+    }
+    // Its signature says who asks.
+    if fields.get("grant_type").is_some_and(|kind| kind == service::GRANT_TYPE) {
+        let assertion = fields.get("assertion").ok_or(Denied("invalid_request", "Missing assertion"))?;
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        return service::by_assertion(shared, &format!("http://{host}/token"), assertion);
     }
     client(shared, headers, fields)?;
     match fields.get("grant_type").map(String::as_str) {

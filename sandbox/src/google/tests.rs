@@ -4,6 +4,7 @@
 mod calendar;
 mod client;
 mod consent;
+mod delegation;
 mod drafts;
 mod mail;
 

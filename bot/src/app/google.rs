@@ -1,0 +1,61 @@
+//! Google, as it is configured: the sign-in, the accounts that are lent, and the tools.
+
+use std::sync::Arc;
+
+use nod_connectors::google::{
+    Accounts, Calendar, Delegation, GoogleOAuth, GoogleSettings, Lent, SystemAccount,
+};
+use nod_core::connection::{Borrowers, Connections, Lending, Loans};
+use nod_core::file::Shelf;
+use nod_core::people::colleagues::Colleagues;
+use nod_core::tool::Tool;
+use sqlx::PgPool;
+use url::Url;
+
+use crate::config::{self, Config};
+
+/// `None` where no OAuth client is configured.
+pub(crate) fn oauth(config: &Config, url: &Url) -> anyhow::Result<Option<GoogleOAuth>> {
+    let google = &config.google;
+    let (Some(client_id), Some(client_secret)) = (&google.client_id, &google.client_secret) else {
+        tracing::warn!("google.client_id and google.client_secret are not set: no mail");
+        return Ok(None);
+    };
+    Ok(Some(GoogleOAuth::new(&GoogleSettings {
+        client_id: client_id.clone(),
+        client_secret: client_secret.clone(),
+        auth_url: google.auth_url.clone(),
+        token_url: google.token_url.clone(),
+        revoke_url: google.revoke_url.clone(),
+        gmail_url: google.gmail_url.clone(),
+        redirect_url: url.join("oauth/google/callback")?,
+    })?))
+}
+
+/// To whom what is lent.
+pub(crate) fn lending(google: &config::Google) -> Arc<Lending> {
+    let domains = google.delegation.as_ref().map_or(&[][..], |delegation| &delegation.domains);
+    let borrowers = google.system.as_ref().map_or(Borrowers::Nobody, |system| system.people.clone());
+    Arc::new(Lending::new(domains, borrowers))
+}
+
+/// Everybody's accounts, their own and those that are lent.
+pub(super) fn accounts(
+    google: &config::Google,
+    oauth: &GoogleOAuth,
+    pool: &PgPool,
+    connections: Connections,
+    lending: Arc<Lending>,
+    shelf: Shelf,
+) -> Arc<Accounts> {
+    let delegation = google.delegation.as_ref().map(|delegation| Delegation::new(delegation.key.clone()));
+    let system = google.system.as_ref();
+    let system = system.map(|system| SystemAccount::new(oauth.clone(), system.refresh_token.clone()));
+    let lent = Lent::new(Loans::new(pool.clone(), lending), delegation, system);
+    let calendar = Calendar::new(&google.calendar_url);
+    Accounts::new(connections, lent, oauth.clone(), calendar, shelf)
+}
+
+pub(super) fn tools(google: &config::Google, accounts: &Arc<Accounts>, pool: &PgPool) -> Vec<Tool> {
+    nod_connectors::google::tools(accounts, &google.rooms.clone().into(), &Colleagues::new(pool.clone()))
+}

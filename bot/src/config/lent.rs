@@ -1,0 +1,108 @@
+//! `google.delegation.*` and `google.system.*`: the accounts that the operator lends to whoever has connected none. Each
+//! is an explicit choice, so half of one is a mistake.
+
+use std::path::PathBuf;
+
+use figment::value::Value;
+use nod_connectors::google::ServiceKey;
+use nod_core::connection::Borrowers;
+use secrecy::SecretString;
+use url::Url;
+
+use super::policy::{is_domain, named};
+use super::problem::Problem;
+use super::reader::Reader;
+use super::value::Kind;
+use super::{Delegation, System};
+
+const KEY_FILE: &str = "google.delegation.key_file";
+const DOMAINS: &str = "google.delegation.domains";
+const REFRESH_TOKEN: &str = "google.system.refresh_token";
+const PEOPLE: &str = "google.system.people";
+
+/// `token_url` where one is configured; else the key names its own.
+pub(super) fn delegation(
+    reader: &mut Reader,
+    token_url: Option<&Url>,
+    has_client: bool,
+) -> Option<Delegation> {
+    let (mut problems, before) = (Vec::new(), reader.wrong());
+    let file = reader.maybe::<PathBuf>(KEY_FILE);
+    let domains = reader.maybe(DOMAINS).map(|Domains(all)| all);
+    // What is given and cannot be read is said by the reader.
+    let all_read = reader.wrong() == before;
+    match (&file, &domains) {
+        (Some(_), None) if all_read => {
+            problems.push(wrong(DOMAINS, "say at which domains Nod may act as people, like [\"acme.test\"]"));
+        }
+        (None, Some(_)) if all_read => {
+            problems.push(wrong(KEY_FILE, "domains are given, and no file with the service account's key"));
+        }
+        _ => {}
+    }
+    let key = file.and_then(|file| {
+        let shown = file.display();
+        let read = std::fs::read_to_string(&file).map_err(|error| format!("cannot read {shown}: {error}"));
+        let read = read.and_then(|json| {
+            ServiceKey::read(&json, token_url).map_err(|problem| format!("{shown}: {problem}"))
+        });
+        read.map_err(|said| problems.push(wrong(KEY_FILE, said))).ok()
+    });
+    if (key.is_some() || domains.is_some()) && !has_client {
+        problems.push(wrong(KEY_FILE, NEEDS_CLIENT));
+    }
+    reader.found(problems);
+    Some(Delegation { key: key?, domains: domains? })
+}
+
+pub(super) fn system(reader: &mut Reader, has_client: bool) -> Option<System> {
+    let before = reader.wrong();
+    let refresh_token = reader.maybe::<SecretString>(REFRESH_TOKEN);
+    let people = reader.maybe(PEOPLE).map(|People(people)| people);
+    let mut problems = Vec::new();
+    if refresh_token.is_none() && people.is_some() && reader.wrong() == before {
+        problems.push(wrong(REFRESH_TOKEN, "people are given, and no refresh token of the account"));
+    }
+    if refresh_token.is_some() && !has_client {
+        problems.push(wrong(REFRESH_TOKEN, NEEDS_CLIENT));
+    }
+    reader.found(problems);
+    // Nobody unless said: whoever may use it reads that mailbox.
+    Some(System { refresh_token: refresh_token?, people: people.unwrap_or_default() })
+}
+
+const NEEDS_CLIENT: &str = "this needs google.client_id and google.client_secret too; everybody else connects their own account with them";
+
+fn wrong(key: &str, said: impl Into<String>) -> Problem {
+    Problem { key: key.to_owned(), said: said.into() }
+}
+
+struct Domains(Vec<String>);
+
+impl Kind for Domains {
+    const WANTED: &'static str = "a list of domains, like [\"acme.test\"]";
+    fn read(given: &Value) -> Option<Self> {
+        let domains = Vec::<String>::read(given)?;
+        let plain = |text: &String| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+        let good = !domains.is_empty() && domains.iter().all(|one| is_domain(one) && plain(one));
+        good.then_some(Self(domains))
+    }
+}
+
+struct People(Borrowers);
+
+impl Kind for People {
+    const WANTED: &'static str =
+        "[\"*\"], or a list of people, each as an address or as slack:U0123ABCD or discord:123456789";
+    fn read(given: &Value) -> Option<Self> {
+        let people = Vec::<String>::read(given)?;
+        match people.as_slice() {
+            [] => None,
+            [all] if all == "*" => Some(Self(Borrowers::Everybody)),
+            some => {
+                let some = some.iter().map(|text| named(text)).collect::<Option<_>>()?;
+                Some(Self(Borrowers::These(some)))
+            }
+        }
+    }
+}

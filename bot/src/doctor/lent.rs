@@ -1,0 +1,143 @@
+//! What can be checked of the accounts that the operator lends: the service account, and the organisation's account.
+
+use std::time::Duration;
+
+use nod_connectors::google::{Delegation, SystemAccount, scopes};
+use nod_core::clock::{Clock, SystemClock};
+use nod_core::connection::Borrowers;
+use tokio::time::timeout;
+use url::Url;
+
+use super::Finding;
+use crate::app::google;
+use crate::config::{self, Config, env_name};
+
+const DELEGATION: &str = "Google delegation";
+const SYSTEM: &str = "Google's lent account";
+/// Less than what a whole check may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+const SILENT: &str = "Google did not answer within 5 s";
+const REACH: &str = "check google.token_url, and whether this machine may reach it";
+
+/// `somebody` has an address at one of the domains.
+pub(super) async fn accounts(config: &Config, somebody: Option<&str>) -> Vec<Finding> {
+    let mut all = Vec::new();
+    if let Some(delegation) = &config.google.delegation {
+        all.push(delegated(delegation, somebody).await);
+    }
+    if let Some(system) = &config.google.system {
+        all.push(organisations(config, system).await);
+    }
+    all
+}
+
+async fn delegated(config: &config::Delegation, somebody: Option<&str>) -> Finding {
+    let whose = format!("{}, for {}", config.key.email(), config.domains.join(", "));
+    let Some(somebody) = somebody else {
+        let said = format!("the key of {whose}; not tried: no address known");
+        return Finding::skipped(
+            DELEGATION,
+            said,
+            Some("start “nod run” once: it reads people's addresses".into()),
+        );
+    };
+    // All that any tool asks for.
+    let needs: Vec<String> = scopes::USUAL.into_iter().chain([scopes::MODIFY]).map(str::to_owned).collect();
+    match timeout(PATIENCE, Delegation::new(config.key.clone()).token(somebody, &needs)).await {
+        Ok(Ok(_)) => Finding::good(DELEGATION, format!("{whose}: may act as {somebody}")),
+        Ok(Err(error)) => {
+            let cure = format!("it is the client {} that has to be allowed", config.key.client_id());
+            Finding::wrong(DELEGATION, error.to_string(), cure)
+        }
+        Err(_) => Finding::wrong(DELEGATION, SILENT, REACH),
+    }
+}
+
+async fn organisations(config: &Config, system: &config::System) -> Finding {
+    let nowhere = Url::parse("http://127.0.0.1/").ok();
+    let oauth = nowhere.and_then(|url| google::oauth(config, &url).ok().flatten());
+    let Some(oauth) = oauth else {
+        return Finding::wrong(
+            SYSTEM,
+            "there is no OAuth client",
+            "set google.client_id and google.client_secret",
+        );
+    };
+    let account = SystemAccount::new(oauth, system.refresh_token.clone());
+    let cure = format!(
+        "set {}: a token that the account gave to google.client_id",
+        env_name("google.system.refresh_token")
+    );
+    match timeout(PATIENCE, account.address(SystemClock.now())).await {
+        Ok(Ok(address)) => match &system.people {
+            Borrowers::Nobody => {
+                let cure = "say in google.system.people who may use it";
+                Finding::skipped(SYSTEM, format!("{address}, and nobody may use it"), Some(cure.into()))
+            }
+            Borrowers::These(some) => {
+                let many =
+                    if some.len() == 1 { "one person".to_owned() } else { format!("{} people", some.len()) };
+                Finding::good(SYSTEM, format!("{address}, for {many}"))
+            }
+            Borrowers::Everybody => Finding::good(SYSTEM, format!("{address}, for every member")),
+        },
+        Ok(Err(error)) => Finding::wrong(SYSTEM, error.to_string(), cure),
+        Err(_) => Finding::wrong(SYSTEM, SILENT, REACH),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::Write;
+
+    use nod_sandbox::google::{Account, Google, GoogleConfig};
+
+    use super::*;
+    use crate::doctor::Verdict;
+
+    /// What is said of a service account that may do that, and of an account whose token is this one.
+    async fn found(google: &Google, scopes: &[&str], token: &str, somebody: Option<&str>) -> Vec<Finding> {
+        let mut key = tempfile::NamedTempFile::new().unwrap();
+        key.write_all(google.service_account("acme.test", scopes).as_bytes()).unwrap();
+        let client = GoogleConfig::default();
+        let pairs = [
+            ("CLIENT_ID", client.client_id.as_str()),
+            ("CLIENT_SECRET", &client.client_secret),
+            ("TOKEN_URL", &google.token_url()),
+            ("GMAIL_URL", &google.url()),
+            ("DELEGATION__KEY_FILE", key.path().to_str().unwrap()),
+            ("DELEGATION__DOMAINS", "acme.test"),
+            ("SYSTEM__REFRESH_TOKEN", token),
+            ("SYSTEM__PEOPLE", "*"),
+        ];
+        let pairs = pairs.map(|(name, value)| (format!("NOD_GOOGLE__{name}"), value.to_owned()));
+        let config = Config::load(Some(std::path::Path::new("/dev/null")), pairs.into_iter()).unwrap();
+        accounts(&config, somebody).await
+    }
+
+    #[tokio::test]
+    async fn each_lent_account_has_its_line() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let people =
+            vec![Account::new("ana@acme.test", "Ana"), Account::new("assistant@acme.test", "Assistant")];
+        let google =
+            Google::start(GoogleConfig { accounts: people, ..GoogleConfig::default() }).await.unwrap();
+        let all: Vec<&str> = scopes::USUAL.into_iter().chain([scopes::MODIFY]).collect();
+        let token = google.grant_as("assistant@acme.test", &all).refresh_token;
+        let ana = Some("ana@acme.test");
+        let good = found(&google, &all, &token, ana).await;
+        assert!(good.iter().all(|one| one.verdict == Verdict::Good), "{good:?}");
+        assert!(good[0].said.ends_with(", for acme.test: may act as ana@acme.test"), "{good:?}");
+        assert_eq!(good[1].said, "assistant@acme.test, for every member");
+        let untried = found(&google, &all, &token, None).await;
+        assert_eq!(untried[0].verdict, Verdict::Skipped);
+        assert!(untried[0].said.ends_with("not tried: no address known"), "{untried:?}");
+        let wrong = found(&google, &all[..2], "1//gone", ana).await;
+        assert!(wrong.iter().all(|one| one.verdict == Verdict::Wrong), "{wrong:?}");
+        assert!(wrong[0].said.contains("Domain-wide delegation, client 104729"), "{wrong:?}");
+        assert!(wrong[1].cure.as_ref().unwrap().contains("NOD_GOOGLE__SYSTEM__REFRESH_TOKEN"), "{wrong:?}");
+        assert!(!format!("{wrong:?}").contains("1//gone"));
+    }
+}

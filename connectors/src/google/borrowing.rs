@@ -1,0 +1,120 @@
+//! Around every tool, where accounts are lent: says that it worked with the organisation's account, and sends nobody to a
+//! link who has nothing to connect.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use nod_core::card::FieldError;
+use nod_core::clock::Timestamp;
+use nod_core::connection::Loan;
+use nod_core::effect::{EffectKey, Permit};
+use nod_core::tool::{
+    ActTool, Fault, Filled, Found, Preview, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec,
+};
+use serde_json::Value;
+
+use super::lent::Lent;
+
+/// A tool that may work with an account that is lent.
+struct Borrowing<T: ?Sized> {
+    tool: Arc<T>,
+    lent: Arc<Lent>,
+}
+
+pub(super) fn borrowing(tool: Tool, lent: &Arc<Lent>) -> Tool {
+    let lent = lent.clone();
+    match tool {
+        Tool::Read(tool) => Tool::Read(Arc::new(Borrowing { tool, lent })),
+        Tool::Act(tool) => Tool::Act(Arc::new(Borrowing { tool, lent })),
+    }
+}
+
+impl<T: ?Sized> Borrowing<T> {
+    fn told(&self, loan: Option<&Loan>, result: ToolResult) -> ToolResult {
+        match (loan, result) {
+            (Some(Loan::Organisations), Ok(output)) => Ok(self.noted(output)),
+            (loan, result) => plainly(loan, result),
+        }
+    }
+
+    fn noted(&self, output: ToolOutput) -> ToolOutput {
+        let account = self.lent.organisations();
+        output.noting(format!("Done with {account}, the organisation's account, not your own."))
+    }
+}
+
+/// Google does not take a token that it gave out: no consent of the person's can mend that.
+fn plainly<T>(loan: Option<&Loan>, result: Result<T, Fault>) -> Result<T, Fault> {
+    let account = match (loan, &result) {
+        (Some(Loan::Own(address)), Err(Fault::NeedsConnect { .. })) => address.as_str(),
+        (Some(Loan::Organisations), Err(Fault::NeedsConnect { .. })) => "the organisation's account",
+        _ => return result,
+    };
+    let reason = format!(
+        "Google does not let this Nod do that in {account}. Whoever runs Nod has to look at what it is allowed there. \
+         Nothing was done."
+    );
+    tracing::warn!("Google rejected a token for an account that is lent");
+    Err(Fault::NeedsAdmin { reason })
+}
+
+#[async_trait]
+impl ReadTool for Borrowing<dyn ReadTool> {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let loan = self.lent.loan(cx).await?;
+        self.told(loan.as_ref(), self.tool.call(cx, args).await)
+    }
+}
+
+#[async_trait]
+impl ActTool for Borrowing<dyn ActTool> {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+        let loan = self.lent.loan(cx).await?;
+        let preview = plainly(loan.as_ref(), self.tool.preview(cx, args).await)?;
+        Ok(Preview { organisations: loan == Some(Loan::Organisations), ..preview })
+    }
+
+    fn revise(
+        &self,
+        payload: &Value,
+        filled: &BTreeMap<String, Filled>,
+        now: Timestamp,
+        zone: &TimeZone,
+    ) -> Result<Preview, Vec<FieldError>> {
+        self.tool.revise(payload, filled, now, zone)
+    }
+
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
+        let loan = self.lent.loan(cx).await?;
+        plainly(loan.as_ref(), self.tool.prepare(cx, payload, key).await)
+    }
+
+    async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult {
+        let loan = self.lent.loan(cx).await?;
+        self.told(loan.as_ref(), self.tool.perform(cx, payload, handle, permit).await)
+    }
+
+    async fn find(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        handle: &Value,
+        key: EffectKey,
+    ) -> Result<Found, Fault> {
+        let loan = self.lent.loan(cx).await?;
+        match plainly(loan.as_ref(), self.tool.find(cx, payload, handle, key).await)? {
+            Found::Done(output) if loan == Some(Loan::Organisations) => Ok(Found::Done(self.noted(output))),
+            found => Ok(found),
+        }
+    }
+}

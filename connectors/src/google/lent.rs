@@ -1,0 +1,219 @@
+//! Tokens for accounts that the operator lends: a person's own at the organisation, through its service account, and
+//! the organisation's, by a refresh token. They stand in no row; each replica keeps its own until they end.
+//!
+//! Where there is none, no person's consent helps: whoever administers the accounts is named, and nobody gets a link.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::TimeDelta;
+use nod_core::clock::Timestamp;
+use nod_core::connection::{Loan, Loans, scopes};
+use nod_core::tool::{Fault, Provider, ToolContext};
+use secrecy::SecretString;
+
+use super::account::same;
+use super::delegation::{Delegation, Undelegated};
+use super::oauth::{GoogleOAuth, OAuthError};
+
+/// How long the job waits before it tries again when Google does not answer.
+const TRY_AGAIN_SECONDS: u64 = 5;
+/// A token that ends this soon is not used any more.
+const SOON: TimeDelta = TimeDelta::seconds(60);
+
+/// The accounts that are lent.
+pub struct Lent {
+    loans: Loans,
+    /// `None` where the operator has set up none.
+    delegation: Option<Delegation>,
+    system: Option<SystemAccount>,
+    kept: Mutex<HashMap<(Loan, Vec<String>), Slot>>,
+}
+
+type Slot = Arc<tokio::sync::Mutex<Option<Kept>>>;
+
+#[derive(Clone)]
+struct Kept {
+    access: SecretString,
+    until: Timestamp,
+}
+
+/// The organisation's account.
+#[derive(Clone)]
+pub struct SystemAccount {
+    oauth: GoogleOAuth,
+    refresh: SecretString,
+}
+
+/// Why there is no token for the organisation's account, sorted by who can mend it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoSystem {
+    /// The grant is gone.
+    #[error(
+        "Google no longer lets this Nod into the organisation's account ({0}). Whoever runs Nod has to sign in with it \
+         anew, and to set google.system.refresh_token"
+    )]
+    Revoked(String),
+    /// The grant is there, and too narrow.
+    #[error(
+        "The organisation's account does not allow this Nod to {0}. Whoever runs Nod has to sign in with it anew for \
+         that too, and to set google.system.refresh_token"
+    )]
+    TooLittle(String),
+    /// No answer, or a broken one: time will mend it.
+    #[error("Google did not answer: {0}")]
+    Silent(String),
+}
+
+impl SystemAccount {
+    /// By a refresh token that was given to `oauth`'s client.
+    #[must_use]
+    pub fn new(oauth: GoogleOAuth, refresh: SecretString) -> Self {
+        Self { oauth, refresh }
+    }
+
+    /// A token, until when it lasts, and what was granted where Google says so.
+    async fn renewed(&self, now: Timestamp) -> Result<(Kept, Option<Vec<String>>), NoSystem> {
+        let tokens = self.oauth.refresh(&self.refresh, now).await.map_err(|error| match error {
+            OAuthError::Revoked => NoSystem::Revoked("invalid_grant".to_owned()),
+            OAuthError::Refused { reason } | OAuthError::Misconfigured { reason } => {
+                NoSystem::Revoked(reason)
+            }
+            OAuthError::Silent { reason } => NoSystem::Silent(reason),
+        })?;
+        Ok((Kept { access: tokens.access, until: tokens.expires_at }, tokens.scopes))
+    }
+
+    /// Whose it is, as Gmail tells.
+    ///
+    /// # Errors
+    /// Why that cannot be said.
+    pub async fn address(&self, now: Timestamp) -> Result<String, NoSystem> {
+        let (kept, _) = self.renewed(now).await?;
+        self.address_by(&kept.access).await
+    }
+
+    async fn address_by(&self, access: &SecretString) -> Result<String, NoSystem> {
+        self.oauth.profile(access).await.map_err(|error| NoSystem::Silent(error.to_string()))
+    }
+}
+
+/// An account that is lent, for one call.
+pub(super) struct Borrowed {
+    pub(super) account: String,
+    pub(super) access: SecretString,
+}
+
+impl Lent {
+    /// To whom `loans` says.
+    #[must_use]
+    pub fn new(loans: Loans, delegation: Option<Delegation>, system: Option<SystemAccount>) -> Arc<Self> {
+        Arc::new(Self { loans, delegation, system, kept: Mutex::default() })
+    }
+
+    /// Whether anything is.
+    pub(super) fn lends(&self) -> bool {
+        self.loans.lending().lends()
+    }
+
+    /// What is lent to whoever this is for.
+    pub(super) async fn loan(&self, cx: &ToolContext) -> Result<Option<Loan>, Fault> {
+        let loan = self.loans.of(cx.scope.tenant, cx.principal.person, Provider::Google).await;
+        loan.map_err(|error| Fault::broken(format!("whose account is used cannot be read: {error}")))
+    }
+
+    /// The way to it, to do no more than `needs`, by a token that is not `refused`, which Google just rejected.
+    pub(super) async fn borrow(
+        &self,
+        loan: &Loan,
+        needs: &[String],
+        now: Timestamp,
+        refused: Option<&SecretString>,
+    ) -> Result<Borrowed, Fault> {
+        let slot = self.slot(loan, needs, now);
+        // One asks, and the others have what it got.
+        let mut kept = slot.lock().await;
+        let good = |one: &&Kept| one.until - now >= SOON && !refused.is_some_and(|r| same(r, &one.access));
+        let access = match kept.as_ref().filter(good) {
+            Some(one) => one.access.clone(),
+            None => kept.insert(self.issued(loan, needs, now).await?).access.clone(),
+        };
+        Ok(Borrowed { account: self.account(loan, &access).await?, access })
+    }
+
+    fn slot(&self, loan: &Loan, needs: &[String], now: Timestamp) -> Slot {
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = |slot: &Slot| {
+            let lasts = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.until > now);
+            Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|kept| lasts(&kept))
+        };
+        all.retain(|_, slot| used(slot));
+        all.entry((loan.clone(), needs.to_vec())).or_default().clone()
+    }
+
+    async fn issued(&self, loan: &Loan, needs: &[String], now: Timestamp) -> Result<Kept, Fault> {
+        match loan {
+            Loan::Own(address) => {
+                let delegation = self.delegation.as_ref().ok_or_else(unset)?;
+                let issued = delegation.token(address, needs).await.map_err(|error| match error {
+                    Undelegated::Silent(why) => silent(why),
+                    error => needs_admin(&error),
+                })?;
+                Ok(Kept { access: issued.access, until: now + issued.lives })
+            }
+            Loan::Organisations => {
+                let system = self.system.as_ref().ok_or_else(unset)?;
+                let (kept, granted) = system.renewed(now).await.map_err(sorted)?;
+                match granted.map(|granted| scopes::missing(&granted, needs)) {
+                    Some(missing) if !missing.is_empty() => {
+                        Err(needs_admin(&NoSystem::TooLittle(scopes::any_of(&missing))))
+                    }
+                    _ => Ok(kept),
+                }
+            }
+        }
+    }
+
+    /// Its address; the organisation's is asked for once.
+    async fn account(&self, loan: &Loan, access: &SecretString) -> Result<String, Fault> {
+        let lending = self.loans.lending();
+        match (loan, lending.organisations()) {
+            (Loan::Own(address), _) => Ok(address.clone()),
+            (Loan::Organisations, Some(address)) => Ok(address.to_owned()),
+            (Loan::Organisations, None) => {
+                let system = self.system.as_ref().ok_or_else(unset)?;
+                let address = system.address_by(access).await.map_err(sorted)?;
+                lending.learn_organisations(&address);
+                Ok(address)
+            }
+        }
+    }
+
+    /// "assistant@acme.test"
+    pub(super) fn organisations(&self) -> &str {
+        self.loans.lending().organisations().unwrap_or("the organisation's account")
+    }
+}
+
+fn sorted(error: NoSystem) -> Fault {
+    match error {
+        NoSystem::Silent(why) => silent(&why),
+        error => needs_admin(&error),
+    }
+}
+
+fn silent(why: &str) -> Fault {
+    tracing::info!(why, "Google did not answer for an account that is lent");
+    Fault::Busy { after_seconds: TRY_AGAIN_SECONDS }
+}
+
+/// For the operator too: nobody else may come by this line. It names an address at most.
+fn needs_admin(why: &impl std::fmt::Display) -> Fault {
+    tracing::warn!(%why, "an account that is lent cannot be used");
+    Fault::NeedsAdmin { reason: format!("{why}. Nothing was done.") }
+}
+
+/// The rules say so of what is configured, so this is a fault of ours.
+fn unset() -> Fault {
+    Fault::broken("an account is lent that is not configured")
+}
