@@ -232,6 +232,17 @@ impl Reader<'_> {
             self.hear_hours(Hours::EndOfDay)?;
             return self.hear_day(Day::OfWeek(Weekday::Friday, 1));
         }
+        const YEARS: &[(&str, i64)] = &[
+            ("end of the year", 0),
+            ("end of this year", 0),
+            ("end of year", 0),
+            ("eoy", 0),
+            ("end of next year", 1),
+        ];
+        if let Some(years) = self.take_any(YEARS) {
+            let year = Some(i64::from(self.now.year()) + years);
+            return self.hear_day(Day::Date { year, month: 12, day: 31 });
+        }
         if let Some(month) = self.peek(2).and_then(month).filter(|_| self.peek(0) == Some("end")) {
             self.at += 3;
             let year = self.year();
@@ -240,7 +251,62 @@ impl Reader<'_> {
         if self.take("midnight") {
             return self.hear_hours(Hours::Midnight);
         }
+        if self.holiday()? {
+            return Ok(true);
+        }
         self.parts()
+    }
+
+    /// Those that have a date of their own. The others are not guessed at: when they are hangs on the year, and often
+    /// on the country.
+    fn holiday(&mut self) -> Read {
+        const DATED: &[(&str, (i64, i64))] = &[
+            ("christmas day", (12, 25)),
+            ("christmas eve", (12, 24)),
+            ("christmas", (12, 25)),
+            ("boxing day", (12, 26)),
+            ("new year day", (1, 1)),
+            ("new years day", (1, 1)),
+            ("new year eve", (12, 31)),
+            ("new years eve", (12, 31)),
+        ];
+        const MOVING: &[&str] = &[
+            "good friday",
+            "easter",
+            "ascension",
+            "pentecost",
+            "whit",
+            "corpus christi",
+            "thanksgiving",
+            "labor day",
+            "labour day",
+            "memorial day",
+            "independence day",
+            "bank holiday",
+            "carnival",
+            "ramadan",
+            "eid",
+            "hanukkah",
+            "passover",
+            "diwali",
+            "new year",
+        ];
+        let before = self.at;
+        self.take("in");
+        if let Some((month, day)) = self.take_any(DATED) {
+            let year = self.year();
+            return self.hear_day(Day::Date { year, month, day });
+        }
+        let moving = MOVING.iter().find(|name| self.take(name));
+        match moving {
+            Some(name) => Err(Unclear::not(format!(
+                "I do not know on which day “{name}” is, so please say the date, like “6 April”."
+            ))),
+            None => {
+                self.at = before;
+                Ok(false)
+            }
+        }
     }
 
     fn parts(&mut self) -> Read {
@@ -283,6 +349,11 @@ impl Reader<'_> {
         };
         if lasting {
             return self.hear_length(amount);
+        }
+        // "ten minutes to five" is a time of day.
+        if matches!(self.peek(0), Some("to" | "past")) && self.number(1).is_some() && !within {
+            self.at = before;
+            return Ok(false);
         }
         if self.take("ago") {
             return self.hear_later(amount, -1, Day::From(0));
@@ -702,6 +773,9 @@ impl Reader<'_> {
             }
             return Err(Unclear::not("Say between which hours, like “between 2 and 4”."));
         }
+        if let Some(either) = self.either()? {
+            return self.hear_hours(either);
+        }
         let after = self.take("after");
         let before_that = !after && (self.take("before") || self.take("until") || self.take("till"));
         let Some(from) = self.clock()? else {
@@ -739,8 +813,8 @@ impl Reader<'_> {
         if self.take("noon") || self.take("midday") {
             return Clock::new(12, 0, Half::Whole).map(Some);
         }
-        if let Some(clock) = self.told()? {
-            return Ok(Some(clock));
+        if let Some(told) = self.told()? {
+            return Ok(Some(told));
         }
         let Some((value, digits)) = self.number(0) else {
             self.at = before;
@@ -800,9 +874,37 @@ impl Reader<'_> {
         Ok(Some(minutes))
     }
 
+    /// "ten to five" alone can be one time, or two hours; "at ten to five" is one, and "from ten to five" are two.
+    fn either(&mut self) -> Result<Option<Hours>, Unclear> {
+        let before = self.at;
+        if self.is_behind("at") || self.is_behind("from") {
+            return Ok(None);
+        }
+        let hours = (self.number(0), self.peek(1), self.number(2));
+        let (Some((from @ (5 | 10), 0)), Some("to"), Some((_, _))) = hours else { return Ok(None) };
+        let Some(told) = self.told()? else { return Ok(None) };
+        let after = std::mem::replace(&mut self.at, before + 2);
+        let to = self.clock()?;
+        // "ten to five thirty" are two hours.
+        let Some(to) = to.filter(|_| self.at == after) else {
+            self.at = before + 2;
+            let to = self.clock()?;
+            let from = Clock::new(from, 0, Half::Open)?;
+            return Ok(to.map(|to| Hours::Range(from, to)));
+        };
+        Ok(Some(Hours::Either(told, (Clock::new(from, 0, Half::Open)?, to))))
+    }
+
+    /// That word stands right before.
+    fn is_behind(&self, word: &str) -> bool {
+        matches!(self.at.checked_sub(1).map(|at| &self.tokens[at]), Some(Token::Word(behind)) if behind == word)
+    }
+
     /// "half past two", "quarter to 4", "ten to five".
     fn told(&mut self) -> Result<Option<Clock>, Unclear> {
         let before = self.at;
+        // "from ten to twelve" are two hours.
+        let ranged = self.is_behind("from");
         self.take("a");
         let letters = self.number(0).is_some_and(|(_, digits)| digits == 0);
         let amount = if self.take("half") {
@@ -824,7 +926,7 @@ impl Reader<'_> {
             Some(30) if to => None,
             Some(15) => (past || to).then_some(15),
             Some(minutes) if past => Some(minutes),
-            Some(minutes @ (5 | 10 | 20)) if to && letters => Some(minutes),
+            Some(minutes @ (5 | 10 | 20)) if to && letters && !ranged => Some(minutes),
             Some(30) => matches!(self.tokens.get(before), Some(Token::Word(w)) if w == "half").then_some(30),
             _ => None,
         };
@@ -870,9 +972,8 @@ impl Reader<'_> {
         for length in (1..=3).rev() {
             let words: Option<Vec<&str>> = (0..length).map(|ahead| self.peek(ahead)).collect();
             let Some(words) = words.map(|words| words.join(" ")) else { continue };
-            let Some(named) = zones::named(&words, self.now.time_zone(), self.now.timestamp()) else {
-                continue;
-            };
+            let place = told || self.peek(length) == Some("time");
+            let Some(named) = zones::named(&words, place, self.now) else { continue };
             self.at += length;
             self.take("time");
             self.take("time zone");

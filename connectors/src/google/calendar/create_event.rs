@@ -66,11 +66,11 @@ impl ActTool for CreateEvent {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
-        if let Exact::Within { earliest, latest, said } = &asked.when {
+        if let Exact::Within { earliest, latest, said, .. } = &asked.when {
             return Err(self.slots(cx, &diary, &asked, (earliest, latest), said).await?);
         }
-        let meeting = Meeting::new(asked, NAME, diary.address(), &self.rooms)?;
         let zone = show::zone(&cx.principal);
+        let meeting = Meeting::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)?;
         let preview = meeting.preview(&zone, cx.now)?;
         let private_risks = collisions::with(&diary, &meeting.everybody(), &meeting.times, None, &zone).await;
         Ok(Preview { private_risks, ..preview })
@@ -103,6 +103,7 @@ impl ActTool for CreateEvent {
         let (meeting, id) = (Meeting::approved(payload, NAME)?, read(handle)?);
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         meeting.of_this_account(&diary)?;
+        meeting.is_in_time(&show::zone(&cx.principal), cx.now)?;
         match Box::pin(diary.insert(meeting.written(&id, permit.key())?)).await {
             Ok(event) => Ok(receipt(cx, &meeting, &event)),
             // By an earlier try: there is never a second one of an id.
@@ -146,7 +147,7 @@ impl CreateEvent {
     ) -> Result<Fault, Fault> {
         let mut people = asked.guests.clone();
         people.extend(asked.room(&self.rooms)?.map(|room| room.address));
-        let minutes = asked.minutes.unwrap_or(USUAL_MINUTES);
+        let minutes = asked.minutes.or(asked.when.minutes()).unwrap_or(USUAL_MINUTES);
         let search = Search { people: &people, earliest, latest, minutes, most: slots::MOST_SLOTS };
         let found = free::look(cx, diary, &self.colleagues, &search).await?;
         if found.slots.is_empty() {

@@ -53,7 +53,7 @@ impl ActTool for UpdateEvent {
             Some(series) => (series, Some(&named)),
             None => (&named, None),
         };
-        let change = Change::new(asked, event, instance, NAME, diary.address(), &zone)?;
+        let change = Change::new(asked, event, instance, NAME, diary.address(), (&zone, cx.now))?;
         let preview = change.preview(cx, event, series.is_some())?;
         let private_risks = match change.new_times() {
             Some(times) => {
@@ -84,6 +84,7 @@ impl ActTool for UpdateEvent {
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         change.of_this_account(&diary)?;
         let (now, version) = seen::still(cx, &diary, &change.event, &change.seen).await?;
+        change.is_in_time(&now, &show::zone(&cx.principal), cx.now)?;
         let written = change.written(&now, permit.key())?;
         match diary.patch(&change.event, &version, &written).await {
             Ok(event) => Ok(receipt(cx, &event)),
