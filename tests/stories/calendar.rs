@@ -22,11 +22,11 @@ on_each_platform!(
     guests_elsewhere_read_their_own_time_on_the_card,
 );
 
-const ANA: &str = "ana@acme.test";
-const BO: &str = "bo@acme.test";
+pub(crate) const ANA: &str = "ana@acme.test";
+pub(crate) const BO: &str = "bo@acme.test";
 const GENERAL: &str = "general";
 
-async fn at_work(platform: On) -> World {
+pub(crate) async fn at_work(platform: On) -> World {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
@@ -40,7 +40,7 @@ async fn at_work(platform: On) -> World {
 
 /// Slack sets a line between what a card says and its risks. Zones are in digests and ids are counted, and Discord
 /// tells no zone and hands out more ids.
-fn compact(shown: String) -> String {
+pub(crate) fn compact(shown: String) -> String {
     let lines = shown.lines().filter(|line| !line.is_empty() && !line.trim().starts_with("· id nod"));
     let masked = lines.map(|line| match line.rsplit_once(" · ") {
         Some((title, _)) if title.contains(" · rev ") => title.to_owned(),
@@ -50,11 +50,11 @@ fn compact(shown: String) -> String {
 }
 
 /// Without the zone: Lisbon's hours in winter are those of UTC.
-fn when(event: &Meeting) -> String {
+pub(crate) fn when(event: &Meeting) -> String {
     event.when().trim_end_matches(" Europe/Lisbon").trim_end_matches(" UTC").to_owned()
 }
 
-fn create(args: Value) -> Answer {
+pub(crate) fn create(args: Value) -> Answer {
     Answer::tool("calendar_create_event", args)
 }
 
@@ -62,7 +62,7 @@ fn lunch() -> Value {
     json!({ "title": "Lunch", "when": "next Tuesday at noon", "minutes": 60, "guests": ["Bo"] })
 }
 
-fn appointment(title: &str, start: &str, end: &str) -> Appointment {
+pub(crate) fn appointment(title: &str, start: &str, end: &str) -> Appointment {
     Appointment { title: title.into(), start: start.into(), end: end.into(), ..Appointment::default() }
 }
 
@@ -325,6 +325,7 @@ async fn a_weekly_meeting_follows_its_zone(platform: On) {
           For guests  Bo Lind 10:00–10:30 CET
           Meet  with a Google Meet link
           Reminders  10 min before
+          Understood  “9” is taken as 09:00, within the working day, since it says neither am nor pm.
           How is it going?
           ⚠ Nod's first invitation to bo@acme.test
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
@@ -343,6 +344,7 @@ async fn a_weekly_meeting_follows_its_zone(platform: On) {
           For guests  Bo Lind 10:00–10:30 CET
           Meet  with a Google Meet link
           Reminders  10 min before
+          Understood  “9” is taken as 09:00, within the working day, since it says neither am nor pm.
           How is it going?
           Approved by Ana Silva 09:30 WET → Created 09:30 WET
           [Open in Calendar]

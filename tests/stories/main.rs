@@ -73,6 +73,7 @@ mod streaming;
 mod talk;
 mod terminal;
 mod tidy;
+mod times;
 mod two_people;
 mod typed_yes;
 mod undo;

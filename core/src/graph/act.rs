@@ -39,9 +39,13 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
     let Some(Tool::Read(tool)) = cx.tools.get(&pending.call.name) else { return };
     let args = gate::arguments(tool.spec(), &pending.call.arguments);
     let zone = state.principal.zone.clone();
-    let args = args.and_then(|args| times::resolved(tool.spec(), args, &pending.picked, &zone, cx.said_at));
-    let args = match args.and_then(|args| drafts::resolved(tool.spec(), args, &pending.picked, state)) {
-        Ok(args) => args,
+    let moments = (cx.said_at, cx.clock.now());
+    let times = args.and_then(|args| times::resolved(tool.spec(), args, &pending.picked, &zone, moments));
+    let known = times.and_then(|times::Resolved { args, assumed }| {
+        drafts::resolved(tool.spec(), args, &pending.picked, state).map(|args| (args, assumed))
+    });
+    let (args, assumed) = match known {
+        Ok(known) => known,
         Err(fault) => return state.answer(&pending.call.id, json!({ "error": fault.to_string() })),
     };
     let with = cx.tool_context(state);
@@ -50,7 +54,10 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
         StepRecord::new("tool", tool.spec().name, with.scope.invocation, with.now, cx.clock.now());
     record.input = Some(args);
     match called {
-        Ok(output) => {
+        Ok(mut output) => {
+            if !assumed.is_empty() && output.content.is_object() {
+                output.content["understood"] = json!(assumed);
+            }
             record.output = Some(output.content.clone());
             state.overheard |= history::reads_chat(&pending.call.name);
             state.take(&pending.call.id, &output, &content(&output, &with.scope.invocation.short()));

@@ -66,8 +66,10 @@ async fn examine(
         Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
     };
     let addressed = args.clone();
-    let args = match times::resolved(tool.spec(), args, &pending.picked, &state.principal.zone, cx.said_at) {
-        Ok(args) => args,
+    let moments = (cx.said_at, cx.clock.now());
+    let times = times::resolved(tool.spec(), args, &pending.picked, &state.principal.zone, moments);
+    let times::Resolved { args, assumed } = match times {
+        Ok(times) => times,
         Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
     };
     let Tool::Act(tool) = tool else {
@@ -85,6 +87,7 @@ async fn examine(
     let with = cx.tool_context(state);
     let previewed = act::limited(&with, tool.preview(&with, &named)).await;
     let previewed = previewed.map(|preview| for_whom(Preview { room: cx.room, ..preview }, state));
+    let previewed = previewed.map(|preview| saying(preview, &assumed));
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(Fault::to_string);
@@ -117,6 +120,14 @@ async fn examine(
         }
         Err(fault) => Ok(faulted(fault, state, pending, cx, emits)),
     }
+}
+
+/// What was taken for granted stands on the card, where its person can still say otherwise.
+fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
+    if !assumed.is_empty() {
+        preview.fields.push(("Understood".to_owned(), assumed.join(" ")));
+    }
+    preview
 }
 
 /// What comes of the person's own mailbox or calendar is theirs: where others read too, it is not even written down.

@@ -8,37 +8,98 @@ use serde_json::{Value, json};
 
 use crate::clock::Timestamp;
 use crate::tool::{Fault, Reach, ToolSpec};
-use crate::when::{self, Exact, Said, Unclear};
+use crate::when::{self, Exact, Unclear};
 
-/// Puts an [`Exact`] in the place of every field of format `when`.
+/// The arguments of a call without anything left to resolve.
+pub(super) struct Resolved {
+    pub(super) args: Value,
+    /// What was taken for granted, a sentence each: whoever decides reads it.
+    pub(super) assumed: Vec<String>,
+}
+
+/// When something is said, and by whose clocks.
+struct Moment<'a> {
+    picked: &'a BTreeMap<String, String>,
+    zone: TimeZone,
+    said_at: Timestamp,
+    now: Timestamp,
+    /// Whoever only looks may look back.
+    looks: bool,
+    /// Somebody else gets something, which nobody does of what is over.
+    reaches: bool,
+}
+
+/// Puts an [`Exact`] in the place of every field of format `when`, also of objects among the arguments.
+///
+/// # Errors
+/// [`Fault::Ambiguous`] where it can be read in several ways; [`Fault::Invalid`] where it is none, or is over and the
+/// call names somebody else.
 pub(super) fn resolved(
     spec: &ToolSpec,
     mut args: Value,
     picked: &BTreeMap<String, String>,
     zone: &str,
-    said_at: Timestamp,
-) -> Result<Value, Fault> {
-    let Some(properties) = spec.parameters["properties"].as_object() else { return Ok(args) };
-    let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
-    for (field, _) in properties.iter().filter(|(_, schema)| schema["format"] == "when") {
-        let Some(written) = args[field.as_str()].as_str() else { continue };
-        let meant = picked.get(&about(written)).map_or(written, String::as_str);
-        // Whoever only looks may look back.
-        let said = match when::resolve(meant, said_at, &zone) {
-            Err(Unclear::Past { was, .. }) if spec.reach == Reach::Reads => Ok(*was),
-            said => said,
-        };
-        let words = written.to_owned();
-        args[field.as_str()] = exact(said, &words)?;
-    }
-    Ok(args)
+    (said_at, now): (Timestamp, Timestamp),
+) -> Result<Resolved, Fault> {
+    let moment = Moment {
+        picked,
+        zone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
+        said_at,
+        now,
+        looks: spec.reach == Reach::Reads,
+        reaches: spec.reach == Reach::Others && names_somebody(spec, &args),
+    };
+    let mut assumed = Vec::new();
+    moment.fill(&spec.parameters, &mut args, &mut assumed)?;
+    Ok(Resolved { args, assumed })
 }
 
-fn exact(said: Result<Said, Unclear>, words: &str) -> Result<Value, Fault> {
-    match said {
-        Ok(said) => Ok(json!(Exact::of(said, words))),
-        Err(unclear) if unclear.choices().is_empty() => Err(Fault::invalid(unclear.why())),
-        Err(unclear) => Err(Fault::Ambiguous { name: about(words), choices: unclear.choices().to_vec() }),
+/// A field of format `recipient` is filled in.
+fn names_somebody(spec: &ToolSpec, args: &Value) -> bool {
+    let takes = |schema: &Value| schema["format"] == "recipient" || schema["items"]["format"] == "recipient";
+    let filled = |value: &Value| value.as_array().map_or(value.is_string(), |all| !all.is_empty());
+    let fields = spec.parameters["properties"].as_object();
+    fields.into_iter().flatten().any(|(field, schema)| takes(schema) && filled(&args[field.as_str()]))
+}
+
+impl Moment<'_> {
+    fn fill(&self, schema: &Value, args: &mut Value, assumed: &mut Vec<String>) -> Result<(), Fault> {
+        for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+            let Some(value) = args.get_mut(field) else { continue };
+            match value.as_str() {
+                Some(written) if schema["format"] == "when" => {
+                    // "until the end of June", in a field that is called `until`.
+                    let led = written.trim().strip_prefix(field.as_str());
+                    let words = led.filter(|rest| rest.starts_with(' ')).unwrap_or(written).trim().to_owned();
+                    *value = json!(self.exact(&words, assumed)?);
+                }
+                Some(_) => {}
+                None => self.fill(schema, value, assumed)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn exact(&self, words: &str, assumed: &mut Vec<String>) -> Result<Exact, Fault> {
+        let about = about(words);
+        let meant = self.picked.get(&about).map_or(words, String::as_str);
+        let said = match when::resolve(meant, self.said_at, &self.zone) {
+            Ok(said) => said,
+            Err(Unclear::Past { was, .. }) if self.looks => *was,
+            Err(unclear) if unclear.choices().is_empty() => return Err(Fault::invalid(unclear.why())),
+            Err(unclear) => {
+                return Err(Fault::Ambiguous { name: about, choices: unclear.choices().to_vec() });
+            }
+        };
+        assumed.extend(said.assumed.clone());
+        let read = said.say(&self.zone, self.now);
+        let exact = Exact::of(said, words, &self.zone);
+        if self.reaches && exact.has_begun(&self.zone, self.now) {
+            return Err(Fault::invalid(format!(
+                "{read} is over by now, and nobody is invited to what is over: ask the person for another time"
+            )));
+        }
+        Ok(exact)
     }
 }
 
@@ -51,38 +112,67 @@ pub(super) fn about(written: &str) -> String {
 mod tests {
     use super::*;
 
+    /// A Friday.
+    const SAID_AT: &str = "2026-03-06T09:30:00Z";
+
     fn spec(reach: Reach) -> ToolSpec {
-        let parameters = json!({"properties": {"when": {"type": "string", "format": "when"}, "title": {}}});
+        let when = json!({"type": "string", "format": "when"});
+        let parameters = json!({"properties": {
+            "when": when, "title": {}, "repeats": {"properties": {"until": when}},
+            "guests": {"items": {"format": "recipient"}},
+        }});
         ToolSpec { name: "t", description: "", parameters, reach, provider: None, doing: "" }
     }
 
-    fn resolve(reach: Reach, written: &str, picked: &[(&str, &str)]) -> Result<Value, Fault> {
-        // A Friday.
-        let said_at = "2026-03-06T09:30:00Z".parse().unwrap();
+    fn resolve(reach: Reach, args: Value, picked: &[(&str, &str)], now: &str) -> Result<Resolved, Fault> {
+        let (said_at, now) = (SAID_AT.parse().unwrap(), now.parse().unwrap());
         let picked = picked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        resolved(
-            &spec(reach),
-            json!({"when": written, "title": "next Monday"}),
-            &picked,
-            "Europe/Berlin",
-            said_at,
-        )
+        resolved(&spec(reach), args, &picked, "Europe/Berlin", (said_at, now))
     }
 
     #[test]
     fn what_is_said_becomes_exact_and_the_rest_stays() {
-        let said = resolve(Reach::Others, "tomorrow at 15:00", &[]).unwrap();
+        let others = |written: &str, picked: &[(&str, &str)]| {
+            let args = json!({"when": written, "title": "next Monday"});
+            resolve(Reach::Others, args, picked, SAID_AT).map(|resolved| resolved.args)
+        };
         let at = "2026-03-07T15:00:00+01:00[Europe/Berlin]";
+        let said = others("tomorrow at 15:00", &[]).unwrap();
         assert_eq!(said, json!({"when": {"at": at}, "title": "next Monday"}));
-        let fault = resolve(Reach::Others, "6/3", &[]).unwrap_err();
-        let Fault::Ambiguous { name, choices } = fault else { panic!("{fault}") };
-        let picked = resolve(Reach::Others, "6/3", &[(&name, &choices[1].value)]).unwrap();
+        let Err(Fault::Ambiguous { name, choices }) = others("6/3", &[]) else { panic!("not asked") };
+        let picked = others("6/3", &[(&name, &choices[1].value)]).unwrap();
         assert_eq!(picked["when"], json!({"day": "2026-06-03"}), "{choices:?}");
-        assert!(matches!(resolve(Reach::Others, "whenever", &[]), Err(Fault::Invalid { .. })));
+        assert!(matches!(others("whenever", &[]), Err(Fault::Invalid { .. })));
     }
 
     #[test]
-    fn whoever_only_looks_may_look_back() {
-        assert_eq!(resolve(Reach::Reads, "yesterday", &[]).unwrap()["when"], json!({"day": "2026-03-05"}));
+    fn a_length_is_kept_and_what_was_taken_for_granted_is_told() {
+        let args = json!({"when": "an hour on Monday", "repeats": {"every": "week", "until": "until the end of June"}});
+        let Resolved { args, assumed } = resolve(Reach::Others, args, &[], SAID_AT).unwrap();
+        let (from, to) =
+            ("2026-03-09T00:00:00+01:00[Europe/Berlin]", "2026-03-10T00:00:00+01:00[Europe/Berlin]");
+        let monday = json!({"earliest": from, "latest": to, "said": "an hour on Monday", "minutes": 60});
+        assert_eq!(args["when"], monday);
+        assert_eq!(args["repeats"], json!({"every": "week", "until": {"day": "2026-06-30"}}));
+        assert!(assumed.is_empty());
+        let Resolved { assumed, .. } =
+            resolve(Reach::Others, json!({"when": "tomorrow at 3"}), &[], SAID_AT).unwrap();
+        assert!(assumed[0].starts_with("“3” is taken as 15:00"), "{assumed:?}");
+    }
+
+    #[test]
+    fn nobody_is_invited_to_what_is_over() {
+        let with_guests = |written: &str, now: &str| {
+            resolve(Reach::Others, json!({"when": written, "guests": ["bo@acme.test"]}), &[], now)
+        };
+        for over in ["2025-03-06T15:00", "yesterday at noon", "6 March 2025", "last week"] {
+            assert!(matches!(with_guests(over, SAID_AT), Err(Fault::Invalid { .. })), "{over}");
+            assert!(resolve(Reach::Others, json!({"when": over}), &[], SAID_AT).is_ok(), "{over}");
+            assert!(resolve(Reach::Reads, json!({"when": over}), &[], SAID_AT).is_ok(), "{over}");
+        }
+        for ahead in ["now", "in 10 minutes", "today", "this week"] {
+            assert!(with_guests(ahead, SAID_AT).is_ok(), "{ahead}");
+        }
+        assert!(with_guests("in 10 minutes", "2026-03-06T12:30:00Z").is_err());
     }
 }

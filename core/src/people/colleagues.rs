@@ -44,6 +44,15 @@ impl Colleagues {
     ) -> Result<HashMap<String, Colleague>, sqlx::Error> {
         at(&mut *self.pool.acquire().await?, tenant, addresses).await
     }
+
+    /// When one person works, whatever their addresses are.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn of(&self, tenant: TenantId, person: PersonId) -> Result<Option<Working>, sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        Ok(hours::working(&mut conn, tenant, &[person]).await?.remove(&person))
+    }
 }
 
 /// By address in lower case.

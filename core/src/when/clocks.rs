@@ -28,6 +28,8 @@ pub(super) enum Half {
 pub(super) enum Hours {
     At(Clock),
     Range(Clock, Clock),
+    /// "ten to five": ten minutes before five, or from ten until five.
+    Either(Clock, (Clock, Clock)),
     Between(Clock, Clock),
     After(Clock),
     Before(Clock),

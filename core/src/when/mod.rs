@@ -5,13 +5,17 @@
 //!
 //! - *Hours* without am or pm: 8 to 11 are in the morning, 12 is noon, 1 to 5 are in the afternoon, and the answer says
 //!   so; 6 and 7 are asked, unless one of the two is over already. "03:00" and "15:00" are meant as they are written.
+//!   "ten to five" is asked; behind "at" it is ten minutes before five, behind "from" it is from ten until five.
 //! - *"Friday"* is the coming one; on a Friday it is asked. *"this Friday"* is the one of this week (Monday to Sunday).
 //!   *"next Friday"* is the one of next week. While this week's is three days off or more, many mean that one: asked.
 //! - *"6/3"* is asked, "6.3." is the sixth of March. A day without a year is the coming one; one that is over by two
 //!   months or less is asked.
 //! - *Morning* is 8–12, *afternoon* 12–18, *evening* 18–22, *tonight* 18–24, *end of day* 17:00. "midnight" of a day is
 //!   asked, since it may be its beginning or its end.
-//! - A day is the asker's also where the hour is said in another zone.
+//! - A day is the asker's also where the hour is said in another zone. A city needs "in" or "time", but for those that
+//!   everybody knows. Holidays are known where they have a date of their own; the others are asked for theirs.
+//! - What was said of the past ("yesterday", a date with its year) is taken as it was said: whoever uses it says whether
+//!   that is of use.
 //!
 //! No crate does this: those over jiff or chrono (interim, chrono-english, jiff-english, temps, `fuzzydate`,
 //! `human-date-parser`, `two_timer`) give one answer whatever was said, take the machine's zone or none, and settle
@@ -36,7 +40,7 @@ use jiff::{SignedDuration, Zoned, civil::Date};
 use crate::clock::Timestamp;
 use crate::tool::Choice;
 
-pub use exact::Exact;
+pub use exact::{Exact, JUST_BEGUN};
 pub(crate) use say::{minute, second, with_year, zone};
 pub use say::{say, say_day, say_days, say_span};
 

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Zoned, civil::Date};
+use jiff::{SignedDuration, Span, Zoned, civil::Date};
 
 use super::{Said, When, instant};
 use crate::clock::Timestamp;
+
+const DAY_MINUTES: i64 = 24 * 60;
 
 /// "Fri 6 Mar, 15:00 CET"; with the year where it is not this one.
 #[must_use]
@@ -120,15 +122,39 @@ impl From<When> for Said {
 }
 
 impl Said {
-    /// With a length: of an instant it makes a span.
+    /// With a length: of an instant it makes a span, and of a day with whole days that many.
     pub(super) fn lasting(self, lasts: Option<SignedDuration>) -> Self {
         match (&self.when, lasts) {
+            (When::Day(first), Some(lasts)) if lasts.as_mins() % DAY_MINUTES == 0 => {
+                let more = Span::new().try_days(lasts.as_mins() / DAY_MINUTES - 1);
+                match more.and_then(|more| first.checked_add(more)) {
+                    Ok(last) if last > *first => Self { when: When::Days { first: *first, last }, ..self },
+                    _ => self,
+                }
+            }
             (When::At(from), Some(lasts)) => match from.checked_add(lasts) {
                 Ok(to) => Self { when: When::Span { from: from.clone(), to }, ..self },
                 Err(_) => self,
             },
             _ => Self { lasts, ..self },
         }
+    }
+}
+
+impl Said {
+    /// An offset by which Nod itself writes the asker's time ("16:00 UTC+8" in Singapore) is their own zone.
+    pub(super) fn by_own_clocks(self, own: &TimeZone) -> Self {
+        let at = |at: Zoned| {
+            let there = at.with_time_zone(own.clone());
+            if at.time_zone().iana_name().is_none() && zone(&there) == zone(&at) { there } else { at }
+        };
+        let when = match self.when {
+            When::At(instant) => When::At(at(instant)),
+            When::Span { from, to } => When::Span { from: at(from), to: at(to) },
+            When::Within { from, to } => When::Within { from: at(from), to: at(to) },
+            days => days,
+        };
+        Self { when, ..self }
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) fn settle(heard: &Heard, now: &Zoned) -> Result<Said, Unclear> {
     let assumed = [dates.assumed, clock_assumed(heard)].into_iter().flatten().collect::<Vec<_>>();
     let assumed = (!assumed.is_empty()).then(|| assumed.join(" "));
     match said {
-        Ok(said) => Ok(Said { assumed, ..said.lasting(heard.lasts) }),
+        Ok(said) => Ok(Said { assumed, ..said.by_own_clocks(now.time_zone()).lasting(heard.lasts) }),
         Err(unclear) => Err(with_length(unclear, heard.lasts)),
     }
 }
@@ -271,6 +271,14 @@ fn on_day(heard: &Heard, day: Date) -> Result<(Vec<Civil>, Option<String>), Uncl
         }
         Hours::Range(from, to) => both(from, to, Civil::Span)?,
         Hours::Between(from, to) => both(from, to, Civil::Within)?,
+        Hours::Either(told, (from, to)) => {
+            let (mut all, _) = each(told, &|at| Some(Civil::At(at)));
+            let spans = both(from, to, Civil::Span).map(|(spans, _)| spans).unwrap_or_default();
+            all.extend(
+                spans.into_iter().filter(|span| matches!(span, Civil::Span(_, to) if to.date() == day)),
+            );
+            (all, Some("That can be one time, before the hour, or from one hour to the other.".to_owned()))
+        }
         Hours::EndOfDay => (vec![Civil::At(day.at(17, 0, 0, 0))], None),
         Hours::Midnight if matches!(heard.day, None | Some(dates::Day::From(0))) => {
             (vec![Civil::At(midnight(next))], None)

@@ -52,6 +52,21 @@ Monday 11-1pm  =>  Mon 9 Mar, 11:00–13:00 CET
 Monday 22:00-02:00  =>  Mon 9 Mar, 22:00 – Tue 10 Mar, 02:00 CET
 Monday 10pm-2am  =>  Mon 9 Mar, 22:00 – Tue 10 Mar, 02:00 CET
 Monday 6-7  =>  either: Mon 9 Mar, 06:00–07:00 CET | Mon 9 Mar, 18:00–19:00 CET
+Easter Monday at 10  =>  not: I do not know on which day “easter” is, so please say the date, like “6 April”.
+Good Friday  =>  not: I do not know on which day “good friday” is, so please say the date, like “6 April”.
+in Easter at 10  =>  not: I do not know on which day “easter” is, so please say the date, like “6 April”.
+Christmas at noon  =>  Fri 25 Dec, 12:00 CET
+Christmas Eve 2027  =>  Fri 24 Dec 2027
+New Year’s Day  =>  Fri 1 Jan 2027
+tomorrow 3pm midway  =>  not: I do not understand “midway” as part of a time.
+tomorrow 3pm center  =>  not: I do not understand “center” as part of a time.
+tomorrow 3pm Christmas time  =>  not: It says two days.
+tomorrow 3pm Tokyo  =>  Thu 5 Mar, 15:00 JST
+tomorrow 3pm in Nairobi  =>  Thu 5 Mar, 15:00 EAT
+tomorrow 3pm Maldives time  =>  Thu 5 Mar, 15:00 UTC+5
+end of the year  =>  Thu 31 Dec
+end of next year  =>  Fri 31 Dec 2027
+Friday for 3 days  =>  Fri 6 Mar – Sun 8 Mar
 9 to 5 on Friday  =>  Fri 6 Mar, 09:00–17:00 CET *
 9-17  =>  Wed 4 Mar, 09:00–17:00 CET
 Fri 6 Mar 15:00  =>  Fri 6 Mar, 15:00 CET
@@ -95,7 +110,15 @@ half past two  =>  Wed 4 Mar, 14:30 CET *
 tomorrow half past two  =>  Thu 5 Mar, 14:30 CET *
 quarter to 4  =>  Wed 4 Mar, 15:45 CET *
 tomorrow at quarter past 9  =>  Thu 5 Mar, 09:15 CET *
-ten to five  =>  Wed 4 Mar, 16:50 CET *
+ten to five  =>  either: Wed 4 Mar, 16:50 CET | Wed 4 Mar, 10:00–17:00 CET
+at ten to five  =>  Wed 4 Mar, 16:50 CET *
+ten minutes to five  =>  Wed 4 Mar, 16:50 CET *
+twenty to five  =>  Wed 4 Mar, 16:40 CET *
+ten to twelve tomorrow  =>  either: Thu 5 Mar, 11:50 CET | Thu 5 Mar, 10:00–12:00 CET
+tomorrow five to four  =>  Thu 5 Mar, 15:55 CET
+Monday from ten to twelve  =>  Mon 9 Mar, 10:00–12:00 CET *
+Monday from five to six  =>  Mon 9 Mar, 17:00–18:00 CET *
+Monday from quarter to four to five  =>  Mon 9 Mar, 15:45–17:00 CET *
 10 past 3  =>  Wed 4 Mar, 15:10 CET *
 half 3  =>  Wed 4 Mar, 15:30 CET *
 end of day  =>  Wed 4 Mar, 17:00 CET *
@@ -282,6 +305,14 @@ next weekend  =>  within Sat 14 Mar – Sun 15 Mar
 Sunday 1:30am EST  =>  Sun 8 Mar, 01:30 EST
 tonight at 8  =>  Sat 7 Mar, 20:00 EST
 tonight  =>  within Sat 7 Mar, 18:00–24:00 EST
+# Europe/London 2026-01-15T10:00
+6 July 15:00 BST  =>  Mon 6 Jul, 15:00 BST
+Mon 6 Jul, 16:00–16:30 BST  =>  Mon 6 Jul, 16:00–16:30 BST
+tomorrow 3pm BST  =>  either: Fri 16 Jan, 15:00 GMT | Fri 16 Jan, 15:00 UTC+1
+tomorrow 3pm GMT  =>  Fri 16 Jan, 15:00 UTC
+# Asia/Singapore 2026-03-04T12:00
+Fri 6 Mar, 16:00–16:30 UTC+8  =>  Fri 6 Mar, 16:00–16:30 UTC+8
+tomorrow 3pm UTC+2  =>  Thu 5 Mar, 15:00 UTC+2
 # America/St_Johns 2026-03-04T12:00
 tomorrow 9am  =>  Thu 5 Mar, 09:00 NST
 tomorrow 3pm NST  =>  Thu 5 Mar, 15:00 NST
@@ -371,6 +402,20 @@ fn what_is_exact_reads_back_in_every_zone_and_so_does_every_choice() {
             }
         }
     });
+}
+
+#[test]
+fn an_offset_that_is_how_the_asker_s_clocks_are_written_is_their_zone() {
+    for (own, text, zone) in [
+        ("Asia/Singapore", "Fri 6 Mar, 16:00–16:30 UTC+8", Some("Asia/Singapore")),
+        ("America/Sao_Paulo", "Fri 6 Mar, 16:00 UTC-3", Some("America/Sao_Paulo")),
+        ("Europe/Berlin", "Fri 6 Mar, 16:00 UTC+1", None),
+        ("Asia/Singapore", "Fri 6 Mar, 16:00 UTC+9", None),
+    ] {
+        let own = TimeZone::get(own).unwrap();
+        let said = resolve(text, at("2026-03-04T09:00", &own), &own).unwrap();
+        assert_eq!(zoned(&said.when, &own).iana_name(), zone, "{text}");
+    }
 }
 
 #[test]

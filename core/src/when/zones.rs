@@ -1,5 +1,6 @@
 //! Time zones by the names that people use: IANA's, cities, and letters such as CET where they mean one thing.
 
+use jiff::Zoned;
 use jiff::tz::{Offset, TimeZone};
 
 use super::Unclear;
@@ -152,6 +153,64 @@ const PLACES: &[(&str, &str)] = &[
     ("wellington", "Pacific/Auckland"),
 ];
 
+/// Cities of which nobody thinks anything else, so that they need no "in" and no "time".
+const CITIES: &[&str] = &[
+    "london",
+    "dublin",
+    "lisbon",
+    "madrid",
+    "paris",
+    "brussels",
+    "amsterdam",
+    "berlin",
+    "zurich",
+    "vienna",
+    "rome",
+    "prague",
+    "warsaw",
+    "budapest",
+    "copenhagen",
+    "oslo",
+    "stockholm",
+    "helsinki",
+    "athens",
+    "kyiv",
+    "istanbul",
+    "bucharest",
+    "new york",
+    "toronto",
+    "chicago",
+    "denver",
+    "los angeles",
+    "vancouver",
+    "mexico city",
+    "bogota",
+    "lima",
+    "buenos aires",
+    "sao paulo",
+    "dubai",
+    "karachi",
+    "kolkata",
+    "dhaka",
+    "bangkok",
+    "jakarta",
+    "singapore",
+    "hong kong",
+    "shanghai",
+    "taipei",
+    "manila",
+    "seoul",
+    "tokyo",
+    "sydney",
+    "melbourne",
+    "brisbane",
+    "auckland",
+    "cairo",
+    "lagos",
+    "nairobi",
+    "johannesburg",
+];
+
 /// Where on earth IANA files a city.
 const REGIONS: &[&str] =
     &["Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian"];
@@ -162,7 +221,8 @@ const REGIONS: &[&str] =
 /// [`Unclear::NoSuchZone`] with names that are near.
 pub fn known(name: &str) -> Result<TimeZone, Unclear> {
     let name = name.trim();
-    iana(name).or_else(|| place(&name.to_lowercase())).ok_or_else(|| unknown(name))
+    let lower = name.to_lowercase();
+    iana(name).or_else(|| place(&lower)).or_else(|| city(&lower)).ok_or_else(|| unknown(name))
 }
 
 /// IANA's own name for it.
@@ -177,11 +237,18 @@ fn iana(name: &str) -> Option<TimeZone> {
     }
 }
 
+/// A name that means a place's time wherever it stands.
 fn place(name: &str) -> Option<TimeZone> {
     if let Some((_, zone)) = PLACES.iter().find(|(place, _)| *place == name) {
         return TimeZone::get(zone).ok();
     }
-    if name.len() < 3 || name.contains('/') || !name.is_ascii() {
+    if CITIES.contains(&name) { city(name) } else { None }
+}
+
+/// A city as IANA files it. Only where the words say that it is one: there are Easter, Christmas and Center, too.
+fn city(name: &str) -> Option<TimeZone> {
+    let other = matches!(name, "easter" | "christmas" | "midway");
+    if other || name.len() < 3 || name.contains('/') || !name.is_ascii() {
         return None;
     }
     let city = name.replace([' ', '-'], "_");
@@ -189,25 +256,35 @@ fn place(name: &str) -> Option<TimeZone> {
     REGIONS.iter().chain(&nested).find_map(|region| TimeZone::get(&format!("{region}/{city}")).ok())
 }
 
-/// What those words mean as a zone, in lower case; `None` where they are none.
-pub(super) fn named(words: &str, asker: &TimeZone, at: jiff::Timestamp) -> Option<Named> {
+/// What those words mean as a zone, in lower case; `None` where they are none. `told` where they stand as a place:
+/// "in Dawson", "Dawson time". `now` is in the asker's zone.
+pub(super) fn named(words: &str, told: bool, now: &Zoned) -> Option<Named> {
+    // Somebody in London who says BST means their own, also in winter of a day in summer.
+    let own = || own(words, now).map(|offset| Named::Letters { place: now.time_zone().clone(), offset });
     if let Some((letters, places)) = EITHER.iter().find(|(letters, _)| *letters == words) {
-        // Somebody in London who says BST in summer means their own.
-        let own = asker.to_offset_info(at).abbreviation().eq_ignore_ascii_case(letters);
-        if own {
-            return Some(Named::Place(asker.clone()));
-        }
         let places = places.iter().filter_map(|(zone, name)| Some((TimeZone::get(zone).ok()?, *name)));
-        return Some(Named::Either(letters.to_uppercase(), places.collect()));
+        return own().or_else(|| Some(Named::Either(letters.to_uppercase(), places.collect())));
     }
     if let Some((_, minutes, place)) = LETTERS.iter().find(|(letters, ..)| *letters == words) {
-        let offset = Offset::from_seconds(minutes * 60).ok()?;
-        // Of two places with the same letters, the asker's own.
-        let own = asker.to_offset_info(at).abbreviation().eq_ignore_ascii_case(words);
-        let place = if own { asker.clone() } else { TimeZone::get(place).ok()? };
-        return Some(Named::Letters { place, offset });
+        let there = || {
+            let offset = Offset::from_seconds(minutes * 60).ok()?;
+            Some(Named::Letters { place: TimeZone::get(place).ok()?, offset })
+        };
+        return own().or_else(there);
     }
-    iana(words).or_else(|| place(words)).map(Named::Place)
+    let city = || if told { city(words) } else { None };
+    iana(words).or_else(|| place(words)).or_else(city).map(Named::Place)
+}
+
+/// The offset for which these letters stand where the asker is, in whichever season.
+fn own(letters: &str, now: &Zoned) -> Option<Offset> {
+    let (zone, now) = (now.time_zone(), now.timestamp());
+    let today = zone.to_offset_info(now);
+    if today.abbreviation().eq_ignore_ascii_case(letters) {
+        return Some(today.offset());
+    }
+    let next = zone.following(now).take(2);
+    next.into_iter().find(|next| next.abbreviation().eq_ignore_ascii_case(letters)).map(|next| next.offset())
 }
 
 /// No zone has that name; these are near.

@@ -60,6 +60,9 @@ pub(super) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     meet: bool,
+    /// The time to which it moves had begun when that was asked for, and the card says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    over: bool,
 }
 
 pub(super) fn parameters() -> Value {
@@ -104,7 +107,7 @@ impl Change {
         meant: &Meant,
         tool: &str,
         account: &str,
-        zone: &TimeZone,
+        (zone, now): (&TimeZone, Timestamp),
     ) -> Result<Self, Fault> {
         let event = &meant.event;
         if !show::is_ours(event) && !event.guests_can_modify.unwrap_or(false) {
@@ -136,6 +139,7 @@ impl Change {
             place: asked.place.map(|place| meeting::line("place", &place, PLACE_CHARS)).transpose()?,
             text: asked.text.map(|text| meeting::text(&text)).transpose()?,
             meet: asked.meet && event.hangout_link.is_none(),
+            over: false,
         };
         if change.title.as_ref().is_some_and(String::is_empty) {
             return Err(Fault::invalid("an event needs a title"));
@@ -146,7 +150,26 @@ impl Change {
         if change.is_nothing(event, zone) {
             return Err(Fault::invalid("it is like that already: nothing would change"));
         }
-        Ok(change)
+        let over = change.is_in_time(event, zone, now);
+        if !change.new_guests(event).is_empty() {
+            over.clone()?;
+        }
+        Ok(Self { over: over.is_err(), ..change })
+    }
+
+    /// Refuses to move it to what has begun; a series has begun long since.
+    pub(super) fn is_in_time(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> Result<(), Fault> {
+        let begins = |times: &Times| times.ends(zone).ok().map(|(start, _)| start);
+        let was = show::times(event, zone);
+        match &self.times {
+            Some(times)
+                if self.over || show::is_series(event) || was.as_ref().and_then(begins) == begins(times) =>
+            {
+                Ok(())
+            }
+            Some(times) => times.still_ahead(zone, now),
+            None => Ok(()),
+        }
     }
 
     /// The change of an approved payload.
@@ -272,6 +295,11 @@ impl Change {
             recipients,
             audience: nod_core::privacy::Audience::Person(cx.principal.person),
             provenance: show::provenance(std::slice::from_ref(event)),
+            risks: self
+                .over
+                .then(|| "that is over already, so it only writes it down".to_owned())
+                .into_iter()
+                .collect(),
             ..Preview::new(payload, question, words)
         })
     }
@@ -289,7 +317,10 @@ impl Change {
             ("Title".into(), changed(&self.known_as, self.title.clone())),
             (meant.times.when(), changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))),
         ];
-        fields.extend(meant.times.field());
+        let times = self.times.clone().or_else(|| show::times(event, zone));
+        let clocks = times.filter(|_| show::is_series(event)).and_then(|times| times.clocks(zone));
+        let by = clocks.map(|place| format!(", by {place}'s clocks")).unwrap_or_default();
+        fields.extend(meant.times.field().map(|(name, which)| (name, which + &by)));
         fields.push(("Guests".into(), self.guests_said(event)));
         if !place.is_empty() || self.place.is_some() {
             fields.push(("Place".into(), changed(&place, self.place.clone())));
@@ -317,7 +348,8 @@ impl Change {
     }
 }
 
-/// When it takes place then. All times of a series move by as much as the one that was named does.
+/// When it takes place then. All times of a series move by as much as the one that was named does, by the clocks that
+/// the series follows.
 fn moved(
     when: Option<&Exact>,
     minutes: Option<i64>,
@@ -329,17 +361,19 @@ fn moved(
     let was = show::times(instance.unwrap_or(event), zone).ok_or_else(unreadable)?;
     let new = match (when, minutes) {
         (None, None) => return Ok(None),
-        (Some(when), minutes) => was.moved_to(when, minutes)?,
+        (Some(when), minutes) => was.moved_to(when, minutes, zone)?,
         (None, Some(minutes)) => was.lasting(minutes)?,
     };
     if meant.times != Of::All {
-        return Ok(Some(new));
+        return new.placed(zone).map(Some);
     }
+    let new = new.by_clocks_of(was.zone().unwrap_or(zone));
     if new.first_day() != was.first_day() {
-        return Err(Fault::invalid(
-            "all times of a series can change their hour, but not their day: move this one alone, or cancel the \
-             series and make a new one",
-        ));
+        let clocks = was.clocks(zone).map(|place| format!(" by {place}'s clocks")).unwrap_or_default();
+        return Err(Fault::invalid(format!(
+            "all times of a series can change their hour, but not their day{clocks}: move this one alone, or cancel \
+             the series and make a new one"
+        )));
     }
     let first = show::times(event, zone).ok_or_else(unreadable)?;
     new.on_day(first.first_day()).map(Some)

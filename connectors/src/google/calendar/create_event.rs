@@ -66,11 +66,11 @@ impl ActTool for CreateEvent {
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
-        if let Exact::Within { earliest, latest, said } = &asked.when {
+        if let Exact::Within { earliest, latest, said, .. } = &asked.when {
             return Err(self.slots(cx, &diary, &asked, (earliest, latest), said).await?);
         }
-        let meeting = Meeting::new(asked, NAME, diary.address(), &self.rooms)?;
         let zone = show::zone(&cx.principal);
+        let meeting = Meeting::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)?;
         let preview = meeting.preview(&zone, cx.now)?;
         let mut risks = preview.risks.clone();
         if let Some(room) = &meeting.room {
@@ -107,6 +107,7 @@ impl ActTool for CreateEvent {
         let (meeting, id) = (Meeting::approved(payload, NAME)?, read(handle)?);
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         meeting.of_this_account(&diary)?;
+        meeting.is_in_time(&show::zone(&cx.principal), cx.now)?;
         match Box::pin(diary.insert(meeting.written(&id, permit.key())?)).await {
             Ok(event) => Ok(receipt(cx, &meeting, &event)),
             // By an earlier try: there is never a second one of an id.
@@ -150,13 +151,13 @@ impl CreateEvent {
     ) -> Result<Fault, Fault> {
         let mut people = asked.guests.clone();
         people.extend(asked.room(&self.rooms)?.map(|room| room.address));
-        let minutes = asked.minutes.unwrap_or(USUAL_MINUTES);
+        let minutes = asked.minutes.or(asked.when.minutes()).unwrap_or(USUAL_MINUTES);
         let search = Search { people: &people, earliest, latest, minutes, most: slots::MOST_SLOTS };
         let found = free::look(cx, diary, &self.colleagues, &search).await?;
         let zone = show::zone(&cx.principal);
         let meeting_at = |slot: &Slot| {
             let asked = asked.clone().beginning(slot.from.to_zoned(zone.clone()), minutes);
-            Meeting::new(asked, NAME, diary.address(), &self.rooms)
+            Meeting::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)
         };
         let Some(first) = found.slots.first() else {
             return Err(Fault::invalid(format!("there is no time in “{said}” at which everybody is free")));

@@ -72,7 +72,7 @@ impl ReadTool for FindFreeSlots {
             people: &asked.people,
             earliest: &earliest,
             latest: &latest,
-            minutes: asked.minutes.unwrap_or(USUAL_MINUTES),
+            minutes: asked.minutes.or(asked.within.minutes()).unwrap_or(USUAL_MINUTES),
             most: asked.max.unwrap_or(USUAL),
         };
         let found = free::look(cx, &diary, &self.colleagues, &search).await?;

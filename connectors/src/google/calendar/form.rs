@@ -66,10 +66,12 @@ impl Meeting {
         if meeting.guests.len() > MOST_GUESTS {
             errors.push(FieldError::new("guests", format!("{MOST_GUESTS} guests are allowed at most.")));
         }
-        if let Err(fault) = meeting.rule() {
-            errors.push(FieldError::new("when", sentence(&why(fault))));
+        match meeting.settled(zone, now) {
+            Ok(meeting) if errors.is_empty() => return Ok(meeting),
+            Ok(_) => {}
+            Err(fault) => errors.push(FieldError::new("when", sentence(&why(fault)))),
         }
-        if errors.is_empty() { Ok(meeting) } else { Err(errors) }
+        Err(errors)
     }
 
     /// What stood in the form's field and was left as it was.
@@ -85,7 +87,7 @@ fn resolved(text: &str, now: Timestamp, zone: &TimeZone, times: &Times) -> Resul
         let choices = if labels.is_empty() { String::new() } else { format!(" ({})", labels.join("; ")) };
         Fault::invalid(format!("{}{choices}", unclear.why()))
     })?;
-    times.moved_to(&Exact::of(said, text), None)
+    times.moved_to(&Exact::of(said, text, zone), None, zone)
 }
 
 /// Why, without the kind of fault.

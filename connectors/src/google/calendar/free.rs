@@ -3,7 +3,8 @@
 
 use google_calendar3::api::FreeBusyCalendar;
 use jiff::{SignedDuration, Timestamp, Zoned};
-use nod_core::people::colleagues::{Colleague, Colleagues};
+use nod_core::people::colleagues::Colleagues;
+use nod_core::people::hours::Working;
 use nod_core::slots::{self, Attendee, Interval, Slot, Wish};
 use nod_core::tool::{Choice, Fault, ToolContext};
 use nod_core::when;
@@ -51,8 +52,17 @@ pub(super) async fn look(
     let known = colleagues.at(cx.scope.tenant, &all).await;
     let known = known.map_err(|error| Fault::broken(format!("the working hours cannot be read: {error}")))?;
     let far = || Fault::invalid("that is too far off");
-    let from = utc(search.earliest.timestamp()).ok_or_else(far)?;
-    let until = utc(search.latest.timestamp()).ok_or_else(far)?;
+    // The asker is who asks, whatever their account is called.
+    let asker = colleagues.of(cx.scope.tenant, cx.principal.person).await;
+    let asker = asker.map_err(|error| Fault::broken(format!("the working hours cannot be read: {error}")))?;
+    let working = |address: &String| match &asker {
+        Some(working) if *address == own => Some(working),
+        _ => known.get(address).map(|known| &known.working),
+    };
+    // What ends right before the window may want to be left alone for longer.
+    let buffer = all.iter().filter_map(working).map(|working| working.buffer).max().unwrap_or_default();
+    let from = search.earliest.timestamp().checked_sub(buffer).ok().and_then(utc).ok_or_else(far)?;
+    let until = search.latest.timestamp().checked_add(buffer).ok().and_then(utc).ok_or_else(far)?;
     // Before Calendar is asked, so that what cannot be looked for costs nobody anything.
     let wish = wish(cx, search)?;
     let busy = diary.busy(&all, from, until).await.map_err(|trouble| trouble.looking("the calendars"))?;
@@ -60,13 +70,21 @@ pub(super) async fn look(
     let mut unseen = Vec::new();
     let mut people = Vec::new();
     for address in &all {
-        match busy.get(address).filter(|calendar| calendar.errors.as_ref().is_none_or(Vec::is_empty)) {
-            Some(calendar) => people.push(attendee(address, known.get(address), calendar)),
-            None => {
-                unseen.push(address.clone());
-                people.push(attendee(address, known.get(address), &FreeBusyCalendar::default()));
-            }
+        let calendar =
+            busy.get(address).filter(|calendar| calendar.errors.as_ref().is_none_or(Vec::is_empty));
+        if calendar.is_none() {
+            unseen.push(address.clone());
         }
+        let person = Person {
+            name: match known.get(address) {
+                Some(known) => &known.name,
+                None if *address == own => &cx.principal.name,
+                None => address,
+            },
+            working: working(address),
+            asks: *address == own,
+        };
+        people.push(person.attends(calendar));
     }
     let slots = slots::find(&wish, &people).map_err(|refused| Fault::invalid(refused.to_string()))?;
     Ok(Found { slots, unseen })
@@ -88,16 +106,33 @@ fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<Wish, Fault> {
     Ok(wish)
 }
 
-fn attendee(address: &str, known: Option<&Colleague>, calendar: &FreeBusyCalendar) -> Attendee {
-    let period = |period: &google_calendar3::api::TimePeriod| {
-        Some(Interval { from: instant(period.start?)?, to: instant(period.end?)? })
-    };
-    Attendee {
-        name: known.map_or_else(|| address.to_owned(), |known| known.name.clone()),
-        hours: known.map(|known| known.working.hours.clone()),
-        busy: calendar.busy.iter().flatten().filter_map(period).collect(),
-        buffer: known.map_or(SignedDuration::ZERO, |known| known.working.buffer),
-        notice: known.map_or(SignedDuration::ZERO, |known| known.working.notice),
+/// What is known of one of those who should have time.
+struct Person<'a> {
+    name: &'a str,
+    working: Option<&'a Working>,
+    /// The slots are shown by their clocks.
+    asks: bool,
+}
+
+impl Person<'_> {
+    fn attends(&self, calendar: Option<&FreeBusyCalendar>) -> Attendee {
+        let period = |period: &google_calendar3::api::TimePeriod| {
+            Some(Interval { from: instant(period.start?)?, to: instant(period.end?)? })
+        };
+        // Nobody knows when those work whose zone nobody knows. The asker reads the slots in UTC then, and is told so.
+        let hours = self.working.filter(|working| working.zone_known || self.asks);
+        Attendee {
+            name: self.name.to_owned(),
+            hours: hours.map(|working| working.hours.clone()),
+            busy: calendar
+                .and_then(|one| one.busy.as_ref())
+                .into_iter()
+                .flatten()
+                .filter_map(period)
+                .collect(),
+            buffer: self.working.map_or(SignedDuration::ZERO, |working| working.buffer),
+            notice: self.working.map_or(SignedDuration::ZERO, |working| working.notice),
+        }
     }
 }
 

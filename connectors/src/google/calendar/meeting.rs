@@ -68,6 +68,9 @@ pub(super) struct Meeting {
     /// Minutes before; the calendar's usual ones where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reminders: Option<Vec<i64>>,
+    /// It had begun when it was asked for, and the card says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    over: bool,
 }
 
 pub(super) fn parameters() -> Value {
@@ -117,7 +120,14 @@ impl Meeting {
     ///
     /// # Errors
     /// [`Fault::Invalid`] with the first thing that is wrong.
-    pub(super) fn new(asked: Asked, tool: &str, account: &str, rooms: &[Room]) -> Result<Self, Fault> {
+    pub(super) fn new(
+        asked: Asked,
+        tool: &str,
+        account: &str,
+        rooms: &[Room],
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<Self, Fault> {
         let room = asked.room(rooms)?;
         let meeting = Self {
             schema: SCHEMA,
@@ -132,13 +142,28 @@ impl Meeting {
             meet: asked.meet,
             room,
             reminders: asked.reminders,
+            over: false,
         };
         if meeting.title.is_empty() {
             return Err(Fault::invalid("an event needs a title"));
         }
-        // A rule that cannot be is said before anybody is asked.
-        meeting.rule()?;
-        Ok(meeting)
+        meeting.settled(zone, now)
+    }
+
+    /// Such that it can be written, as far as that is known before anybody is asked: nobody is invited to what is over,
+    /// but one's own calendar may tell what was.
+    pub(super) fn settled(self, zone: &TimeZone, now: Timestamp) -> Result<Self, Fault> {
+        self.rule()?;
+        let over = self.times.has_begun(zone, now);
+        if over && !self.guests.is_empty() {
+            self.times.still_ahead(zone, now)?;
+        }
+        Ok(Self { times: self.times.placed(zone)?, over, ..self })
+    }
+
+    /// Refuses what has begun since it was asked for.
+    pub(super) fn is_in_time(&self, zone: &TimeZone, now: Timestamp) -> Result<(), Fault> {
+        if self.over { Ok(()) } else { self.times.still_ahead(zone, now) }
     }
 
     /// The meeting of an approved payload.
@@ -207,7 +232,8 @@ impl Meeting {
             true => format!("{} {}", self.title, self.times.said(&TimeZone::UTC, now)),
             false => self.title.clone(),
         };
-        let endless = self.repeats.as_ref().is_some_and(Repeat::is_endless);
+        let long = self.repeats.as_ref().and_then(|repeats| repeats.risk(&self.times));
+        let over = self.over.then(|| "it is over already, so this only writes it down".to_owned());
         Ok(Preview {
             fields: self.fields(zone, now),
             body: Some(self.text.clone()).filter(|text| !text.is_empty()),
@@ -216,7 +242,7 @@ impl Meeting {
             about: Some(about.to_lowercase()),
             gathering: self.times.gathering(self.guests.clone()),
             form: self.form(&self.times.said(zone, now)),
-            risks: endless.then(|| "it repeats without an end".to_owned()).into_iter().collect(),
+            risks: long.into_iter().chain(over).collect(),
             ..Preview::new(payload, question, words)
         })
     }
@@ -227,7 +253,10 @@ impl Meeting {
             ("Title".into(), self.title.clone()),
             ("When".into(), self.times.said(zone, now)),
         ];
-        fields.extend(self.repeats.as_ref().map(|repeats| ("Repeats".into(), repeats.said())));
+        let clocks =
+            self.times.clocks(zone).map(|place| format!(", by {place}'s clocks")).unwrap_or_default();
+        let repeats = self.repeats.as_ref().map(|repeats| format!("{}{clocks}", repeats.said()));
+        fields.extend(repeats.map(|repeats| ("Repeats".into(), repeats)));
         fields.push(("Guests".into(), self.guests.join(", ")));
         fields.extend(Some(("Place".into(), self.place.clone())).filter(|_| !self.place.is_empty()));
         fields.extend(self.room.as_ref().map(|room| ("Room".into(), room.name.clone())));

@@ -1,15 +1,20 @@
 //! How an event repeats: what a model may ask for, the rule that Calendar gets, and the words on the card.
 
+use jiff::Span;
 use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
 use nod_core::tool::Fault;
-use serde::{Deserialize, Serialize};
+use nod_core::when::Exact;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::times::Times;
 
 const MOST_TIMES: u32 = 730;
 const MOST_APART: u32 = 52;
+/// What repeats for longer is said to.
+const LONG_YEARS: i64 = 5;
 const DAYS: [(&str, &str, Weekday); 7] = [
     ("mo", "Monday", Weekday::Monday),
     ("tu", "Tuesday", Weekday::Tuesday),
@@ -32,7 +37,30 @@ pub(super) struct Repeat {
     #[serde(default)]
     on: Vec<String>,
     times: Option<u32>,
+    /// The last day. A model says it in words, and the gate resolves them.
+    #[serde(default, deserialize_with = "last_day")]
     until: Option<Date>,
+}
+
+/// As it was said, or as it was approved.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Until {
+    Approved(Date),
+    Said(Exact),
+}
+
+fn last_day<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Date>, D::Error> {
+    Ok(match Option::<Until>::deserialize(from)? {
+        None => None,
+        Some(Until::Approved(day) | Until::Said(Exact::Day { day } | Exact::Days { last: day, .. })) => {
+            Some(day)
+        }
+        Some(Until::Said(Exact::At { at } | Exact::Span { to: at, .. })) => Some(at.date()),
+        Some(Until::Said(Exact::Within { said, .. })) => {
+            return Err(D::Error::custom(format!("“{said}” is no day: until which one does it repeat?")));
+        }
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +89,8 @@ pub(super) fn schema() -> Value {
                 "items": {"type": "string", "enum": ["mo", "tu", "we", "th", "fr", "sa", "su"]},
                 "description": "With week alone: on which days. The start must be on one of them."},
             "times": {"type": "integer", "minimum": 2, "maximum": MOST_TIMES, "description": "How often in all."},
-            "until": {"type": "string", "format": "date", "description": "The last day, YYYY-MM-DD."},
+            "until": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
+                "description": "The last day, in the person's own words: “the end of June”."},
         },
         "required": ["every"],
         "additionalProperties": false,
@@ -76,6 +105,11 @@ impl Repeat {
     pub(super) fn rule(&self, times: &Times) -> Result<String, Fault> {
         if self.times.is_some() && self.until.is_some() {
             return Err(Fault::invalid("it repeats `times` times or `until` a day, not both"));
+        }
+        if times.is_by_offset() {
+            return Err(Fault::invalid(
+                "by which place's clocks does it repeat? An offset from UTC does not say when they change",
+            ));
         }
         if !self.on.is_empty() && self.every != Every::Week {
             return Err(Fault::invalid("`on` is for what repeats by the week"));
@@ -143,9 +177,30 @@ impl Repeat {
         said
     }
 
-    /// It goes on for ever.
-    pub(super) fn is_endless(&self) -> bool {
-        self.times.is_none() && self.until.is_none()
+    /// What to be careful about: it goes on for ever, or for longer than anybody plans.
+    pub(super) fn risk(&self, times: &Times) -> Option<String> {
+        let first = times.first_day();
+        let last = match (self.times, self.until) {
+            (None, None) => return Some("it repeats without an end".to_owned()),
+            (_, Some(until)) => Some(until),
+            (Some(times), None) => self.after(first, i64::from(times.saturating_sub(1))),
+        };
+        let long = first.checked_add(Span::new().years(LONG_YEARS)).ok();
+        let last = last.filter(|last| long.is_none_or(|long| *last <= long));
+        last.is_none().then(|| format!("it repeats for more than {LONG_YEARS} years"))
+    }
+
+    /// So many steps later, at most; `None` where no calendar goes that far.
+    fn after(&self, first: Date, steps: i64) -> Option<Date> {
+        // Several days of a week are as many times, so there are fewer weeks.
+        let steps = steps / i64::try_from(self.on.len().max(1)).ok()? * i64::from(self.apart);
+        let span = match self.every {
+            Every::Day => Span::new().try_days(steps),
+            Every::Week => Span::new().try_weeks(steps),
+            Every::Month => Span::new().try_months(steps),
+            Every::Year => Span::new().try_years(steps),
+        };
+        first.checked_add(span.ok()?).ok()
     }
 }
 
@@ -154,7 +209,7 @@ fn last(until: Date, times: &Times) -> Result<String, Fault> {
     let Times::Timed { start, .. } = times else { return Ok(until.strftime("%Y%m%d").to_string()) };
     let far = |_| Fault::invalid("that is too far off");
     let end = until.tomorrow().map_err(far)?.to_zoned(start.time_zone().clone()).map_err(far)?;
-    let end = end.with_time_zone(TimeZone::UTC).saturating_sub(jiff::Span::new().seconds(1));
+    let end = end.with_time_zone(TimeZone::UTC).saturating_sub(Span::new().seconds(1));
     Ok(end.strftime("%Y%m%dT%H%M%SZ").to_string())
 }
 
@@ -197,6 +252,37 @@ mod tests {
             Times::Days { day: "2026-03-06".parse().unwrap(), last_day: "2026-03-06".parse().unwrap() };
         let yearly = asked(json!({"every": "year", "until": "2030-12-31"})).rule(&days).unwrap();
         assert_eq!(yearly, "RRULE:FREQ=YEARLY;UNTIL=20301231");
+    }
+
+    #[test]
+    fn what_never_ends_or_goes_on_for_years_is_a_risk() {
+        let risk = |value: Value| asked(value).risk(&friday());
+        let long = Some("it repeats for more than 5 years".to_owned());
+        assert_eq!(risk(json!({"every": "week"})).as_deref(), Some("it repeats without an end"));
+        assert_eq!(risk(json!({"every": "week", "until": "2031-03-06"})), None);
+        assert_eq!(risk(json!({"every": "week", "until": "9999-12-31"})), long);
+        assert_eq!(risk(json!({"every": "year", "times": 730})), long);
+        assert_eq!(risk(json!({"every": "week", "times": 4_000_000_000_u32})), long);
+        assert_eq!(risk(json!({"every": "day", "times": 730})), None);
+        assert_eq!(risk(json!({"every": "week", "on": ["mo", "fr"], "times": 400})), None);
+    }
+
+    #[test]
+    fn the_last_day_is_read_as_it_was_resolved() {
+        let until = |value: Value| {
+            let repeat: Result<Repeat, _> = serde_json::from_value(json!({"every": "week", "until": value}));
+            repeat.map(|repeat| repeat.until.unwrap().to_string()).map_err(|error| error.to_string())
+        };
+        let june = json!({"earliest": "2026-06-01T00:00:00+02:00[Europe/Berlin]",
+            "latest": "2026-07-01T00:00:00+02:00[Europe/Berlin]", "said": "June"});
+        assert_eq!(until(json!({"day": "2026-06-30"})).unwrap(), "2026-06-30");
+        assert_eq!(until(json!({"at": "2026-06-30T17:00:00+02:00[Europe/Berlin]"})).unwrap(), "2026-06-30");
+        assert!(until(june).unwrap_err().contains("“June” is no day"));
+        let by_offset = Times::Timed {
+            start: "2026-03-06T15:00:00+02:00[+02:00]".parse().unwrap(),
+            end: "2026-03-06T15:30:00+02:00[+02:00]".parse().unwrap(),
+        };
+        assert!(asked(json!({"every": "week"})).rule(&by_offset).is_err());
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Of {
 /// The event that `id` names; with `all`, every time of it. The id of a whole series never passes for one of its times.
 pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, Fault> {
     let event = named(diary, id).await?;
-    let is_series = event.recurrence.as_ref().is_some_and(|rules| !rules.is_empty());
+    let is_series = show::is_series(&event);
     match &event.recurring_event_id {
         Some(series) if all => {
             Ok(Meant { event: named(diary, series).await?, times: Of::All, instance: Some(event) })

@@ -127,7 +127,12 @@ pub(super) fn others(event: &Event) -> Vec<String> {
 
 /// It is one of several times, or the rule of them.
 pub(super) fn repeats(event: &Event) -> bool {
-    event.recurring_event_id.is_some() || event.recurrence.as_ref().is_some_and(|rules| !rules.is_empty())
+    event.recurring_event_id.is_some() || is_series(event)
+}
+
+/// It is all the times of an event that repeats.
+pub(super) fn is_series(event: &Event) -> bool {
+    event.recurrence.as_ref().is_some_and(|rules| !rules.is_empty())
 }
 
 pub(super) fn is_cancelled(event: &Event) -> bool {

@@ -97,8 +97,13 @@ impl Times {
         Some(Self::Timed { end: to.max(from.clone()), start: from })
     }
 
-    /// The same stretch, beginning then.
-    pub(super) fn moved_to(&self, exact: &Exact, minutes: Option<i64>) -> Result<Self, Fault> {
+    /// The same stretch, beginning then. A day is one of `zone`, whose it is that says so.
+    pub(super) fn moved_to(
+        &self,
+        exact: &Exact,
+        minutes: Option<i64>,
+        zone: &TimeZone,
+    ) -> Result<Self, Fault> {
         match (self, exact, minutes) {
             (Self::Timed { start, end }, Exact::At { at }, None) => {
                 let length =
@@ -115,9 +120,12 @@ impl Times {
             (Self::Timed { start, end }, Exact::Day { day }, None) => {
                 let length =
                     start.until((Unit::Second, end)).map_err(|_| Fault::invalid("that is too long"))?;
-                let zone = start.time_zone().clone();
-                let moved = zone.to_ambiguous_zoned(day.to_datetime(start.time()));
-                let start = moved.unambiguous().map_err(|_| {
+                let there = |at: &Zoned| at.with_time_zone(zone.clone()).date();
+                let far = |_| Fault::invalid("that is too far off");
+                let days = there(start).until(*day).map_err(far)?;
+                let moved = start.datetime().checked_add(days).map_err(far)?;
+                let moved = start.time_zone().to_ambiguous_zoned(moved).unambiguous().ok();
+                let start = moved.filter(|moved| there(moved) == *day).ok_or_else(|| {
                     Fault::invalid(format!("clocks change on {day}: say the hour at which it shall begin"))
                 })?;
                 let end = start.checked_add(length).map_err(|_| Fault::invalid("that is too far off"))?;
@@ -139,7 +147,64 @@ impl Times {
 
     /// At the same hours of that day, in its own zone.
     pub(super) fn on_day(&self, day: Date) -> Result<Self, Fault> {
-        self.moved_to(&Exact::Day { day }, None)
+        let own = self.zone().cloned().unwrap_or(TimeZone::UTC);
+        self.moved_to(&Exact::Day { day }, None, &own)
+    }
+
+    /// By whose clocks it takes place; days are the same everywhere.
+    pub(super) fn zone(&self) -> Option<&TimeZone> {
+        match self {
+            Self::Timed { start, .. } => Some(start.time_zone()),
+            Self::Days { .. } => None,
+        }
+    }
+
+    /// The same instants by those clocks.
+    pub(super) fn by_clocks_of(self, zone: &TimeZone) -> Self {
+        match self {
+            Self::Timed { start, end } => Self::Timed {
+                start: start.with_time_zone(zone.clone()),
+                end: end.with_time_zone(zone.clone()),
+            },
+            days @ Self::Days { .. } => days,
+        }
+    }
+
+    /// Such that Calendar takes it: what was said with an offset from UTC goes by the clocks of whoever said it.
+    pub(super) fn placed(self, own: &TimeZone) -> Result<Self, Fault> {
+        let placed = if self.is_by_offset() { self.by_clocks_of(own) } else { self };
+        placed.written().map(|_| placed)
+    }
+
+    /// It was said with an offset from UTC, which is no place and has no summer.
+    pub(super) fn is_by_offset(&self) -> bool {
+        self.zone().is_some_and(|zone| zone.iana_name().is_none())
+    }
+
+    /// "New York", where that is not where the reader is.
+    pub(super) fn clocks(&self, reader: &TimeZone) -> Option<String> {
+        let name = self.zone()?.iana_name().filter(|name| Some(*name) != reader.iana_name())?;
+        Some(name.rsplit('/').next().unwrap_or(name).replace('_', " "))
+    }
+
+    /// It has begun; days have once they are over, by the clocks of `zone`.
+    pub(super) fn has_begun(&self, zone: &TimeZone, now: Instant) -> bool {
+        let exact = match self {
+            Self::Timed { start, .. } => Exact::At { at: start.clone() },
+            Self::Days { last_day, .. } => Exact::Day { day: *last_day },
+        };
+        exact.has_begun(zone, now)
+    }
+
+    /// Refuses what has begun: a yes that comes late brings nobody to it.
+    pub(super) fn still_ahead(&self, zone: &TimeZone, now: Instant) -> Result<(), Fault> {
+        match self.has_begun(zone, now) {
+            true => Err(Fault::invalid(format!(
+                "it was to be {}, and that has begun by now",
+                self.said(zone, now)
+            ))),
+            false => Ok(()),
+        }
     }
 
     fn checked(self) -> Result<Self, Fault> {
@@ -258,18 +323,48 @@ mod tests {
         let end = zoned("2026-03-06T16:30:00+01:00[Europe/Berlin]");
         let meeting = Times::Timed { start, end };
         let at = zoned("2026-04-02T09:00:00+02:00[Europe/Berlin]");
-        let moved = meeting.moved_to(&Exact::At { at: at.clone() }, None).unwrap();
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let moved = meeting.moved_to(&Exact::At { at: at.clone() }, None, &berlin).unwrap();
         let end = zoned("2026-04-02T10:30:00+02:00[Europe/Berlin]");
         assert_eq!(moved, Times::Timed { start: at, end });
-        let moved = meeting.moved_to(&Exact::Day { day: "2026-04-02".parse().unwrap() }, None).unwrap();
+        let moved = meeting.moved_to(&Exact::Day { day: "2026-04-02".parse().unwrap() }, None, &berlin);
+        let moved = moved.unwrap();
         let (start, end) =
             ("2026-04-02T15:00:00+02:00[Europe/Berlin]", "2026-04-02T16:30:00+02:00[Europe/Berlin]");
         assert_eq!(moved, Times::Timed { start: zoned(start), end: zoned(end) });
         let day = Exact::Day { day: "2026-04-02".parse().unwrap() };
         assert_eq!(
-            days("2026-03-06", "2026-03-08").moved_to(&day, None).unwrap(),
+            days("2026-03-06", "2026-03-08").moved_to(&day, None, &berlin).unwrap(),
             days("2026-04-02", "2026-04-04")
         );
+    }
+
+    #[test]
+    fn a_day_is_one_of_whoever_says_so() {
+        // Thursday evening in New York is Friday in Berlin, and Friday evening there is Saturday.
+        let meeting = |start: &str| {
+            let start = zoned(start);
+            Times::Timed { end: start.checked_add(1.hours()).unwrap(), start }
+        };
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let saturday = Exact::Day { day: "2026-03-07".parse().unwrap() };
+        let moved = meeting("2026-03-05T20:00:00-05:00[America/New_York]")
+            .moved_to(&saturday, None, &berlin)
+            .unwrap();
+        assert_eq!(moved, meeting("2026-03-06T20:00:00-05:00[America/New_York]"));
+        assert_eq!(moved.clocks(&berlin).as_deref(), Some("New York"));
+    }
+
+    #[test]
+    fn an_offset_becomes_the_clocks_of_whoever_said_it() {
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        let at = zoned("2026-03-06T15:00:00+02:00[+02:00]");
+        let said = Times::of(&Exact::At { at }, None).unwrap();
+        assert!(said.is_by_offset() && said.written().is_err());
+        let placed = said.placed(&berlin).unwrap();
+        assert_eq!(placed.zone().and_then(TimeZone::iana_name), Some("Europe/Berlin"));
+        let Times::Timed { start, .. } = placed else { panic!("a day") };
+        assert_eq!(start, zoned("2026-03-06T14:00:00+01:00[Europe/Berlin]"));
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl ActTool for UpdateEvent {
         let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
         let meant = seen::meant(&diary, &asked.event, asked.series).await?;
         let zone = show::zone(&cx.principal);
-        let change = Change::new(asked, &meant, NAME, diary.address(), &zone)?;
+        let change = Change::new(asked, &meant, NAME, diary.address(), (&zone, cx.now))?;
         let mut preview = change.preview(cx, &meant)?;
         match change.new_times() {
             // Its first time may be long past; who is busy then is no news.
@@ -85,6 +85,7 @@ impl ActTool for UpdateEvent {
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         change.of_this_account(&diary)?;
         let (now, version) = seen::still(cx, &diary, &change.event, &change.seen).await?;
+        change.is_in_time(&now, &show::zone(&cx.principal), cx.now)?;
         let written = change.written(&now, permit.key())?;
         let done = match Change::whole(&now, &written) {
             Some(whole) => diary.put(&change.event, &version, &whole).await,

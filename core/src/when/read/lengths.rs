@@ -1,0 +1,200 @@
+//! So much time: "in two weeks", "for 45 minutes", "3 days ago".
+
+use jiff::SignedDuration;
+
+use super::{Read, Reader, month, suffix, weekday};
+use crate::when::Unclear;
+use crate::when::dates::{Day, Unit, Which};
+use crate::when::settle::LONGEST_MINUTES;
+use crate::when::words::Token;
+
+impl Reader<'_> {
+    pub(super) fn span_of_time(&mut self) -> Read {
+        let before = self.at;
+        let (within, lasting) = (self.take("in") || self.take("within"), self.take("for"));
+        let Some(amount) = self.amount()? else {
+            self.at = before;
+            return Ok(false);
+        };
+        if lasting {
+            return self.hear_length(amount);
+        }
+        // "ten minutes to five" is a time of day.
+        if matches!(self.peek(0), Some("to" | "past")) && self.number(1).is_some() && !within {
+            self.at = before;
+            return Ok(false);
+        }
+        if self.take("ago") {
+            return self.hear_later(amount, -1, Day::From(0));
+        }
+        if self.take("from now") || self.take("later") {
+            return self.hear_later(amount, 1, Day::From(0));
+        }
+        if within {
+            return self.hear_later(amount, 1, Day::From(0));
+        }
+        if self.peek(0) == Some("from") || self.peek(0) == Some("after") || self.peek(0) == Some("on") {
+            return self.later_than(amount, before);
+        }
+        match amount {
+            Amount::Minutes(_) => self.hear_length(amount),
+            Amount::Days(..) => Err(Unclear::not("Say from when on, like “in 3 days”.")),
+        }
+    }
+
+    /// "two weeks from Friday", "a week on Monday"; not "an hour on Monday", which is how long.
+    fn later_than(&mut self, amount: Amount, before: usize) -> Read {
+        if let Amount::Minutes(_) = amount {
+            return self.hear_length(amount);
+        }
+        self.at += 1;
+        let day = match self.peek(0) {
+            Some("today") => Some(Day::From(0)),
+            Some("tomorrow") => Some(Day::From(1)),
+            Some(word) => weekday(word).map(|weekday| Day::Weekday(weekday, Which::Coming)),
+            None => None,
+        };
+        let Some(day) = day else {
+            self.at = before;
+            return Err(Unclear::not("Say from which day on."));
+        };
+        self.at += 1;
+        self.hear_later(amount, 1, day)
+    }
+
+    fn hear_later(&mut self, amount: Amount, sign: i64, from: Day) -> Read {
+        match amount {
+            Amount::Minutes(minutes) => {
+                if self.heard.from_now.replace(sign * minutes).is_some() {
+                    return Err(Unclear::not("It says two times."));
+                }
+                Ok(true)
+            }
+            Amount::Days(amount, unit) => {
+                self.hear_day(Day::Later { amount: sign * amount, unit, from: Box::new(from) })
+            }
+        }
+    }
+
+    fn hear_length(&mut self, amount: Amount) -> Read {
+        let minutes = match amount {
+            Amount::Minutes(minutes) => minutes,
+            Amount::Days(days, Unit::Days) => days * 24 * 60,
+            Amount::Days(..) => LONGEST_MINUTES + 1,
+        };
+        if !(1..=LONGEST_MINUTES).contains(&minutes) {
+            return Err(Unclear::not("That is no length that I can plan for: a minute to two weeks."));
+        }
+        if self.heard.lasts.replace(SignedDuration::from_mins(minutes)).is_some() {
+            return Err(Unclear::not("It says two lengths."));
+        }
+        Ok(true)
+    }
+
+    /// "an hour and a half", "1h30", "45 minutes", "two weeks"; moves on only where there is one.
+    fn amount(&mut self) -> Result<Option<Amount>, Unclear> {
+        let before = self.at;
+        if self.take("half an hour") || self.take("half a hour") || self.take("half hour") {
+            return Ok(Some(Amount::Minutes(30)));
+        }
+        if self.take("quarter of an hour") || self.take("a quarter of an hour") {
+            return Ok(Some(Amount::Minutes(15)));
+        }
+        let Some((value, tenths)) = self.quantity() else { return Ok(None) };
+        let Some(word) = self.peek(0) else {
+            self.at = before;
+            return Ok(None);
+        };
+        let minutes = match word {
+            "minute" | "minutes" | "min" | "mins" | "m" => Some(1),
+            "hour" | "hours" | "hr" | "hrs" | "h" => Some(60),
+            _ => None,
+        };
+        if let Some(each) = minutes {
+            // "15h" is a time of day, unless a word before it says otherwise.
+            let led = before > 0
+                && matches!(&self.tokens[before - 1], Token::Word(word) if word == "in" || word == "for");
+            if word == "h" && value >= 7 && !led {
+                self.at = before;
+                return Ok(None);
+            }
+            self.at += 1;
+            let mut minutes = value * each + tenths * each / 10;
+            if each == 60 {
+                minutes += self.and_minutes();
+            }
+            return Ok(Some(Amount::Minutes(minutes)));
+        }
+        let unit = match word {
+            "day" | "days" => Some((Unit::Days, 1)),
+            "week" | "weeks" | "wk" | "wks" => Some((Unit::Weeks, 1)),
+            "fortnight" | "fortnights" => Some((Unit::Weeks, 2)),
+            "month" | "months" => Some((Unit::Months, 1)),
+            "year" | "years" => Some((Unit::Years, 1)),
+            _ => None,
+        };
+        match unit {
+            Some((unit, each)) if tenths == 0 => {
+                self.at += 1;
+                Ok(Some(Amount::Days(value * each, unit)))
+            }
+            Some(_) => Err(Unclear::not("Say it in whole days, weeks or months.")),
+            None => {
+                self.at = before;
+                Ok(None)
+            }
+        }
+    }
+
+    /// "a", "2", "1.5", "a couple of".
+    fn quantity(&mut self) -> Option<(i64, i64)> {
+        if self.take("a couple of") || self.take("couple of") {
+            return Some((2, 0));
+        }
+        if self.take("an") || self.take("a") {
+            return Some((1, 0));
+        }
+        let (value, _) = self.number(0)?;
+        self.at += 1;
+        if let (true, Some((tenths, 1))) = (self.sign(0, &['.', ',']), self.number(1)) {
+            self.at += 2;
+            return Some((value, tenths));
+        }
+        Some((value, 0))
+    }
+
+    /// What follows the hours: "and a half", "30 minutes", "30".
+    fn and_minutes(&mut self) -> i64 {
+        if self.take("and a half") {
+            return 30;
+        }
+        let before = self.at;
+        self.take("and");
+        if let Some((minutes, _)) = self.number(0).filter(|(minutes, _)| *minutes < 60) {
+            if matches!(self.peek(1), Some("minute" | "minutes" | "min" | "mins" | "m")) {
+                self.at += 2;
+                return minutes;
+            }
+            if self.number(0).is_some_and(|(_, digits)| digits == 2)
+                && self.at == before
+                && !self.clock_goes_on()
+            {
+                self.at += 1;
+                return minutes;
+            }
+        }
+        self.at = before;
+        0
+    }
+
+    fn clock_goes_on(&self) -> bool {
+        self.sign(1, &[':', '.', '/', '-']) || self.peek(1).is_some_and(|w| month(w).is_some() || suffix(w))
+    }
+}
+
+/// So much time: on the clock, or on the calendar.
+#[derive(Debug, Clone, Copy)]
+enum Amount {
+    Minutes(i64),
+    Days(i64, Unit),
+}

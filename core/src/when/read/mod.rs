@@ -1,0 +1,223 @@
+//! English as people write it, from left to right, into what was heard: day, hours, zone, how long. Strict: a word
+//! that it does not know is said, since it may have been the one that mattered.
+
+mod days;
+mod hours;
+mod lengths;
+mod names;
+mod places;
+
+use jiff::SignedDuration;
+use jiff::Zoned;
+use jiff::civil::Weekday;
+
+use super::Unclear;
+use super::clocks::{Hours, Part};
+use super::dates::{Day, Which};
+use super::words::{Token, tokens};
+use super::zones::Named;
+
+/// What was said.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Heard {
+    pub(super) day: Option<Day>,
+    /// A weekday said beside a date, which must agree.
+    pub(super) weekday: Option<Weekday>,
+    pub(super) hours: Option<Hours>,
+    pub(super) part: Option<Part>,
+    pub(super) zone: Option<Named>,
+    pub(super) lasts: Option<SignedDuration>,
+    /// Minutes from now, negative where it is over.
+    pub(super) from_now: Option<i64>,
+    pub(super) all_day: bool,
+}
+
+/// Reads cleaned text, said at `now` by somebody in that zone.
+pub(super) fn read(text: &str, now: &Zoned) -> Result<Heard, Unclear> {
+    let mut reader = Reader { tokens: tokens(text)?, at: 0, heard: Heard::default(), now };
+    while reader.at < reader.tokens.len() {
+        reader.piece()?;
+    }
+    reader.heard.settled()
+}
+
+impl Heard {
+    /// What only the whole tells: a weekday beside a week, or beside nothing.
+    fn settled(mut self) -> Result<Self, Unclear> {
+        match (&self.day, self.weekday.take()) {
+            (None, Some(weekday)) => self.day = Some(Day::Weekday(weekday, Which::Coming)),
+            (Some(Day::Week(weeks)), Some(weekday)) => self.day = Some(Day::OfWeek(weekday, *weeks)),
+            (_, weekday) => self.weekday = weekday,
+        }
+        Ok(self)
+    }
+}
+
+/// Words that say nothing of the time.
+const FILLING: &[&str] = &[
+    "on",
+    "at",
+    "the",
+    "please",
+    "around",
+    "about",
+    "approximately",
+    "by",
+    "starting",
+    "from",
+    "sharp",
+    "and",
+    "of",
+    "exactly",
+    "then",
+    "my",
+    "local",
+];
+
+struct Reader<'a> {
+    tokens: Vec<Token>,
+    at: usize,
+    heard: Heard,
+    now: &'a Zoned,
+}
+
+/// Whether something was read here.
+type Read = Result<bool, Unclear>;
+
+impl Reader<'_> {
+    fn piece(&mut self) -> Result<(), Unclear> {
+        let read = self.words()?
+            || self.span_of_time()?
+            || self.ordinal_weekday()?
+            || self.relative()?
+            || self.day()?
+            || self.hours()?
+            || self.zone()?
+            || self.filling();
+        if read { Ok(()) } else { Err(self.unknown()) }
+    }
+
+    fn unknown(&self) -> Unclear {
+        let said = match &self.tokens[self.at] {
+            Token::Word(word) | Token::Zone(word) => word.chars().take(40).collect(),
+            Token::Number(number, _) => number.to_string(),
+            Token::Sign(sign) => sign.to_string(),
+        };
+        Unclear::not(format!("I do not understand “{said}” as part of a time."))
+    }
+
+    fn filling(&mut self) -> bool {
+        let filling = match self.tokens.get(self.at) {
+            Some(Token::Word(word)) => FILLING.contains(&word.as_str()) || word == "time",
+            Some(Token::Sign(sign)) => matches!(sign, ',' | '@' | ';' | '.'),
+            _ => false,
+        };
+        self.at += usize::from(filling);
+        filling
+    }
+
+    // What stands next.
+
+    fn peek(&self, ahead: usize) -> Option<&str> {
+        match self.tokens.get(self.at + ahead) {
+            Some(Token::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    fn number(&self, ahead: usize) -> Option<(i64, usize)> {
+        match self.tokens.get(self.at + ahead) {
+            Some(Token::Number(value, digits)) => Some((*value, *digits)),
+            _ => None,
+        }
+    }
+
+    fn sign(&self, ahead: usize, signs: &[char]) -> bool {
+        matches!(self.tokens.get(self.at + ahead), Some(Token::Sign(sign)) if signs.contains(sign))
+    }
+
+    /// Takes these words, if they all stand next.
+    fn take(&mut self, words: &str) -> bool {
+        let words: Vec<&str> = words.split(' ').collect();
+        let there = words.iter().enumerate().all(|(ahead, word)| self.peek(ahead) == Some(word));
+        if there {
+            self.at += words.len();
+        }
+        there
+    }
+
+    fn take_any<T: Copy>(&mut self, of: &[(&str, T)]) -> Option<T> {
+        of.iter().find(|(words, _)| self.take(words)).map(|(_, what)| *what)
+    }
+
+    // What was heard, once of each kind.
+
+    fn hear_day(&mut self, day: Day) -> Read {
+        match (&self.heard.day, &day) {
+            (None, _) => self.heard.day = Some(day),
+            // "Monday, tomorrow": both are said, and must agree.
+            (Some(Day::Weekday(weekday, Which::Coming)), _) if self.heard.weekday.is_none() => {
+                self.heard.weekday = Some(*weekday);
+                self.heard.day = Some(day);
+            }
+            _ => return Err(Unclear::not("It says two days.")),
+        }
+        Ok(true)
+    }
+
+    fn hear_hours(&mut self, hours: Hours) -> Read {
+        if self.heard.hours.replace(hours).is_some() {
+            return Err(Unclear::not("It says two times."));
+        }
+        Ok(true)
+    }
+
+    fn hear_part(&mut self, part: Part) -> Read {
+        if self.heard.part.replace(part).is_some() {
+            return Err(Unclear::not("It says two times."));
+        }
+        Ok(true)
+    }
+}
+
+/// 26 is 2026.
+fn full(year: i64, digits: usize) -> i64 {
+    if digits == 2 { 2000 + year } else { year }
+}
+
+fn suffix(word: &str) -> bool {
+    matches!(word, "st" | "nd" | "rd" | "th")
+}
+
+fn weekday(word: &str) -> Option<Weekday> {
+    Some(match word {
+        "monday" | "mon" => Weekday::Monday,
+        "tuesday" | "tue" | "tues" => Weekday::Tuesday,
+        "wednesday" | "wed" | "weds" => Weekday::Wednesday,
+        "thursday" | "thu" | "thur" | "thurs" => Weekday::Thursday,
+        "friday" | "fri" => Weekday::Friday,
+        "saturday" | "sat" => Weekday::Saturday,
+        "sunday" | "sun" => Weekday::Sunday,
+        _ => return None,
+    })
+}
+
+fn month(word: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let short = word.len() == 3 || word == "sept" || word == "june" || word == "july";
+    let at = MONTHS.iter().position(|month| *month == word || (short && month.starts_with(word)))?;
+    i64::try_from(at + 1).ok()
+}

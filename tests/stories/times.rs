@@ -1,0 +1,295 @@
+//! Times as people say them, up to what stands in their calendar: what has two readings is asked, what is over is said
+//! to be, and nothing that was said is lost.
+
+use chrono::TimeDelta;
+use nod_sandbox::google::{Appointment, News};
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use nod_tests::chat::On;
+use serde_json::{Value, json};
+
+use crate::calendar::{ANA, BO, appointment, at_work, compact, create, when};
+
+on_each_platform!(
+    an_hour_that_is_none_or_twice_is_asked,
+    a_zone_that_does_not_exist_is_said,
+    a_length_alone_finds_times_of_that_length,
+    hours_buffers_and_notice_shape_the_times,
+    what_was_taken_for_granted_stands_on_the_card,
+    an_offset_becomes_the_asker_s_own_clocks,
+    the_form_reads_back_what_it_shows,
+    nobody_is_invited_to_what_is_over,
+    a_yes_that_comes_late_invites_nobody,
+    a_time_that_has_passed_when_it_is_picked_is_not_taken,
+    what_was_is_still_told,
+    a_series_keeps_the_clocks_that_it_follows,
+    how_long_it_repeats_is_resolved_and_said,
+);
+
+const DM: &str = "dm:ana";
+
+/// Ana asks for an event, and reads what comes of it.
+async fn asks(world: &mut World, event: Value) -> String {
+    world.reads(DM);
+    world.model_will("tool", [create(event)]);
+    world.says("ana", DM, "put it in my calendar").await;
+    compact(world.reads(DM))
+}
+
+/// She changes her mind.
+async fn denies(world: &mut World) {
+    world.model.will(Answer::text("As you like."));
+    world.denies("ana", DM, "").await;
+    world.reads(DM);
+}
+
+/// The line of a card that begins so.
+fn line<'a>(card: &'a str, name: &str) -> &'a str {
+    let newest = card.rsplit("nod: # ").next().unwrap_or_default();
+    let line = newest.lines().map(str::trim).find(|line| line.starts_with(name));
+    line.unwrap_or_else(|| panic!("no {name} in {card}"))
+}
+
+async fn an_hour_that_is_none_or_twice_is_asked(platform: On) {
+    let mut world = at_work(platform).await;
+    for (said, picked) in [
+        ("29 March at 01:30", "Sun 29 Mar, 02:30 WEST"),
+        ("25 October at 01:30", "Sun 25 Oct, 01:30 WET"),
+        ("6/4 at 15:00", "Thu 4 Jun, 15:00 WEST"),
+        ("tomorrow, ten to twelve", "Sat 7 Mar, 10:00–12:00 WET"),
+    ] {
+        let asked = asks(&mut world, json!({ "title": "Call", "when": said })).await;
+        assert!(asked.contains(&format!("[{picked}]")), "{asked}");
+        world.presses("ana", DM, picked).await;
+        let card = compact(world.reads(DM));
+        assert!(line(&card, "When").starts_with(&format!("When  {}", &picked[..16])), "{card}");
+        denies(&mut world).await;
+    }
+    world.ends().await;
+}
+
+async fn a_zone_that_does_not_exist_is_said(platform: On) {
+    let mut world = at_work(platform).await;
+    for (said, why) in [
+        ("tomorrow 3pm Atlantis time", "I know of no time zone or city “atlantis”"),
+        ("Easter Monday at 10", "please say the date"),
+    ] {
+        let call = create(json!({ "title": "Call", "when": said }));
+        world.model_will("tool", [call, Answer::text("Which time is meant?")]);
+        world.says("ana", DM, "put it in my calendar").await;
+        assert!(world.reads(DM).contains("Which time is meant?"));
+        assert!(world.rows().await.contains(why), "{said}");
+    }
+    world.ends().await;
+}
+
+async fn a_length_alone_finds_times_of_that_length(platform: On) {
+    let mut world = at_work(platform).await;
+    for (said, picked) in [
+        ("an hour on Monday", "Mon 9 Mar, 09:00–10:00 WET"),
+        ("Monday afternoon for an hour", "Mon 9 Mar, 12:00–13:00 WET"),
+    ] {
+        asks(&mut world, json!({ "title": "Planning", "when": said, "guests": ["Bo"] })).await;
+        world.presses("ana", DM, picked).await;
+        assert_eq!(line(&compact(world.reads(DM)), "When"), format!("When  {picked}"));
+        denies(&mut world).await;
+    }
+    world.ends().await;
+}
+
+/// What Bo sets under `settings`.
+async fn bo_sets(world: &mut World, platform: On, set: &[(&str, &str)]) {
+    world.commands("bo", "general", "settings").await;
+    world.opens_whispered("bo", "Change my hours").await;
+    let said = world.submits("bo", set).await;
+    assert!(said.contains("Saved."), "{said}");
+    if platform == On::Slack {
+        world.closes_form("bo");
+    }
+}
+
+async fn hours_buffers_and_notice_shape_the_times(platform: On) {
+    let mut world = at_work(platform).await;
+    // Right before where is looked.
+    world.google.add_event(BO, &appointment("Gym", "2026-03-09 10:30", "2026-03-09 11:00")).unwrap();
+    let usual = [("Hours", "09:00-17:00"), ("Minutes free around meetings", "0")];
+    for (set, first) in [
+        (vec![], "Mon 9 Mar, 11:00–11:30 WET"),
+        (vec![("Minutes free around meetings", "20")], "Mon 9 Mar, 11:30–12:00 WET"),
+        // One o'clock in Berlin is noon here.
+        (vec![("Hours", "13:00-15:00")], "Mon 9 Mar, 11:00–11:30 WET · out of hours for Bo Lind"),
+        // From Friday, half past nine, on: 73 hours and fifty minutes.
+        (vec![("Minutes of notice you want", "4430")], "Mon 9 Mar, 11:30–12:00 WET"),
+    ] {
+        let set: Vec<(&str, &str)> = usual.iter().copied().chain(set).collect();
+        bo_sets(&mut world, platform, &set).await;
+        let sync = json!({ "title": "Sync", "when": "Monday between 11:00 and 12:30", "guests": ["Bo"] });
+        let asked = asks(&mut world, sync).await;
+        assert_eq!(world.labelled(DM, "Mon 9 Mar"), first, "{asked}");
+        world.model.will(Answer::text("As you like."));
+        world.presses("ana", DM, "Another time").await;
+        world.reads(DM);
+    }
+    world.ends().await;
+}
+
+async fn what_was_taken_for_granted_stands_on_the_card(platform: On) {
+    let mut world = at_work(platform).await;
+    let card = asks(&mut world, json!({ "title": "Call", "when": "tomorrow at 3" })).await;
+    assert_eq!(
+        line(&card, "Understood"),
+        "Understood  “3” is taken as 15:00, within the working day, since it says neither am nor pm."
+    );
+    denies(&mut world).await;
+    world.ends().await;
+}
+
+async fn an_offset_becomes_the_asker_s_own_clocks(platform: On) {
+    let mut world = at_work(platform).await;
+    let weekly = json!({ "title": "Call", "when": "Monday 3pm UTC+2", "repeats": { "every": "week" } });
+    world.model_will("tool", [create(weekly), Answer::text("By which city's clocks?")]);
+    world.says("ana", DM, "every Monday at 3pm UTC+2").await;
+    assert!(world.reads(DM).contains("By which city's clocks?"));
+    let card = asks(&mut world, json!({ "title": "Call", "when": "Monday 3pm UTC+2" })).await;
+    assert_eq!(line(&card, "When"), "When  Mon 9 Mar, 13:00–13:30 WET");
+    world.model.will(Answer::text("It stands."));
+    world.presses("ana", DM, "Approve & create").await;
+    world.reads(DM);
+    let event = &world.google.events(ANA)[0];
+    assert_eq!((when(event).as_str(), event.zone.as_str()), ("2026-03-09 13:00–13:30", "Europe/Lisbon"));
+    world.ends().await;
+}
+
+/// In Singapore clocks have no letters, so that Nod writes "UTC+8".
+async fn the_form_reads_back_what_it_shows(platform: On) {
+    let mut world = at_work(platform).await;
+    world.works_in("ana", "Asia/Singapore").await;
+    let weekly =
+        json!({ "title": "Call", "when": "Monday 16:00", "repeats": { "every": "week", "times": 3 } });
+    let card = asks(&mut world, weekly).await;
+    // Without its end: on Discord the harness reads WET for UTC.
+    assert!(line(&card, "When").starts_with("When  Mon 9 Mar, 16:00–16:30"), "{card}");
+    world.edits("ana", DM, &[("When", "Mon 9 Mar, 17:00–17:30 UTC+8")]).await;
+    assert!(line(&compact(world.reads(DM)), "When").starts_with("When  Mon 9 Mar, 17:00–17:30"));
+    world.model.will(Answer::text("It stands."));
+    world.presses("ana", DM, "Approve & create").await;
+    world.reads(DM);
+    assert_eq!(world.google.events(ANA)[0].when(), "2026-03-09 17:00–17:30 Asia/Singapore");
+    world.ends().await;
+}
+
+async fn nobody_is_invited_to_what_is_over(platform: On) {
+    let mut world = at_work(platform).await;
+    let last_year = json!({ "title": "Lunch", "when": "2025-03-06T12:00", "guests": ["Bo"] });
+    world.model_will("tool", [create(last_year), Answer::text("That is over. When shall it be?")]);
+    world.says("ana", DM, "lunch with Bo").await;
+    assert!(world.reads(DM).ends_with("nod: That is over. When shall it be?\n"));
+    // Alone, one may write down what was.
+    let card = asks(&mut world, json!({ "title": "Lunch", "when": "yesterday at noon" })).await;
+    assert_eq!(line(&card, "⚠"), "⚠ it is over already, so this only writes it down");
+    world.model.will(Answer::text("It stands."));
+    world.presses("ana", DM, "Approve & create").await;
+    world.reads(DM);
+    assert_eq!(when(&world.google.events(ANA)[0]), "2026-03-05 12:00–12:30");
+    world.ends().await;
+}
+
+async fn a_yes_that_comes_late_invites_nobody(platform: On) {
+    let mut world = at_work(platform).await;
+    let id = world.google.add_event(
+        ANA,
+        &Appointment {
+            guests: vec![BO.into()],
+            ..appointment("Standup", "2026-03-06 17:00", "2026-03-06 17:30")
+        },
+    );
+    let moved = json!({ "event": id.unwrap(), "when": "in 20 minutes" });
+    for (call, yes) in [
+        (create(json!({ "title": "Call", "when": "in 10 minutes", "guests": ["Bo"] })), "Approve & invite"),
+        (Answer::tool("calendar_update_event", moved), "Approve & change"),
+    ] {
+        world.model_will("tool", [call]);
+        world.says("ana", DM, "right away").await;
+        world.reads(DM);
+        world.later(TimeDelta::hours(3)).await;
+        world.model.will(Answer::text("It was too late."));
+        world.presses("ana", DM, yes).await;
+        let card = world.reads(DM);
+        assert!(card.contains("that has begun by now"), "{card}");
+    }
+    let events: Vec<String> = world.google.events(BO).iter().map(when).collect();
+    assert_eq!(events, ["2026-03-06 17:00–17:30"]);
+    assert!(world.google.invitations(BO).iter().all(|one| one.news != News::Updated));
+    world.ends().await;
+}
+
+async fn a_time_that_has_passed_when_it_is_picked_is_not_taken(platform: On) {
+    let mut world = at_work(platform).await;
+    asks(&mut world, json!({ "title": "Sync", "when": "half an hour today", "guests": ["Bo"] })).await;
+    world.later(TimeDelta::hours(3)).await;
+    world.model.will(Answer::text("That is over by now."));
+    world.presses("ana", DM, "Fri 6 Mar, 10:00–10:30 WET").await;
+    assert!(world.reads(DM).ends_with("nod: That is over by now.\n"));
+    assert!(world.rows().await.contains("nobody is invited to what is over"));
+    world.ends().await;
+}
+
+async fn what_was_is_still_told(platform: On) {
+    let mut world = at_work(platform).await;
+    world.google.add_event(ANA, &appointment("Dentist", "2026-03-05 15:00", "2026-03-05 16:00")).unwrap();
+    let look = Answer::tool("calendar_get_agenda", json!({ "when": "yesterday" }));
+    world.model_will("tool", [look, Answer::text("The dentist, at three.")]);
+    world.says("ana", DM, "what did I have yesterday?").await;
+    world.reads(DM);
+    assert!(world.rows().await.contains("Thu 5 Mar, 15:00–16:00"));
+    world.ends().await;
+}
+
+async fn a_series_keeps_the_clocks_that_it_follows(platform: On) {
+    let mut world = at_work(platform).await;
+    let weekly = Appointment {
+        zone: Some("America/New_York".into()),
+        recurrence: vec!["RRULE:FREQ=WEEKLY;COUNT=4".into()],
+        ..appointment("Sync", "2026-03-09 10:00", "2026-03-09 10:30")
+    };
+    world.google.add_event(ANA, &weekly).unwrap();
+    let spring = ("2026-03-01T00:00:00Z".parse().unwrap(), "2026-06-01T00:00:00Z".parse().unwrap());
+    let first = world.google.events_between(ANA, spring.0, spring.1)[0].id.clone();
+    let change = json!({ "event": first, "series": true, "when": "Monday at 4pm" });
+    world.model_will("tool", [Answer::tool("calendar_update_event", change)]);
+    world.says("ana", DM, "all of the syncs at 4pm").await;
+    let card = compact(world.reads(DM));
+    assert_eq!(line(&card, "When"), "When  Mon 9 Mar, 14:00–14:30 WET → Mon 9 Mar, 16:00–16:30 WET");
+    assert_eq!(line(&card, "Repeats"), "Repeats  all its times, by New York's clocks");
+    world.model.will(Answer::text("All of them."));
+    world.presses("ana", DM, "Approve & change").await;
+    world.reads(DM);
+    let all = world.google.events_between(ANA, spring.0, spring.1);
+    let starts: Vec<String> = all.iter().map(|one| one.start.format("%-d %b %H:%M").to_string()).collect();
+    assert_eq!(starts, ["9 Mar 16:00", "16 Mar 16:00", "23 Mar 16:00", "30 Mar 16:00"]);
+    world.ends().await;
+}
+
+async fn how_long_it_repeats_is_resolved_and_said(platform: On) {
+    let mut world = at_work(platform).await;
+    let weekly = |repeats: Value| json!({ "title": "Run", "when": "Mon 9:00–9:30", "repeats": repeats });
+    let card = asks(&mut world, weekly(json!({ "every": "week", "until": "the end of June" }))).await;
+    assert_eq!(line(&card, "Repeats"), "Repeats  every week, until Tue 30 Jun 2026");
+    denies(&mut world).await;
+    for (repeats, risk) in [
+        (json!({ "every": "week" }), "⚠ it repeats without an end"),
+        (json!({ "every": "year", "times": 700 }), "⚠ it repeats for more than 5 years"),
+    ] {
+        let card = asks(&mut world, weekly(repeats)).await;
+        assert_eq!(line(&card, "⚠"), risk);
+        denies(&mut world).await;
+    }
+    for absurd in
+        [json!({ "every": "week", "until": "31 December 9999" }), json!({ "every": "day", "times": 100_000 })]
+    {
+        world.model_will("tool", [create(weekly(absurd)), Answer::text("Until when?")]);
+        world.says("ana", DM, "for ever and ever").await;
+        assert!(world.reads(DM).ends_with("nod: Until when?\n"));
+    }
+    world.ends().await;
+}
