@@ -46,6 +46,7 @@ mod home;
 mod http;
 mod injected;
 mod kill;
+mod lent;
 mod letters;
 mod long;
 mod mail;
