@@ -221,9 +221,15 @@ impl World {
 
     /// On Slack and on Discord with the same people; on Slack to begin with.
     pub async fn on_both() -> Self {
+        let mut world = Self::without_nod_on_both().await;
+        world.start().await;
+        world
+    }
+
+    /// The same, Nod not started.
+    pub async fn without_nod_on_both() -> Self {
         let mut world = Self::without_nod().await;
         world.beside = Some(Chat::Discord(world.discord().await));
-        world.start().await;
         world
     }
 

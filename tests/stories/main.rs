@@ -48,6 +48,7 @@ mod home;
 mod http;
 mod injected;
 mod kill;
+mod lent;
 mod letters;
 mod long;
 mod mail;

@@ -1,0 +1,329 @@
+//! Accounts that the operator lends: a person's own through the organisation's service account, and one that is the
+//! organisation's.
+
+use chrono::TimeDelta;
+use nod_core::connection::scopes::{COMPOSE, MODIFY, USUAL};
+use nod_sandbox::Fault;
+use nod_sandbox::google::Account;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use nod_tests::chat::On;
+use serde_json::json;
+
+use crate::people::joined;
+use crate::private::Log;
+
+on_each_platform!(
+    who_connected_nothing_reads_and_sends_as_themselves,
+    who_is_outside_the_domain_gets_the_link,
+    the_organisations_account_is_for_those_who_may_use_it,
+    what_was_approved_for_one_account_does_not_leave_from_another,
+    what_an_admin_has_not_allowed_is_said_with_the_cure,
+    a_revoked_account_of_the_organisations_is_said_and_does_not_hang,
+    neither_log_nor_rows_have_a_key,
+);
+
+const ASSISTANT: &str = "assistant@acme.test";
+
+fn recent() -> Answer {
+    Answer::tool("gmail_list_recent", json!({}))
+}
+
+/// The same where nobody knows Bo's address by his name.
+fn late() -> Answer {
+    let mail = json!({ "to": ["bo@acme.test"], "subject": "Running late", "body": "I'm running late." });
+    Answer::tool("gmail_send_email", mail)
+}
+
+fn everything() -> Vec<&'static str> {
+    USUAL.into_iter().chain([MODIFY]).collect()
+}
+
+/// The organisation delegates its people's accounts.
+fn delegates(world: &mut World, domain: &str, scopes: &[&str]) {
+    let file = format!("{}/service-account.json", world.env["NOD_DATA__DIR"]);
+    std::fs::write(&file, world.google.service_account(domain, scopes)).unwrap();
+    world.env.insert("NOD_GOOGLE__DELEGATION__KEY_FILE".to_owned(), file);
+    world.env.insert("NOD_GOOGLE__DELEGATION__DOMAINS".to_owned(), domain.to_owned());
+}
+
+/// Nod has an account of the organisation's, for Ana.
+fn has_an_assistant(world: &mut World) {
+    world.google.add_account(Account::new(ASSISTANT, "Assistant"));
+    let token = world.google.grant_as(ASSISTANT, &everything()).refresh_token;
+    world.env.insert("NOD_GOOGLE__SYSTEM__REFRESH_TOKEN".to_owned(), token);
+    let ana = world.naming("<ana>");
+    world.env.insert("NOD_GOOGLE__SYSTEM__PEOPLE".to_owned(), ana);
+}
+
+/// On that platform. Discord tells no addresses: there Ana is one person with her self on Slack.
+async fn delegated(platform: On, domain: &str, scopes: &[&str]) -> World {
+    let mut world = match platform {
+        On::Slack => World::without_nod().await,
+        On::Discord => World::without_nod_on_both().await,
+    };
+    delegates(&mut world, domain, scopes);
+    world.start().await;
+    if platform == On::Discord {
+        joined(&mut world).await;
+        world.changes_over();
+    }
+    world
+}
+
+async fn with_an_assistant(platform: On) -> World {
+    let mut world = World::without_nod_on(platform).await;
+    has_an_assistant(&mut world);
+    world.start().await;
+    world
+}
+
+async fn connected(world: &World) -> i64 {
+    sqlx::query_scalar("select count(*) from connections").fetch_one(&world.pool).await.unwrap()
+}
+
+async fn who_connected_nothing_reads_and_sends_as_themselves(platform: On) {
+    let mut world = delegated(platform, "acme.test", &everything()).await;
+    world.google.deliver("ana@acme.test", "bo@acme.test", "Lunch?", "At noon?").unwrap();
+    world.model_will("tool", [recent(), Answer::text("Bo asks about lunch at noon.")]);
+    world.says("ana", "general", "@nod what's new in my mail?").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @"nod: Bo asks about lunch at noon.");
+    }
+    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.presses("ana", "general", "Approve & send").await;
+    let said = world.reads("general");
+    assert!(said.contains("From  ana@acme.test") && said.contains("Email sent"), "{said}");
+    assert!(!said.contains("organisation"), "{said}");
+    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    assert_eq!(world.google.inbox("bo@acme.test")[0].from, "ana@acme.test");
+    assert_eq!(connected(&world).await, 0);
+    let said = world.commands("ana", "general", "connect").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r"
+            (ana only) nod: I work with ana@acme.test, as your organisation lets me. Connect your Google account, and I use that one instead.
+            · The link is for you alone, works once and for an hour. It takes only your own account.
+            [Connect Google]
+        ");
+    }
+    world.ends().await;
+}
+
+async fn who_is_outside_the_domain_gets_the_link(platform: On) {
+    let mut world = delegated(platform, "other.test", &everything()).await;
+    world.model_will("tool", [recent()]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    assert!(world.reads("dm:ana").contains("[Connect Google]"));
+    assert!(world.google.calls().is_empty());
+    world.ends().await;
+}
+
+/// A guest's address may be anything, so it opens nothing.
+#[tokio::test]
+async fn guests_are_lent_nothing() {
+    let mut world = World::without_nod().await;
+    delegates(&mut world, "acme.test", &everything());
+    has_an_assistant(&mut world);
+    world.env.insert("NOD_GOOGLE__SYSTEM__PEOPLE".to_owned(), "*".to_owned());
+    world.env.insert("NOD_SLACK__ALLOW_GUESTS".to_owned(), "true".to_owned());
+    world.start().await;
+    world.model_will("tool", [recent()]);
+    world.says("gus", "dm:gus", "what's new in my mail?").await;
+    assert!(world.reads("dm:gus").contains("[Connect Google]"));
+    assert!(world.google.calls().is_empty());
+    world.ends().await;
+}
+
+async fn the_organisations_account_is_for_those_who_may_use_it(platform: On) {
+    let mut world = with_an_assistant(platform).await;
+    world.google.deliver(ASSISTANT, "cho@acme.test", "Invoice", "Attached.").unwrap();
+    let said = world.commands("ana", "general", "connect").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(said, @r"
+            (ana only) nod: I work with your organisation's account. Connect your Google account, and I use that one instead.
+            · The link is for you alone, works once and for an hour. It takes only your own account.
+            [Connect Google]
+        ");
+    }
+    world.model_will("tool", [recent(), Answer::text("Cho sent an invoice.")]);
+    world.says("ana", "general", "@nod what's new in the mail?").await;
+    assert!(world.reads("general").contains("Answered Ana Silva privately."));
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            nod: Cho sent an invoice.
+              · Done with assistant@acme.test, the organisation's account, not your own.
+        ");
+    }
+    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    let said = world.reads("general");
+    let whose = format!("· {ASSISTANT} is the organisation's account, not Ana Silva's own.");
+    assert!(said.contains(&format!("From  {ASSISTANT}")) && said.contains(&whose), "{said}");
+    world.edits("ana", "general", &[("subject", "Late")]).await;
+    let said = world.reads("general");
+    assert!(said.contains("rev 2") && said.contains(&whose), "an edit does not hide it: {said}");
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.sent(ASSISTANT).len(), 1);
+    let said = world.reads("general");
+    assert!(said.contains("Email sent") && said.contains(&whose), "{said}");
+    assert!(
+        said.contains(&format!("· Done with {ASSISTANT}, the organisation's account, not your own.")),
+        "{said}"
+    );
+    let asked = world.google.calls().len();
+    world.model_will("tool", [recent()]);
+    world.says("bo", "dm:bo", "what's new in the mail?").await;
+    assert!(world.reads("dm:bo").contains("[Connect Google]"));
+    assert_eq!(world.google.calls().len(), asked);
+    world.ends().await;
+}
+
+async fn what_was_approved_for_one_account_does_not_leave_from_another(platform: On) {
+    let mut world = with_an_assistant(platform).await;
+    world.model_will("tool", [late(), Answer::text("It was not sent.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.connects("ana").await;
+    world.presses("ana", "general", "Approve & send").await;
+    let said = world.reads("general");
+    assert!(
+        said.contains(&format!("it was approved for {ASSISTANT}, but ana@acme.test is connected now")),
+        "{said}"
+    );
+    assert!(world.google.inbox("bo@acme.test").is_empty());
+    // From now on it is her own.
+    world.model_will("tool", [late(), Answer::text("Bo knows.")]);
+    world.says("ana", "general", "@nod tell Bo once more").await;
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].from, "ana@acme.test");
+    world.commands("ana", "general", "connect").await;
+    let said = world.presses_whisper("ana", "Disconnect Google").await;
+    assert!(
+        said.contains(&format!("From then on I work with {ASSISTANT}, your organisation's account.")),
+        "{said}"
+    );
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn what_an_admin_has_not_allowed_is_said_with_the_cure(platform: On) {
+    let mut world = delegated(platform, "acme.test", &[COMPOSE]).await;
+    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    let said = world.reads("dm:ana");
+    for words in [
+        "unauthorized_client",
+        "client 104729104729104729104 needs the scopes",
+        "gmail.readonly",
+        "Nothing was done.",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("[Connect Google]"), "{said}");
+    world.google.delegates("acme.test", &everything());
+    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "and now?").await;
+    let said = world.reads("dm:ana");
+    assert!(said.trim_end().ends_with("nod: Nothing new."), "{said}");
+    world.ends().await;
+}
+
+async fn a_revoked_account_of_the_organisations_is_said_and_does_not_hang(platform: On) {
+    let mut world = with_an_assistant(platform).await;
+    world.google.revoke_grants(ASSISTANT);
+    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.says("ana", "dm:ana", "what's new in the mail?").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: what's new in the mail?
+            nod: I could not look into it.
+              · Google no longer lets this Nod into the organisation's account (invalid_grant). Whoever runs Nod has to sign in with it anew, and to set google.system.refresh_token. Nothing was done.
+        ");
+    }
+    world.ends().await;
+}
+
+/// A token that Google rejects is asked for anew; a person is never sent to a link for it.
+#[tokio::test]
+async fn a_token_that_ends_is_renewed_and_one_that_is_rejected_sends_nobody_to_a_link() {
+    let mut world = delegated(On::Slack, "acme.test", &everything()).await;
+    for end in ["by itself", "at Google", "not at all"] {
+        match end {
+            "by itself" => world.later(TimeDelta::hours(2)).await,
+            "at Google" => world.google.expire_tokens("ana@acme.test"),
+            _ => {}
+        }
+        world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+        world.says("ana", "dm:ana", "what's new in my mail?").await;
+    }
+    let tokens = world.google.calls().iter().filter(|call| call.operation == "oauth.token").count();
+    assert_eq!(tokens, 2);
+    let refused = Fault::Status { code: 401, retry_after: None };
+    world.google.faults.next_times("gmail.users.messages.list", 2, &refused);
+    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    let said = world.reads("dm:ana");
+    assert!(said.contains("Google does not let this Nod do that in ana@acme.test."), "{said}");
+    assert!(!said.contains("[Connect Google]") && !said.contains("[Reconnect Google]"), "{said}");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_google_that_is_silent_is_not_waited_for() {
+    let mut world = delegated(On::Slack, "acme.test", &everything()).await;
+    world.google.faults.next("oauth.token", Fault::Hang);
+    world.model_will("tool", [recent(), Answer::text("Google does not answer just now.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    let heard = world.model.requests().last().unwrap().to_string();
+    assert!(heard.contains("busy, try again in 5 s"), "{heard}");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn neither_log_nor_rows_have_a_key(platform: On) {
+    let log = Log::default();
+    let into = log.clone();
+    let filter = Some("trace,yup_oauth2=trace,hyper=trace");
+    let _here =
+        tracing::subscriber::set_default(nod_bot::logging::lines(filter, move || into.clone(), false));
+    // With one subscriber in the process, a thread that has none may decide for all that a line is never heard.
+    let _second = tracing::Dispatch::new(nod_bot::logging::lines(None, std::io::sink, false));
+    let mut world = World::without_nod_on(platform).await;
+    if platform == On::Slack {
+        delegates(&mut world, "acme.test", &everything());
+    }
+    has_an_assistant(&mut world);
+    world.start().await;
+    world.model_will("tool", [recent(), late(), Answer::text("Bo knows.")]);
+    world.says("ana", "dm:ana", "look into the mail and tell Bo about the pineapple").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    world.google.revoke_grants(ASSISTANT);
+    world.google.revoke_grants("ana@acme.test");
+    world.google.delegates("acme.test", &[]);
+    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.says("ana", "dm:ana", "what's new?").await;
+    let (said, rows) = (log.said(), world.rows().await);
+    assert!(said.contains("an effect ended") && said.contains("an account that is lent cannot be used"));
+    let mut secrets = world.google.secrets();
+    if let Some(file) = world.env.get("NOD_GOOGLE__DELEGATION__KEY_FILE") {
+        let key: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        secrets.extend(key["private_key"].as_str().unwrap().lines().map(str::to_owned));
+    }
+    assert!(secrets.len() > 2);
+    for secret in secrets.iter().map(String::as_str).chain(["pineapple", "running late"]) {
+        assert!(!said.contains(secret), "logged: {secret}");
+    }
+    assert!(secrets.iter().all(|secret| !rows.contains(secret)));
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn home_says_what_is_lent() {
+    let world = delegated(On::Slack, "acme.test", &everything()).await;
+    world.opens_home("ana").await;
+    let said = world.slack.home("ana");
+    assert!(said.contains("I work with ana@acme.test, as your organisation lets me."), "{said}");
+    world.ends().await;
+}
