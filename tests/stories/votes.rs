@@ -110,6 +110,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
                 nod: # When suits you? · Planning
+                  @bo
+                  @cho
                   · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
                   1  Mon 9 Mar, 13:00–13:45 WET
                   2  Mon 9 Mar, 14:00–14:45 WET
@@ -126,6 +128,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
                 nod: # When suits you? · Planning
+                  @bo
+                  @cho
                   · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
                   1  Mon 9 Mar, 13:00–13:45 WET
                        ✓ Bo Lind
@@ -165,7 +169,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                 nod: # When suits you? · Planning
                   2  Mon 9 Mar, 14:00–14:45 WET
                        ✓ Ana Silva, Bo Lind, Cho Park
-                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                  · This suits everybody. It is booked, and the invitations are out.
                 nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
                   [Share here]---
@@ -192,6 +196,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
                 nod: # When suits you? · Planning
+                  @bo
+                  @cho
                   · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
                   1  Mon 9 Mar 2026, 09:00 WET–09:45 WET
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
@@ -209,6 +215,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
                 nod: # When suits you? · Planning
+                  @bo
+                  @cho
                   · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
                   1  Mon 9 Mar 2026, 09:00 WET–09:45 WET
                   ✓ Bo Lind
@@ -249,7 +257,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                 nod: # When suits you? · Planning
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   ✓ Ana Silva, Bo Lind, Cho Park
-                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                  · This suits everybody. It is booked, and the invitations are out.
                 nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
                   [Share here]---
