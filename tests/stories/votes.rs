@@ -111,6 +111,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
                 nod: # When suits you? · Planning
+                  @bo
+                  @cho
                   · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
                   1  Mon 9 Mar, 13:00–13:45 WET
                   2  Mon 9 Mar, 14:00–14:45 WET
@@ -127,6 +129,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
                 nod: # When suits you? · Planning
+                  @bo
+                  @cho
                   · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
                   1  Mon 9 Mar, 13:00–13:45 WET
                        ✓ Bo Lind
@@ -166,7 +170,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                 nod: # When suits you? · Planning
                   2  Mon 9 Mar, 14:00–14:45 WET
                        ✓ Ana Silva, Bo Lind, Cho Park
-                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                  · This suits everybody. It is booked, and the invitations are out.
                 nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
                   [Share here]---
@@ -193,6 +197,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
                 nod: # When suits you? · Planning
+                  @bo
+                  @cho
                   · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
                   1  Mon 9 Mar 2026, 09:00 WET–09:45 WET
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
@@ -210,6 +216,8 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
                 nod: # When suits you? · Planning
+                  @bo
+                  @cho
                   · Ana Silva asks Bo Lind and Cho Park. Choose all that suit you.
                   1  Mon 9 Mar 2026, 09:00 WET–09:45 WET
                   ✓ Bo Lind
@@ -250,7 +258,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
                 nod: # When suits you? · Planning
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   ✓ Ana Silva, Bo Lind, Cho Park
-                  · This suits everybody. Invitations go out once Ana Silva approves them.
+                  · This suits everybody. It is booked, and the invitations are out.
                 nod: · Asked Ana Silva privately.
                 nod: · Answered Ana Silva privately.
                   [Share here]---
