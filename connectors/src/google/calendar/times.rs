@@ -198,13 +198,8 @@ impl Times {
 
     /// Refuses what has begun: a yes that comes late brings nobody to it.
     pub(super) fn still_ahead(&self, zone: &TimeZone, now: Instant) -> Result<(), Fault> {
-        match self.has_begun(zone, now) {
-            true => Err(Fault::invalid(format!(
-                "it was to be {}, and that has begun by now",
-                self.said(zone, now)
-            ))),
-            false => Ok(()),
-        }
+        let late = || format!("it was to be {}, and that has begun by now", self.said(zone, now));
+        if self.has_begun(zone, now) { Err(Fault::invalid(late())) } else { Ok(()) }
     }
 
     fn checked(self) -> Result<Self, Fault> {
