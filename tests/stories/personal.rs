@@ -185,6 +185,7 @@ impl House {
             files: vec![csv],
             ..Incoming::default()
         };
+        world.google.settings(ANA, |ana| drop(ana.signatures.insert(ANA.into(), "Quicksilver".into())));
         world.google.deliver_mail(&mail).unwrap();
         Self { world, asked: 0, threads: Vec::new() }
     }

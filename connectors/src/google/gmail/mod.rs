@@ -3,6 +3,7 @@
 //! [`Mailbox`] is the only way to Gmail; the tools stand each in a file of their own.
 
 pub(in crate::google) mod address;
+mod charset;
 mod create_draft;
 mod create_label;
 mod deeds;
@@ -30,6 +31,7 @@ mod reply;
 mod search_messages;
 mod send_draft;
 mod send_email;
+mod shown;
 #[cfg(test)]
 mod stories;
 mod summary;
