@@ -95,7 +95,7 @@ async fn a_forward_takes_the_mail_and_its_files_along(platform: On) {
                 nod: · Asked Ana Silva privately.
         ");
         insta::assert_snapshot!(after(&world.reads("dm:ana"), "# Send"), @r"
-            # Send this email? · rev 1 · 9a739c
+            # Send this email? · rev 1 · 428703
               From  ana@acme.test
               To  bo@acme.test
               Cc  —
@@ -264,13 +264,10 @@ async fn the_signature_stands_below_once_and_survives_changes(platform: On) {
               Cc  —
               Bcc  —
               Subject  Plan
+              Signature  yours, as Gmail has it
               The plan.
 
               Ana
-
-              --
-              Ana Silva
-              Acme · acme.test
               · It was not sent. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
         ");
@@ -302,7 +299,7 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: On) {
     world.says("ana", "dm:ana", "reply to all: fine").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(unnamed(after(&world.reads("dm:ana"), "# Send")), @r"
-            # Send this email? · rev 1 · d9986a
+            # Send this email? · rev 1 · cd81f2
               From  sales@acme.test
               Account  ana@acme.test
               To  Kim Vale <kim@northwind.test>
@@ -317,7 +314,7 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: On) {
               ⚠ kim@northwind.test comes from outside text: nobody here named it
               ⚠ this run has read outside text: mail from kim@northwind.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
+              [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     world.model.will(Answer::text("Kim has it."));
@@ -479,6 +476,9 @@ async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
             "SGVsbG8gd29ybG=Q=!"
             "Viele Grüße aus Ulm"
             "Qapla´"
+            "こんにちは Bo"
+            "己所不欲 Bo"
+            "Hiã"
         "#);
     }
     assert!(world.google.sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
@@ -568,7 +568,21 @@ async fn a_signature_stands_on_no_card_that_others_see(platform: On) {
     );
     world.says("ana", "general", "@nod tell Bo I'm late").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(world.reads("general"), @"");
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: # Send this email? · rev 1 · 098fda
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Late
+                  Signature  yours, as Gmail has it
+                  Hi Bo,
+                  I'm late.
+                  ⚠ Nod's first mail to bo@acme.test
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny] [Show all]
+        ");
     }
     let shown = world.shows_all("ana", "general", NUMBER).await;
     assert!(shown.contains("I'm late."), "{shown}");
@@ -619,7 +633,13 @@ async fn mail_goes_out_under_the_name_of_its_address(platform: On) {
         headers.push(format!("{:?} {:?}", got.header("From"), got.header("Reply-To")));
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(headers.join("\n"), @"");
+        insta::assert_snapshot!(headers.join("\n"), @r#"
+            From  Ana Silva <ana@acme.test>
+            Some("Ana Silva <ana@acme.test>") None
+            From  "Sales, Acme" <sales@acme.test>
+            Reply to  desk@acme.test
+            Some("Sales, Acme <sales@acme.test>") Some("<desk@acme.test>")
+        "#);
     }
     world.reads("general");
     world.reads("dm:ana");

@@ -70,7 +70,7 @@ async fn an_answer_stands_in_the_thread_of_the_mail(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(unnamed(after(&world.reads("dm:ana"), "ana: reply")), @r"
             ana: reply that it works
-            nod: # Send this email? · rev 1 · ee4860
+            nod: # Send this email? · rev 1 · 8733ba
               From  ana@acme.test
               To  Kim Vale <kim@northwind.test>
               Cc  —
@@ -88,7 +88,7 @@ async fn an_answer_stands_in_the_thread_of_the_mail(platform: On) {
               ⚠ kim@northwind.test comes from outside text: nobody here named it
               ⚠ this run has read outside text: mail from kim@northwind.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
+              [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     world.model.will(Answer::text("Kim has it."));
@@ -114,7 +114,7 @@ async fn where_answers_are_to_go_elsewhere_the_card_says_so(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(unnamed(after(&world.reads("dm:ana"), "ana: reply")), @r"
             ana: reply to all that it works
-            nod: # Send this email? · rev 1 · e809ba
+            nod: # Send this email? · rev 1 · 9b5bb0
               From  ana@acme.test
               To  desk@elsewhere.test
               Cc  cho@acme.test
@@ -130,7 +130,7 @@ async fn where_answers_are_to_go_elsewhere_the_card_says_so(platform: On) {
               ⚠ this run has read outside text: mail from kim@northwind.test
               ⚠ the mail asks for answers to desk@elsewhere.test, not to its sender
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
+              [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     world.model.will(Answer::text("All right, not sent."));
