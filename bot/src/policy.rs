@@ -31,7 +31,8 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
     print(&match rules.len() {
         0 => "There are no rules of your own any more; those of the installation hold.".to_owned(),
         n => format!(
-            "{n} rules are set ({}). What waits keeps the terms on which it was asked.",
+            "{} set ({}). What waits keeps the terms on which it was asked.",
+            if n == 1 { "1 rule is".to_owned() } else { format!("{n} rules are") },
             &own.digest[..6]
         ),
     });
@@ -63,8 +64,11 @@ pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
     print(&match own {
         None => "There are no rules of your own; nod policy set FILE sets some.".to_owned(),
         Some(own) => format!(
-            "Of these, {} are your own, set by {} on {} ({}):\n\n{}",
-            policy.rules.len() - config.approvals.policy.rules.len(),
+            "Of these, {} your own, set by {} on {} ({}):\n\n{}",
+            match policy.rules.len() - config.approvals.policy.rules.len() {
+                1 => "1 is".to_owned(),
+                many => format!("{many} are"),
+            },
             own.set_by,
             own.set_at.format("%a %-d %b %Y, %H:%M UTC"),
             &own.digest[..6],

@@ -307,8 +307,11 @@ pub struct Preview {
     pub question: String,
     /// Every field of the payload that is not the body, in reading order; an empty value shows as "—".
     pub fields: Vec<(String, String)>,
-    /// The body, whole.
+    /// The body, whole; without what stands below it.
     pub body: Option<String>,
+    /// What leaves below the body and stands on no card: [Show all] shows it to whoever decides.
+    #[serde(default)]
+    pub below: Option<String>,
     /// On whose account it happens (an address).
     pub account: String,
     /// That account is the organisation's, and not the person's own.
@@ -384,6 +387,7 @@ impl Preview {
             question: question.into(),
             fields: Vec::new(),
             body: None,
+            below: None,
             form: Vec::new(),
             account: String::new(),
             organisations: false,
@@ -470,7 +474,8 @@ pub trait ActTool: Send + Sync {
     /// Says exactly what would happen; changes nothing.
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault>;
     /// The same act after the person changed it, on the same account: `payload` is the one that they saw, and
-    /// every field of its form is filled in, in that person's zone. A plain function, since somebody waits with the
+    /// every field of its form is filled in, in that person's zone, but for those of people that were left as they
+    /// stood. A plain function, since somebody waits with the
     /// form open.
     fn revise(
         &self,

@@ -14,6 +14,8 @@ on_each_platform!(
     what_waits_on_an_account_that_is_disconnected_is_called_off,
     a_google_that_does_not_answer_is_asked_again,
     who_connects_again_before_google_heard_keeps_the_new_keys,
+    an_account_whose_place_another_takes_is_given_back,
+    a_no_of_google_is_not_taken_for_a_grant_that_has_ended,
     a_turn_to_renew_of_a_replica_that_was_killed_ends_by_itself,
     a_grant_that_google_ends_after_a_week_is_told_from_one_that_was_taken_back,
 );
@@ -195,5 +197,49 @@ async fn a_grant_that_google_ends_after_a_week_is_told_from_one_that_was_taken_b
               [Reconnect Google]
         ");
     }
+    world.ends().await;
+}
+
+const OTHER: &str = "ana.private@mail.test";
+
+async fn an_account_whose_place_another_takes_is_given_back(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    let link = world.asks_for_link("ana").await;
+    world.consents_as("ana", &link, OTHER, None).await;
+    world.settles().await;
+    if platform == On::Slack {
+        // Refused at first: what Google gave for it ends as well.
+        assert_eq!(asked(&world, "oauth.revoke"), 1);
+        world.presses("dana", "dm:dana", "Allow").await;
+        world.reads("dm:dana");
+        let link = world.asks_for_link("ana").await;
+        world.consents_as("ana", &link, OTHER, None).await;
+        world.settles().await;
+    }
+    let said = world.reads("dm:ana");
+    assert!(
+        said.contains("Google is disconnected: ana@acme.test. Its keys are forgotten here and given back"),
+        "{said}"
+    );
+    assert!(said.contains("✓ Google is connected: ana.private@mail.test"), "{said}");
+    assert_eq!(asked(&world, "oauth.revoke"), if platform == On::Slack { 2 } else { 1 });
+    assert_eq!((rows(&world, "connections").await, rows(&world, "revocations").await), (1, 0));
+    // The new one works.
+    world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "what's new in my mail?").await;
+    assert!(world.reads("dm:ana").contains("Nothing new."));
+    world.ends().await;
+}
+
+async fn a_no_of_google_is_not_taken_for_a_grant_that_has_ended(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.google.faults.next("oauth.revoke", Fault::Status { code: 400, retry_after: None });
+    ana_disconnects(&mut world).await;
+    assert!(world.reads("dm:ana").contains("I am giving them back to Google…"));
+    world.later(TimeDelta::seconds(31)).await;
+    assert!(world.reads("dm:ana").contains("given back to Google."));
+    assert_eq!(asked(&world, "oauth.revoke"), 2);
     world.ends().await;
 }

@@ -26,6 +26,7 @@ on_each_platform!(
     of_several_open_drafts_the_person_picks,
     what_was_changed_on_the_card_is_what_leaves,
     a_no_with_a_reason_is_for_the_model_to_work_with,
+    what_was_formatted_in_gmail_is_said_before_it_is_lost,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -491,4 +492,27 @@ async fn a_no_with_a_reason_is_for_the_model_to_work_with(platform: On) {
     assert_eq!(only_draft(&world).body, "Friendly.");
     world.reads("general");
     world.ends().await;
+}
+
+async fn what_was_formatted_in_gmail_is_said_before_it_is_lost(platform: On) {
+    let lost = "formatting made in Gmail is lost; send it there to keep it";
+    for (html, formatted) in [("The plan is <b>ready</b>.", true), ("The plan<br>is ready.", false)] {
+        let (mut world, _) = drafted(platform).await;
+        let id = only_draft(&world).draft_id.unwrap();
+        let html = format!("<div dir=\"ltr\">{html}<div><br></div></div>");
+        let edit = DraftEdit { html: Some(html), ..DraftEdit::default() };
+        assert!(world.google.edit_draft(ANA, &id, &edit));
+        let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
+        world.model_will("tool", [open, Answer::text("Here it is.")]);
+        world.says("ana", "dm:ana", "open my draft to Bo").await;
+        assert_eq!(world.reads("dm:ana").contains("Formatting  made in Gmail"), formatted);
+        world.says("ana", "dm:ana", "send it").await;
+        let card = world.reads("dm:ana");
+        assert_eq!(card.contains(lost), formatted, "{card}");
+        world.presses("ana", "dm:ana", "Approve & send").await;
+        assert!(world.google.inbox("bo@acme.test")[0].body.contains("ready"));
+        world.reads("general");
+        world.reads("dm:ana");
+        world.ends().await;
+    }
 }

@@ -16,6 +16,11 @@ on_each_platform!(
     a_file_of_a_mail_is_attached_to_a_draft_and_leaves_with_it,
     a_file_that_was_dropped_goes_out_as_it_was_shown,
     a_file_that_was_not_dropped_is_not_found,
+    a_page_that_was_dropped_goes_out_too,
+    a_signature_stands_on_no_card_that_others_see,
+    mail_goes_out_under_the_name_of_its_address,
+    what_only_gmails_settings_say_is_shown_to_its_owner_alone,
+    a_draft_from_an_address_that_is_gone_shows_as_whom_it_leaves,
     the_signature_stands_below_once_and_survives_changes,
     an_answer_goes_out_as_whom_the_mail_was_sent_to,
     an_address_that_is_not_verified_is_refused_with_those_that_are,
@@ -90,7 +95,7 @@ async fn a_forward_takes_the_mail_and_its_files_along(platform: On) {
                 nod: · Asked Ana Silva privately.
         ");
         insta::assert_snapshot!(after(&world.reads("dm:ana"), "# Send"), @r"
-            # Send this email? · rev 1 · 9a739c
+            # Send this email? · rev 1 · 428703
               From  ana@acme.test
               To  bo@acme.test
               Cc  —
@@ -259,13 +264,10 @@ async fn the_signature_stands_below_once_and_survives_changes(platform: On) {
               Cc  —
               Bcc  —
               Subject  Plan
+              Signature  yours, as Gmail has it
               The plan.
 
               Ana
-
-              --
-              Ana Silva
-              Acme · acme.test
               · It was not sent. Tell me what to change, or say “send it”.
               [Send…] [Discard] [Open in Gmail]
         ");
@@ -297,7 +299,7 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: On) {
     world.says("ana", "dm:ana", "reply to all: fine").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(unnamed(after(&world.reads("dm:ana"), "# Send")), @r"
-            # Send this email? · rev 1 · d9986a
+            # Send this email? · rev 1 · cd81f2
               From  sales@acme.test
               Account  ana@acme.test
               To  Kim Vale <kim@northwind.test>
@@ -312,7 +314,7 @@ async fn an_answer_goes_out_as_whom_the_mail_was_sent_to(platform: On) {
               ⚠ kim@northwind.test comes from outside text: nobody here named it
               ⚠ this run has read outside text: mail from kim@northwind.test
               · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
-              [Approve & send] [Edit] [Deny]
+              [Approve & send] [Edit] [Deny] [Show all]
         ");
     }
     world.model.will(Answer::text("Kim has it."));
@@ -436,7 +438,7 @@ async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
     let head = "From: Kim <kim@northwind.test>\r\nTo: ana@acme.test\r\nMIME-Version: 1.0\r\n";
-    let broken: [(&str, &[u8]); 4] = [
+    let broken: [(&str, &[u8]); 7] = [
         // No part, and no end.
         ("1", b"Content-Type: multipart/mixed; boundary=\"x\"\r\n\r\nNo boundary ever comes."),
         // Cut in the middle of its letters.
@@ -445,6 +447,10 @@ async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
         ("3", b"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\nViele Gr\xfc\xdfe aus Ulm"),
         // It says something that nobody knows.
         ("4", b"Content-Type: text/plain; charset=\"klingon\"\r\n\r\nQapla\xb4"),
+        // Letters that pass for others.
+        ("5", b"Content-Type: text/plain; charset=ISO-2022-JP\r\n\r\n\x1b$B$3$s$K$A$O\x1b(B Bo"),
+        ("6", b"Content-Type: text/plain; charset=hz-gb-2312\r\n\r\n~{<:Ky2;S{~} Bo"),
+        ("7", b"Content-Type: text/plain; charset=utf-16\r\nContent-Transfer-Encoding: base64\r\n\r\n//5IAGkA4wA="),
     ];
     for (number, rest) in broken {
         let subject = format!("{head}Subject: Broken {number}\r\nMessage-ID: <b{number}@northwind.test>\r\n");
@@ -470,6 +476,9 @@ async fn broken_mail_is_read_as_far_as_it_goes_and_answered(platform: On) {
             "SGVsbG8gd29ybG=Q=!"
             "Viele Grüße aus Ulm"
             "Qapla´"
+            "こんにちは Bo"
+            "己所不欲 Bo"
+            "Hiã"
         "#);
     }
     assert!(world.google.sent(ANA).is_empty() && world.google.drafts(ANA).is_empty());
@@ -520,5 +529,158 @@ async fn a_file_that_was_not_dropped_is_not_found(platform: On) {
     world.says("ana", "general", "@nod mail the terms to Bo").await;
     assert_eq!(told(&world), r#"{"error":"not found: a file of that name in this chat"}"#);
     world.reads("general");
+    world.ends().await;
+}
+
+async fn a_page_that_was_dropped_goes_out_too(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    let page = "<!DOCTYPE html><html><body>The plan</body></html>";
+    let attach = json!([{ "name": "plan.html" }]);
+    let mail = json!({ "to": ["Bo"], "subject": "Plan", "body": "See the page.", "attach": attach });
+    calls(&world, "gmail_send_email", mail);
+    world.model.will(Answer::text("Bo has it."));
+    world
+        .drops_file("ana", "general", "@nod mail this to Bo", &Dropped::new("plan.html", "text/html", page))
+        .await;
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].files, [("plan.html".to_owned(), page.len())]);
+    world.reads("general");
+    world.ends().await;
+}
+
+const NUMBER: &str = "+351 555 0199";
+
+/// Ana's number stands below her mail.
+fn signs(world: &World) {
+    let html = format!("<div>Ana Silva<br>{NUMBER}</div>");
+    world.google.settings(ANA, |account| drop(account.signatures.insert(ANA.to_owned(), html)));
+}
+
+async fn a_signature_stands_on_no_card_that_others_see(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    signs(&world);
+    calls(
+        &world,
+        "gmail_send_email",
+        json!({ "to": ["Bo"], "subject": "Late", "body": "Hi Bo,\nI'm late." }),
+    );
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod tell Bo I'm late
+                nod: # Send this email? · rev 1 · 098fda
+                  From  ana@acme.test
+                  To  bo@acme.test
+                  Cc  —
+                  Bcc  —
+                  Subject  Late
+                  Signature  yours, as Gmail has it
+                  Hi Bo,
+                  I'm late.
+                  ⚠ Nod's first mail to bo@acme.test
+                  · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
+                  [Approve & send] [Edit] [Deny] [Show all]
+        ");
+    }
+    let shown = world.shows_all("ana", "general", NUMBER).await;
+    assert!(shown.contains("I'm late."), "{shown}");
+    let shown = world.shows_all("bo", "general", "alone").await;
+    assert!(
+        shown.contains("What stands below it is for Ana Silva alone.") && !shown.contains(NUMBER),
+        "{shown}"
+    );
+    world.model.will(Answer::text("Bo knows."));
+    world.presses("ana", "general", "Approve & send").await;
+    let wanted = format!("Hi Bo,\nI'm late.\n\n-- \nAna Silva\n{NUMBER}");
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body, wanted);
+
+    calls(&world, "gmail_create_draft", json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan." }));
+    let thread = world.says("ana", "general", "@nod draft a mail to Bo about the plan").await;
+    world.model_will("conversational", [Answer::text("It is Ana's.")]);
+    world.replies("bo", "general", &thread, "what does it say?").await;
+    world.replies("ana", "general", &thread, "send it").await;
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[1].body, format!("The plan.\n\n-- \nAna Silva\n{NUMBER}"));
+    let (said, prompts) = (world.reads("general"), json!(world.model.requests()).to_string());
+    assert!(!said.contains(NUMBER) && !prompts.contains(NUMBER), "{said}");
+    world.ends().await;
+}
+
+async fn mail_goes_out_under_the_name_of_its_address(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    world.google.settings(ANA, |account| {
+        account.aliases = vec!["sales@acme.test".to_owned()];
+        account.names.insert(ANA.to_owned(), "Ana Silva".to_owned());
+        account.names.insert("sales@acme.test".to_owned(), "Sales, Acme".to_owned());
+        account.answers.insert("sales@acme.test".to_owned(), "desk@acme.test".to_owned());
+    });
+    let mail = |from: &str| json!({ "to": ["Bo"], "subject": "Late", "body": "Late.", "from": from });
+    let mut headers = Vec::new();
+    for (from, place) in [(ANA, "general"), ("sales@acme.test", "dm:ana")] {
+        calls(&world, "gmail_send_email", mail(from));
+        world.model.will(Answer::text("Bo has it."));
+        world.says("ana", "general", "@nod write to Bo").await;
+        let card = world.reads(place);
+        headers
+            .extend(card.lines().map(str::trim).filter(|line| line.starts_with("From  ")).map(str::to_owned));
+        headers.extend(
+            card.lines().map(str::trim).filter(|line| line.starts_with("Reply to")).map(str::to_owned),
+        );
+        world.presses("ana", place, "Approve & send").await;
+        let got = world.google.inbox("bo@acme.test").pop().unwrap();
+        headers.push(format!("{:?} {:?}", got.header("From"), got.header("Reply-To")));
+    }
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(headers.join("\n"), @r#"
+            From  Ana Silva <ana@acme.test>
+            Some("Ana Silva <ana@acme.test>") None
+            From  "Sales, Acme" <sales@acme.test>
+            Reply to  desk@acme.test
+            Some("Sales, Acme <sales@acme.test>") Some("<desk@acme.test>")
+        "#);
+    }
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn what_only_gmails_settings_say_is_shown_to_its_owner_alone(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    world.google.settings(ANA, |account| {
+        account.aliases = vec!["moonfox@acme.test".to_owned()];
+        account.usual = Some("moonfox@acme.test".to_owned());
+    });
+    let mail = json!({ "to": ["Bo"], "subject": "Late", "body": "Late." });
+    for (tool, shown) in [("gmail_send_email", "Send this email?"), ("gmail_create_draft", "# Draft")] {
+        calls(&world, tool, mail.clone());
+        world.says("ana", "general", "@nod write to Bo").await;
+        let card = world.reads("dm:ana");
+        assert!(card.contains(shown) && card.contains("From  moonfox@acme.test"), "{card}");
+        assert!(!world.reads("general").contains("moonfox"));
+    }
+    world.abandoned().await;
+}
+
+async fn a_draft_from_an_address_that_is_gone_shows_as_whom_it_leaves(platform: On) {
+    let (mut world, ..) = with(platform, &terms()).await;
+    world.google.settings(ANA, |account| account.aliases = vec!["old@acme.test".to_owned()]);
+    let mail = json!({ "to": ["Bo"], "subject": "Plan", "body": "The plan.", "from": "old@acme.test" });
+    calls(&world, "gmail_create_draft", mail);
+    let thread = world.says("ana", "general", "@nod draft a mail to Bo from my old address").await;
+    world.google.settings(ANA, |account| account.aliases.clear());
+    let id = world.google.drafts(ANA)[0].draft_id.clone().unwrap();
+    let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
+    world.model_will("tool", [open, Answer::text("Here it is.")]);
+    world.says("ana", "dm:ana", "open my draft to Bo").await;
+    let shown = world.reads("dm:ana");
+    assert!(shown.contains("From  ana@acme.test") && !shown.contains("old@acme.test"), "{shown}");
+    world.says("ana", "dm:ana", "send it").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].from, ANA);
+    assert!(!thread.is_empty());
+    world.reads("general");
+    world.reads("dm:ana");
     world.ends().await;
 }

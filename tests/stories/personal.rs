@@ -204,6 +204,7 @@ impl House {
             files: vec![csv],
             ..Incoming::default()
         };
+        world.google.settings(ANA, |ana| drop(ana.signatures.insert(ANA.into(), "Quicksilver".into())));
         world.google.deliver_mail(&mail).unwrap();
         world.google.make_label(ANA, "Marigold");
         let asked = world.model.requests().len();

@@ -507,7 +507,7 @@ async fn rules_of_ones_own_come_after_and_a_never_stays(platform: On) {
             2. everything that reaches others, to somebody at rival.test: never (not to them)
             3. everything that reaches others: 5s to take it back
             4. everything that reaches others, to somebody outside: the owner decides, and then one of legal, no time to take it back
-            · A later rule that fits outweighs an earlier one; a never is final. The last 1 are your own, set by ana on Fri 6 Mar 2026, 09:30 WET, digest ······.
+            · A later rule that fits outweighs an earlier one; a never is final. The last one is your own, set by ana on Fri 6 Mar 2026, 09:30 WET, digest ······.
         ");
         insta::assert_snapshot!(other, @"(ana only) nod: That is for admins. Nothing was done.");
     }

@@ -229,10 +229,13 @@ impl GoogleOAuth {
         let form = [("token", token.expose_secret())];
         let response = self.http.post(self.revoke_url.clone()).form(&form).send().await;
         let response = response.map_err(|error| OAuthError::Silent { reason: plainly(&error).to_owned() })?;
-        match response.status().as_u16() {
-            200..=299 | 400 => Ok(()),
-            status => Err(OAuthError::Silent { reason: format!("status {status}") }),
+        let status = response.status();
+        let said = response.text().await.unwrap_or_default();
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+        if status.is_success() || said["error"] == "invalid_token" {
+            return Ok(());
         }
+        Err(OAuthError::Silent { reason: format!("status {status}") })
     }
 
     /// The Gmail client beside it.

@@ -4,7 +4,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::card::{by_whom, escape, mark, receipt, shown};
+use super::card::{by_whom, escape, mark, receipt, show_all, shown};
 use super::decide::{Decided, decided, denied, redraw, tell};
 use super::headline::headline;
 use super::told::told;
@@ -60,7 +60,7 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
     };
     let heading = format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), mark(approval));
     let before = card.buttons.len();
-    let mut card = shown(card.with(Block::Markdown(heading)), approval);
+    let mut card = show_all(shown(card.with(Block::Markdown(heading)), approval), approval);
     if approval.status != Status::Pending {
         card = receipt(card, approval);
     }

@@ -41,7 +41,12 @@ pub(super) fn single(approval: &Approval, reader: Role) -> Card {
         Status::Pending => waiting(card, approval),
         _ => receipt(card, approval),
     };
-    if whole::beginning(&approval.preview).is_none() {
+    show_all(card, approval)
+}
+
+/// The way to what does not stand on the card.
+pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
+    if !whole::more(&approval.preview) {
         return card;
     }
     let all = Press::Verb(Verb::on_revision("whole", approval.id, approval.revision));

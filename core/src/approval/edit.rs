@@ -181,6 +181,8 @@ async fn filled(
         let length = typed.chars().count();
         if length > field.limit {
             errors.push(FieldError::new(&field.id, too_long(length, field.limit)));
+        } else if field.people && typed.trim() == field.value.trim() {
+            // Whoever stands there was found already: a name is not looked up once more.
         } else if field.people {
             match addresses(conn, tenant, typed, by).await? {
                 Ok(people) => drop(filled.insert(field.id.clone(), Filled::People(people))),

@@ -58,13 +58,14 @@ pub(crate) async fn show(
         return Ok(unknown());
     };
     let asked = approval.asked().iter().any(|(one, _)| one.person == by);
-    if approval.decider != by && !asked && !stands_openly(conn, tenant, &approval, by, place).await? {
+    let decides = approval.decider == by || asked;
+    if !decides && !stands_openly(conn, tenant, &approval, by, place).await? {
         return Ok(Immediate::whisper("That is for somebody else, or gone. Nothing was done."));
     }
     if approval.revision != verb.revision() {
         return Ok(Immediate::whisper(changed(&approval)));
     }
-    Ok(Immediate::Form(Box::new(whole(&approval))))
+    Ok(Immediate::Form(Box::new(whole(&approval, decides))))
 }
 
 /// Whether everybody in that place reads the card.
@@ -120,10 +121,20 @@ fn refusal(approval: &Approval) -> Form {
     }
 }
 
-fn whole(approval: &Approval) -> Form {
+fn whole(approval: &Approval, decides: bool) -> Form {
     let preview = &approval.preview;
     let mut body = vec![Block::Fields(visible::fields(&preview.fields))];
-    body.extend(preview.body.as_deref().map(literal));
+    let below = preview.below.as_deref().filter(|_| decides);
+    let text = match (preview.body.as_deref(), below) {
+        (Some(words), Some(below)) if !words.trim().is_empty() => {
+            Some(format!("{}\n\n{below}", words.trim_end()))
+        }
+        (words, below) => below.or(words).map(str::to_owned),
+    };
+    body.extend(text.as_deref().map(literal));
+    if preview.below.is_some() && !decides {
+        body.push(Block::Note(format!("What stands below it is for {} alone.", approval.decider_name)));
+    }
     Form {
         title: format!("The whole {}", preview.words.thing),
         verb: Verb::on_revision("whole", approval.id, approval.revision),

@@ -23,7 +23,8 @@ pub(crate) enum TooLong {
 
 /// Whether it can be shown: every field on the card, and the body there or behind a button.
 pub(crate) fn askable(preview: &Preview) -> Result<(), TooLong> {
-    let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
+    let both = preview.body.iter().chain(&preview.below);
+    let length: usize = both.map(|text| text.chars().count()).sum();
     if length > LONGEST_BODY {
         return Err(TooLong::Body(length));
     }
@@ -32,6 +33,11 @@ pub(crate) fn askable(preview: &Preview) -> Result<(), TooLong> {
         return Err(TooLong::Fields(preview.recipients.len()));
     }
     Ok(())
+}
+
+/// Whether something stands on no card and has to be shown on demand.
+pub(crate) fn more(preview: &Preview) -> bool {
+    preview.below.is_some() || beginning(preview).is_some()
 }
 
 /// The beginning of a body that does not fit on the card; `None` where it does.

@@ -8,7 +8,8 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Lending, cards, context, lent, sql};
+use super::offer::Offer;
+use super::{Held, Lending, cards, context, lent, sql};
 use crate::approval::{self, Decision};
 use crate::audit;
 use crate::card::{Card, Verb};
@@ -121,36 +122,84 @@ pub(crate) async fn done(
     let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {
         return Ok(Immediate::whisper(cards::nothing_connected(provider)));
     };
-    let id: Uuid = core.id();
-    let card = cards::giving_back(provider, &row.account);
-    let delivery = say(core, conn, tenant, person, conversation, &card, now).await?;
-    let sealed = row.refresh_sealed.as_deref().unwrap_or(&row.access_sealed);
-    let token = core.vault.open(sealed, &context(tenant, person, provider));
-    // Taking it back at the provider ends every grant of that account to this Nod, also somebody else's.
-    let shared = sql::is_held(conn, tenant, provider.as_str(), &row.account).await?;
-    match (token, delivery) {
-        (Ok(token), Some(delivery)) if !shared => {
-            let revocation = Revocation {
-                provider,
-                account: row.account,
-                token: core.vault.seal(&token, &sealed_for(id), core.ids.as_ref()),
-                conversation,
-                delivery,
-                since: now,
-            };
-            sql::insert_revocation(conn, tenant, id, &revocation).await?;
-            jobs::enqueue(conn, tenant, id, &Work::GiveBack { revocation: id }, now, now).await?;
-        }
-        (_, Some(delivery)) => {
-            let card = cards::not_given_back(provider, &row.account);
-            delivery::show(conn, tenant, delivery, &card, now).await?;
-        }
-        (_, None) => {}
-    }
+    let over = Over::of(core, tenant, person, provider, row);
+    let id = end(core, conn, tenant, &over, conversation, now).await?;
     let detail = json!({ "provider": provider.as_str() });
     audit::write(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
     home::touch(conn, tenant, person, now).await?;
     Ok(Immediate::whisper(cards::disconnected(provider)))
+}
+
+/// A grant that is of no use here any more.
+pub(super) struct Over {
+    pub(super) person: PersonId,
+    pub(super) provider: Provider,
+    pub(super) account: String,
+    /// Either of its tokens; none where they could not be opened.
+    pub(super) token: Option<SecretString>,
+}
+
+impl Over {
+    fn of(core: &Core, tenant: TenantId, person: PersonId, provider: Provider, row: sql::Row) -> Self {
+        let sealed = row.refresh_sealed.as_deref().unwrap_or(&row.access_sealed);
+        let token = core.vault.open(sealed, &context(tenant, person, provider)).ok();
+        Self { person, provider, account: row.account, token }
+    }
+}
+
+/// The person reads that it ends, and a job tells the provider; the job's subject.
+pub(super) async fn end(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    over: &Over,
+    conversation: ConversationId,
+    now: Timestamp,
+) -> sqlx::Result<Uuid> {
+    let Over { person, provider, account, token } = over;
+    let id: Uuid = core.id();
+    let card = cards::giving_back(*provider, account);
+    let Some(delivery) = say(core, conn, tenant, *person, conversation, &card, now).await? else {
+        return Ok(id);
+    };
+    // Taking it back at the provider ends every grant of that account to this Nod, also somebody else's.
+    let shared = sql::is_held(conn, tenant, provider.as_str(), account).await?;
+    let Some(token) = token.as_ref().filter(|_| !shared) else {
+        delivery::show(conn, tenant, delivery, &cards::not_given_back(*provider, account), now).await?;
+        return Ok(id);
+    };
+    let revocation = Revocation {
+        provider: *provider,
+        account: account.clone(),
+        token: core.vault.seal(token, &sealed_for(id), core.ids.as_ref()),
+        conversation,
+        delivery,
+        since: now,
+    };
+    sql::insert_revocation(conn, tenant, id, &revocation).await?;
+    jobs::enqueue(conn, tenant, id, &Work::GiveBack { revocation: id }, now, now).await?;
+    Ok(id)
+}
+
+/// Another account takes this one's place: what the provider gave for it ends.
+pub(super) async fn make_way(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    offer: &Offer,
+    account: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let other = |held: &&Held| held.works && !held.account.eq_ignore_ascii_case(account);
+    if offer.held.as_ref().filter(other).is_none() {
+        return Ok(());
+    }
+    let (person, provider) = (offer.person, offer.provider);
+    if let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? {
+        let over = Over::of(core, tenant, person, provider, row);
+        end(core, conn, tenant, &over, offer.conversation, now).await?;
+    }
+    Ok(())
 }
 
 /// What still waits for a nod on this account cannot be done any more: it counts as a no, and says why.

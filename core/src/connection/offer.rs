@@ -13,6 +13,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
+use super::disconnect::{self, Over};
 use super::waiting::{self, wake, wake_unless_another};
 use super::{Connections, Held, Tokens, cards, ending, links, other, scopes, sql};
 use crate::audit;
@@ -319,6 +320,7 @@ impl Offers {
             let admin_asked = other::ask(core, &mut tx, tenant, &offer, account, now).await?;
             let card = cards::other_account(account, offer.address.as_deref(), admin_asked);
             say(core, &mut tx, tenant, &offer, &card, now).await?;
+            refused(core, &mut tx, tenant, &offer, account, tokens, now).await?;
             tx.commit().await?;
             core.jobs.wake();
             let (account, expected) = (account.to_owned(), offer.address);
@@ -329,6 +331,7 @@ impl Offers {
             let card = cards::not_that_account(account, &connected);
             say(core, &mut tx, tenant, &offer, &card, now).await?;
             wake(&mut tx, tenant, offer.person, provider, Connecting::Failed, now).await?;
+            refused(core, &mut tx, tenant, &offer, account, tokens, now).await?;
             tx.commit().await?;
             core.jobs.wake();
             return Ok(Completion::NotThatAccount { account: account.to_owned(), connected });
@@ -340,6 +343,7 @@ impl Offers {
             delivery::show(&mut tx, tenant, said, &cards::connected_again(provider, account), now).await?;
         }
         if offer.improves(account, granted) {
+            disconnect::make_way(core, &mut tx, tenant, &offer, account, now).await?;
             connections.connect(&mut tx, tenant, offer.person, provider, account, tokens, now).await?;
             if let Some(ends_at) = tokens.ends_at {
                 let (person, place) = (offer.person, offer.conversation);
@@ -368,6 +372,26 @@ impl Offers {
         core.jobs.wake();
         Ok(Completion::Connected { account: account.to_owned(), lacks })
     }
+}
+
+/// An account that is not kept: what the provider gave for it ends, unless somebody here works with that account.
+async fn refused(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    offer: &Offer,
+    account: &str,
+    tokens: &Tokens,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let (person, provider) = (offer.person, offer.provider);
+    if sql::is_held(conn, tenant, provider.as_str(), account).await? {
+        return Ok(());
+    }
+    let token = Some(tokens.refresh.clone().unwrap_or_else(|| tokens.access.clone()));
+    let over = Over { person, provider, account: account.to_owned(), token };
+    disconnect::end(core, conn, tenant, &over, offer.conversation, now).await?;
+    Ok(())
 }
 
 /// What one way of the browser to somebody and back needs.

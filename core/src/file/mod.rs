@@ -88,7 +88,7 @@ async fn one(core: &Core, platform: &str, file: &Attached) -> Result<String, Str
             return Err(NOT_GIVEN.to_owned());
         }
     };
-    if text::is_page(&bytes) {
+    if text::is_page(&bytes, &file.kind) {
         return Err("the chat gave me a web page in its place".to_owned());
     }
     words(bytes).await

@@ -65,10 +65,10 @@ impl Shelf {
         let mut conn = self.pool.acquire().await.map_err(unread)?;
         let place = sql::place(&mut conn, cx.scope.tenant, cx.scope.case, id).await.map_err(unread)?;
         drop(conn);
-        let (platform, address) = place.ok_or_else(gone)?;
+        let (platform, address, kind) = place.ok_or_else(gone)?;
         let adapter = self.adapters.get(&platform).ok_or_else(gone)?;
         match adapter.fetch(&address, most).await {
-            Ok(bytes) if text::is_page(&bytes) => Err(gone()),
+            Ok(bytes) if text::is_page(&bytes, &kind) => Err(gone()),
             Ok(bytes) => Ok(bytes),
             Err(FetchError::TooLarge) => {
                 Err(Fault::invalid(format!("that file is larger than {} MB", most / 1024 / 1024)))

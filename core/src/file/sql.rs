@@ -127,9 +127,9 @@ pub(super) async fn place(
     tenant: TenantId,
     conversation: ConversationId,
     id: Uuid,
-) -> sqlx::Result<Option<(String, String)>> {
+) -> sqlx::Result<Option<(String, String, String)>> {
     let row = sqlx::query!(
-        r#"select ch.platform, f.address as "address!" from files f
+        r#"select ch.platform, f.address as "address!", f.kind from files f
          join conversations c on c.tenant_id = f.tenant_id and c.id = f.conversation_id
          join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
          where f.tenant_id = $1 and f.conversation_id = $2 and f.id = $3 and f.address is not null"#,
@@ -139,5 +139,5 @@ pub(super) async fn place(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| (row.platform, row.address)))
+    Ok(row.map(|row| (row.platform, row.address, row.kind)))
 }

@@ -39,8 +39,11 @@ fn decoded(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// A platform that does not let us in answers with its sign-in page.
-pub(super) fn is_page(bytes: &[u8]) -> bool {
+/// A platform that does not let us in answers with its sign-in page. What was told to be a page is one.
+pub(super) fn is_page(bytes: &[u8], kind: &str) -> bool {
+    if kind.to_ascii_lowercase().contains("html") {
+        return false;
+    }
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
     let head: String = head.trim_start().chars().take(15).collect::<String>().to_lowercase();
     head.starts_with("<!doctype html") || head.starts_with("<html")
@@ -49,6 +52,14 @@ pub(super) fn is_page(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_in_the_place_of_a_file_is_told_by_the_files_kind() {
+        let page = b"\n<!DOCTYPE html><html><body>Sign in</body></html>";
+        assert!(is_page(page, "text/csv") && is_page(page, ""));
+        assert!(!is_page(page, "text/html; charset=utf-8") && !is_page(page, "application/xhtml+xml"));
+        assert!(!is_page(b"month,sum", "text/csv"));
+    }
 
     #[test]
     fn files_are_judged_by_their_bytes() {

@@ -47,8 +47,11 @@ async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<I
     let whose = match own {
         None => "All of them are the installation's.".to_owned(),
         Some(own) => format!(
-            "The last {} are your own, set by {} on {}, digest {}.",
-            policy.rules.len() - core.settings.policy.rules.len(),
+            "The last {} your own, set by {} on {}, digest {}.",
+            match policy.rules.len() - core.settings.policy.rules.len() {
+                1 => "one is".to_owned(),
+                many => format!("{many} are"),
+            },
             own.set_by,
             local_time(own.set_at, &zone),
             own.digest.get(..6).unwrap_or_default()

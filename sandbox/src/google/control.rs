@@ -328,6 +328,11 @@ fn edited(old: &Mime, edit: &DraftEdit) -> Mime {
         mime.set("Content-Transfer-Encoding", "8bit");
         mime.set_body(body);
     }
+    if let Some(html) = &edit.html {
+        mime.set("Content-Type", "text/html; charset=utf-8");
+        mime.set("Content-Transfer-Encoding", "8bit");
+        mime.set_body(html);
+    }
     mime
 }
 

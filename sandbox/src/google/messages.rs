@@ -222,17 +222,19 @@ pub(super) fn thread(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
 }
 
 pub(super) fn send_as(ask: &Ask<'_>) -> Outcome {
-    let Account { email, name, aliases, unconfirmed, usual, signatures, .. } = &ask.account;
+    let Account { email, aliases, unconfirmed, usual, signatures, names, answers, shared, .. } = &ask.account;
     let usual = usual.as_ref().unwrap_or(email);
     let one = |address: &String| {
         json!({
-            "sendAsEmail": address, "displayName": name, "isDefault": address == usual,
+            "sendAsEmail": address, "isDefault": address == usual,
+            "displayName": names.get(address).cloned().unwrap_or_default(),
+            "replyToAddress": answers.get(address).cloned().unwrap_or_default(),
             "signature": signatures.get(address).cloned().unwrap_or_default(),
         })
     };
     let alias = |address: &String, status: &str| {
         let mut alias = one(address);
-        alias["treatAsAlias"] = json!(true);
+        alias["treatAsAlias"] = json!(!shared.contains(address));
         alias["verificationStatus"] = json!(status);
         alias
     };

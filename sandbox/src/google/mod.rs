@@ -70,6 +70,12 @@ pub struct Account {
     pub usual: Option<String>,
     /// What stands below mail, as HTML, by address.
     pub signatures: BTreeMap<String, String>,
+    /// How From calls it, by address. Empty where nobody set it.
+    pub names: BTreeMap<String, String>,
+    /// Where answers go that do not go back, by address.
+    pub answers: BTreeMap<String, String>,
+    /// Of the aliases those that are others' mailboxes too, so not treated as this account's own.
+    pub shared: Vec<String>,
 }
 
 impl Account {

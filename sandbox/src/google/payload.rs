@@ -1,7 +1,7 @@
 //! Messages as Gmail's JSON: labels, snippet, headers and the tree of parts.
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use mail_parser::{Encoding, Message, MessageParser, MimeHeaders, PartType};
 use serde_json::{Value, json};
 
@@ -138,9 +138,20 @@ fn body(part: &mail_parser::MessagePart<'_>, raw: &[u8], at: usize) -> Value {
         return json!({"size": bytes.len(), "attachmentId": format!("ANGjdJ-{at}")});
     }
     // The parser has made letters of a text's bytes; Gmail hands out the bytes.
-    let as_sent = raw.get(part.offset_body as usize..part.offset_end as usize);
-    let bytes = as_sent.filter(|_| part.encoding == Encoding::None).unwrap_or(bytes);
+    let as_sent = raw.get(part.offset_body as usize..part.offset_end as usize).unwrap_or_default();
+    let sent = match part.encoding {
+        Encoding::None => Some(as_sent.to_vec()),
+        Encoding::Base64 => unpacked(as_sent),
+        _ => None,
+    };
+    let bytes = sent.unwrap_or_else(|| bytes.to_vec());
     json!({"size": bytes.len(), "data": URL_SAFE.encode(bytes)})
+}
+
+/// What base64 holds; none where it is broken.
+fn unpacked(lines: &[u8]) -> Option<Vec<u8>> {
+    let letters: Vec<u8> = lines.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    STANDARD.decode(letters).ok()
 }
 
 /// Whether a part of the mail is a file.

@@ -97,6 +97,8 @@ pub struct DraftEdit {
     pub to: Option<String>,
     pub subject: Option<String>,
     pub body: Option<String>,
+    /// In the place of `body`: as Gmail's own editor writes it.
+    pub html: Option<String>,
 }
 
 impl Shared {

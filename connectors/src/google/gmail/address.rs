@@ -42,6 +42,8 @@ impl Recipient {
 impl fmt::Display for Recipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
+            // In a list of several it would end there.
+            Some(name) if name.contains([',', ';']) => write!(f, "\"{name}\" <{}>", self.address),
             Some(name) => write!(f, "{name} <{}>", self.address),
             None => f.write_str(&self.address),
         }
@@ -83,7 +85,8 @@ mod tests {
         for (text, shown) in [
             ("bo@example.com", "bo@example.com"),
             (" Bo Stone <bo@example.com> ", "Bo Stone <bo@example.com>"),
-            ("\"Stone, Bo\" <bo@example.com>", "Stone, Bo <bo@example.com>"),
+            ("\"Stone, Bo\" <bo@example.com>", "\"Stone, Bo\" <bo@example.com>"),
+            ("Stone; Bo <bo@example.com>", "\"Stone; Bo\" <bo@example.com>"),
             ("Jörg Müller <j@example.com>", "Jörg Müller <j@example.com>"),
             ("bo@example.com <bo@example.com>", "bo@example.com"),
             ("<bo@example.com>", "bo@example.com"),

@@ -43,9 +43,9 @@ impl ActTool for CreateDraft {
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let mailbox = self.accounts.mailbox(cx).await?;
-        let letter = drafts::written(&mailbox, args, NAME).await?;
-        let preview = letter.preview("Save this draft?", words(), false)?;
-        Ok(letter.with_its_sources(cx, preview))
+        let written = drafts::written(cx, &mailbox, args, NAME).await?;
+        let preview = written.letter.preview("Save this draft?", words(), false)?;
+        Ok(written.sourced(cx, preview))
     }
 
     fn revise(

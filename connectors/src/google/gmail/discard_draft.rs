@@ -75,8 +75,8 @@ impl ActTool for DiscardDraft {
     }
 
     async fn perform(&self, cx: &ToolContext, payload: &Value, _: &Value, _: Permit) -> ToolResult {
-        let (letter, seen) = open_draft::handed(payload)?;
         let mailbox = self.accounts.mailbox(cx).await?;
+        let (letter, seen) = open_draft::handed(&mailbox, payload).await?;
         match open_draft::now(&mailbox, &letter, &seen).await? {
             Now::Gone => return Ok(open_draft::gone(&seen)),
             Now::Changed(letter, seen) => return Err(open_draft::outdated(cx, &mailbox, &letter, &seen)?),
@@ -87,7 +87,7 @@ impl ActTool for DiscardDraft {
     }
 
     async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
-        let (_, seen) = open_draft::handed(payload)?;
+        let (_, seen) = open_draft::named(payload)?;
         match self.accounts.mailbox(cx).await?.draft(&seen.id).await {
             Ok(_) => Ok(Found::Absent),
             // By us, or by hand a moment before: nobody can tell, so nobody is told.

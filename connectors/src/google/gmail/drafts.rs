@@ -2,10 +2,12 @@
 
 use google_gmail1::api::Draft;
 use nod_core::effect::EffectKey;
-use nod_core::tool::Fault;
+use nod_core::privacy::{Audience, Provenance};
+use nod_core::tool::{Fault, Preview, ToolContext};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::files::File;
 use super::identity::Identities;
 use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
@@ -51,13 +53,44 @@ struct Wanted {
     attach: Vec<files::Wanted>,
 }
 
+/// A letter that was asked for, and whether it shows what only its person knows.
+pub(super) struct Written {
+    pub letter: Letter,
+    of_mailbox: bool,
+}
+
+impl Written {
+    /// As it is shown: what comes from the person's mailbox is for them alone.
+    pub(super) fn sourced(&self, cx: &ToolContext, preview: Preview) -> Preview {
+        let audience =
+            if self.of_mailbox { Audience::Person(cx.principal.person) } else { Audience::Channel };
+        let provenance = match self.letter.attachments.iter().any(File::came_with_mail) {
+            true => Provenance::outside("a file that came with a mail"),
+            false => Provenance::Ours,
+        };
+        Preview { audience, provenance, ..preview }
+    }
+}
+
 /// The letter that was asked for.
-pub(super) async fn written(mailbox: &Mailbox, args: &Value, tool: &str) -> Result<Letter, Fault> {
+pub(super) async fn written(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    args: &Value,
+    tool: &str,
+) -> Result<Written, Fault> {
     let (asked, wanted): (Asked, Wanted) = (arguments(args)?, arguments(args)?);
     let letter = Letter::new(&asked, tool, mailbox.address())?;
     let identity = Identities::of(mailbox).await?.chosen(wanted.from.as_deref(), None)?;
     let attachments = files::wanted(mailbox, &wanted.attach).await?;
-    Ok(Letter { attachments, ..letter.sent_as(&identity) })
+    let letter = Letter { attachments, ..letter.sent_as(&identity) };
+    // An address that nobody named here, another name than the one they have here: Gmail's settings told those.
+    let told = |name: &String| !name.eq_ignore_ascii_case(&cx.principal.name);
+    let settings = (letter.account.is_some() && wanted.from.is_none())
+        || letter.name.as_ref().is_some_and(told)
+        || letter.reply_to.is_some();
+    let of_mailbox = settings || letter.attachments.iter().any(File::came_with_mail);
+    Ok(Written { letter, of_mailbox })
 }
 
 /// The draft that an earlier attempt of this effect left, if there is one.

@@ -18,10 +18,16 @@ const LONGEST_SIGNATURE: usize = 2_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity {
     pub address: String,
+    /// How it is called in From.
+    pub name: Option<String>,
+    /// Where answers go, where that is another address.
+    pub reply_to: Option<String>,
     /// Plain text; empty where there is none.
     pub signature: String,
     usual: bool,
     verified: bool,
+    /// Mail to it is mail to this person; of an address that they share with others it is not.
+    theirs: bool,
 }
 
 /// All of one account.
@@ -34,16 +40,30 @@ pub(super) struct Identities {
 impl Identity {
     /// The account's own address, with nothing below the text.
     pub(super) fn plain(address: &str) -> Self {
-        Self { address: address.to_owned(), signature: String::new(), usual: true, verified: true }
+        Self {
+            address: address.to_owned(),
+            name: None,
+            reply_to: None,
+            signature: String::new(),
+            usual: true,
+            verified: true,
+            theirs: true,
+        }
     }
 
     fn of(one: SendAs) -> Option<Self> {
         let primary = one.is_primary.unwrap_or_default();
+        let address = one.send_as_email?;
+        let named = one.display_name.and_then(|name| Recipient::parse(&format!("{name} <{address}>")).ok());
+        let elsewhere = one.reply_to_address.and_then(|to| Recipient::parse(&to).ok());
         Some(Self {
-            address: one.send_as_email?,
+            name: named.and_then(|one| one.name),
+            reply_to: elsewhere.map(|one| one.address).filter(|to| !to.eq_ignore_ascii_case(&address)),
+            address,
             signature: signature(&one.signature.unwrap_or_default()),
             usual: one.is_default.unwrap_or_default(),
             verified: primary || one.verification_status.as_deref() == Some("accepted"),
+            theirs: primary || one.treat_as_alias.unwrap_or_default(),
         })
     }
 }
@@ -59,14 +79,31 @@ impl Identities {
     }
 
     fn new(account: &str, all: Vec<SendAs>) -> Self {
-        let all = all.into_iter().filter_map(Identity::of).collect();
+        let mut all: Vec<Identity> = all.into_iter().filter_map(Identity::of).collect();
+        // Gmail calls an address without a name as it calls the account.
+        let usual = all.iter().find(|one| one.address.eq_ignore_ascii_case(account));
+        let name = usual.and_then(|one| one.name.clone());
+        for one in &mut all {
+            one.name = one.name.take().or_else(|| name.clone());
+        }
         Self { account: account.to_owned(), all }
     }
 
     /// Whether mail to it is mail to this person.
     pub(super) fn own(&self, address: &str) -> bool {
         let same = |one: &str| one.eq_ignore_ascii_case(address);
-        same(&self.account) || self.all.iter().any(|one| same(&one.address))
+        same(&self.account) || self.verified().any(|one| one.theirs && same(&one.address))
+    }
+
+    /// As whom Gmail sends what is from this address: what is not one of the account's own (any more), as the account.
+    pub(super) fn sending(&self, from: &str) -> Identity {
+        let same = |one: &&Identity| one.address.eq_ignore_ascii_case(from);
+        self.verified().find(same).cloned().unwrap_or_else(|| self.primary())
+    }
+
+    fn primary(&self) -> Identity {
+        let own = self.verified().find(|one| one.address.eq_ignore_ascii_case(&self.account));
+        own.cloned().unwrap_or_else(|| Identity::plain(&self.account))
     }
 
     /// The one that was asked for; else, for an answer, the one that the mail was sent to; else the usual one.
@@ -79,9 +116,7 @@ impl Identities {
         }
         let reached = answered.and_then(|mail| self.reached(mail));
         let usual = || self.verified().find(|one| one.usual);
-        let account = || self.verified().find(|one| one.address.eq_ignore_ascii_case(&self.account));
-        let chosen = reached.or_else(usual).or_else(account);
-        Ok(chosen.cloned().unwrap_or_else(|| Identity::plain(&self.account)))
+        Ok(reached.or_else(usual).cloned().unwrap_or_else(|| self.primary()))
     }
 
     fn verified(&self) -> impl Iterator<Item = &Identity> {
@@ -137,6 +172,9 @@ mod tests {
             is_default: Some(usual),
             is_primary: Some(status.is_none()),
             verification_status: status.map(str::to_owned),
+            treat_as_alias: Some(!address.starts_with("team")),
+            display_name: address.starts_with("ana").then(|| "Silva, Ana".to_owned()),
+            reply_to_address: address.starts_with("team").then(|| "desk@acme.test".to_owned()),
             ..SendAs::default()
         }
     }
@@ -155,6 +193,7 @@ mod tests {
         let all = vec![
             one("ana@acme.test", false, None),
             one("sales@acme.test", true, Some("accepted")),
+            one("team@acme.test", false, Some("accepted")),
             one("boss@acme.test", false, Some("pending")),
         ];
         let all = Identities::new("ana@acme.test", all);
@@ -166,14 +205,24 @@ mod tests {
         for (wanted, why) in [
             (
                 "boss@acme.test",
-                "boss@acme.test is not verified in Gmail yet; there are: ana@acme.test, sales",
+                "boss@acme.test is not verified in Gmail yet; there are: ana@acme.test, sales@acme.test, team",
             ),
             ("eve@acme.test", "eve@acme.test is no address that this Gmail sends from; there are: ana"),
         ] {
             let said = chosen(Some(wanted), None).unwrap_err().to_string();
             assert!(said.contains(why), "{said}");
         }
-        assert!(all.own("Boss@acme.test") && !all.own("eve@acme.test"));
+        for (address, own) in
+            [("Sales@acme.test", true), ("boss@acme.test", false), ("team@acme.test", false)]
+        {
+            assert_eq!(all.own(address), own, "{address}");
+        }
+        let team = all.sending("team@acme.test");
+        assert_eq!(
+            (team.name.as_deref(), team.reply_to.as_deref()),
+            (Some("Silva, Ana"), Some("desk@acme.test"))
+        );
+        assert_eq!(all.sending("boss@acme.test").address, "ana@acme.test");
         let bare = Identities::new("ana@acme.test", Vec::new());
         assert_eq!(bare.chosen(None, None).unwrap(), Identity::plain("ana@acme.test"));
     }

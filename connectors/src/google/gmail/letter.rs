@@ -1,12 +1,11 @@
-//! A mail as it is approved: the exact payload, its checks, and how it is shown.
+//! A mail as it is approved: the exact payload, and its checks.
 
-use nod_core::privacy::{Audience, Provenance};
-use nod_core::tool::{Fault, Preview, ToolContext, Words};
+use nod_core::tool::Fault;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::address::Recipient;
-use super::files::{self, File};
+use super::files::File;
 use super::identity::Identity;
 use super::mailbox::Mailbox;
 use super::quote::Quoted;
@@ -38,6 +37,12 @@ pub(super) struct Letter {
     pub tool: String,
     /// The address that it is sent as.
     pub from: String,
+    /// The name beside that address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where answers are to go, where that is another address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
     /// The account that it leaves from, where that has another address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
@@ -47,7 +52,7 @@ pub(super) struct Letter {
     pub subject: String,
     /// The person's own words.
     pub body: String,
-    /// What stands below them, once.
+    /// What stands below them, once. Empty where the core keeps the letter: see `open_draft`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// Another mail, below everything.
@@ -61,6 +66,9 @@ pub(super) struct Letter {
     /// The open draft that it is, as it was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Seen>,
+    /// In Gmail that draft has a look which plain text cannot keep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub formatted: bool,
 }
 
 /// What makes a mail an answer: read from the mail that it answers, never written by a model.
@@ -74,6 +82,9 @@ pub(super) struct Reply {
     pub references: Vec<String>,
     /// As the card says it: "“Lunch?” from bo@acme.test".
     pub answers: String,
+    /// That mail's subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// Where that mail asks answers to go, where that is not its sender.
     pub reply_to: Option<String>,
     /// It goes to somebody else.
@@ -104,12 +115,15 @@ impl Letter {
             bcc: recipients(&asked.bcc).map_err(Fault::invalid)?,
             subject: subject(&asked.subject).map_err(Fault::invalid)?,
             body: body(&asked.body).map_err(Fault::invalid)?,
+            name: None,
+            reply_to: None,
             account: None,
             signature: None,
             quoted: None,
             attachments: Vec::new(),
             reply: None,
             draft: None,
+            formatted: false,
         };
         match letter.everybody().count() {
             0..=MOST_RECIPIENTS => Ok(letter),
@@ -125,6 +139,8 @@ impl Letter {
         Self {
             account: another.then(|| self.from.clone()),
             from: if another { identity.address.clone() } else { self.from },
+            name: identity.name.clone(),
+            reply_to: identity.reply_to.clone(),
             signature: (!signed).then(|| identity.signature.clone()),
             ..self
         }
@@ -132,21 +148,29 @@ impl Letter {
 
     /// Everything that is written in it, as it leaves.
     pub(super) fn text(&self) -> String {
-        let own = self.own_text();
-        match &self.quoted {
-            Some(quoted) if own.trim().is_empty() => quoted.text.clone(),
-            Some(quoted) => format!("{}\n\n{}", own.trim_end(), quoted.text),
-            None => own,
+        match self.below() {
+            None => self.body.clone(),
+            Some(below) if self.body.trim().is_empty() => below,
+            Some(below) => format!("{}\n\n{below}", self.body.trim_end()),
         }
     }
 
-    /// The person's own words and what stands below them.
-    fn own_text(&self) -> String {
-        match &self.signature {
-            Some(signature) if self.body.trim().is_empty() => format!("-- \n{signature}"),
-            Some(signature) => format!("{}\n\n-- \n{signature}", self.body.trim_end()),
-            None => self.body.clone(),
+    /// What stands below the person's own words.
+    pub(super) fn below(&self) -> Option<String> {
+        let signature = self.signature.as_ref().map(|signature| format!("-- \n{signature}"));
+        match (signature, &self.quoted) {
+            (Some(signature), Some(quoted)) => Some(format!("{signature}\n\n{}", quoted.text)),
+            (None, Some(quoted)) => Some(quoted.text.clone()),
+            (signature, None) => signature,
         }
+    }
+
+    /// The same as Gmail sends it now: the address may be none of the account's any more, and the signature another.
+    pub(super) fn still_sent_as(self, identity: &Identity) -> Self {
+        let signed = self.signature.is_some();
+        let account = self.account().to_owned();
+        let letter = Self { from: account, account: None, ..self }.sent_as(identity);
+        Self { signature: letter.signature.filter(|_| signed), ..letter }
     }
 
     /// Whose mailbox it leaves.
@@ -183,101 +207,34 @@ impl Letter {
         self.to.iter().chain(&self.cc).chain(&self.bcc)
     }
 
-    pub(super) fn preview(&self, question: &str, words: Words, needs_to: bool) -> Result<Preview, Fault> {
-        let addresses = self.everybody().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
-        Ok(Preview {
-            fields: self.fields(),
-            body: Some(self.shown()),
-            account: self.account().to_owned(),
-            recipients: addresses.collect(),
-            form: self.form(needs_to),
-            draft: self.draft.as_ref().map(|draft| draft.id.clone()),
-            risks: self.risks(),
-            ..Preview::new(self.payload()?, question, words)
-        })
-    }
-
-    /// What comes from the person's mailbox is for them alone, and somebody else's.
-    pub(super) fn with_its_sources(&self, cx: &ToolContext, preview: Preview) -> Preview {
-        if !self.attachments.iter().any(File::came_with_mail) {
-            return preview;
-        }
-        let provenance = Provenance::outside("a file that came with a mail");
-        Preview { audience: Audience::Person(cx.principal.person), provenance, ..preview }
-    }
-
     pub(super) fn payload(&self) -> Result<Value, Fault> {
         serde_json::to_value(self).map_err(|error| Fault::broken(error.to_string()))
-    }
-
-    /// A forward is about the other mail, so that is shown; whoever answers a mail knows it.
-    pub(super) fn shown(&self) -> String {
-        if self.forwards() { self.text() } else { self.own_text() }
     }
 
     pub(super) fn forwards(&self) -> bool {
         self.reply.as_ref().is_some_and(|reply| reply.forwards)
     }
 
-    /// Everything but the body, in reading order.
-    pub(super) fn fields(&self) -> Vec<(String, String)> {
-        let list = |some: &[String]| some.join(", ");
-        let mut fields = vec![
-            ("From".into(), self.from.clone()),
-            ("To".into(), list(&self.to)),
-            ("Cc".into(), list(&self.cc)),
-            ("Bcc".into(), list(&self.bcc)),
-            ("Subject".into(), self.subject.clone()),
-        ];
-        if let Some(account) = &self.account {
-            fields.insert(1, ("Account".into(), account.clone()));
-        }
-        if let Some(reply) = &self.reply {
-            let does = if reply.forwards { "forwards" } else { "answers" };
-            fields.push(("Thread".into(), format!("{does} {}", reply.answers)));
-            fields.extend(
-                reply.reply_to.iter().map(|to| ("Reply-To".into(), format!("{to}, as that mail asks"))),
-            );
-        }
-        if let Some(quoted) = self.quoted.as_ref().filter(|_| !self.forwards()) {
-            let long = quoted.text.chars().count();
-            fields.push(("Quoted below".into(), format!("{}, {long} characters", quoted.of)));
-        }
-        if !self.attachments.is_empty() {
-            let names: Vec<String> = self.attachments.iter().map(files::shown).collect();
-            fields.push(("Attached".into(), names.join(", ")));
-        }
-        fields
-    }
-
-    /// Whoever writes may have answers sent to somebody else.
-    fn risks(&self) -> Vec<String> {
-        let elsewhere = self.reply.as_ref().and_then(|reply| reply.reply_to.as_ref());
-        let line = |to: &String| format!("the mail asks for answers to {to}, not to its sender");
-        let brought: Vec<&File> = self.attachments.iter().filter(|file| file.came_with_mail()).collect();
-        let brought = match &brought[..] {
-            [] => None,
-            [one] => Some(format!("{} came with a mail; Nod has not looked into it", one.name)),
-            many => Some(format!("{} files came with a mail; Nod has not looked into them", many.len())),
-        };
-        elsewhere.map(line).into_iter().chain(brought).collect()
-    }
-
-    /// In the middle of a sentence: "“Running late” to bo@acme.test".
-    pub(super) fn label(&self) -> String {
-        let subject = if self.subject.is_empty() { "(no subject)" } else { &self.subject };
-        let to = match &self.to[..] {
-            [] => "nobody yet".to_owned(),
-            [one] => one.clone(),
-            [first, more @ ..] => format!("{first} and {} more", more.len()),
-        };
-        format!("“{subject}” to {to}")
+    /// The mail whose thread it stands in. Gmail keeps no mail in a thread under another subject, so whoever changes
+    /// that begins a thread.
+    pub(super) fn in_thread(&self) -> Option<&Reply> {
+        let same = |of: &String| bare(of) == bare(&self.subject);
+        self.reply.as_ref().filter(|reply| reply.subject.as_ref().is_none_or(same))
     }
 
     /// Gmail's thread that it belongs to.
     pub(super) fn thread(&self) -> Option<&str> {
-        self.reply.as_ref().map(|reply| reply.thread_id.as_str())
+        self.in_thread().map(|reply| reply.thread_id.as_str())
     }
+}
+
+/// A subject without the marks of answers and forwards, as Gmail compares it.
+fn bare(subject: &str) -> String {
+    let mut bare = subject.trim().to_lowercase();
+    while let Some(rest) = ["re:", "fwd:", "fw:"].iter().find_map(|mark| bare.strip_prefix(mark)) {
+        bare = rest.trim().to_owned();
+    }
+    bare
 }
 
 /// A subject as it is sent.
@@ -335,7 +292,7 @@ mod tests {
     fn what_is_approved_is_exact() {
         let asked = asked(&["\"Stone, Bo\" <bo@example.com>"], " Late ", "Hi\r\nBo");
         let letter = Letter::new(&asked, "t", "ana@acme.test").unwrap();
-        let payload = json!({"schema": 1, "tool": "t", "from": "ana@acme.test", "to": ["Stone, Bo <bo@example.com>"],
+        let payload = json!({"schema": 1, "tool": "t", "from": "ana@acme.test", "to": ["\"Stone, Bo\" <bo@example.com>"],
             "cc": [], "bcc": [], "subject": "Late", "body": "Hi\nBo"});
         assert_eq!(serde_json::to_value(&letter).unwrap(), payload);
         assert_eq!(Letter::approved(&payload, "t").unwrap(), letter);

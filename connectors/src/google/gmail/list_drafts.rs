@@ -104,7 +104,7 @@ impl ReadTool for OpenDraft {
         let mailbox = self.accounts.mailbox(cx).await?;
         let draft = mailbox.draft_whole(&wanted.draft_id).await;
         let draft: Draft = draft.map_err(|trouble| trouble.looking("that draft"))?;
-        let (letter, seen) = open_draft::taken_up(&mailbox, &wanted.draft_id, draft)?;
+        let (letter, seen) = open_draft::taken_up(&mailbox, &wanted.draft_id, draft).await?;
         let mut output = open_draft::text(cx, &mailbox, &letter, &seen, true)?;
         let content = output.content.as_object_mut().ok_or_else(|| Fault::broken("a draft is no object"))?;
         content.remove("changed");

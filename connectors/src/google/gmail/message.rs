@@ -6,6 +6,7 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Address, MessageParser};
 
 use super::address::Recipient;
+use super::charset;
 
 /// The longest part of a body that is passed on.
 pub(super) const BODY_CHARS: usize = 8_000;
@@ -158,12 +159,15 @@ fn html(payload: &MessagePart) -> Option<String> {
 /// A part's text. Gmail hands out the bytes in the sender's own character set.
 fn content(part: &MessagePart) -> Option<String> {
     let bytes = part.body.as_ref()?.data.as_ref()?;
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return Some(text.to_owned());
-    }
     let kind = part_header(part, "Content-Type").unwrap_or_default().to_ascii_lowercase();
     let charset = kind.split_once("charset=").map(|(_, rest)| rest.trim_start_matches('"'));
     let charset = charset.and_then(|rest| rest.split(['"', ';', ' ']).next()).unwrap_or_default();
+    if let Some(text) = charset::like_utf8(charset, bytes) {
+        return Some(text);
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Some(text.to_owned());
+    }
     let named = Some(charset).filter(|name| !["", "utf-8", "utf8", "us-ascii"].contains(name));
     let decode = named.and_then(|name| charset_decoder(name.as_bytes())).or_else(|| guessed(bytes));
     Some(decode.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |decode| decode(bytes)))

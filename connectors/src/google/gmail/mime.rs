@@ -37,7 +37,7 @@ pub(super) fn bytes(
         // Without one the library makes up another each time.
         .message_id(format!("nod-{effect}@{domain}"))
         .header(EFFECT_HEADER, Raw::new(effect.to_string()))
-        .header("From", Raw::new(format!("<{}>", letter.from)))
+        .header("From", Raw::new(mailbox(letter.name.as_deref(), &letter.from)))
         .header("Subject", Raw::new(text(&letter.subject)))
         .body(body(letter, effect, files));
     for (header, list) in [("To", &letter.to), ("Cc", &letter.cc), ("Bcc", &letter.bcc)] {
@@ -45,7 +45,10 @@ pub(super) fn bytes(
             message = message.header(header, Raw::new(recipients(list)?));
         }
     }
-    if let Some(reply) = &letter.reply {
+    if let Some(to) = &letter.reply_to {
+        message = message.header("Reply-To", Raw::new(mailbox(None, to)));
+    }
+    if let Some(reply) = letter.in_thread() {
         if let Some(id) = &reply.in_reply_to {
             message = message.header("In-Reply-To", MessageId::new(id.as_str()));
         }
@@ -76,12 +79,16 @@ fn recipients(list: &[String]) -> Result<String, Fault> {
     let mut shown = Vec::with_capacity(list.len());
     for one in list {
         let Recipient { name, address } = Recipient::parse(one).map_err(Fault::broken)?;
-        shown.push(match name {
-            Some(name) => format!("{} <{address}>", phrase(&name)),
-            None => format!("<{address}>"),
-        });
+        shown.push(mailbox(name.as_deref(), &address));
     }
     Ok(shown.join(", "))
+}
+
+fn mailbox(name: Option<&str>, address: &str) -> String {
+    match name {
+        Some(name) => format!("{} <{address}>", phrase(name)),
+        None => format!("<{address}>"),
+    }
 }
 
 /// A name. The library puts encoded words into quotes, where RFC 2047 forbids them and some clients show

@@ -3,6 +3,7 @@
 //! [`Mailbox`] is the only way to Gmail; the tools stand each in a file of their own.
 
 pub(in crate::google) mod address;
+mod charset;
 mod contacts;
 mod create_draft;
 mod create_label;
@@ -31,6 +32,7 @@ mod reply;
 mod search_messages;
 mod send_draft;
 mod send_email;
+mod shown;
 #[cfg(test)]
 mod stories;
 mod summary;

@@ -2,7 +2,7 @@
 //! person writes there by hand counts, and nothing of it is overwritten unseen.
 
 use google_gmail1::api::Draft;
-use mail_parser::{Addr, Address, HeaderValue, MessageParser};
+use mail_parser::{Addr, Address, HeaderValue, MessageParser, PartType};
 use nod_core::draft::{Closing, Draft as Open, DraftTools};
 use nod_core::effect::EffectKey;
 use nod_core::privacy::Provenance;
@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::address::Recipient;
+use super::identity::Identities;
 use super::letter::{Asked, Letter, Reply, Seen};
 use super::mailbox::Mailbox;
 use super::mime::EFFECT_HEADER;
@@ -33,11 +34,20 @@ pub(super) fn argument() -> Value {
         "description": "Its id, where several are open; the newest if left out."})
 }
 
-/// The open draft that the core handed in, as it was seen last.
-pub(super) fn handed(args: &Value) -> Result<(Letter, Seen), Fault> {
+/// Which open draft the core handed in, as it was seen last.
+pub(super) fn named(args: &Value) -> Result<(Open, Seen), Fault> {
     let open = Open::deserialize(&args["draft"]).map_err(|error| Fault::broken(error.to_string()))?;
+    let seen = Seen { id: open.id.clone(), version: open.version.clone() };
+    Ok((open, seen))
+}
+
+/// The open draft that the core handed in, with what the core is not told of it: see [`told`].
+pub(super) async fn handed(mailbox: &Mailbox, args: &Value) -> Result<(Letter, Seen), Fault> {
+    let (open, seen) = named(args)?;
     let letter = Letter::deserialize(&open.letter).map_err(|error| Fault::broken(error.to_string()))?;
-    Ok((letter, Seen { id: open.id, version: open.version }))
+    letter.of_this_account(mailbox)?;
+    let identity = Identities::of(mailbox).await?.sending(&letter.from);
+    Ok((letter.still_sent_as(&identity), seen))
 }
 
 /// What became of it.
@@ -63,12 +73,12 @@ pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Resu
 }
 
 /// A draft of the mailbox that was not open before.
-pub(super) fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), Fault> {
+pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), Fault> {
+    let identities = Identities::of(mailbox).await?;
     let message = draft.message.unwrap_or_default();
     let raw = message.raw.unwrap_or_default();
     let mail = MessageParser::new().parse_headers(&raw);
     let from = mail.as_ref().and_then(|mail| mail.from()?.first()?.address()).unwrap_or(mailbox.address());
-    let another = !from.eq_ignore_ascii_case(mailbox.address());
     let ids = |value: &HeaderValue<'_>| -> Vec<String> {
         value.as_text_list().unwrap_or_default().iter().map(ToString::to_string).collect()
     };
@@ -78,15 +88,15 @@ pub(super) fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Let
         in_reply_to: Some(newest.clone()),
         references: mail.as_ref().map(|mail| ids(mail.references())).unwrap_or_default(),
         answers: "a mail in its thread".to_owned(),
+        subject: Some(mail.as_ref().and_then(|mail| mail.subject()).unwrap_or_default().to_owned()),
         reply_to: None,
         forwards: false,
     });
     let nothing = Asked { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
-    let known = Letter {
-        account: another.then(|| mailbox.address().to_owned()),
-        reply,
-        ..Letter::new(&nothing, create_draft::NAME, from)?
-    };
+    let sent =
+        Letter::new(&nothing, create_draft::NAME, mailbox.address())?.sent_as(&identities.sending(from));
+    // Whatever stands in it is the person's.
+    let known = Letter { signature: None, reply, ..sent };
     let seen = Seen { id: id.to_owned(), version: message.id.unwrap_or_default() };
     Ok((written(&known, &raw)?, seen))
 }
@@ -112,12 +122,32 @@ fn written(known: &Letter, raw: &[u8]) -> Result<Letter, Fault> {
     };
     let letter = Letter::new(&asked, &known.tool, &known.from)?;
     Ok(Letter {
+        name: known.name.clone(),
+        reply_to: known.reply_to.clone(),
         account: known.account.clone(),
         signature: known.signature.clone().filter(|_| below),
         quoted: known.quoted.clone().filter(|_| below),
         attachments: known.attachments.clone(),
         reply: known.reply.clone(),
+        formatted: formatted(&mail),
         ..letter
+    })
+}
+
+/// Whether somebody gave it a look that plain text cannot keep. Gmail writes every draft as HTML, but plain words as
+/// nothing but lines.
+fn formatted(mail: &mail_parser::Message<'_>) -> bool {
+    const LINES: [&str; 10] = ["", "!doctype", "html", "head", "meta", "body", "div", "p", "br", "wbr"];
+    let look = |tag: &str| {
+        let name: String = tag.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '!').collect();
+        !LINES.contains(&name.to_ascii_lowercase().as_str())
+    };
+    let mut html = mail.parts.iter().filter_map(|part| match &part.body {
+        PartType::Html(html) => Some(html),
+        _ => None,
+    });
+    html.any(|html| {
+        html.contains("style=") || html.split('<').skip(1).any(|tag| look(tag.trim_start_matches('/')))
     })
 }
 
@@ -143,14 +173,19 @@ fn person(one: &Addr<'_>) -> String {
     named.filter(sound).unwrap_or(address)
 }
 
-/// The draft as the core keeps it.
+/// The draft as the core keeps it, where others may read it too. A signature is told empty: Gmail's settings have it.
 fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, Fault> {
-    let letter = Letter { draft: None, ..letter.clone() };
+    let signature = letter.signature.as_ref().map(|_| String::new());
+    let letter = Letter { draft: None, signature, ..letter.clone() };
+    let mut fields = letter.fields();
+    if letter.formatted {
+        fields.push(("Formatting".to_owned(), "made in Gmail; lost if I change or send it".to_owned()));
+    }
     Ok(Open {
         id: seen.id.clone(),
         version: seen.version.clone(),
         letter: letter.payload()?,
-        fields: letter.fields(),
+        fields,
         body: letter.shown(),
         label: letter.label(),
         link: drafts::link(mailbox.address(), &format!("drafts/{}", seen.version)),

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use nod_core::tool::{Fault, LONGEST_BODY};
 use serde::{Deserialize, Serialize};
 
-use super::message::{Text, header, one_line, text_within};
+use super::message::{Text, header, one_line, people, text_within};
 
 /// Characters that are quoted under an answer; of what is longer the beginning is, and a line says so.
 const MOST_QUOTED: usize = 10_000;
@@ -19,6 +19,9 @@ pub(super) struct Quoted {
     pub text: String,
     /// "the mail of bo@acme.test"
     pub of: String,
+    /// By address, who has it already, or is to get answers to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub people: Vec<String>,
 }
 
 /// As it stands under an answer.
@@ -31,7 +34,9 @@ pub(super) fn quoted(mail: &Message, from: &str, zone: &str) -> Quoted {
     if !cut.is_empty() {
         lines.push("> […]".to_owned());
     }
-    Quoted { text: lines.join("\n"), of: format!("the mail of {from}") }
+    let all = ["From", "Reply-To", "To", "Cc"].into_iter().flat_map(|name| people(mail, name));
+    let people = all.map(|one| one.address).collect();
+    Quoted { text: lines.join("\n"), of: format!("the mail of {from}"), people }
 }
 
 /// As it stands in a forward.
@@ -57,7 +62,7 @@ pub(super) fn forwarded(mail: &Message, from: &str, zone: &str) -> Result<Quoted
         }
     }
     lines.extend([String::new(), String::new(), plain(&text)]);
-    Ok(Quoted { text: lines.join("\n"), of: format!("the mail of {from}") })
+    Ok(Quoted { text: lines.join("\n"), of: format!("the mail of {from}"), people: Vec::new() })
 }
 
 /// "Fri, 6 Mar 2026 at 15:00", where the person is.

@@ -36,8 +36,8 @@ impl ReadTool for ReadDraft {
     }
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
-        let (letter, seen) = open_draft::handed(args)?;
         let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
+        let (letter, seen) = open_draft::handed(&mailbox, args).await?;
         match open_draft::now(&mailbox, &letter, &seen).await? {
             Now::Same(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, false),
             Now::Changed(letter, seen) => open_draft::text(cx, &mailbox, &letter, &seen, true),

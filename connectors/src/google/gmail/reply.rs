@@ -50,6 +50,12 @@ struct Wanted {
     from: Option<String>,
     #[serde(default)]
     attach: Vec<files::Wanted>,
+    #[serde(default = "yes")]
+    quote: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl ReplyTool {
@@ -98,6 +104,8 @@ fn parameters() -> Value {
                 "items": {"type": "string", "minLength": 1, "maxLength": 320, "format": "recipient"}},
             "from": from_argument(),
             "attach": files::argument(),
+            "quote": {"type": "boolean",
+                "description": "Whether that mail is quoted below the text; true if left out."},
         },
         "required": ["thread_id", "body"],
         "additionalProperties": false,
@@ -180,7 +188,7 @@ async fn answer(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted, tool: &str)
     let asked = Asked { to, cc, bcc: Vec::new(), subject: subject(&of), body: wanted.body };
     let from = sender(&newest).unwrap_or_else(|| "an unnamed sender".to_owned());
     let letter = Letter {
-        quoted: Some(quote::quoted(&newest, &from, &cx.principal.zone)),
+        quoted: wanted.quote.then(|| quote::quoted(&newest, &from, &cx.principal.zone)),
         attachments: files::wanted(mailbox, &wanted.attach).await?,
         reply: Some(tied(&newest, wanted.thread_id, &of, &from)),
         ..Letter::new(&asked, tool, mailbox.address())?
@@ -206,6 +214,7 @@ pub(super) fn tied(mail: &Message, thread_id: String, subject: &str, from: &str)
         in_reply_to: ids(mail, "Message-ID").pop(),
         references: references(mail),
         answers: format!("“{subject}” from {from}"),
+        subject: Some(subject.to_owned()),
         reply_to: elsewhere(mail, from),
         forwards: false,
     }

@@ -50,8 +50,8 @@ impl ActTool for SendDraft {
 
     /// Shows the newest text, whoever wrote it.
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
-        let (known, seen) = open_draft::handed(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
+        let (known, seen) = open_draft::handed(&mailbox, args).await?;
         let (letter, seen, by_hand) = match open_draft::now(&mailbox, &known, &seen).await? {
             Now::Same(letter, seen) => (letter, seen, false),
             Now::Changed(letter, seen) => (letter, seen, true),

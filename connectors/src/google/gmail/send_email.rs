@@ -66,8 +66,8 @@ impl ActTool for SendEmail {
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
         let mailbox = self.accounts.mailbox(cx).await?;
-        let letter = drafts::written(&mailbox, args, NAME).await?;
-        Ok(letter.with_its_sources(cx, ask(&letter)?))
+        let written = drafts::written(cx, &mailbox, args, NAME).await?;
+        Ok(written.sourced(cx, ask(&written.letter)?))
     }
 
     fn revise(

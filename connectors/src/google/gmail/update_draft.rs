@@ -72,9 +72,8 @@ impl ActTool for UpdateDraft {
     }
 
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
-        let (known, seen) = open_draft::handed(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
-        known.of_this_account(&mailbox)?;
+        let (known, seen) = open_draft::handed(&mailbox, args).await?;
         let letter = changed(known, seen, arguments(args)?)?;
         letter.preview("Save this draft?", create_draft::words(), false)
     }
@@ -119,12 +118,15 @@ fn changed(known: Letter, seen: Seen, change: Change) -> Result<Letter, Fault> {
         body: change.body.unwrap_or(known.body),
     };
     Ok(Letter {
+        name: known.name,
+        reply_to: known.reply_to,
         account: known.account,
         signature: known.signature,
         quoted: known.quoted,
         attachments: known.attachments,
         reply: known.reply,
         draft: Some(seen),
+        formatted: known.formatted,
         ..Letter::new(&asked, NAME, &known.from)?
     })
 }
@@ -141,7 +143,7 @@ async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: Effec
     }
     let raw = files::raw(mailbox, &letter, cx.now, key).await?;
     let draft = mailbox.update_draft(&seen.id, raw, letter.thread()).await.map_err(Trouble::acting)?;
-    open_draft::saved(mailbox, &letter, &draft)
+    open_draft::saved(mailbox, &Letter { formatted: false, ..letter }, &draft)
 }
 
 /// A draft that carries another header was not written by this effect, or was changed since: the next try
@@ -151,7 +153,10 @@ async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<Foun
     letter.of_this_account(mailbox)?;
     let Some(seen) = &letter.draft else { return Err(Fault::broken("the change names no draft")) };
     match open_draft::carries(mailbox, &seen.id, key).await {
-        Ok(Some(draft)) => open_draft::saved(mailbox, &letter, &draft).map(Found::Done),
+        Ok(Some(draft)) => {
+            let letter = Letter { formatted: false, ..letter.clone() };
+            open_draft::saved(mailbox, &letter, &draft).map(Found::Done)
+        }
         Ok(None) => Ok(Found::Absent),
         Err(trouble) if trouble.is_gone() => Ok(Found::Done(open_draft::gone(seen))),
         Err(trouble) => Err(trouble.looking("the draft")),

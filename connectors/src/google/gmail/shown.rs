@@ -1,0 +1,118 @@
+//! How a letter is shown before it leaves. What Gmail adds of its own accord, a signature or the mail that is
+//! answered, is named on the card and shown on demand: the first is the person's alone, the second is long.
+
+use nod_core::tool::{Fault, Preview, Words};
+
+use super::address::Recipient;
+use super::files::{self, File};
+use super::letter::Letter;
+
+impl Letter {
+    pub(super) fn preview(&self, question: &str, words: Words, needs_to: bool) -> Result<Preview, Fault> {
+        let addresses = self.everybody().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
+        Ok(Preview {
+            fields: self.fields(),
+            body: Some(self.shown()),
+            below: self.below().filter(|_| !self.forwards()),
+            account: self.account().to_owned(),
+            recipients: addresses.collect(),
+            form: self.form(needs_to),
+            draft: self.draft.as_ref().map(|draft| draft.id.clone()),
+            risks: self.risks(),
+            ..Preview::new(self.payload()?, question, words)
+        })
+    }
+
+    /// The person's own words; a forward is about the other mail, so all of it.
+    pub(super) fn shown(&self) -> String {
+        if self.forwards() { self.text() } else { self.body.clone() }
+    }
+
+    /// Everything but the text, in reading order.
+    pub(super) fn fields(&self) -> Vec<(String, String)> {
+        let list = |some: &[String]| some.join(", ");
+        let from = Recipient { name: self.name.clone(), address: self.from.clone() };
+        let field = |name: &str, value: String| (name.to_owned(), value);
+        let mut fields = vec![field("From", from.to_string())];
+        fields.extend(self.account.iter().map(|account| field("Account", account.clone())));
+        fields.extend(self.reply_to.iter().map(|to| field("Reply to", to.clone())));
+        fields.extend([
+            field("To", list(&self.to)),
+            field("Cc", list(&self.cc)),
+            field("Bcc", list(&self.bcc)),
+            field("Subject", self.subject.clone()),
+        ]);
+        if let Some(reply) = self.in_thread() {
+            let does = if reply.forwards { "forwards" } else { "answers" };
+            fields.push(field("Thread", format!("{does} {}", reply.answers)));
+        }
+        let elsewhere = self.reply.as_ref().and_then(|reply| reply.reply_to.as_ref());
+        fields.extend(elsewhere.map(|to| field("Reply-To", format!("{to}, as that mail asks"))));
+        if self.signature.is_some() && !self.forwards() {
+            fields.push(field("Signature", "yours, as Gmail has it".to_owned()));
+        }
+        if let Some(quoted) = self.quoted.as_ref().filter(|_| !self.forwards()) {
+            let long = quoted.text.chars().count();
+            fields.push(field("Quoted below", format!("{}, {long} characters", quoted.of)));
+        }
+        if !self.attachments.is_empty() {
+            let names: Vec<String> = self.attachments.iter().map(files::shown).collect();
+            fields.push(field("Attached", names.join(", ")));
+        }
+        fields
+    }
+
+    fn risks(&self) -> Vec<String> {
+        [self.asked_elsewhere(), self.quoted_to_others(), self.brought(), self.flattened()]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// Whoever writes may have answers sent to somebody else.
+    fn asked_elsewhere(&self) -> Option<String> {
+        let elsewhere = self.reply.as_ref()?.reply_to.as_ref()?;
+        Some(format!("the mail asks for answers to {elsewhere}, not to its sender"))
+    }
+
+    /// Below an answer somebody may read what was never meant for them.
+    fn quoted_to_others(&self) -> Option<String> {
+        let quoted = self.quoted.as_ref().filter(|_| !self.forwards())?;
+        let own = [self.from.as_str(), self.account()];
+        let people = quoted.people.iter().map(String::as_str).chain(own);
+        let knows = |address: &str| people.clone().any(|one| one.eq_ignore_ascii_case(address));
+        let addresses = self.everybody().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
+        let others: Vec<String> = addresses.filter(|address| !knows(address)).collect();
+        match &others[..] {
+            [] => None,
+            [one] => Some(format!("{one} did not get the mail that is quoted below")),
+            [first, more @ ..] => {
+                Some(format!("{first} and {} more did not get the mail that is quoted below", more.len()))
+            }
+        }
+    }
+
+    fn brought(&self) -> Option<String> {
+        let brought: Vec<&File> = self.attachments.iter().filter(|file| file.came_with_mail()).collect();
+        match &brought[..] {
+            [] => None,
+            [one] => Some(format!("{} came with a mail; Nod has not looked into it", one.name)),
+            many => Some(format!("{} files came with a mail; Nod has not looked into them", many.len())),
+        }
+    }
+
+    fn flattened(&self) -> Option<String> {
+        self.formatted.then(|| "formatting made in Gmail is lost; send it there to keep it".to_owned())
+    }
+
+    /// In the middle of a sentence: "“Running late” to bo@acme.test".
+    pub(super) fn label(&self) -> String {
+        let subject = if self.subject.is_empty() { "(no subject)" } else { &self.subject };
+        let to = match &self.to[..] {
+            [] => "nobody yet".to_owned(),
+            [one] => one.clone(),
+            [first, more @ ..] => format!("{first} and {} more", more.len()),
+        };
+        format!("“{subject}” to {to}")
+    }
+}
