@@ -256,6 +256,11 @@ fn outdated(now: &ToolOutput) -> &str {
 }
 
 impl Fault {
+    /// Whether it may tell something of the account: all do but those that say nothing of what lies there.
+    pub(crate) fn tells(&self) -> bool {
+        !matches!(self, Self::NeedsConnect { .. } | Self::Busy { .. })
+    }
+
     /// Shorthand for [`Fault::Invalid`].
     pub fn invalid(reason: impl Into<String>) -> Self {
         Self::Invalid { reason: reason.into() }

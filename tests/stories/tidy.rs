@@ -32,7 +32,7 @@ async fn with_mail(platform: On) -> World {
 }
 
 /// What it takes beyond reading and writing mail is asked for when it is needed.
-async fn allows_tidying(world: &mut World) {
+pub async fn allows_tidying(world: &mut World) {
     world.model_will("tool", [tidy(json!({ "search": "subject:nothing", "actions": ["archive"] }))]);
     world.says("ana", "dm:ana", "archive everything about nothing").await;
     world.model.will(Answer::text("There was nothing."));

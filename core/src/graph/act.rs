@@ -57,6 +57,7 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
         }
         Err(fault) => {
             record.error = Some(fault.to_string());
+            gate::kept_private(tool.spec(), &fault, state);
             match gate::wait_for_person(&fault, &pending.call.id, cx, emits) {
                 Some(parked) => gate::park(state, &pending.call.id, parked),
                 None => state.answer(&pending.call.id, json!({ "error": fault.to_string() })),

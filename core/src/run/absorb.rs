@@ -107,6 +107,13 @@ fn verdict_content(verdict: &Verdict) -> Value {
             json!({ "status": "undone",
                 "detail": "the person said yes and took it back before it happened; nothing was done" })
         }
+        Verdict::Never(why) => {
+            let detail = format!(
+                "the person said yes, but by now the rules here never allow this, whoever agrees: {why}; nothing was \
+                 done. Tell the person the reason; do not try another way."
+            );
+            json!({ "status": "never", "detail": detail })
+        }
         Verdict::Superseded => {
             json!({ "status": "superseded", "detail": "a newer request took its place; nothing was done" })
         }
