@@ -256,9 +256,9 @@ fn outdated(now: &ToolOutput) -> &str {
 }
 
 impl Fault {
-    /// Whether it may tell something of the account: all do but those that say nothing of what lies there.
+    /// Whether it may tell what lies in the account, without saying to whom. (What is outdated says it itself.)
     pub(crate) fn tells(&self) -> bool {
-        !matches!(self, Self::NeedsConnect { .. } | Self::Busy { .. })
+        !matches!(self, Self::NeedsConnect { .. } | Self::Busy { .. } | Self::Outdated { .. })
     }
 
     /// Shorthand for [`Fault::Invalid`].

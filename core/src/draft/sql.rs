@@ -148,7 +148,7 @@ pub(crate) struct Here {
 }
 
 /// What the last run of a person here left: the open drafts, the newest first, and the thread it had in view. A draft
-/// is Nod's own work where an effect here that began with none left it.
+/// is Nod's own work where an effect that began with none left it, in the conversation from which its card stands here.
 pub(crate) async fn left_here(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -163,7 +163,7 @@ pub(crate) async fn left_here(
              d.outside as "outside?", coalesce(d.run_id = (select id from last), false) as "latest!",
              exists (
                  select 1 from effects e
-                 where e.tenant_id = $1 and e.person_id = $3 and e.conversation_id = $2 and e.status = 'done'
+                 where e.tenant_id = $1 and e.person_id = $3 and e.conversation_id = d.conversation_id and e.status = 'done'
                    and e.payload->'draft' is null and e.outcome#>>'{Ok,leaves,what,id}' = d.draft_ref) as "made!"
          from (select) one left join drafts d on d.tenant_id = $1 and d.person_id = $3 and d.status = 'open'
            and (d.conversation_id = $2 or (not $5 and d.only_for = $3))
