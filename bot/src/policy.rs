@@ -31,7 +31,8 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
     print(&match rules.len() {
         0 => "There are no rules of your own any more; those of the installation hold.".to_owned(),
         n => format!(
-            "{} set ({}). What waits keeps the terms on which it was asked.",
+            "{} set ({}). What waits keeps the terms on which it was asked, but for a never and a second person: \
+             these hold when it is approved.",
             if n == 1 { "1 rule is".to_owned() } else { format!("{n} rules are") },
             &own.digest[..6]
         ),

@@ -36,7 +36,7 @@ pub mod store;
 mod tenant;
 pub mod tool;
 pub mod transcript;
-pub(crate) mod visible;
+pub mod visible;
 mod voice;
 pub mod when;
 mod worker;

@@ -269,6 +269,14 @@ fn outdated(now: &ToolOutput) -> &str {
 }
 
 impl Fault {
+    /// Whether it may tell what lies in the account, without saying to whom. (What is outdated says it itself.)
+    pub(crate) fn tells(&self) -> bool {
+        !matches!(
+            self,
+            Self::NeedsConnect { .. } | Self::NeedsAdmin { .. } | Self::Busy { .. } | Self::Outdated { .. }
+        )
+    }
+
     /// Shorthand for [`Fault::Invalid`].
     pub fn invalid(reason: impl Into<String>) -> Self {
         Self::Invalid { reason: reason.into() }

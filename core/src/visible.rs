@@ -21,12 +21,14 @@ pub(crate) fn fields(fields: &[(String, String)]) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| (name.clone(), visible(value).into_owned())).collect()
 }
 
-fn hides(c: char) -> bool {
+/// Whether a mark turns or hides text.
+#[must_use]
+pub fn hides(c: char) -> bool {
     matches!(
         c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+            | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}'
     )
 }
 
@@ -40,7 +42,8 @@ mod tests {
             ("Bo", "Bo"),
             ("invoice\u{202e}fdp.exe", "invoice⟨202E⟩fdp.exe"),
             ("a\u{200b}b\u{feff}\u{ad}", "a⟨200B⟩b⟨FEFF⟩⟨00AD⟩"),
-            ("\u{e0041}", "⟨E0041⟩"),
+            ("\u{e0041}x\u{e0100}", "⟨E0041⟩x⟨E0100⟩"),
+            ("pay \u{200f}100\u{200e} EUR", "pay ⟨200F⟩100⟨200E⟩ EUR"),
             ("👩\u{200d}💻 می\u{200c}خواهم", "👩\u{200d}💻 می\u{200c}خواهم"),
         ] {
             assert_eq!(visible(text), shown);

@@ -185,29 +185,30 @@ async fn a_subject_cannot_smuggle_a_header_in() {
         "tool",
         [smuggled, named, mail("Hello", "Bcc: evil@x.test\r\n.\r\nQUIT"), Answer::text("Done.")],
     );
-    world.says("ana", "general", "@nod say hello to Bo").await;
-    world.presses("ana", "general", "Approve & send").await;
+    world.says("ana", "dm:ana", "say hello to Bo").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
     let inbox = world.google.inbox("bo@acme.test");
     assert_eq!(inbox.len(), 1);
     assert_eq!(inbox[0].header("Bcc"), None);
     assert_eq!(world.google.outbox().len(), 0);
     let heard = world.model.requests()[2]["messages"].to_string();
     assert!(heard.contains("a subject is one line"), "{heard}");
-    insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod say hello to Bo
-            nod: # Email sent · rev 1 · a0d257
-              From  ana@acme.test
-              To  bo@acme.test
-              Cc  —
-              Bcc  —
-              Subject  Hello
-              Bcc: evil@x.test
-              .
-              QUIT
-              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
-              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
-              [Open in Gmail]
-            nod: Done.
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        nod: · ✓ Google is connected: ana@acme.test
+        ana: say hello to Bo
+        nod: # Email sent · rev 1 · a0d257
+          From  ana@acme.test
+          To  bo@acme.test
+          Cc  —
+          Bcc  —
+          Subject  Hello
+          Bcc: evil@x.test
+          .
+          QUIT
+          Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+          · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+          [Open in Gmail]
+        nod: Done.
     ");
     world.ends().await;
 }

@@ -529,6 +529,7 @@ async fn a_file_that_was_not_dropped_is_not_found(platform: On) {
     world.says("ana", "general", "@nod mail the terms to Bo").await;
     assert_eq!(told(&world), r#"{"error":"not found: a file of that name in this chat"}"#);
     world.reads("general");
+    world.reads("dm:ana");
     world.ends().await;
 }
 

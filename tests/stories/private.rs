@@ -18,6 +18,7 @@ on_each_platform!(
     who_takes_no_direct_messages_is_shown_it_on_demand,
     who_takes_no_direct_messages_can_still_approve,
     every_row_with_it_says_whose_it_is,
+    why_a_tool_did_not_do_it_is_told_to_the_owner_alone,
     the_log_has_no_words_and_no_tokens,
 );
 
@@ -274,7 +275,17 @@ async fn every_row_with_it_says_whose_it_is(platform: On) {
     let (mut world, thread) = asked_in_general(platform).await;
     world.model_will("conversational", [Answer::text(format!("In short: {SECRET}!"))]);
     world.replies("ana", "general", &thread, "in short?").await;
-    for row in world.rows().await.lines().filter(|row| row.contains("Marmalade")) {
+    every_row_is_somebodys(&world, "Marmalade").await;
+    world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn every_row_is_somebodys(world: &World, secret: &str) {
+    let rows = world.rows().await;
+    let rows: Vec<&str> = rows.lines().filter(|row| row.contains(secret)).collect();
+    assert!(!rows.is_empty(), "{secret} is nowhere");
+    for row in rows {
         let (table, row) = row.split_once(' ').unwrap();
         let row: serde_json::Value = serde_json::from_str(row).unwrap();
         let owned = match table {
@@ -285,8 +296,26 @@ async fn every_row_with_it_says_whose_it_is(platform: On) {
         };
         assert!(owned, "{table} {row}");
     }
-    world.reads("general");
-    world.reads("dm:ana");
+}
+
+async fn why_a_tool_did_not_do_it_is_told_to_the_owner_alone(platform: On) {
+    let mut world = world_with_mail(platform).await;
+    crate::tidy::allows_tidying(&mut world).await;
+    world.google.make_label("ana@acme.test", "Redundancies 2026");
+    let label = json!({ "search": "from:cfo@bank.test", "add_labels": ["redund"] });
+    let said = Answer::text("There is no such label. Do you mean “Redundancies 2026”?");
+    world.model_will("tool", [Answer::tool("gmail_organise", label), said]);
+    world.says("ana", "general", "@nod label the bank's mail redund").await;
+    assert!(world.model.requests().pop().unwrap().to_string().contains("similar: “Redundancies 2026”"));
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("general"), @r"
+            ana: @nod label the bank's mail redund
+                nod: · Answered Ana Silva privately.
+                  [Share here]
+        ");
+    }
+    assert!(world.reads("dm:ana").contains("Redundancies 2026"));
+    every_row_is_somebodys(&world, "Redundancies").await;
     world.ends().await;
 }
 

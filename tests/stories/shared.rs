@@ -14,6 +14,7 @@ on_each_platform!(
     nobody_else_shares_it,
     pressed_twice_it_is_shared_once,
     a_long_answer_is_shared_whole_and_in_order,
+    what_a_card_shows_beside_it_is_not_shared_with_it,
     where_the_platform_loses_its_answer_it_still_stands_there_once,
 );
 
@@ -115,6 +116,28 @@ async fn a_long_answer_is_shared_whole_and_in_order(platform: On) {
     let (alone, shared) = (lines(&alone), lines(&shared));
     let begins = |all: &[String]| all.iter().position(|line| line.starts_with("Paragraph 1 begins")).unwrap();
     assert_eq!(alone[begins(&alone)..], shared[begins(&shared)..]);
+    world.ends().await;
+}
+
+async fn what_a_card_shows_beside_it_is_not_shared_with_it(platform: On) {
+    let (mut world, thread) = short(platform).await;
+    let plan = json!({ "to": ["bo@acme.test"], "subject": "Plan", "body": "See you." });
+    world.model_will("tool", [Answer::tool("gmail_create_draft", plan)]);
+    world.replies("ana", "general", &thread, "draft a mail to Bo about the plan").await;
+    let plan = json!({ "draft": world.google.drafts("ana@acme.test")[0].draft_id });
+    let mail = world.google.inbox("ana@acme.test")[0].thread_id.clone();
+    let answer = json!({ "thread_id": mail, "body": "Tamarind is the price." });
+    let both = Answer::tools(vec![("gmail_draft_reply", answer), ("gmail_discard_draft", plan)]);
+    world.model_will("tool", [both]);
+    world.replies("ana", "general", &thread, "rather answer the bank, without that draft").await;
+    assert!(world.reads("dm:ana").contains("Tamarind"));
+    world.presses("ana", "general", "Share here").await;
+    world.model_will("conversational", [Answer::text("I cannot tell.")]);
+    world.replies("bo", "general", &thread, "for how much?").await;
+    let asked = world.model.requests().pop().unwrap().to_string();
+    assert!(asked.contains("thrown away") && !asked.contains("Tamarind"), "{asked}");
+    world.reads("general");
+    world.reads("dm:ana");
     world.ends().await;
 }
 

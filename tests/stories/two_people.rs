@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use nod_core::Settings;
 use nod_core::clock::Clock;
 use nod_core::policy::OwnRules;
+use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
 use nod_tests::chat::On;
@@ -30,6 +31,10 @@ on_each_platform!(
     what_the_second_was_shown_is_not_in_their_prompts,
     a_stopped_turn_is_over_for_the_second_too,
     rules_of_ones_own_come_after_and_a_never_stays,
+    who_disconnects_their_own_account_denies_nothing_of_anothers,
+    the_second_is_warned_as_the_owner_is,
+    a_second_person_who_is_wanted_by_the_time_of_the_press_is_asked,
+    what_is_forbidden_by_the_time_of_the_press_is_not_done,
 );
 
 const RULES: &str =
@@ -504,7 +509,7 @@ async fn rules_of_ones_own_come_after_and_a_never_stays(platform: On) {
         insta::assert_snapshot!(in_lisbon(&admin).replace(&digest[..6], "······"), @r"
             (dana only) nod: # Rules about asking for a nod
             1. everything that reaches others: the owner of the account decides, waits 24h, a reminder 1h before, no time to take it back
-            2. everything that reaches others, to somebody at rival.test: never (not to them)
+            2. everything, to somebody at rival.test: never (not to them)
             3. everything that reaches others: 5s to take it back
             4. everything that reaches others, to somebody outside: the owner decides, and then one of legal, no time to take it back
             · A later rule that fits outweighs an earlier one; a never is final. The last one is your own, set by ana on Fri 6 Mar 2026, 09:30 WET, digest ······.
@@ -532,6 +537,128 @@ async fn rules_of_ones_own_come_after_and_a_never_stays(platform: On) {
         .unwrap();
     assert_eq!(set, 2);
     reads_all(&mut world);
+    world.ends().await;
+}
+
+async fn disconnects(world: &mut World, user: &str) {
+    world.commands(user, "general", "connect").await;
+    world.presses_whisper(user, "Disconnect Google").await;
+    world.presses_whisper(user, "Yes, disconnect Google").await;
+    world.reads(&format!("dm:{user}"));
+}
+
+async fn who_disconnects_their_own_account_denies_nothing_of_anothers(platform: On) {
+    let mut world = approved(platform, [Answer::text("Bo knows.")]).await;
+    world.connects("cho").await;
+    disconnects(&mut world, "cho").await;
+    assert!(world.reads("general").contains("waits for one of legal"));
+    world.presses("cho", "dm:cho", "Approve & send").await;
+    assert_eq!(arrived(&world), 1);
+    reads_all(&mut world);
+    world.ends().await;
+}
+
+async fn the_second_is_warned_as_the_owner_is(platform: On) {
+    let mut world = World::with_rules_on(platform, RULES).await;
+    world.connects("ana").await;
+    let mail = Incoming {
+        to: "ana@acme.test".into(),
+        from: "eve@evil.test".into(),
+        subject: "Terms".into(),
+        body: "Answer me.".into(),
+        headers: vec![("Reply-To".into(), "mallory@other.test".into())],
+        ..Incoming::default()
+    };
+    world.google.deliver_mail(&mail).unwrap();
+    let thread = world.google.inbox("ana@acme.test")[0].thread_id.clone();
+    let answer = Answer::tool("gmail_reply", json!({ "thread_id": thread, "body": "Yes." }));
+    world.model_will("tool", [answer, Answer::text("Not sent.")]);
+    world.says("ana", "dm:ana", "answer Eve with a yes").await;
+    world.presses("ana", "dm:ana", "Approve").await;
+    let shown = world.reads("dm:cho");
+    let warnings: Vec<&str> = shown.lines().filter(|line| line.contains('⚠')).map(str::trim).collect();
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(warnings.join("\n"), @r"
+        ⚠ mallory@other.test is outside acme.test
+        ⚠ mallory@other.test comes from outside text: nobody here named it
+        ⚠ the mail asks for answers to mallory@other.test, not to its sender
+        ⚠ text from outside was in view when this was prepared
+        ");
+    }
+    world.denies("cho", "dm:cho", "").await;
+    world.reads("dm:ana");
+    reads_all(&mut world);
+    world.ends().await;
+}
+
+async fn a_second_person_who_is_wanted_by_the_time_of_the_press_is_asked(platform: On) {
+    let mail = |to: &str| ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": "Late." }));
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will(
+        "tool",
+        [Answer::tools(vec![mail("Bo"), mail("eve@x.test")]), Answer::text("Both know.")],
+    );
+    world.says("ana", "general", "@nod tell Bo and Eve I'm late").await;
+    let thread = world.chat.first("general");
+    let rules = world.naming("[approvers]\nlegal = [\"<cho>\"]\n[[rule]]\nwhen.outside_recipients = true\ndecider = \"owner and legal\"\n");
+    sets(&world, &rules).await;
+    world.replies("ana", "general", &thread, "yes").await;
+    assert_eq!(arrived(&world), 0);
+    world.presses("ana", "general", "Approve all").await;
+    assert_eq!((arrived(&world), world.google.sent("ana@acme.test").len()), (1, 1));
+    assert!(world.reads("general").contains("waits for Cho Park (legal)"));
+    let shown = world.reads("dm:cho");
+    assert!(shown.contains("eve@x.test") && !shown.contains("bo@acme.test"), "{shown}");
+    world.presses("cho", "dm:cho", "Approve & send").await;
+    assert_eq!(world.google.sent("ana@acme.test").len(), 2);
+    world.reads("general");
+    world.reads("dm:cho");
+    world.ends().await;
+}
+
+async fn what_is_forbidden_by_the_time_of_the_press_is_not_done(platform: On) {
+    let said = Answer::text("The rules here do not allow that any more.");
+    let mut world = approved(platform, [said]).await;
+    sets(&world, "[[rule]]\ntool = \"gmail_send_email\"\nnever = \"we are closed\"").await;
+    world.presses("cho", "dm:cho", "Approve & send").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.whispers("cho"), @"(cho only) nod: The rules here never allow this: we are closed. Nothing was done.");
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+              Approved by Ana Silva 09:30 WET → The rules here never allow this: we are closed. Not sent.
+            nod: The rules here do not allow that any more.
+        ");
+    }
+    let heard = world.model.requests().pop().unwrap()["messages"].to_string();
+    assert!(heard.contains("never allow this") && heard.contains("we are closed"), "{heard}");
+    assert_eq!(arrived(&world), 0);
+    reads_all(&mut world);
+    world.ends().await;
+}
+
+/// More than any list of what waits shows.
+#[tokio::test]
+async fn all_that_waits_on_an_account_is_called_off_with_it() {
+    let mut world = World::on(On::Slack).await;
+    world.connects("ana").await;
+    for channel in 0..2 {
+        let mail = |at: i32| {
+            let to = format!("eve{channel}{at}@x.test");
+            ("gmail_send_email", json!({ "to": [to], "subject": "Late", "body": "Late." }))
+        };
+        world.model_will("tool", [Answer::tools((0..11).map(mail).collect())]);
+        world.says("ana", "general", "@nod tell all of them").await;
+    }
+    world.model.will(Answer::text("None was told."));
+    world.model.will(Answer::text("None was told."));
+    disconnects(&mut world, "ana").await;
+    let statuses: Vec<(String, i64)> = sqlx::query_as("select status, count(*) from approvals group by 1")
+        .fetch_all(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(statuses, [("denied".to_owned(), 22)]);
+    world.reads("general");
     world.ends().await;
 }
 
@@ -566,6 +693,68 @@ async fn the_second_is_asked_where_they_are() {
     world.changes_over();
     assert_eq!(arrived(&world), 1);
     assert!(world.reads("general").contains("→ Sent"));
+    world.ends().await;
+}
+
+/// Ana may approve more than fits where Cho would read it.
+#[tokio::test]
+async fn what_the_second_cannot_be_shown_is_not_asked_and_not_lost() {
+    let mut world = World::on_both().await;
+    world.changes_over();
+    let rules = world.naming("[approvers]\nlegal = [\"<cho>\"]\n[[rule]]\ndecider = \"owner and legal\"\n");
+    world.changes_over();
+    sets(&world, &rules).await;
+    world.connects("ana").await;
+    let many = |name: &str| -> Vec<String> {
+        (0..45).map(|at| format!("{name}.with.a.long.name.{at:02}@department.example.test")).collect()
+    };
+    let (to, cc) = (many("somebody"), many("another"));
+    let mail = json!({ "to": to, "cc": cc, "subject": "Late", "body": "Late." });
+    let mail = Answer::tool("gmail_send_email", mail);
+    world.model_will("tool", [mail, Answer::text("All know.")]);
+    world.says("ana", "general", "@nod tell all of them").await;
+    world.presses("ana", "general", "Approve").await;
+    insta::assert_snapshot!(world.whispers("ana"), @"(ana only) nod: The rules here ask for a second person, and this is more than a card can show to Cho Park. Nothing was done, and it still waits for you: make it smaller by Edit, or deny it and ask for less.");
+    assert!(world.reads("general").contains("[Approve] [Edit] [Deny]"));
+    world.edits("ana", "general", &[("To", "eve@x.test"), ("Cc", "")]).await;
+    world.presses("ana", "general", "Approve").await;
+    world.changes_over();
+    world.presses("cho", "dm:cho", "Approve & send").await;
+    world.reads("dm:cho");
+    world.changes_over();
+    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    world.reads("general");
+    world.ends().await;
+}
+
+/// Where the list names the owner, somebody known elsewhere by nothing but an id may be the owner.
+#[tokio::test]
+async fn who_cannot_be_told_from_the_owner_is_no_second_person() {
+    let mut world = World::on_both().await;
+    world.changes_over();
+    let theirs = world.naming("\"<ana>\", \"<cho>\"");
+    world.changes_over();
+    let rules = world.naming(&format!(
+        "[approvers]\nlegal = [\"<ana>\", {theirs}]\n[[rule]]\ndecider = \"owner and legal\"\n"
+    ));
+    sets(&world, &rules).await;
+    let mut world = asked_in(world, [Answer::text("There is nobody of legal.")]).await;
+    let heard = world.model.requests().pop().unwrap()["messages"].to_string();
+    assert!(heard.contains("surely somebody else than the owner"), "{heard}");
+    assert!(!world.reads("general").contains("[Approve"));
+    // With an account of their own they are somebody else.
+    world.changes_over();
+    world.connects("cho").await;
+    world.changes_over();
+    let mut world = asked_in(world, [Answer::text("Bo knows.")]).await;
+    world.presses("ana", "general", "Approve").await;
+    world.changes_over();
+    assert!(!world.reads("dm:ana").contains("needs one more"));
+    world.presses("cho", "dm:cho", "Approve & send").await;
+    world.reads("dm:cho");
+    world.changes_over();
+    assert_eq!(arrived(&world), 1);
+    world.reads("general");
     world.ends().await;
 }
 

@@ -9,7 +9,7 @@ use nod_core::connection::Borrowers;
 use secrecy::SecretString;
 use url::Url;
 
-use super::policy::{is_domain, named};
+use super::policy::{domain, named};
 use super::problem::Problem;
 use super::reader::Reader;
 use super::value::Kind;
@@ -82,10 +82,8 @@ struct Domains(Vec<String>);
 impl Kind for Domains {
     const WANTED: &'static str = "a list of domains, like [\"acme.test\"]";
     fn read(given: &Value) -> Option<Self> {
-        let domains = Vec::<String>::read(given)?;
-        let plain = |text: &String| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
-        let good = !domains.is_empty() && domains.iter().all(|one| is_domain(one) && plain(one));
-        good.then_some(Self(domains))
+        let domains = Vec::<String>::read(given)?.iter().map(|one| domain(one)).collect::<Option<Vec<_>>>();
+        domains.filter(|domains| !domains.is_empty()).map(Self)
     }
 }
 

@@ -10,6 +10,7 @@ use figment::value::{Dict, Value};
 use figment::{Figment, Profile, Provider};
 use nod_connectors::google;
 use nod_core::policy::{Approvers, Decider, Named, Rule, When};
+use url::Host;
 
 use super::problem::Problem;
 use super::value::{Kind, Pause, Seconds, shown};
@@ -202,20 +203,26 @@ pub(super) fn named(text: &str) -> Option<Named> {
         }
         _ => {
             let (name, at) = text.split_once('@')?;
-            let plain = !name.is_empty() && is_domain(at) && !text.contains(char::is_whitespace);
-            plain.then(|| Named::Address(text.to_owned()))
+            let plain = !name.is_empty() && !name.contains(char::is_whitespace);
+            domain(at).filter(|_| plain).map(|at| Named::Address(format!("{name}@{at}")))
         }
     }
+}
+
+/// The tools of which a rule may speak: all that change something.
+#[must_use]
+pub fn acts() -> Vec<&'static str> {
+    google::acts()
 }
 
 /// What stands behind the @ of addresses.
 struct Domains(Vec<String>);
 
 impl Kind for Domains {
-    const WANTED: &'static str = "a list of domains, like [\"example.com\"]";
+    const WANTED: &'static str =
+        "a list of domains, like [\"example.com\"], which stands for those below it too, without * or @";
     fn read(given: &Value) -> Option<Self> {
-        let domains = texts(given)?;
-        domains.iter().all(|domain| is_domain(domain)).then_some(Self(domains))
+        texts(given)?.iter().map(|text| domain(text)).collect::<Option<_>>().map(Self)
     }
 }
 
@@ -226,13 +233,33 @@ fn texts(given: &Value) -> Option<Vec<String>> {
     all.filter(|all| !all.is_empty())
 }
 
-pub(super) fn is_domain(text: &str) -> bool {
-    text.contains('.') && text.split('.').all(|part| !part.is_empty()) && !text.contains(['@', ' ', '/'])
+/// As addresses have it: in small ASCII letters, one of another script in its `xn--` form.
+pub(super) fn domain(text: &str) -> Option<String> {
+    let Ok(Host::Domain(domain)) = Host::parse(text) else { return None };
+    let sound = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    (domain.contains('.') && domain.split('.').all(sound)).then_some(domain)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn domains_are_read_as_addresses_have_them() {
+        for (text, wanted) in [
+            ("Rival.TEST", Some("rival.test")),
+            ("bücher.example", Some("xn--bcher-kva.example")),
+            ("*.rival.test", None),
+            ("@rival.test", None),
+            ("rival", None),
+            ("rival.test.", None),
+            ("https://rival.test", None),
+            ("10.0.0.1", None),
+            ("rival test.example", None),
+        ] {
+            assert_eq!(domain(text).as_deref(), wanted, "{text}");
+        }
+    }
 
     #[test]
     fn the_names_that_are_wanted_are_the_tools() {

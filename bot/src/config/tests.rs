@@ -299,7 +299,14 @@ fn the_rules_are_read_and_lie_over_the_usual_terms() {
         let (tool, account) = ("gmail_send_email", "ana@acme.test");
         policy::decide(
             &policy,
-            &policy::Call { tool, reach: Reach::Others, account, recipients, outside_text: false },
+            &policy::Call {
+                tool,
+                reach: Reach::Others,
+                account,
+                recipients,
+                outside_text: false,
+                overwrites: false,
+            },
         )
     };
     let undo = |ruling| match ruling {
@@ -330,7 +337,7 @@ fn every_problem_of_the_rules_is_told_with_the_rest() {
         never = \"\"
         [[rule]]
         decider = \"legal\"
-        when.recipients_at = [\"@x.test\"]
+        when.recipients_at = [\"*.x.test\"]
         [[rule]]
         decider = \"owner and legal\"",
     );
@@ -350,7 +357,7 @@ fn every_problem_of_the_rules_is_told_with_the_rest() {
         "approvers.none: got \"[]\", wanted a list of people",
         "rule 2, decider: got \"boss\", wanted owner, or “owner and legal” or “owner and none”",
         "rule 3, decider: got \"legal\", wanted owner, or “owner and legal”",
-        "rule 3, when.recipients_at: got \"[@x.test]\", wanted a list of domains",
+        "rule 3, when.recipients_at: got \"[*.x.test]\", wanted a list of domains",
         "rule 2, never: got \"\", wanted text",
     ];
     for line in wanted {

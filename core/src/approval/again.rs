@@ -3,6 +3,7 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
+use super::anew::forbidden;
 use super::batch::beside;
 use super::card::clock;
 use super::decide::{end, redraw};
@@ -71,21 +72,12 @@ pub(crate) async fn again(
             "I asked you again already: look for the newer card. Nothing more was done.",
         ));
     }
-    let call = policy::Call {
-        tool: &old.tool,
-        reach: Reach::Others,
-        account: &old.preview.account,
-        recipients: &old.preview.recipients,
-        outside_text: old.outside,
-    };
     let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
-    let terms = match policy::decide(&policy, &call) {
+    let terms = match policy::decide(&policy, &old.call(&old.preview, Reach::Others)) {
         Ruling::Ask(terms) => terms,
         Ruling::Run => policy.usual,
         Ruling::Never(why) => {
-            return Ok(Immediate::whisper(format!(
-                "The rules here never allow this: {why}. Nothing was done."
-            )));
+            return Ok(Immediate::whisper(forbidden(&why)));
         }
     };
     let venue = delivery::sql::venue(conn, tenant, old.conversation).await?;

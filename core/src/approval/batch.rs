@@ -4,9 +4,11 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
+use super::anew::forbidden;
 use super::card::{by_whom, escape, mark, receipt, show_all, shown};
 use super::decide::{Decided, decided, denied, redraw, tell};
 use super::headline::headline;
+use super::second::Step;
 use super::told::told;
 use super::{Approval, Decision, Status, remind, sql, whole};
 use crate::card::{Block, Button, Card, Press, Style, Verb};
@@ -14,6 +16,7 @@ use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
+use crate::jobs::Verdict;
 use crate::nod::Core;
 
 /// About how long a receipt is, with what may have gone wrong.
@@ -164,15 +167,23 @@ pub(crate) async fn press(
             "This card has changed since it was shown to you. Nothing was done; look at it again.",
         ));
     }
-    let mut refused = Vec::new();
+    let (mut verdicts, mut seconds, mut said) = (Vec::new(), Vec::new(), Vec::new());
     let mut any = false;
     for approval in all.iter().filter(|approval| approval.status == Status::Pending) {
         let yes = which == Many::All || (which == Many::Selected && approval.ticked);
         let decision =
             Decision { id: approval.id, revision: approval.revision, by, approve: yes, reason: None };
-        if let Decided::Yes(_) = decided(core, conn, tenant, approval, &decision, now).await? {
-            any = true;
-            refused.extend((!yes).then_some(approval));
+        let decided = decided(core, conn, tenant, approval, &decision, now).await?;
+        any |= decided != Decided::No;
+        match decided {
+            Decided::Yes(Step::First) => seconds.push(approval.id),
+            Decided::Yes(_) => verdicts.extend((!yes).then(|| (approval, denied(approval, by, None)))),
+            Decided::Nobody(why) => said.push(why),
+            Decided::Never(why) => {
+                said.push(forbidden(&why));
+                verdicts.push((approval, Verdict::Never(why)));
+            }
+            Decided::No => {}
         }
     }
     if !any {
@@ -180,12 +191,16 @@ pub(crate) async fn press(
             "Nothing waits on this card any more; it says what became of each. Nothing was done.",
         ));
     }
-    for approval in refused {
-        tell(conn, tenant, approval, denied(approval, by, None), now).await?;
+    for (approval, verdict) in verdicts {
+        tell(conn, tenant, approval, verdict, now).await?;
     }
     redraw(conn, tenant, card, now).await?;
+    for id in seconds {
+        apart(core, conn, tenant, id, now).await?;
+    }
     remind::over(conn, tenant, card, now).await?;
-    Ok(Immediate::Nothing)
+    said.dedup();
+    Ok(if said.is_empty() { Immediate::Nothing } else { Immediate::whisper(said.join(" ")) })
 }
 
 /// A request was revised. Where it does not fit beside the others any more, or two have to agree to it now, it gets a

@@ -153,6 +153,11 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
         (Status::Superseded, _) => {
             card.with(Block::Markdown(format!("A newer request took its place. **{}**.", words.not_done)))
         }
+        (Status::Withdrawn, _) if approval.reason.is_some() => card.with(Block::Markdown(format!(
+            "{first}The rules here never allow this: {}. **{}**.",
+            escape(approval.reason.as_deref().unwrap_or_default()),
+            words.not_done
+        ))),
         (Status::Withdrawn, _) => card.with(Block::Markdown(format!(
             "The message that asked for this was changed or deleted. **{}**.",
             words.not_done
@@ -308,22 +313,40 @@ pub(super) fn reminder_over(approval: &Approval) -> Card {
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
-/// One line for a list or a prompt.
+/// One line for a list.
 #[must_use]
 pub(crate) fn waiting_line(approval: &Approval) -> String {
+    until(approval, &line(approval))
+}
+
+/// One line for a prompt.
+#[must_use]
+pub(crate) fn prompt_line(approval: &Approval) -> String {
+    until(approval, &own_line(approval))
+}
+
+fn until(approval: &Approval, line: &str) -> String {
     let after = match (approval.first_at, &approval.second) {
         (Some(_), Some(_)) => {
             format!(", approved by {}, waits for {}", approval.decider_name, second::others(approval))
         }
         _ => String::new(),
     };
-    format!("{}{after}, expires {}", line(approval), local_time(approval.expires_at, &approval.zone))
+    format!("{line}{after}, expires {}", local_time(approval.expires_at, &approval.zone))
 }
 
 /// Which request is meant, in a few words.
 pub(super) fn line(approval: &Approval) -> String {
     let subject = approval.preview.fields.iter().find(|(name, _)| name == "Subject");
-    let subject = subject.map_or_else(String::new, |(_, text)| format!(" “{text}”"));
+    about(approval, &subject.map_or_else(String::new, |(_, text)| format!(" “{text}”")))
+}
+
+/// The same where a model reads it as Nod's own words: what somebody outside may have written is left out.
+pub(super) fn own_line(approval: &Approval) -> String {
+    if approval.outside { about(approval, "") } else { line(approval) }
+}
+
+fn about(approval: &Approval, subject: &str) -> String {
     let to = approval.preview.recipients.join(", ");
     let to = if to.is_empty() { to } else { format!(" to {to}") };
     format!("{}{to}{subject}, digest {}", approval.preview.words.thing, &approval.digest[..6])

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use sqlx::PgConnection;
 
+use super::anew::{self, Anew, forbidden};
 use super::form::{self, unknown};
 use super::remind;
 use super::second::{self, Step};
@@ -45,12 +46,17 @@ pub(crate) async fn press(
     let Some(approval) = sql::load(conn, tenant, id).await? else {
         return Ok(unknown());
     };
+    let mut answer = Immediate::Nothing;
     match decided(core, conn, tenant, &approval, decision, now).await? {
         Decided::Yes(Step::Denied) => {
             tell(conn, tenant, &approval, denied(&approval, by, reason), now).await?;
         }
         Decided::Yes(_) => {}
-        Decided::NobodyElse => return Ok(Immediate::whisper(nobody_else(&approval))),
+        Decided::Nobody(why) => return Ok(Immediate::whisper(why)),
+        Decided::Never(why) => {
+            answer = Immediate::whisper(forbidden(&why));
+            tell(conn, tenant, &approval, Verdict::Never(why), now).await?;
+        }
         Decided::No => {
             let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
             return Ok(Immediate::whisper(told(&approval, by, revision, now)));
@@ -58,7 +64,7 @@ pub(crate) async fn press(
     }
     redraw(conn, tenant, approval.delivery, now).await?;
     remind::over(conn, tenant, approval.delivery, now).await?;
-    Ok(Immediate::Nothing)
+    Ok(answer)
 }
 
 /// A form that came back from [Deny].
@@ -86,14 +92,16 @@ pub(crate) async fn refuse(
 }
 
 /// What became of somebody's word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decided {
     /// It was taken.
     Yes(Step),
     /// It was not this person's, for another revision, or somebody was earlier.
     No,
-    /// A second person is needed, and of those whom the rules name nobody can be asked any more.
-    NobodyElse,
+    /// A second person is needed, and nobody can be asked; says why. It waits still.
+    Nobody(String),
+    /// The rules have come to forbid it, for this reason. It waits no longer.
+    Never(String),
 }
 
 /// How a no is told to the run.
@@ -105,16 +113,8 @@ pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) ->
     }
 }
 
-fn nobody_else(approval: &Approval) -> String {
-    format!(
-        "The rules here ask for a second person, and nobody of {} can be asked any more. Nothing was done; an admin \
-         can change the rules.",
-        approval.second.as_deref().unwrap_or_default()
-    )
-}
-
-/// The guarded decision, its line in the audit and, of a yes, its effect or the question to the second person. The
-/// caller tells the run of a no, and shows the card.
+/// The guarded decision, its line in the audit and, of a yes, its effect or the question to the second person; a yes
+/// counts for what the rules say of it now. The caller tells the run of a no, and shows the card.
 pub(super) async fn decided(
     core: &Core,
     conn: &mut PgConnection,
@@ -128,8 +128,32 @@ pub(super) async fn decided(
     if !approval.waits(decision.revision, now) {
         return Ok(Decided::No);
     }
-    if step == Step::First && !second::any_belongs(conn, tenant, approval).await? {
-        return Ok(Decided::NobodyElse);
+    let means = match step {
+        Step::First | Step::Approved => anew::look(core, conn, tenant, approval).await?,
+        Step::Denied | Step::Nothing => Anew::Stands,
+    };
+    let of_two;
+    let (approval, step) = match means {
+        Anew::Stands => (approval, step),
+        Anew::Two(wanted) => {
+            of_two = wanted;
+            (of_two.as_ref(), Step::First)
+        }
+        Anew::Nobody(why) => return Ok(Decided::Nobody(why)),
+        Anew::Never(why) => {
+            let first = anew::forbid(conn, tenant, approval, &why, decision.by, now).await?;
+            return Ok(if first { Decided::Never(why) } else { Decided::No });
+        }
+    };
+    let asking = match step {
+        Step::First => match second::to_ask(core, conn, tenant, approval, now).await? {
+            Ok(asking) => asking,
+            Err(why) => return Ok(Decided::Nobody(why)),
+        },
+        Step::Approved | Step::Denied | Step::Nothing => Vec::new(),
+    };
+    if step == Step::First {
+        second::sql::want(conn, tenant, approval).await?;
     }
     if !sql::decide(conn, tenant, decision, step, now).await? {
         return Ok(Decided::No);
@@ -143,7 +167,7 @@ pub(super) async fn decided(
     let (by, digest) = (Some(decision.by), Some(approval.digest.as_str()));
     audit::write(conn, tenant, by, action, approval.id.0, digest, &detail, now).await?;
     match step {
-        Step::First => second::ask(core, conn, tenant, approval, now).await?,
+        Step::First => second::ask(core, conn, tenant, approval, asking, now).await?,
         Step::Approved => {
             if approval.second.is_some() {
                 second::sql::agreed(conn, tenant, approval.id, decision.by, now).await?;
@@ -225,9 +249,9 @@ pub(crate) async fn supersede_draft(
     draft: &str,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for old in sql::pending(conn, tenant, decider, sql::Within::Everywhere).await? {
-        if old.decider == decider
-            && old.preview.draft.as_deref() == Some(draft)
+    for id in sql::asked_of(conn, tenant, decider).await? {
+        let Some(old) = sql::load(conn, tenant, id).await? else { continue };
+        if old.preview.draft.as_deref() == Some(draft)
             && sql::settle(conn, tenant, old.id, Status::Superseded, None, now).await?
         {
             end(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;

@@ -74,19 +74,12 @@ pub(crate) async fn save(
     if preview.payload == approval.preview.payload {
         return Ok(Immediate::Nothing);
     }
-    let call = policy::Call {
-        tool: &approval.tool,
-        reach: tool.spec().reach,
-        account: &preview.account,
-        recipients: &preview.recipients,
-        outside_text: approval.outside,
-    };
     let refused = |why: String| {
         let field = preview.form.iter().find(|field| field.people).map_or("", |field| &field.id);
         Ok(Immediate::Errors(vec![FieldError::new(field, why)]))
     };
     let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
-    let terms = match policy::decide(&policy, &call) {
+    let terms = match policy::decide(&policy, &approval.call(&preview, tool.spec().reach)) {
         Ruling::Ask(terms) => terms,
         // What reached somebody when it was asked for is not done unasked.
         Ruling::Run => policy.usual,

@@ -2,6 +2,7 @@
 //! press that decides it once.
 
 mod again;
+mod anew;
 mod batch;
 mod card;
 mod decide;
@@ -22,7 +23,7 @@ mod whole;
 
 pub(crate) use again::{again, look, went_out};
 pub(crate) use batch::{Many, fits, press as press_many, tick};
-pub(crate) use card::{card, card_for, waiting_line};
+pub(crate) use card::{card, card_for, prompt_line, waiting_line};
 pub(crate) use decide::{Decision, expire, press, refresh, refuse, supersede, supersede_draft, withdraw};
 pub use digest::digest;
 pub(crate) use edit::{Editor, save};
@@ -40,7 +41,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId};
-use crate::tool::{Preview, Provider, ToolResult};
+use crate::policy;
+use crate::tool::{Preview, Provider, Reach, ToolResult};
 
 /// Where an approval stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +127,18 @@ pub(crate) struct Approval {
 }
 
 impl Approval {
+    /// What the rules look at, with this preview in its place. What was asked for once is never done unasked.
+    fn call<'a>(&'a self, preview: &'a Preview, reach: Reach) -> policy::Call<'a> {
+        policy::Call {
+            tool: &self.tool,
+            reach,
+            account: &preview.account,
+            recipients: &preview.recipients,
+            outside_text: self.outside,
+            overwrites: true,
+        }
+    }
+
     /// Whether that revision of it still waits.
     pub(crate) fn waits(&self, revision: i32, now: Timestamp) -> bool {
         self.status == Status::Pending && self.expires_at > now && self.revision == revision

@@ -1,5 +1,6 @@
 //! What to be careful about: computed, never written by a model.
 
+use crate::policy::{home, is_outside};
 use crate::privacy::Provenance;
 use crate::tool::Preview;
 
@@ -9,9 +10,9 @@ use crate::tool::Preview;
 pub(crate) fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Vec<String> {
     let Preview { account, recipients, unnamed, .. } = preview;
     let brings = &preview.words.brings;
-    let home = domain(account);
+    let home = home(account).unwrap_or_else(|| "the organisation".to_owned());
     let mut lines = Vec::new();
-    let outside: Vec<&str> = distinct(recipients).into_iter().filter(|r| domain(r) != home).collect();
+    let outside: Vec<&str> = distinct(recipients).into_iter().filter(|r| is_outside(r, account)).collect();
     match outside[..] {
         [] => {}
         [one] => lines.push(format!("{one} is outside {home}")),
@@ -25,15 +26,7 @@ pub(crate) fn risks(preview: &Preview, known: &[String], provenance: &Provenance
         [one] => lines.push(format!("Nod's first {brings} to {one}")),
         [first, ..] => lines.push(format!("Nod's first {brings} to {first} and {} more", new.len() - 1)),
     }
-    let unnamed: Vec<&str> = distinct(unnamed).into_iter().filter(|r| !knows(r)).collect();
-    match unnamed[..] {
-        [] => {}
-        [one] => lines.push(format!("{one} comes from outside text: nobody here named it")),
-        [first, ..] => {
-            let more = unnamed.len() - 1;
-            lines.push(format!("{first} and {more} more come from outside text: nobody here named them"));
-        }
-    }
+    lines.extend(unnamed_of(distinct(unnamed).into_iter().filter(|r| !knows(r)).collect()));
     if recipients.len() > 10 {
         lines.push(format!("{} recipients", recipients.len()));
     }
@@ -46,8 +39,20 @@ pub(crate) fn risks(preview: &Preview, known: &[String], provenance: &Provenance
     lines
 }
 
-fn domain(address: &str) -> String {
-    address.rsplit('@').next().unwrap_or_default().to_lowercase()
+/// Whom nobody here has named, whether or not they got something before.
+pub(super) fn unnamed(preview: &Preview) -> Option<String> {
+    unnamed_of(distinct(&preview.unnamed))
+}
+
+fn unnamed_of(unnamed: Vec<&str>) -> Option<String> {
+    match unnamed[..] {
+        [] => None,
+        [one] => Some(format!("{one} comes from outside text: nobody here named it")),
+        [first, ..] => {
+            let more = unnamed.len() - 1;
+            Some(format!("{first} and {more} more come from outside text: nobody here named them"))
+        }
+    }
 }
 
 fn distinct(all: &[String]) -> Vec<&str> {

@@ -256,6 +256,23 @@ pub(crate) async fn pending(
     rows.into_iter().map(Row::into_approval).collect()
 }
 
+/// All that waits on an account of this person's.
+pub(crate) async fn asked_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from approvals where tenant_id = $1 and decider_id = $2 and status = 'pending'
+         order by created_at, id",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(ApprovalId).collect())
+}
+
 /// The requests of a run that stand so.
 pub(crate) async fn of_run(
     conn: &mut PgConnection,
@@ -344,6 +361,48 @@ pub(crate) async fn decide(
     .execute(conn)
     .await?;
     Ok(decided.rows_affected() == 1)
+}
+
+/// The rules have come to want a second person for what waits in that revision: true where it was not so before.
+pub(super) async fn want_second(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    revision: i32,
+    second: &str,
+) -> sqlx::Result<bool> {
+    let wanted = sqlx::query!(
+        "update approvals set second = $3
+         where tenant_id = $1 and id = $2 and status = 'pending' and revision = $4 and second is null",
+        tenant.0,
+        id.0,
+        second,
+        revision
+    )
+    .execute(conn)
+    .await?;
+    Ok(wanted.rows_affected() == 1)
+}
+
+/// The rules have come to forbid it since it was asked, for this reason: true for whoever wins.
+pub(super) async fn forbid(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    why: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let forbidden = sqlx::query!(
+        "update approvals set status = 'withdrawn', reason = $3, decided_at = $4
+         where tenant_id = $1 and id = $2 and status = 'pending'",
+        tenant.0,
+        id.0,
+        why,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(forbidden.rows_affected() == 1)
 }
 
 /// What an approval becomes when its person changes it.

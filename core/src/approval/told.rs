@@ -1,5 +1,6 @@
 //! What became of a request, said to somebody whose press changed nothing.
 
+use super::anew::forbidden;
 use super::card::clock;
 use super::form::changed;
 use super::second::{Role, others};
@@ -27,6 +28,9 @@ pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timest
         Status::Denied => format!("{name} denied this already{at}. Nothing was done."),
         Status::Undone => format!("{name} took this back{at}: {}. Nothing more was done.", lower(not_done)),
         Status::Superseded => "A newer request took its place. Nothing was done.".to_owned(),
+        Status::Withdrawn if approval.reason.is_some() => {
+            forbidden(approval.reason.as_deref().unwrap_or_default())
+        }
         Status::Withdrawn => {
             "The message that asked for this was changed or deleted. Nothing was done.".to_owned()
         }

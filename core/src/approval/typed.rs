@@ -3,8 +3,9 @@
 
 use sqlx::PgConnection;
 
-use super::card::{escape, line};
-use super::decide::{Decided, decided, redraw};
+use super::anew::{self, forbidden};
+use super::card::{escape, line, own_line};
+use super::decide::{Decided, decided, redraw, tell};
 use super::second::Role;
 use super::sql::{Within, pending};
 use super::{Approval, Decision, remind};
@@ -12,6 +13,7 @@ use crate::chat::Standing;
 use crate::clock::Timestamp;
 use crate::delivery;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
+use crate::jobs::Verdict;
 use crate::nod::Core;
 use crate::people;
 
@@ -80,13 +82,21 @@ pub(crate) async fn yes(
         [one] if !here(one) => said(ELSEWHERE.to_owned()),
         [one] if one.second.is_some() => said(TWO.to_owned()),
         [one] if one.outside => said(OUTSIDE.to_owned()),
+        [one] if anew::wants_two(core, conn, tenant, one).await? => said(TWO.to_owned()),
         [one] => {
-            // Somebody may have been earlier by this much: then it is an ordinary message.
             let decision = Decision { id: one.id, revision: one.revision, by, approve: true, reason: None };
-            if decided(core, conn, tenant, one, &decision, now).await? == Decided::No {
-                return Ok(Yes::default());
-            }
-            Ok(Yes { answer: Some(took(one)), card: Some(one.delivery) })
+            let answer = match decided(core, conn, tenant, one, &decision, now).await? {
+                // Somebody may have been earlier by this much: then it is an ordinary message.
+                Decided::No => return Ok(Yes::default()),
+                Decided::Nobody(why) => return said(why),
+                Decided::Never(why) => {
+                    let answer = forbidden(&why);
+                    tell(conn, tenant, one, Verdict::Never(why), now).await?;
+                    answer
+                }
+                Decided::Yes(_) => took(one),
+            };
+            Ok(Yes { answer: Some(answer), card: Some(one.delivery) })
         }
         several => said(which(several.iter().filter(|a| here(a)), several.len())),
     }
@@ -139,7 +149,7 @@ fn took(approval: &Approval) -> String {
 }
 
 fn which<'a>(here: impl Iterator<Item = &'a Approval>, count: usize) -> String {
-    let lines: Vec<String> = here.map(|approval| format!("- {}", escape(&line(approval)))).collect();
+    let lines: Vec<String> = here.map(|approval| format!("- {}", escape(&own_line(approval)))).collect();
     let private = match count - lines.len() {
         0 => String::new(),
         more => format!("\n- {more} more that I asked you about privately"),

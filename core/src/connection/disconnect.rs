@@ -202,7 +202,8 @@ pub(super) async fn make_way(
     Ok(())
 }
 
-/// What still waits for a nod on this account cannot be done any more: it counts as a no, and says why.
+/// What still waits for a nod on this account cannot be done any more: it counts as a no, and says why. What this
+/// person only agrees to beside its owner stays.
 async fn withdraw(
     core: &Core,
     conn: &mut PgConnection,
@@ -212,11 +213,17 @@ async fn withdraw(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let reason = format!("{} was disconnected", provider.title());
-    for waiting in approval::sql::pending(conn, tenant, person, approval::sql::Within::Everywhere).await? {
+    for id in approval::sql::asked_of(conn, tenant, person).await? {
+        let Some(waiting) = approval::sql::load(conn, tenant, id).await? else { continue };
         let uses = core.tools.get(&waiting.tool).and_then(|tool| tool.spec().provider);
         if uses == Some(provider) {
-            let (id, revision) = (waiting.id, waiting.revision);
-            let no = Decision { id, revision, by: person, approve: false, reason: Some(&reason) };
+            let no = Decision {
+                id,
+                revision: waiting.revision,
+                by: person,
+                approve: false,
+                reason: Some(&reason),
+            };
             approval::press(core, conn, tenant, &no, now).await?;
         }
     }

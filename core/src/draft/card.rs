@@ -100,7 +100,7 @@ pub(crate) const NO_SUCH: &str = "I know of no such draft. Nothing was done.";
 #[must_use]
 pub(crate) fn told(content: &str) -> Option<String> {
     let content: Value = serde_json::from_str(content).unwrap_or_default();
-    if content["reason"].is_string() {
+    if content["reason"].is_string() || content["status"] == "never" {
         return None;
     }
     if let Some(error) = content["error"].as_str() {

@@ -85,6 +85,9 @@ pub struct OpenDraft {
     pub seen: bool,
     /// Whether the last exchange here was about it.
     pub latest: bool,
+    /// Whether Nod made it, in this conversation; else it is the person's own work.
+    #[serde(default)]
+    pub made: bool,
 }
 
 /// The drafts of a run.
@@ -116,9 +119,9 @@ impl Drafts {
     }
 
     /// As it is now, in view of the model; it becomes the newest.
-    pub fn put(&mut self, draft: Draft, audience: Audience, provenance: Provenance) {
+    pub fn put(&mut self, draft: Draft, audience: Audience, provenance: Provenance, made: bool) {
         self.open.retain(|open| open.draft.id != draft.id);
-        self.open.insert(0, OpenDraft { draft, audience, provenance, seen: true, latest: true });
+        self.open.insert(0, OpenDraft { draft, audience, provenance, seen: true, latest: true, made });
     }
 
     /// It is open no more.

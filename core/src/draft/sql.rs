@@ -147,7 +147,8 @@ pub(crate) struct Here {
     pub(crate) shared: bool,
 }
 
-/// What the last run of a person here left: the open drafts, the newest first, and the thread it had in view.
+/// What the last run of a person here left: the open drafts, the newest first, and the thread it had in view. A draft
+/// is Nod's own work where an effect that began with none left it, in the conversation from which its card stands here.
 pub(crate) async fn left_here(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -159,7 +160,11 @@ pub(crate) async fn left_here(
              where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
              order by r.created_at desc limit 1)
          select (select thread from last) as thread, d.draft as "draft?", d.only_for as "only_for?",
-             d.outside as "outside?", coalesce(d.run_id = (select id from last), false) as "latest!"
+             d.outside as "outside?", coalesce(d.run_id = (select id from last), false) as "latest!",
+             exists (
+                 select 1 from effects e
+                 where e.tenant_id = $1 and e.person_id = $3 and e.conversation_id = d.conversation_id and e.status = 'done'
+                   and e.payload->'draft' is null and e.outcome#>>'{Ok,leaves,what,id}' = d.draft_ref) as "made!"
          from (select) one left join drafts d on d.tenant_id = $1 and d.person_id = $3 and d.status = 'open'
            and (d.conversation_id = $2 or (not $5 and d.only_for = $3))
          order by d.updated_at desc limit 10"#,
@@ -182,6 +187,7 @@ pub(crate) async fn left_here(
             provenance: if outside.is_empty() { Provenance::Ours } else { Provenance::Outside(outside) },
             seen: false,
             latest: row.latest,
+            made: row.made,
         });
     }
     Ok((open, thread))

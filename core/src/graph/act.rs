@@ -64,6 +64,7 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
         }
         Err(fault) => {
             record.error = Some(fault.to_string());
+            gate::kept_private(tool.spec(), &fault, state);
             gate::noted(&fault, state);
             match gate::wait_for_person(&fault, &pending.call.id, cx, emits) {
                 Some(parked) => gate::park(state, &pending.call.id, parked),

@@ -53,6 +53,12 @@ pub(super) fn resolved(
     Ok(args)
 }
 
+/// Whether a call works on a draft that Nod did not make here; `args` as they were resolved.
+pub(super) fn overwrites(spec: &ToolSpec, args: &Value, state: &AgentState) -> bool {
+    let id = argument(spec).and_then(|name| args[name]["id"].as_str());
+    id.is_some_and(|id| state.drafts.named(id).is_none_or(|open| !open.made))
+}
+
 fn meant<'a>(
     spec: &ToolSpec,
     given: Option<&str>,

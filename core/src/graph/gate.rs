@@ -85,6 +85,7 @@ async fn examine(
         Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
     };
     let with = cx.tool_context(state);
+    let overwrites = drafts::overwrites(tool.spec(), &named, state);
     let previewed = act::limited(&with, tool.preview(&with, &named)).await;
     let previewed = previewed.map(|preview| for_whom(Preview { room: cx.room, ..preview }, state));
     let previewed = previewed.map(|preview| saying(preview, &assumed));
@@ -103,22 +104,35 @@ async fn examine(
         Err(_) => Vec::new(),
     };
     match previewed.map(|preview| Preview { unnamed, ..preview }) {
-        Ok(preview) => match (ruled(tool.spec(), &preview, state, seen, cx).await?, askable(&preview)) {
-            (Ruling::Never(why), _) => Ok(Examined::Answered(never(&why))),
-            (Ruling::Run, _) => Ok(wanted(tool.as_ref(), None, pending, preview, cx, emits)),
-            (Ruling::Ask(_), Err(long)) => Ok(Examined::Answered(too_long(long))),
-            (Ruling::Ask(terms), Ok(())) => {
-                match cx.directory.second(&terms, &state.principal, &preview.account).await? {
-                    Some(why) => Ok(Examined::Answered(nobody_else(&why))),
-                    None => Ok(wanted(tool.as_ref(), Some(terms), pending, preview, cx, emits)),
+        Ok(preview) => {
+            match (ruled(tool.spec(), &preview, overwrites, state, seen, cx).await?, askable(&preview)) {
+                (Ruling::Never(why), _) => Ok(Examined::Answered(never(&why))),
+                (Ruling::Run, _) => Ok(wanted(tool.as_ref(), None, pending, preview, cx, emits)),
+                (Ruling::Ask(_), Err(long)) => Ok(Examined::Answered(too_long(long))),
+                (Ruling::Ask(terms), Ok(())) => {
+                    match cx.directory.second(&terms, &state.principal, &preview.account).await? {
+                        Some(why) => Ok(Examined::Answered(nobody_else(&why))),
+                        None => Ok(wanted(tool.as_ref(), Some(terms), pending, preview, cx, emits)),
+                    }
                 }
             }
-        },
+        }
         Err(fault @ Fault::Busy { .. }) => {
             act::failed(state, pending, tool.spec(), &fault, cx);
             Ok(Examined::Taken)
         }
-        Err(fault) => Ok(faulted(fault, state, pending, cx, emits)),
+        Err(fault) => {
+            kept_private(tool.spec(), &fault, state);
+            Ok(faulted(fault, state, pending, cx, emits))
+        }
+    }
+}
+
+/// Why a tool did not do it may tell what lies in the account ("there is no such label; similar: …"). What the gate
+/// finds wrong before it asks the tool comes of what was said, and of who is here.
+pub(super) fn kept_private(spec: &ToolSpec, fault: &Fault, state: &mut AgentState) {
+    if spec.provider.is_some() && fault.tells() {
+        state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
 }
 
@@ -146,6 +160,7 @@ fn for_whom(preview: Preview, state: &mut AgentState) -> Preview {
 async fn ruled(
     spec: &ToolSpec,
     preview: &Preview,
+    overwrites: bool,
     state: &AgentState,
     seen: &Provenance,
     cx: &NodeContext<'_>,
@@ -158,6 +173,7 @@ async fn ruled(
         account: &preview.account,
         recipients: &preview.recipients,
         outside_text: in_view.is_outside(),
+        overwrites,
     };
     Ok(policy::decide(&cx.directory.policy().await?, &call))
 }
@@ -269,9 +285,6 @@ fn faulted(
     if let Fault::Outdated { now } = &fault {
         state.take(&pending.call.id, now, &act::content(now, &cx.scope().invocation.short()));
         return Examined::Taken;
-    }
-    if matches!(fault, Fault::Slots { .. }) {
-        state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
     noted(&fault, state);
     match wait_for_person(&fault, &pending.call.id, cx, emits) {

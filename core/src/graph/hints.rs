@@ -30,11 +30,13 @@ pub(super) fn for_router(said: &str, state: &AgentState) -> String {
     if lines.is_empty() { said.to_owned() } else { format!("{said}\n\n{BEGIN}\n{}", lines.join("\n")) }
 }
 
-/// The newest open draft. Of one that is for the person alone, others read nothing through an answer here.
+/// The newest open draft. Of one that is for the person alone, others read nothing through an answer here; and where
+/// somebody outside may have written its subject, that does not stand beside the person's words.
 fn open(state: &AgentState) -> Option<String> {
     let newest = state.drafts.open.first()?;
     let private = newest.audience != Audience::Channel && state.audience == Audience::Channel;
-    let label = if private { String::new() } else { format!(", {}", newest.draft.label) };
+    let hidden = private || newest.provenance.is_outside();
+    let label = if hidden { String::new() } else { format!(", {}", newest.draft.label) };
     Some(format!("- open draft: {}{label}", newest.draft.id))
 }
 

@@ -67,20 +67,23 @@ fn noted(card: Card, state: &AgentState) -> Card {
     state.notes.iter().fold(card, |card, line| card.with(Block::Note(line.clone())))
 }
 
-/// What tools gave back is the answer: said as it stands, and not twice where a card shows it already.
+/// What tools gave back is the answer: said as it stands, and not twice where a card shows it already. What is said
+/// here is a turn of its own: it can be shared, and nothing else with it.
 fn verbatim(mut state: AgentState) -> Step {
     let results = std::mem::take(&mut state.results.verbatim);
-    let all: Vec<&str> =
-        results.iter().map(|one| one.words.as_str()).filter(|words| !words.is_empty()).collect();
-    let said: Vec<&str> = results.iter().filter(|one| !one.shown).map(|one| one.words.as_str()).collect();
-    if !all.is_empty() {
-        state.turns.push(Turn::Ai { text: all.join("\n\n"), calls: Vec::new() });
+    let joined = |shown: bool| {
+        let words = results.iter().filter(|one| one.shown == shown).map(|one| one.words.as_str());
+        words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n\n")
+    };
+    let said = joined(false);
+    for text in [joined(true), said.clone()].into_iter().filter(|text| !text.is_empty()) {
+        state.turns.push(Turn::Ai { text, calls: Vec::new() });
     }
     let audience = state.audience;
-    let card = if said.is_empty() { Card::default() } else { Card::say(said.join("\n\n")) };
+    let card = if said.is_empty() { Card::default() } else { Card::say(said.as_str()) };
     let card = noted(card, &state);
     let emits = if card.is_nothing() { Vec::new() } else { vec![Emit::Say { card, audience }] };
-    state.reply = Some(said.join("\n\n"));
+    state.reply = Some(said);
     Step { state, emits, next: Next::Go(Node::Remember) }
 }
 

@@ -116,4 +116,6 @@ pub enum Verdict {
     Superseded,
     /// The person said yes, and took it back in time.
     Undone,
+    /// The person said yes, and by then the rules forbade it, for this reason.
+    Never(String),
 }

@@ -119,6 +119,8 @@ pub struct Call<'a> {
     pub recipients: &'a [String],
     /// Whether text from outside was in view.
     pub outside_text: bool,
+    /// Whether it changes or throws away a draft that Nod did not make in this conversation.
+    pub overwrites: bool,
 }
 
 /// What the rules say of a call.
@@ -145,7 +147,8 @@ impl Default for Policy {
 }
 
 /// Decides on a call. What only looks may run; what reaches others is asked for, on the usual terms overlaid by
-/// each rule that fits. A *never* that fits is final, also for what changes the person's own account alone.
+/// each rule that fits. What changes the person's own account alone is theirs to decide: only a rule that names its
+/// tool says on other terms. A *never* that fits is final, whatever the call reaches.
 #[must_use]
 pub fn decide(policy: &Policy, call: &Call<'_>) -> Ruling {
     if call.reach == Reach::Reads {
@@ -155,11 +158,19 @@ pub fn decide(policy: &Policy, call: &Call<'_>) -> Ruling {
     if let Some(why) = fitting().find_map(|rule| rule.never.clone()) {
         return Ruling::Never(why);
     }
-    // Once text from outside is in view, it may be that text that asks. A draft is shown, and can be thrown away.
-    if call.reach == Reach::Drafts || call.reach == Reach::OwnAccount && !call.outside_text {
+    // Once text from outside is in view, it may be that text that asks. A draft that Nod made is shown, and can be
+    // thrown away; one of the person's own would be lost.
+    let unasked = match call.reach {
+        Reach::Reads => true,
+        Reach::Drafts => !(call.outside_text && call.overwrites),
+        Reach::OwnAccount => !call.outside_text,
+        Reach::Others => false,
+    };
+    if unasked {
         return Ruling::Run;
     }
-    Ruling::Ask(fitting().fold(policy.usual.clone(), |terms, rule| rule.over(terms)))
+    let counts = |rule: &&Rule| call.reach == Reach::Others || rule.tool.is_some();
+    Ruling::Ask(fitting().filter(counts).fold(policy.usual.clone(), |terms, rule| rule.over(terms)))
 }
 
 impl Rule {
@@ -183,13 +194,40 @@ impl Rule {
     }
 }
 
+/// Providers at which anybody has an address: whoever else is there is no colleague for it.
+const FREE_MAIL: [&str; 8] = [
+    "gmail.com",
+    "googlemail.com",
+    "outlook.com",
+    "live.com",
+    "icloud.com",
+    "proton.me",
+    "protonmail.com",
+    "aol.com",
+];
+/// The same under the endings of many countries.
+const FREE_MAIL_ANYWHERE: [&str; 3] = ["gmx", "yahoo", "hotmail"];
+
 fn domain(address: &str) -> String {
     address.rsplit('@').next().unwrap_or_default().to_lowercase()
 }
 
+/// The domain at which an account's colleagues have their addresses; `None` where anybody may have one there.
+pub(crate) fn home(account: &str) -> Option<String> {
+    let home = domain(account);
+    let provider = home.split('.').next().unwrap_or_default();
+    let free = FREE_MAIL.contains(&home.as_str()) || FREE_MAIL_ANYWHERE.contains(&provider);
+    (!free).then_some(home)
+}
+
+/// Whether somebody else's address is not at the account's home.
+pub(crate) fn is_outside(address: &str, account: &str) -> bool {
+    !address.eq_ignore_ascii_case(account) && Some(domain(address)) != home(account)
+}
+
 impl Call<'_> {
     fn reaches_outside(&self) -> bool {
-        self.recipients.iter().any(|recipient| domain(recipient) != domain(self.account))
+        self.recipients.iter().any(|recipient| is_outside(recipient, self.account))
     }
 
     fn reaches(&self, domains: &[String]) -> bool {
@@ -237,130 +275,4 @@ impl Policy {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MAIL: &str = "gmail_send_email";
-    const DRAFT: &str = "gmail_create_draft";
-
-    fn legal() -> Decider {
-        let people = vec![Named::Address("bo@acme.test".to_owned())];
-        Decider::OwnerAnd(Approvers { name: "legal".to_owned(), people })
-    }
-
-    fn policy() -> Policy {
-        let mail = |when: When| Rule { tool: Some(MAIL.to_owned()), when, ..Rule::default() };
-        let any = |when: When| Rule { when, ..Rule::default() };
-        let outside = || When { outside_recipients: Some(true), ..When::default() };
-        let at = |domain: &str| Some(vec![domain.to_owned()]);
-        let rules = vec![
-            Rule { undo: Some(TimeDelta::seconds(30)), ..mail(When::default()) },
-            Rule { expire_after: Some(TimeDelta::hours(2)), decider: Some(legal()), ..mail(outside()) },
-            Rule {
-                decider: Some(Decider::Owner),
-                ..mail(When { recipients_at: at("partner.test"), ..When::default() })
-            },
-            Rule {
-                undo: Some(TimeDelta::seconds(60)),
-                ..mail(When { outside_text: Some(true), ..When::default() })
-            },
-            Rule {
-                never: Some("no mass mail".to_owned()),
-                ..any(When { recipients_above: Some(2), ..When::default() })
-            },
-            Rule {
-                never: Some("not to them".to_owned()),
-                ..any(When { recipients_at: at("Rival.test"), ..When::default() })
-            },
-            Rule {
-                remind_before: Some(TimeDelta::zero()),
-                tool: Some("other".to_owned()),
-                ..Rule::default()
-            },
-            // A later rule does not make good what an earlier one never allows.
-            Rule {
-                undo: Some(TimeDelta::seconds(5)),
-                ..mail(When { recipients_above: Some(2), ..When::default() })
-            },
-        ];
-        Policy { rules, ..Policy::default() }
-    }
-
-    /// Which tool, how far it reaches, to whom, whether outside text was in view → who decides, hours until it
-    /// expires, minutes before that, seconds to undo.
-    #[test]
-    fn the_rules_that_fit_say_on_which_terms() {
-        use Reach::{Drafts, Others, OwnAccount, Reads};
-        let (run, never) = (Ok(None), |why| Err::<Option<(bool, i64, i64, i64)>, _>(why));
-        let ask = |two, hours, before, undo| Ok(Some((two, hours, before, undo)));
-        let many: &[&str] = &["a@acme.test", "b@acme.test", "c@acme.test"];
-        let table = [
-            (MAIL, Others, &["bo@acme.test"][..], false, ask(false, 24, 60, 30)),
-            (MAIL, Others, &["bo@ACME.test"], true, ask(false, 24, 60, 60)),
-            (MAIL, Others, &["bo@acme.test", "eve@x.test"], false, ask(true, 2, 60, 30)),
-            (MAIL, Others, &["eve@x.test"], true, ask(true, 2, 60, 60)),
-            // A later rule that fits outweighs an earlier one, in what it says.
-            (MAIL, Others, &["eve@partner.test"], false, ask(false, 2, 60, 30)),
-            (MAIL, Others, &["eve@eu.partner.test"], false, ask(false, 2, 60, 30)),
-            (MAIL, Others, &["eve@notpartner.test"], false, ask(true, 2, 60, 30)),
-            (MAIL, Others, many, false, never("no mass mail")),
-            (MAIL, Others, &["bo@acme.test", "spy@rival.test"], false, never("not to them")),
-            ("other", Others, &["a@x.test", "b@acme.test"], true, ask(false, 24, 0, 10)),
-            ("third", Others, &[], false, ask(false, 24, 60, 10)),
-            // What nobody else sees is not asked for; what is never done is not done there either.
-            (DRAFT, Drafts, &["eve@x.test"], true, run),
-            (DRAFT, Drafts, many, false, never("no mass mail")),
-            ("gmail_label", OwnAccount, &[], false, run),
-            // It may be the text from outside that asks.
-            ("gmail_label", OwnAccount, &[], true, ask(false, 24, 60, 10)),
-            ("gmail_list_recent", Reads, many, true, run),
-        ];
-        for (tool, reach, to, outside_text, wanted) in table {
-            let recipients: Vec<String> = to.iter().map(|a| (*a).to_owned()).collect();
-            let call = Call { tool, reach, account: "ana@acme.test", recipients: &recipients, outside_text };
-            let ruled = match decide(&policy(), &call) {
-                Ruling::Run => Ok(None),
-                Ruling::Never(why) => Err(why),
-                Ruling::Ask(terms) => {
-                    let two = terms.second().is_some_and(|list| list.name == "legal");
-                    let Terms { expire_after, remind_before, undo, .. } = terms;
-                    Ok(Some((two, expire_after.num_hours(), remind_before.num_minutes(), undo.num_seconds())))
-                }
-            };
-            assert_eq!(ruled, wanted.map_err(str::to_owned), "{tool} {reach:?} {to:?} {outside_text}");
-        }
-    }
-
-    #[test]
-    fn rules_laid_after_others_never_allow_what_those_forbid() {
-        let mut both = policy();
-        both.rules.push(Rule { decider: Some(Decider::Owner), ..Rule::default() });
-        let to = |address: &str| {
-            let (recipients, reach) = (&[address.to_owned()], Reach::Others);
-            let call = Call { tool: MAIL, reach, account: "ana@acme.test", recipients, outside_text: false };
-            decide(&both, &call)
-        };
-        assert_eq!(to("spy@rival.test"), Ruling::Never("not to them".to_owned()));
-        assert!(matches!(to("eve@x.test"), Ruling::Ask(terms) if terms.second().is_none()));
-    }
-
-    #[test]
-    fn rules_are_read_from_rows_as_they_were_written() {
-        let rules = policy().rules;
-        let row = serde_json::to_value(&rules).unwrap();
-        assert_eq!(serde_json::from_value::<Vec<Rule>>(row).unwrap(), rules);
-    }
-
-    #[test]
-    fn a_reminder_needs_more_time_than_its_lead() {
-        let usual = Policy::default().usual;
-        for (expire, remind, wanted) in [(24, 1, Some(23)), (2, 1, Some(1)), (1, 1, None), (24, 0, None)] {
-            let terms = Terms {
-                expire_after: TimeDelta::hours(expire),
-                remind_before: TimeDelta::hours(remind),
-                ..usual.clone()
-            };
-            assert_eq!(terms.remind_after(), wanted.map(TimeDelta::hours), "{expire} h, {remind} h before");
-        }
-    }
-}
+mod tests;

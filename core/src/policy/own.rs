@@ -54,7 +54,8 @@ impl OwnRules {
     }
 
     /// Puts these in their place, as `text` says them; with no rules, those of the installation hold alone. Requests
-    /// that wait keep the terms on which they were asked.
+    /// that wait keep the terms on which they were asked; but a *never*, and a second person who is wanted now, hold at
+    /// the press for them too.
     ///
     /// # Errors
     /// When the database does not answer.

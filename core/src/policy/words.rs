@@ -19,7 +19,9 @@ pub fn told(policy: &Policy) -> Vec<String> {
 }
 
 fn line(rule: &Rule) -> String {
-    let tool = rule.tool.as_deref().unwrap_or("everything that reaches others");
+    // A never holds for whatever is done; who decides what reaches nobody, only a rule that names it says.
+    let every = if rule.never.is_some() { "everything" } else { "everything that reaches others" };
+    let tool = rule.tool.as_deref().unwrap_or(every);
     format!("{tool}{}: {}", conditions(&rule.when), terms(rule))
 }
 
@@ -101,7 +103,7 @@ mod tests {
                  10s to take it back",
                 "gmail_send_email, to somebody outside, without text from outside in view: the owner decides, and \
                  then one of legal, no time to take it back",
-                "everything that reaches others, to more than 20 people, to somebody at x.test or y.test: never (no \
+                "everything, to more than 20 people, to somebody at x.test or y.test: never (no \
                  mass mail)",
             ]
         );

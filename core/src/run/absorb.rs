@@ -8,6 +8,7 @@ use crate::draft::Change;
 use crate::graph;
 use crate::ids::EffectId;
 use crate::jobs::{Connecting, News, Verdict};
+use crate::privacy::Audience;
 use crate::question;
 use crate::tool::{Fault, Leaves, ToolResult};
 
@@ -107,6 +108,13 @@ fn verdict_content(verdict: &Verdict) -> Value {
             json!({ "status": "undone",
                 "detail": "the person said yes and took it back before it happened; nothing was done" })
         }
+        Verdict::Never(why) => {
+            let detail = format!(
+                "the person said yes, but by now the rules here never allow this, whoever agrees: {why}; nothing was \
+                 done. Tell the person the reason; do not try another way."
+            );
+            json!({ "status": "never", "detail": detail })
+        }
         Verdict::Superseded => {
             json!({ "status": "superseded", "detail": "a newer request took its place; nothing was done" })
         }
@@ -137,6 +145,11 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             state.answer(call, content);
         }
         Err(fault) => {
+            // Nobody was asked for it, so no card says openly why it failed: that is of the account, and its owner's.
+            let unasked = Some(Parked::Effect(EffectId(ticket)));
+            if fault.tells() && state.pending.iter().any(|pending| pending.parked == unasked) {
+                state.audience = state.audience.narrow(Audience::Person(state.principal.person));
+            }
             let content = json!({ "status": "failed", "error": fault.to_string() });
             let content = with_changes(state, call, content);
             state.answer(call, content);

@@ -296,7 +296,7 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Res
             people::sql::by_user(&mut conn, claim.tenant, &venue.platform, &venue.workspace, user).await?;
         mentioned.extend(person.map(|p| (format!("<@{user}>"), p.display_name().to_owned())));
     }
-    let waiting = waiting.iter().map(approval::waiting_line).collect();
+    let waiting = waiting.iter().map(approval::prompt_line).collect();
     let here = draft::sql::Here {
         conversation: venue.conversation,
         person: run.person,

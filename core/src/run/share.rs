@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use super::commit::neutral;
 use super::sql;
 use crate::audit;
-use crate::card::{Card, Press, Style, Verb};
+use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
@@ -54,9 +54,12 @@ pub(crate) async fn press(
     if delivery::sql::load(conn, tenant, delivery::shared(answer)).await?.is_some() {
         return whisper("That was shared already.");
     }
-    pages(conn, tenant, answer, now).await?;
+    let shown = pages(conn, tenant, answer, now).await?;
     if let Some(run) = given.run {
-        sql::share(conn, tenant, run, by).await?;
+        let answers = sql::answers_to(conn, tenant, run, by).await?;
+        if let Some((message, _)) = answers.iter().find(|(_, text)| stands_in(text, &shown)) {
+            sql::share(conn, tenant, *message).await?;
+        }
     }
     audit::write(conn, tenant, Some(by), "answer.shared", answer.0, None, &json!({}), now).await?;
     Ok(Immediate::Nothing)
@@ -67,13 +70,32 @@ fn offers(card: &Card, answer: DeliveryId) -> bool {
     card.buttons.iter().any(|button| button.does == share)
 }
 
-/// Every message of the answer, each under a key that follows from its own.
+/// Whether what is kept of an answer is what was shown of it, and no more; shown it may be cut into messages, with its
+/// code opened again, and with names for mentions.
+fn stands_in(kept: &str, shown: &str) -> bool {
+    let letters = |text: &str| {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("```"));
+        lines.flat_map(str::chars).filter(|c| c.is_alphanumeric()).collect::<String>()
+    };
+    let shown = letters(shown);
+    let mut rest = Some(shown.as_str());
+    for part in kept.split("<@").enumerate().map(|(at, part)| match part.split_once('>') {
+        Some((_, after)) if at > 0 => letters(after),
+        _ => letters(part),
+    }) {
+        rest = rest.and_then(|rest| Some(&rest[rest.find(&part)? + part.len()..]));
+    }
+    rest.is_some()
+}
+
+/// Every message of the answer, each under a key that follows from its own. Gives the words that they show.
 async fn pages(
     conn: &mut PgConnection,
     tenant: TenantId,
     answer: DeliveryId,
     now: Timestamp,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<String> {
+    let mut shown = String::new();
     for page in 0.. {
         let id = delivery::page_of(answer, page);
         let Some((given, venue)) = delivery::sql::load(conn, tenant, id).await? else { break };
@@ -88,6 +110,29 @@ async fn pages(
             only_for: None,
         };
         delivery::send(conn, tenant, &venue, &copy, now).await?;
+        shown.extend(given.card.body.iter().filter_map(|block| match block {
+            Block::Markdown(words) => Some(format!("{words}\n")),
+            _ => None,
+        }));
     }
-    Ok(())
+    Ok(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_shown_is_what_was_shared() {
+        let shown =
+            "Bo Lind writes: **late**.\n```\nlet a = 1;\n```\n```rust\nlet b = 2;\n```\nYours, Bo Lind";
+        for (kept, same) in [
+            ("<@U1> writes: **late**.\n```\nlet a = 1;\nlet b = 2;\n```\nYours, <@U1>", true),
+            ("Bo Lind writes: **late**.", true),
+            ("<@U1> writes: **late**. The price is 7.", false),
+            ("And the draft that a card shows.", false),
+        ] {
+            assert_eq!(stands_in(kept, shown), same, "{kept}");
+        }
+    }
 }

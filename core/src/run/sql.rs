@@ -447,23 +447,33 @@ pub(crate) async fn begun_by(
     Ok(row.map(|r| (RunId(r.id), ConversationId(r.conversation_id), r.words)))
 }
 
-/// The newest answer of a run, told to one person alone so far, is the channel's: said now, so that whatever reads on
-/// from what it has read finds it.
-pub(super) async fn share(
+/// What a run has told one person alone, the newest first.
+pub(super) async fn answers_to(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
     reader: PersonId,
-) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update messages set only_for = null, seq = default
-         where tenant_id = $1 and id = (
-             select m.id from messages m
-             where m.tenant_id = $1 and m.run_id = $2 and m.role = 'ai' and m.only_for = $3 and m.turn->>'text' <> ''
-             order by m.seq desc limit 1)",
+) -> sqlx::Result<Vec<(Uuid, String)>> {
+    let rows = sqlx::query!(
+        r#"select id, turn->>'text' as "text!" from messages
+         where tenant_id = $1 and run_id = $2 and role = 'ai' and only_for = $3 and turn->>'text' <> ''
+         order by seq desc"#,
         tenant.0,
         run.0,
         reader.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.text)).collect())
+}
+
+/// An answer that was told to one person alone so far is the channel's: said now, so that whatever reads on from what it
+/// has read finds it.
+pub(super) async fn share(conn: &mut PgConnection, tenant: TenantId, message: Uuid) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update messages set only_for = null, seq = default where tenant_id = $1 and id = $2",
+        tenant.0,
+        message
     )
     .execute(conn)
     .await?;

@@ -277,14 +277,17 @@ impl AgentState {
         match &output.leaves {
             Leaves::Nothing => {}
             Leaves::Draft(draft) => {
-                let was_open = self.drafts.named(&draft.id).map(|open| open.provenance.clone());
-                let provenance = was_open.unwrap_or(Provenance::Ours).with(self.provenance.clone());
-                // One of the person's own that comes into view here for the first time is shown with its buttons.
+                let was_open = self.drafts.named(&draft.id).map(|open| (open.provenance.clone(), open.made));
                 let written = draft::Change::Written(draft.id.clone());
-                if self.drafts.named(&draft.id).is_none() && !self.drafts.changes.contains(&written) {
+                let new = (Provenance::Ours, self.drafts.changes.contains(&written));
+                let known = was_open.is_some();
+                let (provenance, made) = was_open.unwrap_or(new);
+                // One of the person's own that comes into view here for the first time is shown with its buttons.
+                if !known && !made {
                     self.drafts.changes.push(written);
                 }
-                self.drafts.put(draft.as_ref().clone(), self.audience, provenance);
+                let provenance = provenance.with(self.provenance.clone());
+                self.drafts.put(draft.as_ref().clone(), self.audience, provenance, made);
             }
             Leaves::Closed { draft, how } => self.drafts.close(draft, *how),
             Leaves::Thread(thread) => self.thread = Some(thread.clone()),

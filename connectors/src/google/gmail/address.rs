@@ -3,6 +3,7 @@
 use std::fmt;
 
 use email_address::{EmailAddress, Options};
+use nod_core::visible::hides;
 
 const NAME_CHARS: usize = 100;
 
@@ -65,13 +66,8 @@ fn plain_name(name: &str) -> Option<String> {
         Some(quoted) => quoted.replace("\\\"", "'").replace("\\\\", ""),
         None => name.to_owned(),
     };
-    let sound = |c: char| !c.is_control() && !matches!(c, '<' | '>' | '"' | '\\') && !invisible(c);
+    let sound = |c: char| !c.is_control() && !matches!(c, '<' | '>' | '"' | '\\') && !hides(c);
     (name.chars().all(sound) && name.chars().count() <= NAME_CHARS).then(|| name.trim().to_owned())
-}
-
-/// Marks that turn or hide text.
-pub(super) fn invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

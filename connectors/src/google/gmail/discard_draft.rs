@@ -16,7 +16,7 @@ use nod_core::tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::letter::Seen;
+use super::letter::{Letter, Seen};
 use super::open_draft::{self, Now};
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
@@ -56,8 +56,15 @@ impl ActTool for DiscardDraft {
             thing: "draft".into(),
             brings: "mail".into(),
         };
+        let letter = Letter::deserialize(&open.letter).map_err(|error| Fault::broken(error.to_string()))?;
         let payload = json!({"draft": open});
-        Ok(Preview { draft: Some(open.id), ..Preview::new(payload, "Throw this draft away?", words) })
+        Ok(Preview {
+            fields: open.fields,
+            body: Some(open.body),
+            account: letter.account().to_owned(),
+            draft: Some(open.id),
+            ..Preview::new(payload, "Throw this draft away?", words)
+        })
     }
 
     fn revise(

@@ -5,12 +5,12 @@ use google_gmail1::api::Message;
 use nod_core::clock::Timestamp;
 use nod_core::effect::EffectKey;
 use nod_core::tool::Fault;
+use nod_core::visible::hides;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::address::invisible;
 use super::letter::Letter;
 use super::mailbox::Mailbox;
 use super::message::{Attachment, attachments, one_line};
@@ -195,7 +195,7 @@ async fn fetched(mailbox: &Mailbox, lies: &Lies) -> Result<Vec<u8>, Fault> {
 
 /// A name that shows what it is: no marks that turn or hide text, nothing that ends a header.
 fn plain_name(name: &str) -> String {
-    let sound: String = name.chars().filter(|c| !invisible(*c)).collect();
+    let sound: String = name.chars().filter(|c| !hides(*c)).collect();
     let name = one_line(&sound.replace(['"', '\\', '/'], "_"), LONGEST_NAME);
     if name.is_empty() { "file".to_owned() } else { name }
 }

@@ -3,6 +3,7 @@
 use super::{Approver, Role};
 use crate::approval::Approval;
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, single};
+use crate::approval::risks;
 use crate::card::{Block, Button, Card, Press, Style, Verb};
 use crate::graph::local_time;
 use crate::privacy::Provenance;
@@ -71,7 +72,8 @@ pub(crate) fn seen_by(approval: &Approval) -> String {
 /// The card of one of the others: the same request in their words and their time, without what only the owner's
 /// mailbox tells and without what only the owner can do.
 pub(crate) fn card(approval: &Approval, reader: &Approver) -> Card {
-    let mut seen = Approval { zone: reader.zone.clone(), risks: risks(approval), ..approval.clone() };
+    let mut seen =
+        Approval { zone: reader.zone.clone(), risks: told_by_itself(approval), ..approval.clone() };
     seen.preview.room = reader.room;
     let mut card = single(&seen, Role::Approver);
     let theirs = |button: &Button| match &button.does {
@@ -85,11 +87,13 @@ pub(crate) fn card(approval: &Approval, reader: &Approver) -> Card {
 
 /// What the request itself tells, and no more: whom the owner wrote to before, and whose mail they have read, is
 /// theirs alone.
-pub(crate) fn risks(approval: &Approval) -> Vec<String> {
+fn told_by_itself(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
     // That it may happen twice comes first, and is about the request.
     let mut lines: Vec<String> = approval.again_of.and(approval.risks.first()).cloned().into_iter().collect();
-    lines.extend(crate::approval::risks(preview, &preview.recipients, &Provenance::Ours));
+    lines.extend(risks(preview, &preview.recipients, &Provenance::Ours));
+    lines.extend(risks::unnamed(preview));
+    lines.extend(preview.risks.iter().cloned());
     if approval.outside {
         lines.push("text from outside was in view when this was prepared".to_owned());
     }
@@ -109,6 +113,24 @@ pub(crate) fn waiting(card: Card, approval: &Approval) -> Card {
     .with(Block::Note(format!("The rules here ask for two people. Expires {expires}.")))
     .button(&approval.preview.words.approve, Style::Primary, verb("approve"))
     .button("Deny", Style::Danger, verb("deny"))
+}
+
+/// Nobody of the list is there any more.
+pub(crate) fn nobody_left(approval: &Approval) -> String {
+    format!(
+        "The rules here ask for a second person, and nobody of {} can be asked any more. Nothing was done; an admin \
+         can change the rules.",
+        approval.second.as_deref().unwrap_or_default()
+    )
+}
+
+/// Where they would be asked, a card does not show all of it.
+pub(crate) fn too_much(readers: &[Approver]) -> String {
+    format!(
+        "The rules here ask for a second person, and this is more than a card can show to {}. Nothing was done, and it \
+         still waits for you: make it smaller by Edit, or deny it and ask for less.",
+        names(readers)
+    )
 }
 
 /// In the place of their card, once the owner has changed what it showed.

@@ -10,10 +10,12 @@ use sqlx::PgConnection;
 
 pub(crate) use card::{card, others};
 pub(super) use card::{
-    changed, first_of, gone, last_of, note, reminder_of, seen_by, unanswered, waiting, waits,
+    changed, first_of, gone, last_of, nobody_left, note, reminder_of, seen_by, too_much, unanswered, waiting,
+    waits,
 };
 
 use super::Approval;
+use crate::card::Card;
 use crate::chat::{Adapters, Target};
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery, Venue};
@@ -146,45 +148,63 @@ pub(crate) async fn wanted(
 fn nobody(list: &Approvers) -> String {
     format!(
         "The rules here ask for a second person for this, somebody of {}, and I know no member of the workspace among \
-         those beside the owner of the account; an admin can change that.",
+         those who is surely somebody else than the owner of the account; an admin can change that.",
         list.name
     )
 }
 
-/// Whether any of the others can be asked still.
-pub(super) async fn any_belongs(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    approval: &Approval,
-) -> sqlx::Result<bool> {
-    for one in &approval.approvers {
-        if sql::belongs(conn, tenant, one).await? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// Somebody who is asked now, with their card.
+pub(super) struct Asking {
+    one: Approver,
+    target: Target,
+    card: Card,
 }
 
-/// The owner has agreed: each of the others who is still there is asked.
-pub(super) async fn ask(
+/// Whom a yes of the owner's asks: each of the others who is still there, and is shown all of it. A sentence where that
+/// is nobody.
+pub(super) async fn to_ask(
     core: &Core,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
     now: Timestamp,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<Result<Vec<Asking>, String>> {
     let approval = &Approval { first_at: Some(now), ..approval.clone() };
-    let venue = delivery::sql::venue(conn, tenant, approval.conversation).await?;
-    for one in &approval.approvers {
-        let (card, id) = (card(approval, one), core.id());
-        // Nobody approves what they cannot see: where their platform shows less, the others are asked.
-        let fits = core.adapters.get(&one.platform).is_some_and(|adapter| adapter.fits(&card));
-        if !fits || !sql::belongs(conn, tenant, one).await? {
+    let (mut asking, mut unshown) = (Vec::new(), Vec::new());
+    for one in approval.approvers.iter().cloned() {
+        if !sql::belongs(conn, tenant, &one).await? {
             continue;
         }
         let user = people::sql::user_of(conn, tenant, one.person, &one.platform, &one.workspace).await?;
         let Some(user) = user else { continue };
-        let target = Target::Direct { workspace: one.workspace.clone(), user };
+        let card = card(approval, &one);
+        // Nobody approves what they cannot see: where their platform shows less, the others are asked.
+        if core.adapters.get(&one.platform).is_some_and(|adapter| adapter.fits(&card)) {
+            let target = Target::Direct { workspace: one.workspace.clone(), user };
+            asking.push(Asking { one, target, card });
+        } else {
+            unshown.push(one);
+        }
+    }
+    Ok(match (&asking[..], &unshown[..]) {
+        ([], []) => Err(nobody_left(approval)),
+        ([], unshown) => Err(too_much(unshown)),
+        _ => Ok(asking),
+    })
+}
+
+/// The owner has agreed: these are asked.
+pub(super) async fn ask(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    asking: Vec<Asking>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let venue = delivery::sql::venue(conn, tenant, approval.conversation).await?;
+    for Asking { one, target, card } in asking {
+        let id = core.id();
         let there =
             Venue { platform: one.platform.clone(), workspace: one.workspace.clone(), ..venue.clone() };
         let new = NewDelivery {

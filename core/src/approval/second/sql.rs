@@ -3,6 +3,7 @@
 use sqlx::PgConnection;
 
 use super::Approver;
+use crate::approval::Approval;
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use crate::policy::Approvers;
@@ -17,7 +18,8 @@ pub(crate) struct Owner<'a> {
 }
 
 /// Members whom the list names. An address counts where a platform tells it. Whoever has an address or account of
-/// the owner's is the owner, whatever else they are called.
+/// the owner's is the owner, whatever else they are called. Where the list names the owner too, so may be whoever has
+/// neither, unless the owner is known beside them in one workspace.
 pub(super) async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -29,7 +31,11 @@ pub(super) async fn named(
         r#"with own as (
              select lower($3) as address
              union select lower(address) from people where tenant_id = $1 and id = $2
-             union select lower(own_account) from people where tenant_id = $1 and id = $2)
+             union select lower(own_account) from people where tenant_id = $1 and id = $2),
+         listed as (
+             select exists (select 1 from own where address = any($4)) or exists (
+                 select 1 from identities o where o.tenant_id = $1 and o.person_id = $2
+                   and o.platform || ':' || o.user_ref = any($5)) as owner)
          select distinct on (p.id) p.id, coalesce(nullif(p.full_name, ''), p.name) as "name!",
              coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
                  p.zone, 'UTC') as "zone!", i.platform, i.workspace
@@ -38,6 +44,11 @@ pub(super) async fn named(
          join directories d on d.tenant_id = i.tenant_id and d.platform = i.platform and d.workspace = i.workspace
          where p.tenant_id = $1 and p.id <> $2
            and not exists (select 1 from own where address in (lower(p.address), lower(p.own_account)))
+           and (coalesce(p.address, p.own_account) is not null or not (select owner from listed) or exists (
+               select 1 from identities t
+               join identities o on o.tenant_id = t.tenant_id and o.platform = t.platform
+                   and o.workspace = t.workspace and o.person_id = $2
+               where t.tenant_id = $1 and t.person_id = p.id))
            and (lower(p.address) = any($4) or exists (
                select 1 from identities u where u.tenant_id = $1 and u.person_id = p.id and u.standing = 'member'
                  and u.platform || ':' || u.user_ref = any($5)))
@@ -64,6 +75,16 @@ pub(super) async fn named(
         agreed_at: None,
     };
     Ok(rows.into_iter().map(|r| approver((r.id, r.name, r.zone, r.platform, r.workspace))).collect())
+}
+
+/// A request that was asked of its owner alone wants one of these too from now on; where it did before, nothing changes.
+pub(crate) async fn want(conn: &mut PgConnection, tenant: TenantId, approval: &Approval) -> sqlx::Result<()> {
+    let Approval { id, revision, second, approvers, .. } = approval;
+    let Some(list) = second else { return Ok(()) };
+    if super::super::sql::want_second(conn, tenant, *id, *revision, list).await? {
+        put(conn, tenant, *id, approvers).await?;
+    }
+    Ok(())
 }
 
 /// These may be the second person of a request, and nobody else.

@@ -1,0 +1,150 @@
+use super::*;
+
+const MAIL: &str = "gmail_send_email";
+const DRAFT: &str = "gmail_create_draft";
+const DISCARD: &str = "gmail_discard_draft";
+
+fn legal() -> Decider {
+    let people = vec![Named::Address("bo@acme.test".to_owned())];
+    Decider::OwnerAnd(Approvers { name: "legal".to_owned(), people })
+}
+
+fn policy() -> Policy {
+    let mail = |when: When| Rule { tool: Some(MAIL.to_owned()), when, ..Rule::default() };
+    let any = |when: When| Rule { when, ..Rule::default() };
+    let outside = || When { outside_recipients: Some(true), ..When::default() };
+    let at = |domain: &str| Some(vec![domain.to_owned()]);
+    let rules = vec![
+        Rule { undo: Some(TimeDelta::seconds(30)), ..mail(When::default()) },
+        Rule { expire_after: Some(TimeDelta::hours(2)), decider: Some(legal()), ..mail(outside()) },
+        Rule {
+            decider: Some(Decider::Owner),
+            ..mail(When { recipients_at: at("partner.test"), ..When::default() })
+        },
+        Rule {
+            undo: Some(TimeDelta::seconds(60)),
+            ..mail(When { outside_text: Some(true), ..When::default() })
+        },
+        Rule {
+            never: Some("no mass mail".to_owned()),
+            ..any(When { recipients_above: Some(2), ..When::default() })
+        },
+        Rule {
+            never: Some("not to them".to_owned()),
+            ..any(When { recipients_at: at("Rival.test"), ..When::default() })
+        },
+        Rule { remind_before: Some(TimeDelta::zero()), tool: Some("other".to_owned()), ..Rule::default() },
+        // What reaches nobody is its owner's to decide, unless a rule names it.
+        Rule {
+            decider: Some(legal()),
+            ..any(When { outside_text: Some(true), outside_recipients: Some(false), ..When::default() })
+        },
+        Rule { expire_after: Some(TimeDelta::hours(1)), tool: Some("named".to_owned()), ..Rule::default() },
+        // A later rule does not make good what an earlier one never allows.
+        Rule {
+            undo: Some(TimeDelta::seconds(5)),
+            ..mail(When { recipients_above: Some(2), ..When::default() })
+        },
+    ];
+    Policy { rules, ..Policy::default() }
+}
+
+/// Which tool, how far it reaches, to whom, whether outside text was in view → who decides, hours until it
+/// expires, minutes before that, seconds to undo.
+#[test]
+fn the_rules_that_fit_say_on_which_terms() {
+    use Reach::{Drafts, Others, OwnAccount, Reads};
+    let (run, never) = (Ok(None), |why| Err::<Option<(bool, i64, i64, i64)>, _>(why));
+    let ask = |two, hours, before, undo| Ok(Some((two, hours, before, undo)));
+    let many: &[&str] = &["a@acme.test", "b@acme.test", "c@acme.test"];
+    let table = [
+        (MAIL, Others, &["bo@acme.test"][..], false, ask(false, 24, 60, 30)),
+        (MAIL, Others, &["bo@ACME.test"], true, ask(true, 24, 60, 60)),
+        (MAIL, Others, &["bo@acme.test", "eve@x.test"], false, ask(true, 2, 60, 30)),
+        (MAIL, Others, &["eve@x.test"], true, ask(true, 2, 60, 60)),
+        // A later rule that fits outweighs an earlier one, in what it says.
+        (MAIL, Others, &["eve@partner.test"], false, ask(false, 2, 60, 30)),
+        (MAIL, Others, &["eve@eu.partner.test"], false, ask(false, 2, 60, 30)),
+        (MAIL, Others, &["eve@notpartner.test"], false, ask(true, 2, 60, 30)),
+        (MAIL, Others, many, false, never("no mass mail")),
+        (MAIL, Others, &["bo@acme.test", "spy@rival.test"], false, never("not to them")),
+        ("other", Others, &["a@x.test", "b@acme.test"], true, ask(false, 24, 0, 10)),
+        ("third", Others, &[], false, ask(false, 24, 60, 10)),
+        ("third", Others, &[], true, ask(true, 24, 60, 10)),
+        // What nobody else sees is not asked for; what is never done is not done there either.
+        (DRAFT, Drafts, &["eve@x.test"], true, run),
+        (DRAFT, Drafts, many, false, never("no mass mail")),
+        ("gmail_label", OwnAccount, &[], false, run),
+        // It may be the text from outside that asks.
+        ("gmail_label", OwnAccount, &[], true, ask(false, 24, 60, 10)),
+        ("named", OwnAccount, &[], true, ask(false, 1, 60, 10)),
+        // What the person wrote themselves is not lost by what somebody else wrote.
+        (DISCARD, Drafts, &[], false, run),
+        (DISCARD, Drafts, &[], true, ask(false, 24, 60, 10)),
+        ("gmail_list_recent", Reads, many, true, run),
+    ];
+    for (tool, reach, to, outside_text, wanted) in table {
+        let recipients: Vec<String> = to.iter().map(|a| (*a).to_owned()).collect();
+        let (account, overwrites) = ("ana@acme.test", tool == DISCARD);
+        let call = Call { tool, reach, account, recipients: &recipients, outside_text, overwrites };
+        let ruled = match decide(&policy(), &call) {
+            Ruling::Run => Ok(None),
+            Ruling::Never(why) => Err(why),
+            Ruling::Ask(terms) => {
+                let two = terms.second().is_some_and(|list| list.name == "legal");
+                let Terms { expire_after, remind_before, undo, .. } = terms;
+                Ok(Some((two, expire_after.num_hours(), remind_before.num_minutes(), undo.num_seconds())))
+            }
+        };
+        assert_eq!(ruled, wanted.map_err(str::to_owned), "{tool} {reach:?} {to:?} {outside_text}");
+    }
+}
+
+#[test]
+fn rules_laid_after_others_never_allow_what_those_forbid() {
+    let mut both = policy();
+    both.rules.push(Rule { decider: Some(Decider::Owner), ..Rule::default() });
+    let to = |address: &str| {
+        let (recipients, reach) = (&[address.to_owned()], Reach::Others);
+        let (tool, account, outside_text, overwrites) = (MAIL, "ana@acme.test", false, false);
+        decide(&both, &Call { tool, reach, account, recipients, outside_text, overwrites })
+    };
+    assert_eq!(to("spy@rival.test"), Ruling::Never("not to them".to_owned()));
+    assert!(matches!(to("eve@x.test"), Ruling::Ask(terms) if terms.second().is_none()));
+}
+
+#[test]
+fn where_anybody_has_an_address_nobody_is_at_home() {
+    for (account, address, outside) in [
+        ("ana@acme.test", "Bo@ACME.test", false),
+        ("ana@acme.test", "bo@eu.acme.test", true),
+        ("ana@acme.test", "bo@gmail.com", true),
+        ("ana@gmail.com", "bo@gmail.com", true),
+        ("ana@gmail.com", "Ana@gmail.com", false),
+        ("ana@yahoo.co.uk", "bo@yahoo.co.uk", true),
+        ("ana@gmx.de", "bo@gmx.de", true),
+        ("ana@mail.gmx-tools.test", "bo@mail.gmx-tools.test", false),
+    ] {
+        assert_eq!(is_outside(address, account), outside, "{address} for {account}");
+    }
+}
+
+#[test]
+fn rules_are_read_from_rows_as_they_were_written() {
+    let rules = policy().rules;
+    let row = serde_json::to_value(&rules).unwrap();
+    assert_eq!(serde_json::from_value::<Vec<Rule>>(row).unwrap(), rules);
+}
+
+#[test]
+fn a_reminder_needs_more_time_than_its_lead() {
+    let usual = Policy::default().usual;
+    for (expire, remind, wanted) in [(24, 1, Some(23)), (2, 1, Some(1)), (1, 1, None), (24, 0, None)] {
+        let terms = Terms {
+            expire_after: TimeDelta::hours(expire),
+            remind_before: TimeDelta::hours(remind),
+            ..usual.clone()
+        };
+        assert_eq!(terms.remind_after(), wanted.map(TimeDelta::hours), "{expire} h, {remind} h before");
+    }
+}
