@@ -25,8 +25,10 @@ fn at(event: &Value, end: &str) -> DateTime<Utc> {
 /// The card by which one votes, with the button of this label.
 fn vote(state: &Value, label: &str) -> Option<(Value, Value)> {
     let (card, _) = find_button(state, "vote")?;
-    let mut buttons = list(&card["blocks"]).flat_map(|block| list(&block["elements"]));
-    let button = buttons.find(|one| one["text"]["text"] == label)?.clone();
+    let button = list(&card["blocks"])
+        .flat_map(|block| list(&block["elements"]))
+        .find(|one| one["text"]["text"] == label)?
+        .clone();
     Some((card, button))
 }
 
