@@ -474,6 +474,8 @@ async fn whoever_is_not_in_the_channel_votes_in_their_direct_line(platform: On) 
     assert!(shown.contains("This suits everybody"), "{shown}");
     world.model.will(Answer::text("As you like."));
     world.denies("ana", "dm:ana", "").await;
+    let shown = world.reads("dm:cho");
+    assert!(shown.contains("It was not booked."), "{shown}");
     world.reads("dm:ana");
     world.reads("launch");
     world.ends().await;
