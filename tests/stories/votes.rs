@@ -14,7 +14,6 @@ on_each_platform!(
     those_who_are_asked_are_called_once,
     what_became_of_the_time_stands_where_it_was_voted_on,
     a_turn_that_is_stopped_after_its_vote_says_so_there,
-    a_stop_and_the_last_vote_at_once_wait_for_each_other,
     none_suits_all_and_the_asker_decides,
     who_is_not_asked_does_not_vote,
     nobody_decides_in_time,
@@ -362,49 +361,6 @@ async fn a_turn_that_is_stopped_after_its_vote_says_so_there(platform: On) {
     world.ends().await;
 }
 
-/// Waits until so many of Nod's transactions wait for a row.
-async fn waiting(world: &World, wanted: i64) {
-    let blocked = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    for _ in 0..1_000 {
-        let now: i64 = sqlx::query_scalar(blocked).fetch_one(&world.pool).await.unwrap();
-        if now == wanted {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-    panic!("{wanted} never waited at once");
-}
-
-async fn a_stop_and_the_last_vote_at_once_wait_for_each_other(platform: On) {
-    let mut world = voting(platform).await;
-    for voter in ["bo", "cho"] {
-        world.presses(voter, GENERAL, "1").await;
-    }
-    let (thread, card) = (world.chat.first(GENERAL), world.button(GENERAL, "1"));
-    // Somebody else is being answered in the thread.
-    world.model_will("conversational", [Answer::text("Good morning to you.").held_after(2)]);
-    world.chat.say("bo", GENERAL, Some(&thread), "good morning");
-    world.asked(4).await;
-    let mut held = world.pool.begin().await.unwrap();
-    let run = "select id from runs where status = 'waiting' for update";
-    sqlx::query(run).fetch_one(&mut *held).await.unwrap();
-    world.chat.say("ana", GENERAL, Some(&thread), "stop");
-    waiting(&world, 1).await;
-    world.chat.pushes("ana", GENERAL, &card, "1");
-    waiting(&world, 2).await;
-    held.rollback().await.unwrap();
-    world.model.release();
-    world.settles().await;
-    let read = world.reads(GENERAL);
-    assert!(read.contains("Ana Silva stopped this. Nothing was booked."), "{read}");
-    world.reads("dm:ana");
-    world.stop().await;
-    let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()";
-    let deadlocks: i64 = sqlx::query_scalar(deadlocks).fetch_one(&world.pool).await.unwrap();
-    assert_eq!(deadlocks, 0);
-    world.ends().await;
-}
-
 async fn stops(mut world: World) {
     world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
     world.reads("dm:ana");
@@ -563,6 +519,8 @@ async fn whoever_is_not_in_the_channel_votes_in_their_direct_line(platform: On) 
     assert!(shown.contains("This suits everybody"), "{shown}");
     world.model.will(Answer::text("As you like."));
     world.denies("ana", "dm:ana", "").await;
+    let shown = world.reads("dm:cho");
+    assert!(shown.contains("It was not booked."), "{shown}");
     world.reads("dm:ana");
     world.reads("launch");
     world.ends().await;
