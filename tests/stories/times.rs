@@ -97,14 +97,14 @@ async fn a_length_alone_finds_times_of_that_length(platform: On) {
     world.ends().await;
 }
 
-/// What Bo sets under `settings`.
-async fn bo_sets(world: &mut World, platform: On, set: &[(&str, &str)]) {
-    world.commands("bo", "general", "settings").await;
-    world.opens_whispered("bo", "Change my hours").await;
-    let said = world.submits("bo", set).await;
+/// What somebody sets under `settings`.
+async fn sets(world: &mut World, platform: On, who: &str, set: &[(&str, &str)]) {
+    world.commands(who, "general", "settings").await;
+    world.opens_whispered(who, "Change my hours").await;
+    let said = world.submits(who, set).await;
     assert!(said.contains("Saved."), "{said}");
     if platform == On::Slack {
-        world.closes_form("bo");
+        world.closes_form(who);
     }
 }
 
@@ -122,7 +122,7 @@ async fn hours_buffers_and_notice_shape_the_times(platform: On) {
         (vec![("Minutes of notice you want", "4430")], "Mon 9 Mar, 11:30–12:00 WET"),
     ] {
         let set: Vec<(&str, &str)> = usual.iter().copied().chain(set).collect();
-        bo_sets(&mut world, platform, &set).await;
+        sets(&mut world, platform, "bo", &set).await;
         let sync = json!({ "title": "Sync", "when": "Monday between 11:00 and 12:30", "guests": ["Bo"] });
         let asked = asks(&mut world, sync).await;
         assert_eq!(world.labelled(DM, "Mon 9 Mar"), first, "{asked}");
@@ -130,6 +130,30 @@ async fn hours_buffers_and_notice_shape_the_times(platform: On) {
         world.presses("ana", DM, "Another time").await;
         world.reads(DM);
     }
+    world.ends().await;
+}
+
+/// Only Slack tells an address that the account can differ from.
+#[tokio::test]
+async fn one_s_own_hours_count_whatever_their_account_is_called() {
+    let mut world = World::new().await;
+    let private = "ana.private@mail.test";
+    let link = world.asks_for_link("ana").await;
+    world.consents_as("ana", &link, private, None).await;
+    world.settles().await;
+    world.reads("dm:dana");
+    world.presses("dana", "dm:dana", "Allow").await;
+    world.reads("dm:dana");
+    let link = world.newest_link_for("ana");
+    world.consents_as("ana", &link, private, None).await;
+    world.settles().await;
+    sets(&mut world, On::Slack, "ana", &[("Hours", "11:00-17:00")]).await;
+    asks(&mut world, json!({ "title": "Focus", "when": "Monday between 10:00 and 12:00" })).await;
+    let first = world.labelled(DM, "Mon 9 Mar");
+    assert_eq!(first, "Mon 9 Mar, 10:00–10:30 WET · out of hours for Ana Silva");
+    world.model.will(Answer::text("As you like."));
+    world.presses("ana", DM, "Another time").await;
+    world.reads(DM);
     world.ends().await;
 }
 
