@@ -92,7 +92,7 @@ async fn examine(
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
     record.error = previewed.as_ref().err().map(Fault::to_string);
-    record.output = previewed.as_ref().ok().and_then(|preview| serde_json::to_value(preview).ok());
+    record.output = previewed.as_ref().ok().and_then(recorded);
     record.input = Some(named);
     cx.records.push(record);
     if let Ok(preview) = &previewed {
@@ -142,6 +142,16 @@ fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
         preview.fields.push(("Understood".to_owned(), assumed.join(" ")));
     }
     preview
+}
+
+/// What stands on no card stands in no record either; the approval's row, which is its owner's, has all of it.
+fn recorded(preview: &Preview) -> Option<Value> {
+    let mut written = serde_json::to_value(preview).ok()?;
+    if preview.below.is_some() {
+        written["payload"] = Value::Null;
+        written["below"] = Value::Null;
+    }
+    Some(written)
 }
 
 /// What comes of the person's own mailbox or calendar is theirs: where others read too, it is not even written down.

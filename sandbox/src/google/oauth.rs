@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::answer::Refusal;
-use super::grants::{Grant, Grants, TOKEN_LIVES_SECONDS};
+use super::grants::{Grant, Grants};
 use super::{Call, Shared, service};
 use crate::{Fault, serve};
 
