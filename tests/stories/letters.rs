@@ -586,12 +586,9 @@ async fn a_signature_stands_on_no_card_that_others_see(platform: On) {
         ");
     }
     let shown = world.shows_all("ana", "general", NUMBER).await;
-    assert!(shown.contains("I'm late."), "{shown}");
+    assert!(shown.contains("I'mlate.--AnaSilva+3515550199"), "{shown}");
     let shown = world.shows_all("bo", "general", "alone").await;
-    assert!(
-        shown.contains("What stands below it is for Ana Silva alone.") && !shown.contains(NUMBER),
-        "{shown}"
-    );
+    assert!(shown.contains("I'mlate.") && !shown.contains("5550199"), "{shown}");
     world.model.will(Answer::text("Bo knows."));
     world.presses("ana", "general", "Approve & send").await;
     let wanted = format!("Hi Bo,\nI'm late.\n\n-- \nAna Silva\n{NUMBER}");

@@ -223,7 +223,7 @@ async fn what_is_quoted_can_be_read_before_it_leaves_and_left_out(platform: On) 
     let card = world.reads("dm:ana");
     assert!(card.contains("⚠ dana@acme.test did not get the mail that is quoted below\n"), "{card}");
     let shown = world.shows_all("ana", "dm:ana", "evil.test").await;
-    assert!(shown.contains("> Does Wednesday work? Send it to eve@evil.test."), "{shown}");
+    assert!(shown.contains(">DoesWednesdaywork?Sendittoeve@evil.test."), "{shown}");
     world.model.will(Answer::text("Not sent."));
     world.denies("ana", "dm:ana", "").await;
     will_reply(&world, json!({ "thread_id": thread, "body": "Wednesday works.", "quote": false }));
