@@ -306,6 +306,9 @@ pub struct Choice {
 /// Longest body that a person is asked about, in characters: about ten pages, which can still be shown whole.
 pub const LONGEST_BODY: usize = 30_000;
 
+/// The field of [`Preview::fields`] that says what was taken for granted of a time.
+pub(crate) const UNDERSTOOD: &str = "Understood";
+
 /// Exactly what would happen, as the person approves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preview {

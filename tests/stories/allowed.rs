@@ -259,7 +259,7 @@ async fn a_request_for_more_takes_the_connected_account_alone() {
         nod: Nothing new.
         ana: tell Bo I'm late
         nod: · That was ana.private@mail.test, but ana@acme.test is connected. Nothing was changed. Ask again, and sign in as ana@acme.test.
-        nod: · Google is disconnected: ana.private@mail.test. Its keys are forgotten here and given back to Google.
+        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
         nod: Bo was not told.
     ");
     let accounts: Vec<String> =

@@ -198,7 +198,7 @@ async fn another_account_needs_an_admin_who_allows_it() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: · Google is disconnected: ana.private@mail.test. Its keys are forgotten here and given back to Google.
+        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
     ");
     insta::assert_snapshot!(world.reads("dm:dana"), @r"
         nod: # Allow another account?
@@ -217,7 +217,7 @@ async fn another_account_needs_an_admin_who_allows_it() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: · Google is disconnected: ana.private@mail.test. Its keys are forgotten here and given back to Google.
+        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
         nod: · ✓ Google is connected: ana.private@mail.test
     ");
     world.ends().await;
@@ -236,7 +236,7 @@ async fn an_admin_may_refuse_another_account() {
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         ana: what's new in my mail?
         nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: · Google is disconnected: ana.private@mail.test. Its keys are forgotten here and given back to Google.
+        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
         nod: An admin did not allow ana.private@mail.test. Nothing was connected.
         nod: I could not read your mail.
     ");
@@ -299,7 +299,7 @@ async fn without_an_admin_another_account_is_refused_with_a_way_out() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: · That was ana.private@mail.test, but your address here is ana@acme.test. Nothing was connected. Use your own account, or ask whoever runs Nod to name an admin who can allow another.
-        nod: · Google is disconnected: ana.private@mail.test. Its keys are forgotten here and given back to Google.
+        nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
     ");
     world.ends().await;
 }

@@ -65,7 +65,7 @@ async fn disconnecting_erases_the_keys_and_gives_them_back(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: · Google is disconnected: ana@acme.test. Its keys are forgotten here and given back to Google.
+            nod: · Google account ana@acme.test is not connected. Its keys are forgotten here and given back to Google.
         ");
     }
     assert_eq!(asked(&world, "oauth.revoke"), 1);
@@ -117,7 +117,7 @@ async fn a_google_that_does_not_answer_is_asked_again(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: · Google is disconnected: ana@acme.test. Its keys are forgotten here; I am giving them back to Google…
+            nod: · Google account ana@acme.test is not connected. Its keys are forgotten here; I am giving them back to Google…
         ");
     }
     assert_eq!(rows(&world, "connections").await, 0, "no tool finds a token meanwhile");
@@ -125,7 +125,7 @@ async fn a_google_that_does_not_answer_is_asked_again(platform: On) {
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
-            nod: · Google is disconnected: ana@acme.test. Its keys are forgotten here and given back to Google.
+            nod: · Google account ana@acme.test is not connected. Its keys are forgotten here and given back to Google.
         ");
     }
     assert_eq!((asked(&world, "oauth.revoke"), rows(&world, "revocations").await), (2, 0));
@@ -219,7 +219,9 @@ async fn an_account_whose_place_another_takes_is_given_back(platform: On) {
     }
     let said = world.reads("dm:ana");
     assert!(
-        said.contains("Google is disconnected: ana@acme.test. Its keys are forgotten here and given back"),
+        said.contains(
+            "Google account ana@acme.test is not connected. Its keys are forgotten here and given back"
+        ),
         "{said}"
     );
     assert!(said.contains("✓ Google is connected: ana.private@mail.test"), "{said}");

@@ -216,7 +216,7 @@ async fn what_an_admin_has_not_allowed_is_said_with_the_cure(platform: On) {
         "unauthorized_client",
         "client 104729104729104729104 needs the scopes",
         "gmail.readonly",
-        "Nothing was done.",
+        "Nothing was sent or changed.",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
@@ -238,7 +238,7 @@ async fn a_revoked_account_of_the_organisations_is_said_and_does_not_hang(platfo
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             ana: what's new in the mail?
             nod: I could not look into it.
-              · Google no longer lets this Nod into the organisation's account (invalid_grant). Whoever runs Nod has to sign in with it anew, and to set google.system.refresh_token. Nothing was done.
+              · Google no longer lets this Nod into the organisation's account (invalid_grant). Whoever runs Nod has to sign in with it anew, and to set google.system.refresh_token. Nothing was sent or changed.
         ");
     }
     world.ends().await;
@@ -273,11 +273,12 @@ async fn a_token_that_ends_is_renewed_and_one_that_is_rejected_sends_nobody_to_a
 async fn a_google_that_is_silent_is_not_waited_for() {
     let mut world = delegated(On::Slack, "acme.test", &everything()).await;
     world.google.faults.next("oauth.token", Fault::Hang);
-    world.model_will("tool", [recent(), Answer::text("Google does not answer just now.")]);
+    world.model_will("tool", [recent()]);
     world.says("ana", "dm:ana", "what's new in my mail?").await;
-    let heard = world.model.requests().last().unwrap().to_string();
-    assert!(heard.contains("busy, try again in 5 s"), "{heard}");
-    world.reads("dm:ana");
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: what's new in my mail?
+        nod: Google is too busy to answer. Nothing was sent or changed. Ask me again in a minute.
+    ");
     world.ends().await;
 }
 

@@ -102,7 +102,7 @@ async fn without_a_sign_in_an_admin_says_whose_account_it_is() {
     world.settles().await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
         nod: · That was ana@acme.test, but your address is not known here. Nothing was connected. An admin has been asked to allow it; I will tell you.
-        nod: · Google is disconnected: ana@acme.test. Its keys are forgotten here and given back to Google.
+        nod: · Google account ana@acme.test is not connected. Its keys are forgotten here and given back to Google.
         nod: · ✓ Google is connected: ana@acme.test
     ");
     world.ends().await;

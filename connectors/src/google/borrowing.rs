@@ -53,8 +53,7 @@ fn plainly<T>(loan: Option<&Loan>, result: Result<T, Fault>) -> Result<T, Fault>
         _ => return result,
     };
     let reason = format!(
-        "Google does not let this Nod do that in {account}. Whoever runs Nod has to look at what it is allowed there. \
-         Nothing was done."
+        "Google does not let this Nod do that in {account}. Whoever runs Nod has to look at what it is allowed there"
     );
     tracing::warn!("Google rejected a token for an account that is lent");
     Err(Fault::NeedsAdmin { reason })

@@ -81,6 +81,11 @@ impl SystemAccount {
             }
             OAuthError::Silent { reason } => NoSystem::Silent(reason),
         })?;
+        // Whose it is can be asked by that alone.
+        let missing = tokens.scopes.as_ref().map(|granted| scopes::missing(granted, &[scopes::READONLY]));
+        if missing.is_some_and(|missing| !missing.is_empty()) {
+            return Err(NoSystem::TooLittle("read mail".to_owned()));
+        }
         Ok((Kept { access: tokens.access, until: tokens.expires_at }, tokens.scopes))
     }
 
@@ -210,7 +215,7 @@ fn silent(why: &str) -> Fault {
 /// For the operator too: nobody else may come by this line. It names an address at most.
 fn needs_admin(why: &impl std::fmt::Display) -> Fault {
     tracing::warn!(%why, "an account that is lent cannot be used");
-    Fault::NeedsAdmin { reason: format!("{why}. Nothing was done.") }
+    Fault::NeedsAdmin { reason: why.to_string() }
 }
 
 /// The rules say so of what is configured, so this is a fault of ours.

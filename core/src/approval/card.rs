@@ -200,8 +200,10 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             ))),
         Err(fault) => {
             let then = match fault {
-                // See `run::absorb`.
-                Fault::NeedsConnect { missing, .. } if !missing.is_empty() => {
+                // See `run::absorb`; an edited one, and one that is done again, has no run that would ask.
+                Fault::NeedsConnect { missing, .. }
+                    if !missing.is_empty() && approval.revision == 1 && approval.again_of.is_none() =>
+                {
                     "I ask for your nod again once it is connected"
                 }
                 Fault::Outdated { .. } => "ask again if it is still wanted",

@@ -24,7 +24,7 @@ use crate::nod::Core;
 use crate::people::{self, names};
 use crate::policy::{self, Ruling, Terms};
 use crate::run;
-use crate::tool::{Choice, Fault, Filled, Preview, Principal, Tool};
+use crate::tool::{Choice, Fault, Filled, Preview, Principal, Tool, UNDERSTOOD};
 
 /// Who filled a form in, and where they are known.
 pub(crate) struct Editor<'a> {
@@ -59,8 +59,15 @@ pub(crate) async fn save(
             // Whoever is new among them was named by hand.
             let stays = |one: &&String| preview.recipients.iter().any(|r| r.eq_ignore_ascii_case(one));
             let unnamed = approval.preview.unnamed.iter().filter(stays).cloned().collect();
-            let organisations = approval.preview.organisations;
-            Preview { room: approval.preview.room, unnamed, organisations, ..preview }
+            let was = &approval.preview;
+            let mut preview =
+                Preview { room: was.room, unnamed, organisations: was.organisations, ..preview };
+            // What was taken for granted of a time counts as long as that time does.
+            let when = |preview: &Preview| preview.fields.iter().find(|(name, _)| name == "When").cloned();
+            if when(was) == when(&preview) {
+                preview.fields.extend(was.fields.iter().filter(|(name, _)| name == UNDERSTOOD).cloned());
+            }
+            preview
         }
         revised => {
             // Everything that is wrong is said at once.

@@ -188,14 +188,14 @@ fn noted(words: String) -> Card {
 pub(crate) fn giving_back(provider: Provider, account: &str) -> Card {
     let title = provider.title();
     noted(format!(
-        "{title} is disconnected: {account}. Its keys are forgotten here; I am giving them back to {title}…"
+        "{title} account {account} is not connected. Its keys are forgotten here; I am giving them back to {title}…"
     ))
 }
 
 pub(crate) fn given_back(provider: Provider, account: &str) -> Card {
     let title = provider.title();
     noted(format!(
-        "{title} is disconnected: {account}. Its keys are forgotten here and given back to {title}."
+        "{title} account {account} is not connected. Its keys are forgotten here and given back to {title}."
     ))
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn given_back(provider: Provider, account: &str) -> Card {
 pub(crate) fn not_given_back(provider: Provider, account: &str) -> Card {
     let title = provider.title();
     noted(format!(
-        "{title} is disconnected: {account}. Its keys are forgotten here, but not given back to {title}: to end what \
+        "{title} account {account} is not connected. Its keys are forgotten here, but not given back to {title}: to end what \
          {title} allowed, remove Nod in that account, under third-party access."
     ))
 }

@@ -118,7 +118,8 @@ pub(crate) async fn done(
     let Some(provider) = meant(verb, person) else {
         return Ok(Immediate::whisper(NOT_THEIRS));
     };
-    withdraw(core, conn, tenant, person, provider, now).await?;
+    withdraw(core, conn, tenant, person, provider, &format!("{} was disconnected", provider.title()), now)
+        .await?;
     let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {
         return Ok(Immediate::whisper(cards::nothing_connected(provider)));
     };
@@ -162,8 +163,7 @@ pub(super) async fn end(
     let Some(delivery) = say(core, conn, tenant, *person, conversation, &card, now).await? else {
         return Ok(id);
     };
-    // Taking it back at the provider ends every grant of that account to this Nod, also somebody else's.
-    let shared = sql::is_held(conn, tenant, provider.as_str(), account).await?;
+    let shared = is_used(core, conn, tenant, *provider, account).await?;
     let Some(token) = token.as_ref().filter(|_| !shared) else {
         delivery::show(conn, tenant, delivery, &cards::not_given_back(*provider, account), now).await?;
         return Ok(id);
@@ -181,6 +181,19 @@ pub(super) async fn end(
     Ok(id)
 }
 
+/// Whether somebody here works with that account: taking it back at the provider ends every grant of it to this Nod,
+/// also somebody else's, and the operator's.
+pub(super) async fn is_used(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    provider: Provider,
+    account: &str,
+) -> sqlx::Result<bool> {
+    let lent = core.settings.lending.may_be_organisations(account);
+    Ok(lent || sql::is_held(conn, tenant, provider.as_str(), account).await?)
+}
+
 /// Another account takes this one's place: what the provider gave for it ends.
 pub(super) async fn make_way(
     core: &Core,
@@ -195,6 +208,7 @@ pub(super) async fn make_way(
         return Ok(());
     }
     let (person, provider) = (offer.person, offer.provider);
+    withdraw(core, conn, tenant, person, provider, "another account was connected", now).await?;
     if let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? {
         let over = Over::of(core, tenant, person, provider, row);
         end(core, conn, tenant, &over, offer.conversation, now).await?;
@@ -210,20 +224,15 @@ async fn withdraw(
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
+    reason: &str,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let reason = format!("{} was disconnected", provider.title());
     for id in approval::sql::asked_of(conn, tenant, person).await? {
         let Some(waiting) = approval::sql::load(conn, tenant, id).await? else { continue };
         let uses = core.tools.get(&waiting.tool).and_then(|tool| tool.spec().provider);
         if uses == Some(provider) {
-            let no = Decision {
-                id,
-                revision: waiting.revision,
-                by: person,
-                approve: false,
-                reason: Some(&reason),
-            };
+            let no =
+                Decision { id, revision: waiting.revision, by: person, approve: false, reason: Some(reason) };
             approval::press(core, conn, tenant, &no, now).await?;
         }
     }

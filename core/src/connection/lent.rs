@@ -108,6 +108,13 @@ impl Lending {
         self.organisations.get().map(String::as_str)
     }
 
+    /// Whether this may be the organisation's account, which is not told before its first use: what Nod does to it is
+    /// done to everybody who is lent it.
+    pub(crate) fn may_be_organisations(&self, account: &str) -> bool {
+        let is = |theirs: &str| theirs.eq_ignore_ascii_case(account);
+        self.borrowers != Borrowers::Nobody && self.organisations().is_none_or(is)
+    }
+
     /// "ana@acme.test, as your organisation lets me"
     pub(crate) fn words(&self, loan: &Loan) -> String {
         match (loan, self.organisations()) {

@@ -385,7 +385,7 @@ async fn refused(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let (person, provider) = (offer.person, offer.provider);
-    if sql::is_held(conn, tenant, provider.as_str(), account).await? {
+    if disconnect::is_used(core, conn, tenant, provider, account).await? {
         return Ok(());
     }
     let token = Some(tokens.refresh.clone().unwrap_or_else(|| tokens.access.clone()));

@@ -3,14 +3,16 @@
 
 use serde_json::{Value, json};
 
-use super::{Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act, drafts, recipients, times};
+use super::{
+    Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act, drafts, recipients, think, times,
+};
 use crate::approval::{TooLong, askable};
 use crate::connection::scopes;
 use crate::policy::{self, Ruling, Terms};
 use crate::privacy::{Audience, Provenance};
 use crate::question::Vote;
 use crate::run::{AgentState, Parked, PendingCall};
-use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Provider, Reach, Tool, ToolSpec};
+use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Provider, Reach, Tool, ToolSpec, UNDERSTOOD};
 
 /// Of one reason why a call is wrong, in bytes.
 const LONGEST_WHY: usize = 300;
@@ -139,7 +141,7 @@ pub(super) fn kept_private(spec: &ToolSpec, fault: &Fault, state: &mut AgentStat
 /// What was taken for granted stands on the card, where its person can still say otherwise.
 fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
     if !assumed.is_empty() {
-        preview.fields.push(("Understood".to_owned(), assumed.join(" ")));
+        preview.fields.push((UNDERSTOOD.to_owned(), assumed.join(" ")));
     }
     preview
 }
@@ -306,7 +308,7 @@ fn faulted(
 /// What an admin has to mend is said under the answer, whatever the model makes of it.
 pub(super) fn noted(fault: &Fault, state: &mut AgentState) {
     if let Fault::NeedsAdmin { reason } = fault {
-        state.note(reason);
+        state.note(&format!("{}. {}", reason.trim_end_matches('.'), think::done_so_far(state)));
     }
 }
 

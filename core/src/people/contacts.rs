@@ -177,7 +177,7 @@ mod tests {
             (
                 "Bo Lind (the one of accounting, who sits beside you)",
                 "eve@evil.test",
-                "Bo Lind (the one of accounting, who sits … (eve@evil.test) · from your mail",
+                "Bo Lind (the one of accounting, who sits… (eve@evil.test) · from your mail",
             ),
         ] {
             let shown = label(&contact(name, address)).unwrap();

@@ -134,8 +134,11 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             output.content = with_changes(state, call, output.content);
             state.take(call, &output, &graph::content(&output, &marker));
         }
-        // It did not happen, and what it needs is known: the gate asks for the account, and then for another nod.
-        Err(Fault::NeedsConnect { missing, .. }) if !missing.is_empty() => unpark(state, call),
+        // It did not happen, and what it needs is known: the gate asks for the account, and then for another nod. What
+        // the person wrote into it stands in the approval alone, so the model has to ask with that.
+        Err(Fault::NeedsConnect { missing, .. }) if !missing.is_empty() && !is_edited(state, call) => {
+            unpark(state, call);
+        }
         Err(Fault::Outdated { now }) => state.take(call, now, &graph::content(now, &marker)),
         Err(fault @ Fault::Unknown { .. }) => {
             state.unknown += 1;
@@ -147,6 +150,9 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
         Err(fault) => {
             // Nobody was asked for it, so no card says openly why it failed: that is of the account, and its owner's.
             let unasked = Some(Parked::Effect(EffectId(ticket)));
+            if let Fault::NeedsAdmin { reason } = fault {
+                state.note(reason);
+            }
             if fault.tells() && state.pending.iter().any(|pending| pending.parked == unasked) {
                 state.audience = state.audience.narrow(Audience::Person(state.principal.person));
             }
@@ -173,6 +179,10 @@ fn answered(state: &mut AgentState, call: &str, answer: Option<&str>) {
             state.answer(call, json!({ "status": "not_done", "detail": detail }));
         }
     }
+}
+
+fn is_edited(state: &AgentState, call: &str) -> bool {
+    state.pending.iter().any(|pending| pending.call.id == call && !pending.changed.is_empty())
 }
 
 fn unpark(state: &mut AgentState, call: &str) {

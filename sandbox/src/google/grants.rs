@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use chrono::{DateTime, Duration, Utc};
 
 /// How long an access token lives.
-pub(super) const TOKEN_LIVES_SECONDS: i64 = 3599;
+const TOKEN_LIVES_SECONDS: i64 = 3599;
 
 /// What a person agreed to, and the keys that came of it.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use chrono::Utc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::grants::{TOKEN_LIVES_SECONDS, random};
+use super::grants::random;
 use super::key::Key;
 use super::oauth::Denied;
 use super::{Google, Shared};
@@ -89,8 +89,8 @@ pub(super) fn by_assertion(shared: &Shared, audience: &str, assertion: &str) -> 
             return Err(Denied(INVALID, "Invalid email or User ID"));
         }
         let grant = state.grants.add(&subject.to_lowercase(), scopes);
-        let access = state.grants.issue(grant, told);
-        Ok(json!({ "access_token": access, "expires_in": TOKEN_LIVES_SECONDS, "token_type": "Bearer" }))
+        let (access, lives) = state.grants.issue(grant, told);
+        Ok(json!({ "access_token": access, "expires_in": lives, "token_type": "Bearer" }))
     })
 }
 

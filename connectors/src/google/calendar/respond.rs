@@ -58,7 +58,8 @@ struct Response {
     tool: String,
     account: String,
     /// As which guest, which may be another address of the account.
-    guest: String,
+    #[serde(default)]
+    guest: Option<String>,
     event: String,
     seen: String,
     known_as: String,
@@ -109,7 +110,7 @@ impl ActTool for Respond {
             tool: NAME.to_owned(),
             account: diary.address().to_owned(),
             event: event.id.clone().unwrap_or_default(),
-            guest: own.email.clone().unwrap_or_else(|| diary.address().to_owned()),
+            guest: own.email.clone(),
             seen: seen::fingerprint(&event)?,
             known_as: show::title(&event),
             answer: asked.answer,
@@ -189,7 +190,7 @@ impl Response {
     /// The own answer alone; Calendar leaves the other guests as they are.
     fn written(&self, key: EffectKey) -> Event {
         let own = EventAttendee {
-            email: Some(self.guest.clone()),
+            email: Some(self.guest.as_ref().unwrap_or(&self.account).clone()),
             response_status: Some(self.answer.word().to_owned()),
             comment: self.note.clone(),
             ..EventAttendee::default()
@@ -233,9 +234,8 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
     ];
     fields.extend(which.field());
     fields.push(("From".into(), organizer.clone()));
-    if !response.guest.eq_ignore_ascii_case(&response.account) {
-        fields.push(("As".into(), response.guest.clone()));
-    }
+    let alias = response.guest.iter().find(|guest| !guest.eq_ignore_ascii_case(&response.account));
+    fields.extend(alias.map(|alias| ("As".to_owned(), alias.clone())));
     fields.push(("Answer".into(), response.answer.said().to_owned()));
     fields.extend(response.note.iter().map(|note| ("Note".to_owned(), note.clone())));
     Ok(Preview {

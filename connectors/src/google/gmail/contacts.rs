@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use nod_core::connection::Loan;
 use nod_core::people::contacts::{Contact, Contacts};
 use nod_core::tool::{Fault, ToolContext};
 
@@ -31,6 +32,10 @@ impl OwnMail {
 #[async_trait]
 impl Contacts for OwnMail {
     async fn named(&self, cx: &ToolContext, words: &[String]) -> Result<Vec<Contact>, Fault> {
+        // Whom others wrote with from the organisation's account are no contacts of this person's.
+        if self.accounts.lent().loan(cx).await? == Some(Loan::Organisations) {
+            return Ok(Vec::new());
+        }
         let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
         let sent = search("in:sent", &["to", "cc"], words);
         let others = search("-in:sent -in:drafts", &["from", "to", "cc"], words);

@@ -5,6 +5,7 @@ use crate::approval::Approval;
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, single};
 use crate::approval::risks;
 use crate::card::{Block, Button, Card, Press, Style, Verb};
+use crate::connection::again;
 use crate::graph::local_time;
 use crate::privacy::Provenance;
 
@@ -77,7 +78,7 @@ pub(crate) fn card(approval: &Approval, reader: &Approver) -> Card {
     seen.preview.room = reader.room;
     let mut card = single(&seen, Role::Approver);
     let theirs = |button: &Button| match &button.does {
-        Press::Verb(verb) => !matches!(verb.verb.as_str(), "look" | "again"),
+        Press::Verb(verb) => !matches!(verb.verb.as_str(), "look" | "again" | again::VERB),
         Press::Link(_) | Press::Connect { .. } => false,
     };
     card.buttons.retain(theirs);

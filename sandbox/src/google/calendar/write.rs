@@ -69,11 +69,13 @@ pub(super) fn insert(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     };
     entry.guests = all.invited(&entry, &me, draft.guests)?;
     entry.meet = meet::written(all, ask, None, body.get("conferenceData"))?;
+    // What is refused leaves nothing behind.
+    let (tells, look) = (Tells::read(ask)?, ask.look(all, &me)?);
     all.spread(&mut entry);
     entry.touch(all.next(), ask.now);
     all.entries.push(entry.clone());
-    all.tell(&Tells::read(ask)?, &me, None, &entry, ask.now);
-    let shown = all.show(&entry, &ask.look(all, &me)?);
+    all.tell(&tells, &me, None, &entry, ask.now);
+    let shown = all.show(&entry, &look);
     // Rooms answer a moment later, and so change what the answer showed.
     all.rooms_answer(&me, &entry.id, ask.now);
     Ok(Some(shown))
