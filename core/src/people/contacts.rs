@@ -185,7 +185,7 @@ mod tests {
             assert!(units(&shown) <= LABEL, "{shown}");
         }
         let long = |letters| format!("{}@acme.test.evil.example", "b".repeat(letters));
-        assert_eq!(label(&contact("Bo", &long(35))), None);
+        assert_eq!(label(&contact("Bo", &long(36))), None);
         assert_eq!(label(&contact("Bo Lind", &long(32))).unwrap(), format!("{}{SOURCE}", long(32)));
     }
 }
