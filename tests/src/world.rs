@@ -23,7 +23,7 @@ use crate::{Program, TestClock, TestDatabase, TestIds, free_port};
 /// How long a story waits for something before it says that it never came.
 #[must_use]
 pub fn patience() -> Duration {
-    Duration::from_secs(30)
+    Duration::from_secs(60)
 }
 
 /// Whoever may have been told something; Discord has no guests.

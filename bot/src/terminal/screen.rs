@@ -115,6 +115,13 @@ impl Screen {
         self.last
     }
 
+    /// Whether a line is the number of a button that stood there and was replaced, perhaps in the moment in which it was
+    /// typed: it answers no words.
+    pub(super) fn is_gone(&self, line: &str) -> bool {
+        let number = line.trim().parse::<usize>();
+        number.is_ok_and(|number| (1..=self.last).contains(&number) && !self.buttons.contains_key(&number))
+    }
+
     /// What a line presses: the number of a button of what was shown last, or `!` and the number of any that stands.
     /// A bare number after other words is an answer to those, and approves nothing.
     pub(super) fn pressed(&mut self, line: &str) -> Option<Verb> {

@@ -121,6 +121,9 @@ impl Talk {
         let place = self.place.clone();
         let what = if let Some(verb) = self.screen.pressed(line) {
             What::Pressed { place, verb: Some(verb) }
+        } else if self.screen.is_gone(line) {
+            self.keyboard.print(&format!("[{line}] is gone: what was asked has changed. Nothing was done."));
+            return;
         } else if let Some(command) = line.strip_prefix('/') {
             // As it is typed in the chat.
             let command = command.strip_prefix("nod ").unwrap_or(command).trim_start();
