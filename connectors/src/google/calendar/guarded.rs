@@ -1,8 +1,8 @@
 //! Changes of an event that hold only while it is as it was seen (`If-Match`).
 //!
 //! The generated builders cannot send that header, and the client below them is one concrete type, so there is
-//! nothing to wrap: these two requests are made by hand, over the same connections, with the same types, tokens
-//! and errors.
+//! nothing to wrap: these requests are made by hand, over the same connections, with the same types, tokens and
+//! errors.
 
 use google_calendar3::api::Event;
 use google_calendar3::common::{Body, GetToken, Response, remove_json_null_values};
