@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use sqlx::PgPool;
+use sqlx::{PgPool, PgTransaction};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ use crate::policy::Policy;
 use crate::secret::Vault;
 use crate::tool::{Tool, Tools};
 use crate::transcript::{Said, Transcript};
-use crate::{connection, history, people, seat, tenant, transcript};
+use crate::{connection, history, people, seat, store, tenant, transcript};
 
 /// What the composition root hands in.
 pub struct Parts {
@@ -139,6 +139,11 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// Begins a transaction for a job.
+    pub(crate) async fn begin(&self) -> sqlx::Result<PgTransaction<'static>> {
+        store::begin(&self.pool).await
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -210,7 +215,7 @@ impl Nod {
     pub async fn open_workspace(&self, platform: &str, workspace: &str, name: &str) -> sqlx::Result<()> {
         let core = &self.core;
         let (tenant, now) = (core.settings.tenant, core.now());
-        let mut tx = core.pool.begin().await?;
+        let mut tx = core.begin().await?;
         let stale = now - TimeDelta::hours(24);
         if people::sql::open_directory(&mut tx, tenant, platform, workspace, name, stale).await? {
             let work = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };

@@ -1,9 +1,14 @@
 //! The whole house on a database pool of one connection: nothing holds it while it waits for the network.
 
+use std::future::Future;
+use std::task::Poll;
+
+use nod_core::store;
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::On;
+use nod_tests::{TestDatabase, World};
 use serde_json::json;
+use sqlx::PgPool;
 
 use crate::mail::late;
 
@@ -41,4 +46,37 @@ async fn a_slow_model_holds_no_connection(platform: On) {
     world.reads("general");
     world.whispers("bo");
     world.ends().await;
+}
+
+/// Whoever waits for a transaction may go away at any moment: what the next one writes is committed all the same.
+#[tokio::test]
+async fn a_transaction_that_nobody_waits_for_holds_nobody_up() {
+    let database = TestDatabase::new().await;
+    let (one, other) = (database.pool(1).await, database.pool(1).await);
+    sqlx::query("create table written (polls int)").execute(&one).await.unwrap();
+    let mut polls = 0;
+    while !is_given_up_after(&one, polls).await {
+        sqlx::query("insert into written values ($1)").bind(polls).execute(&one).await.unwrap();
+        polls += 1;
+        let written = sqlx::query_scalar::<_, i64>("select count(*) from written").fetch_one(&other);
+        assert_eq!(written.await.unwrap(), i64::from(polls));
+    }
+    assert!(polls > 1, "it was never given up half-way");
+    for pool in [one, other] {
+        pool.close().await;
+    }
+    database.drop_it().await;
+}
+
+/// Polls a beginning so often, then drops it; true where it had begun before.
+async fn is_given_up_after(pool: &PgPool, polls: i32) -> bool {
+    let mut begins = Box::pin(store::begin(pool));
+    for _ in 0..polls {
+        let begun = std::future::poll_fn(|cx| Poll::Ready(begins.as_mut().poll(cx).is_ready())).await;
+        if begun {
+            return true;
+        }
+        tokio::task::yield_now().await;
+    }
+    false
 }

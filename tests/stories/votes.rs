@@ -14,6 +14,7 @@ on_each_platform!(
     those_who_are_asked_are_called_once,
     what_became_of_the_time_stands_where_it_was_voted_on,
     a_turn_that_is_stopped_after_its_vote_says_so_there,
+    a_stop_beside_the_last_vote_ends_it,
     none_suits_all_and_the_asker_decides,
     who_is_not_asked_does_not_vote,
     nobody_decides_in_time,
@@ -358,6 +359,21 @@ async fn a_turn_that_is_stopped_after_its_vote_says_so_there(platform: On) {
     let read = world.reads(GENERAL);
     assert!(read.contains("It was not booked.") && !read.contains("once Ana Silva approves"), "{read}");
     world.reads("dm:ana");
+    world.ends().await;
+}
+
+/// Whichever comes first.
+async fn a_stop_beside_the_last_vote_ends_it(platform: On) {
+    let mut world = voting(platform).await;
+    world.presses("bo", GENERAL, "1").await;
+    world.presses("cho", GENERAL, "1").await;
+    world.chat.pushes("ana", GENERAL, &world.button(GENERAL, "1"), "1");
+    world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
+    let read = world.reads(GENERAL);
+    assert!(read.contains("Stopped by Ana Silva. Nothing was sent."), "{read}");
+    assert!(read.contains("Nothing was booked.") || read.contains("It was not booked."), "{read}");
+    assert!(!world.reads("dm:ana").contains("[Approve"), "{}", world.chat.everything());
+    world.whispers("ana");
     world.ends().await;
 }
 

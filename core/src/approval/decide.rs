@@ -182,7 +182,7 @@ pub(super) async fn decided(
 /// Nobody answered in time: the run hears so, and the card says so.
 pub(crate) async fn expire(core: &Core, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
     let now = core.now();
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     if sql::settle(&mut tx, claim.tenant, id, Status::Expired, None, now).await? {
         end(&mut tx, claim.tenant, id, "approval.expired", Verdict::Expired, now).await?;

@@ -29,7 +29,7 @@ pub(crate) async fn plan(
 /// of the job are one commit, so that there is one reminder however often the job is begun.
 pub(crate) async fn remind(core: &Core, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     let waiting = waiting_beside(&mut tx, tenant, id, now).await?;
     if let Some(approval) = waiting.iter().find(|one| one.id == id && one.first_at.is_some()) {

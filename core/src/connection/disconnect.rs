@@ -307,13 +307,13 @@ pub(crate) async fn give_back(core: &Core, claim: &Claim, id: Uuid) -> Result<()
         }
         Err(error) => {
             let again = now + (now - row.since).clamp(WAITS.0, WAITS.1);
-            let mut tx = core.pool.begin().await?;
+            let mut tx = core.begin().await?;
             jobs::hold(&mut tx, claim).await?;
             jobs::put_off(&mut tx, claim, again, Some(&error.to_string()), true).await?;
             return Ok(tx.commit().await?);
         }
     };
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     sql::delete_revocation(&mut tx, claim.tenant, id).await?;
     delivery::show(&mut tx, claim.tenant, row.delivery, &card, now).await?;

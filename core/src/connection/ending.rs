@@ -44,7 +44,7 @@ pub(crate) async fn warn(
     ends_at: Timestamp,
 ) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     let still = |ends: Timestamp| (ends - ends_at).abs() < SAME && now < ends;
     let held = held(&mut tx, tenant, person, provider).await?;

@@ -270,7 +270,7 @@ impl Offers {
     /// When the database does not answer.
     pub async fn failed(&self, pending: Pending, why: Setback) -> Result<(), OfferError> {
         let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
-        let mut tx = core.pool.begin().await?;
+        let mut tx = core.begin().await?;
         if let Some(offer) = sql::offer(&mut tx, tenant, pending.offer).await? {
             sql::close(&mut tx, tenant, offer.id, "declined").await?;
             say(core, &mut tx, tenant, &offer, &cards::failed(pending.provider, why), now).await?;
@@ -309,7 +309,7 @@ impl Offers {
     ) -> Result<Completion, OfferError> {
         let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
         let provider = pending.provider;
-        let mut tx = core.pool.begin().await?;
+        let mut tx = core.begin().await?;
         let offer = sql::offer(&mut tx, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
         let own = match offer.address.as_deref() {
             Some(address) => address.eq_ignore_ascii_case(account),
@@ -483,7 +483,7 @@ pub(crate) async fn make(
 /// The link was not used in time, or led nowhere.
 pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     if let Some(offer) = sql::offer(&mut tx, tenant, id).await?
         && sql::expire(&mut tx, tenant, id).await?

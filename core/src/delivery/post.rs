@@ -147,7 +147,7 @@ pub(crate) async fn direct(
 }
 
 async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, at: &Posted) -> Result<(), WorkError> {
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     // First, since it locks the lane.
     jobs::finish(&mut tx, claim).await?;
     if delivery.card.is_nothing() {
@@ -180,7 +180,7 @@ async fn refused(
 ) -> Result<(), WorkError> {
     tracing::warn!(delivery = %delivery.id, code, "a message was refused");
     let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     sql::refused(&mut tx, tenant, delivery.id, code).await?;
     let first_refusal = delivery.posted.is_none();

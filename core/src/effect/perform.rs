@@ -83,7 +83,7 @@ impl Performing<'_> {
     /// The time to take it back is over: from this commit on it cannot be.
     async fn release(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let (tenant, now) = (self.claim.tenant, self.core.now());
-        let mut tx = self.core.pool.begin().await?;
+        let mut tx = self.core.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         if now < self.effect.starts_at {
             jobs::put_off(&mut tx, self.claim, self.effect.starts_at, None, false).await?;
@@ -126,7 +126,7 @@ impl Performing<'_> {
 
     /// Commits *started* and mints the permit: the only place that does.
     async fn start(&self, tool: &Arc<dyn ActTool>, handle: Value) -> Result<(), WorkError> {
-        let mut tx = self.core.pool.begin().await?;
+        let mut tx = self.core.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         let started =
             sql::started(&mut tx, self.claim.tenant, self.effect.id, &handle, self.core.now()).await?;
@@ -199,7 +199,7 @@ impl Performing<'_> {
 
     async fn found_out(&self, status: &str, outcome: ToolResult) -> Result<(), WorkError> {
         let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
-        let mut tx = self.core.pool.begin().await?;
+        let mut tx = self.core.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         if let Some(approval) = effect.approval {
             // Nobody asks once more while this is being written down.
@@ -271,7 +271,7 @@ impl Performing<'_> {
         looked: bool,
     ) -> Result<(), WorkError> {
         let (tenant, effect) = (self.claim.tenant, &self.effect);
-        let mut tx = self.core.pool.begin().await?;
+        let mut tx = self.core.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         if looked {
             sql::looked(&mut tx, tenant, effect.id).await?;
@@ -314,7 +314,7 @@ impl Performing<'_> {
             Err(Fault::Unknown { .. }) => "unknown",
             Err(_) => "failed",
         };
-        let mut tx = self.core.pool.begin().await?;
+        let mut tx = self.core.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         if sql::ended(&mut tx, tenant, effect.id, status, &outcome, now).await? {
             let audience = Audience::Person(effect.person);

@@ -33,7 +33,7 @@ pub(crate) async fn hears(
 ) -> sqlx::Result<()> {
     let (tenant, now) = (core.settings.tenant, core.now());
     let row = row_of(workspace, part);
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, &row).await? {
         let since = (until - MARGIN).max(now - LONGEST);
         let (platform, workspace) = (platform.to_owned(), workspace.to_owned());
@@ -103,7 +103,7 @@ pub(crate) async fn catch_up(
             left: Some(left.clone()),
             from: from.clone(),
         };
-        let mut tx = core.pool.begin().await?;
+        let mut tx = core.begin().await?;
         jobs::hold(&mut tx, claim).await?;
         jobs::rewrite(&mut tx, claim, &work).await?;
         tx.commit().await?;

@@ -9,7 +9,7 @@ use crate::nod::Core;
 
 /// Takes it out of the run's record; later, where the run still waits for something.
 pub(crate) async fn forget(core: &Core, claim: &Claim, run: RunId) -> Result<(), WorkError> {
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     if sql::forget(&mut tx, claim.tenant, run).await? {
         jobs::finish(&mut tx, claim).await?;

@@ -114,7 +114,7 @@ pub(crate) async fn show(
 }
 
 async fn end(core: &Core, claim: &Claim, again: Option<Timestamp>) -> Result<(), WorkError> {
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     match again {
         Some(at) => jobs::put_off(&mut tx, claim, at, None, true).await?,

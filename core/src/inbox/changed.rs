@@ -1,12 +1,10 @@
 //! An edited or a deleted message is news to the run that it began, as long as that is under way. To everybody
 //! else it is nothing: an answered question is not asked again by mending its spelling.
 
-use sqlx::Connection;
-
 use super::Arrival;
 use crate::chat::{Immediate, Place};
 use crate::jobs::{News, Work, sql as jobs};
-use crate::run;
+use crate::{run, store};
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
@@ -23,7 +21,7 @@ pub(super) async fn accept(
     if text == Some(&words) {
         return Ok(Immediate::Nothing);
     }
-    let mut tx = conn.begin().await?;
+    let mut tx = store::begin_on(conn).await?;
     if arrival.first(&mut tx, "changed").await? {
         let news = match text {
             Some(text) => News::Edited { text: text.to_owned() },

@@ -50,7 +50,7 @@ pub(super) async fn accept(
     name: &str,
     text: &str,
 ) -> sqlx::Result<Immediate> {
-    let mut tx = arrival.core.door.begin().await?;
+    let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "command").await? {
         tx.commit().await?;
         return Ok(Immediate::Nothing);

@@ -19,6 +19,8 @@ mod submit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sqlx::PgTransaction;
+
 pub(crate) use command::help_text;
 
 use crate::chat::{Author, Immediate, Inbound, Place, Standing, Typing, What};
@@ -29,7 +31,7 @@ use crate::ids::{PersonId, TenantId};
 use crate::memory::Asker;
 use crate::nod::Core;
 use crate::people::{self, join};
-use crate::store::deadlocked;
+use crate::store::{self, deadlocked};
 
 /// The door.
 #[derive(Clone)]
@@ -159,7 +161,7 @@ async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
 
 async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
-    let mut tx = arrival.core.door.begin().await?;
+    let mut tx = arrival.begin().await?;
     if arrival.first(&mut tx, "home").await? {
         let person = arrival.person(&mut tx).await?;
         let home = Home {
@@ -185,6 +187,11 @@ fn refused(core: &Core, author: &Author) -> bool {
 }
 
 impl Arrival<'_> {
+    /// Begins a transaction at the door, where nothing waits behind the jobs.
+    async fn begin(&self) -> sqlx::Result<PgTransaction<'static>> {
+        store::begin(&self.core.door).await
+    }
+
     /// Notes the arrival; false where it came before.
     async fn first(&self, conn: &mut sqlx::PgConnection, kind: &str) -> sqlx::Result<bool> {
         let Inbound { platform, key, .. } = self.inbound;

@@ -21,7 +21,7 @@ pub(super) async fn looked(
     place: &Place,
     viewing: Option<&str>,
 ) -> sqlx::Result<Immediate> {
-    let mut tx = arrival.core.door.begin().await?;
+    let mut tx = arrival.begin().await?;
     if arrival.first(&mut tx, "pane").await? {
         let person = arrival.person(&mut tx).await?;
         let conversation =
@@ -58,7 +58,7 @@ pub(super) struct Picked<'a> {
 
 /// Begins a run about a picked message. Nobody but the person hears of it: the channel never asked.
 pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::Result<Immediate> {
-    let mut tx = arrival.core.door.begin().await?;
+    let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "picked").await? {
         tx.commit().await?;
         return Ok(Immediate::Nothing);

@@ -24,7 +24,7 @@ pub(super) async fn accept(
     place: &Place,
     verb: Option<&Verb>,
 ) -> sqlx::Result<Immediate> {
-    let mut tx = arrival.core.door.begin().await?;
+    let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "pressed").await? {
         tx.commit().await?;
         return Ok(Immediate::Nothing);

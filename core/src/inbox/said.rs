@@ -1,6 +1,6 @@
 //! A message: it begins a run where it is addressed to Nod or stands in a thread that Nod follows.
 
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 
 use super::{Arrival, sql};
 use crate::approval;
@@ -14,6 +14,7 @@ use crate::people;
 use crate::privacy::{Audience, Provenance};
 use crate::run::stop;
 use crate::run::{self, AgentState, sql::NewMessage, sql::NewRun};
+use crate::store;
 use crate::tool::Principal;
 
 /// A message as it arrived.
@@ -34,7 +35,7 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
     if known.seen || (addressed == Addressed::Overheard && unheard) {
         return Ok(Immediate::Nothing);
     }
-    let mut tx = conn.begin().await?;
+    let mut tx = store::begin_on(conn).await?;
     if arrival.first(&mut tx, "said").await? {
         let person = match known.person {
             Some(person) => person,

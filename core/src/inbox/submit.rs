@@ -15,7 +15,7 @@ pub(super) async fn accept(
     verb: Option<&Verb>,
     values: &BTreeMap<String, String>,
 ) -> sqlx::Result<Immediate> {
-    let mut tx = arrival.core.door.begin().await?;
+    let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "submitted").await? {
         tx.commit().await?;
         return Ok(Immediate::Nothing);

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Claim, HEARTBEAT, Jobs, sql};
 use crate::clock::{Clock, Timestamp};
 use crate::ids::Ids;
+use crate::store;
 
 /// How long until a look for what other replicas left behind.
 const POLL: Duration = Duration::from_secs(1);
@@ -156,7 +157,7 @@ impl<W: Worker> Dispatcher<W> {
     async fn put_off(&self, claim: &Claim, failure: &str) {
         let now = self.clock.now();
         let put_off = async {
-            let mut tx = self.pool.begin().await?;
+            let mut tx = store::begin(&self.pool).await?;
             sql::hold(&mut tx, claim).await?;
             // An effect that was begun needs its receipt, however long that takes.
             let may_end = claim.work["work"] != "perform";

@@ -142,7 +142,7 @@ async fn write(
 ) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let next = next(reading, taken);
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     still_theirs(&mut tx, tenant, reading).await?;
     let typing = core.adapters.typing(&reading.venue.platform);
@@ -289,7 +289,7 @@ async fn give_up(
     record: &StepRecord,
 ) -> Result<(), WorkError> {
     let tenant = claim.tenant;
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     still_theirs(&mut tx, tenant, reading).await?;
     let wish = reading.batch.wish();

@@ -56,7 +56,7 @@ pub(crate) async fn show(
         Some(adapter) => adapter.adorn(&venue.place, &ornament).await,
         None => Ok(()),
     };
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     match shown {
         Err(ChatError::Busy { after_seconds }) => {

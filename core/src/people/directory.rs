@@ -67,7 +67,7 @@ pub(crate) async fn read(
     }
     let now = core.now();
     let again = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     sql::directory_read(&mut tx, claim.tenant, platform, workspace, now).await?;
     jobs::enqueue(&mut tx, claim.tenant, claim.lane, &again, now + TimeDelta::hours(24), now).await?;
@@ -89,7 +89,7 @@ async fn write(
     page: &[Profile],
 ) -> sqlx::Result<()> {
     let now = core.now();
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     for profile in page {
         let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
         sql::learn(&mut tx, tenant, person, platform, workspace, profile, now).await?;

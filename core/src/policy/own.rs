@@ -9,6 +9,7 @@ use super::{Approvers, Named, Policy, Rule, sql};
 use crate::audit;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
+use crate::store;
 
 /// Rules as somebody wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl OwnRules {
     pub async fn set(&self, text: &str, rules: &[Rule], by: &str, now: Timestamp) -> sqlx::Result<Own> {
         let digest = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
         let own = Own { text: text.to_owned(), digest, set_by: by.to_owned(), set_at: now };
-        let mut tx = self.pool.begin().await?;
+        let mut tx = store::begin(&self.pool).await?;
         let was = sql::own(&mut tx, self.tenant).await?.map(|own| own.digest);
         if rules.is_empty() {
             sql::clear(&mut tx, self.tenant).await?;

@@ -166,7 +166,7 @@ pub(crate) async fn withdraw(
 /// Nobody answered in time.
 pub(crate) async fn expire(core: &Core, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     let question = sql::load(&mut tx, tenant, id).await?;
     if let Some(question) = &question {

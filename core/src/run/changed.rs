@@ -44,7 +44,7 @@ async fn edited(
     text: &str,
 ) -> Result<Run, WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     if take_back(&mut tx, tenant, &mut run, now).await? {
         let card = too_late();
@@ -78,7 +78,7 @@ async fn edited(
 
 async fn deleted(core: &Core, claim: &Claim, mut run: Run) -> Result<Option<Run>, WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     let goes_on = take_back(&mut tx, tenant, &mut run, now).await?;
     let words = Turn::Human { text: DELETED.to_owned() };

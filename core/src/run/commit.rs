@@ -78,7 +78,7 @@ impl<'a> Commit<'a> {
             self.written();
             return Ok(());
         }
-        let mut tx = self.core.pool.begin().await?;
+        let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, None).await?;
         if self.news {
             let work = Work::Advance { run: self.run.id, news: None };
@@ -99,7 +99,7 @@ impl<'a> Commit<'a> {
 
     /// Commits and ends the job.
     pub(super) async fn end(mut self, status: &str, error: Option<&str>) -> Result<(), WorkError> {
-        let mut tx = self.core.pool.begin().await?;
+        let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, error).await?;
         if self.run.state.overheard && ["done", "failed"].contains(&status) {
             let (run, now) = (self.run.id, self.core.now());

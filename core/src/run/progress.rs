@@ -39,7 +39,7 @@ fn working(run: RunId, words: String) -> Card {
 
 /// Says that it takes long.
 pub(super) async fn show(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     let words = "Working on it…".to_owned();
     stands(core, &mut tx, claim.tenant, venue, (run.conversation, run.id), words).await?;

@@ -124,7 +124,7 @@ async fn opened(
             adapter.open(&target, &reader, open.id).await?
         }
     };
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     // Of no version yet: what it is to say in the end is still to come.
     delivery::sql::posted(&mut tx, claim.tenant, open.id, &at, 0).await?;
@@ -143,7 +143,7 @@ async fn begin(
 ) -> Result<Option<Open>, WorkError> {
     let (id, now) = (core.id(), core.now());
     let lane = delivery::lane(venue, None);
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     // What was said before stands before it, and the platform wants its pause: else it does not stream.
     let free = jobs::idle(&mut tx, claim.tenant, lane).await?
@@ -158,7 +158,7 @@ async fn begin(
 /// Takes away what a run was saying when it was stopped; that it was stopped is said elsewhere.
 pub(crate) async fn hush(core: &Core, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
     let (tenant, now) = (claim.tenant, core.now());
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     let Some(open) = sql::open_of(&mut tx, tenant, run).await? else { return Ok(()) };
     jobs::hold(&mut tx, claim).await?;
     let deliver = Work::Deliver { delivery: open.id };

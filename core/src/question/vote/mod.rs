@@ -237,7 +237,7 @@ pub(crate) async fn tally(core: &Core, claim: &Claim, id: QuestionId) -> Result<
             Ok(places) => places,
         };
     }
-    let mut tx = core.pool.begin().await?;
+    let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     // Before the row, as whoever stops the turn locks them.
     jobs::lock(&mut tx, tenant, question.conversation.0).await?;
