@@ -20,12 +20,12 @@ on_each_platform!(
     a_grant_that_google_ends_after_a_week_is_told_from_one_that_was_taken_back,
 );
 
-fn asked(world: &World, operation: &str) -> usize {
+pub(crate) fn asked(world: &World, operation: &str) -> usize {
     world.google.calls().iter().filter(|call| call.operation == operation).count()
 }
 
 /// Ana looks at what is connected, and takes it back.
-async fn ana_disconnects(world: &mut World) {
+pub(crate) async fn ana_disconnects(world: &mut World) {
     world.commands("ana", "general", "connect").await;
     world.presses_whisper("ana", "Disconnect Google").await;
     world.presses_whisper("ana", "Yes, disconnect Google").await;
@@ -205,6 +205,10 @@ const OTHER: &str = "ana.private@mail.test";
 async fn an_account_whose_place_another_takes_is_given_back(platform: On) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [late(), Answer::text("Then not.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    let connected = rows(&world, "connections").await;
     let link = world.asks_for_link("ana").await;
     world.consents_as("ana", &link, OTHER, None).await;
     world.settles().await;
@@ -225,8 +229,10 @@ async fn an_account_whose_place_another_takes_is_given_back(platform: On) {
         "{said}"
     );
     assert!(said.contains("✓ Google is connected: ana.private@mail.test"), "{said}");
+    let called_off = world.reads("general");
+    assert!(called_off.contains("another account was connected"), "{called_off}");
     assert_eq!(asked(&world, "oauth.revoke"), if platform == On::Slack { 2 } else { 1 });
-    assert_eq!((rows(&world, "connections").await, rows(&world, "revocations").await), (1, 0));
+    assert_eq!((rows(&world, "connections").await, rows(&world, "revocations").await), (connected, 0));
     // The new one works.
     world.model_will("tool", [Answer::tool("gmail_list_recent", json!({})), Answer::text("Nothing new.")]);
     world.says("ana", "dm:ana", "what's new in my mail?").await;

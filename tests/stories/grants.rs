@@ -15,6 +15,7 @@ use crate::mail::late;
 
 on_each_platform!(
     a_mail_whose_access_was_taken_back_is_asked_for_again_and_sent_once,
+    an_edited_mail_does_not_come_back_in_its_old_words,
     an_event_whose_access_was_taken_back_is_asked_for_again_and_made_once,
     the_card_has_a_button_for_its_person_alone,
     the_warning_of_an_end_has_a_button_that_works_as_long_as_it_stands,
@@ -80,6 +81,22 @@ async fn a_mail_whose_access_was_taken_back_is_asked_for_again_and_sent_once(pla
     assert_eq!((read.matches("Not sent").count(), read.matches("→ Sent").count()), (1, 1), "{read}");
     assert!(read.ends_with("nod: It is done.\n"), "{read}");
     assert_eq!(world.google.sent(ANA).len(), 1);
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+/// What was written into it stands on its card alone: the model hears it, and asks with that.
+async fn an_edited_mail_does_not_come_back_in_its_old_words(platform: On) {
+    let mut world = taken_back(platform, late(), "general").await;
+    world.edits("ana", "general", &[("Subject", "A bit late")]).await;
+    world.presses("ana", "general", "Approve & send").await;
+    let read = world.reads("general");
+    assert!(!read.contains("I ask for your nod again") && read.contains("[Reconnect Google]"), "{read}");
+    let heard = world.model.requests().pop().unwrap().to_string();
+    assert!(heard.contains("A bit late"), "{heard}");
+    world.connects("ana").await;
+    assert!(!world.reads("general").contains("[Approve"));
+    assert!(world.google.sent(ANA).is_empty());
     world.reads("dm:ana");
     world.ends().await;
 }

@@ -2,7 +2,7 @@
 //! organisation's.
 
 use chrono::TimeDelta;
-use nod_core::connection::scopes::{COMPOSE, MODIFY, USUAL};
+use nod_core::connection::scopes::{COMPOSE, EVENTS, MODIFY, USUAL};
 use nod_sandbox::Fault;
 use nod_sandbox::google::Account;
 use nod_sandbox::model::Answer;
@@ -10,6 +10,7 @@ use nod_tests::World;
 use nod_tests::chat::On;
 use serde_json::json;
 
+use crate::disconnect::{ana_disconnects, asked};
 use crate::people::joined;
 use crate::private::Log;
 
@@ -19,6 +20,9 @@ on_each_platform!(
     the_organisations_account_is_for_those_who_may_use_it,
     what_was_approved_for_one_account_does_not_leave_from_another,
     what_an_admin_has_not_allowed_is_said_with_the_cure,
+    an_organisations_account_that_may_read_no_mail_is_said_with_the_cure,
+    whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact,
+    nobody_gives_back_what_may_be_the_organisations,
     a_revoked_account_of_the_organisations_is_said_and_does_not_hang,
     neither_log_nor_rows_have_a_key,
 );
@@ -48,9 +52,9 @@ fn delegates(world: &mut World, domain: &str, scopes: &[&str]) {
 }
 
 /// Nod has an account of the organisation's, for Ana.
-fn has_an_assistant(world: &mut World) {
+fn has_an_assistant(world: &mut World, scopes: &[&str]) {
     world.google.add_account(Account::new(ASSISTANT, "Assistant"));
-    let token = world.google.grant_as(ASSISTANT, &everything()).refresh_token;
+    let token = world.google.grant_as(ASSISTANT, scopes).refresh_token;
     world.env.insert("NOD_GOOGLE__SYSTEM__REFRESH_TOKEN".to_owned(), token);
     let ana = world.naming("<ana>");
     world.env.insert("NOD_GOOGLE__SYSTEM__PEOPLE".to_owned(), ana);
@@ -73,7 +77,7 @@ async fn delegated(platform: On, domain: &str, scopes: &[&str]) -> World {
 
 async fn with_an_assistant(platform: On) -> World {
     let mut world = World::without_nod_on(platform).await;
-    has_an_assistant(&mut world);
+    has_an_assistant(&mut world, &everything());
     world.start().await;
     world
 }
@@ -124,7 +128,7 @@ async fn who_is_outside_the_domain_gets_the_link(platform: On) {
 async fn guests_are_lent_nothing() {
     let mut world = World::without_nod().await;
     delegates(&mut world, "acme.test", &everything());
-    has_an_assistant(&mut world);
+    has_an_assistant(&mut world, &everything());
     world.env.insert("NOD_GOOGLE__SYSTEM__PEOPLE".to_owned(), "*".to_owned());
     world.env.insert("NOD_SLACK__ALLOW_GUESTS".to_owned(), "true".to_owned());
     world.start().await;
@@ -229,6 +233,52 @@ async fn what_an_admin_has_not_allowed_is_said_with_the_cure(platform: On) {
     world.ends().await;
 }
 
+async fn an_organisations_account_that_may_read_no_mail_is_said_with_the_cure(platform: On) {
+    let mut world = World::without_nod_on(platform).await;
+    has_an_assistant(&mut world, &[EVENTS]);
+    world.start().await;
+    world.model_will("tool", [recent(), Answer::text("I could not look into it.")]);
+    world.says("ana", "dm:ana", "what's new in the mail?").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: what's new in the mail?
+        nod: I could not look into it.
+          · The organisation's account does not allow this Nod to read mail. Whoever runs Nod has to sign in with it anew for that too, and to set google.system.refresh_token. Nothing was sent or changed.
+        ");
+    }
+    world.ends().await;
+}
+
+async fn whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact(platform: On) {
+    let mut world = with_an_assistant(platform).await;
+    assert!(world.google.writes(ASSISTANT, "Zoe Kim <zoe@partner.example>", "Hello"));
+    let hello = json!({ "to": ["Zoe"], "subject": "Hello", "body": "Hello." });
+    world.model_will("tool", [Answer::tool("gmail_send_email", hello), Answer::text("What is her address?")]);
+    world.says("ana", "dm:ana", "say hello to Zoe").await;
+    assert!(world.reads("dm:ana").ends_with("nod: What is her address?\n"));
+    assert!(!world.model.requests().iter().any(|asked| asked.to_string().contains("partner.example")));
+    world.ends().await;
+}
+
+/// Ending one grant at Google ends every grant of that account to this Nod.
+async fn nobody_gives_back_what_may_be_the_organisations(platform: On) {
+    let mut world = with_an_assistant(platform).await;
+    world.connects("ana").await;
+    ana_disconnects(&mut world).await;
+    let said = world.reads("dm:ana");
+    assert!(said.contains("Its keys are forgotten here, but not given back to Google"), "{said}");
+    assert_eq!(asked(&world, "oauth.revoke"), 0);
+    // From its first use on Nod knows that it is another one.
+    world.model_will("tool", [recent(), Answer::text("Nothing new.")]);
+    world.says("ana", "dm:ana", "what's new in the mail?").await;
+    world.connects("ana").await;
+    ana_disconnects(&mut world).await;
+    let said = world.reads("dm:ana");
+    assert!(said.contains("Its keys are forgotten here and given back to Google"), "{said}");
+    assert_eq!(asked(&world, "oauth.revoke"), 1);
+    world.ends().await;
+}
+
 async fn a_revoked_account_of_the_organisations_is_said_and_does_not_hang(platform: On) {
     let mut world = with_an_assistant(platform).await;
     world.google.revoke_grants(ASSISTANT);
@@ -294,7 +344,7 @@ async fn neither_log_nor_rows_have_a_key(platform: On) {
     if platform == On::Slack {
         delegates(&mut world, "acme.test", &everything());
     }
-    has_an_assistant(&mut world);
+    has_an_assistant(&mut world, &everything());
     world.start().await;
     world.model_will("tool", [recent(), late(), Answer::text("Bo knows.")]);
     world.says("ana", "dm:ana", "look into the mail and tell Bo about the pineapple").await;

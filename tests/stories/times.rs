@@ -164,6 +164,12 @@ async fn what_was_taken_for_granted_stands_on_the_card(platform: On) {
         line(&card, "Understood"),
         "Understood  “3” is taken as 15:00, within the working day, since it says neither am nor pm."
     );
+    // As long as that time stands.
+    world.edits("ana", DM, &[("Title", "A call")]).await;
+    line(&world.reads(DM), "Understood");
+    world.edits("ana", DM, &[("When", "Mon 9 Mar, 17:00–17:30")]).await;
+    let card = world.reads(DM);
+    assert!(card.contains("rev 3") && !card.contains("Understood"), "{card}");
     denies(&mut world).await;
     world.ends().await;
 }

@@ -30,6 +30,7 @@ on_each_platform!(
     each_of_several_has_a_card_of_its_own,
     what_the_second_was_shown_is_not_in_their_prompts,
     a_stopped_turn_is_over_for_the_second_too,
+    the_second_connects_nobody_elses_account,
     rules_of_ones_own_come_after_and_a_never_stays,
     who_disconnects_their_own_account_denies_nothing_of_anothers,
     the_second_is_warned_as_the_owner_is,
@@ -43,6 +44,17 @@ const RULES: &str =
 /// Ana has asked, and her card waits.
 async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> World {
     asked_in(World::with_rules_on(platform, RULES).await, answers).await
+}
+
+async fn the_second_connects_nobody_elses_account(platform: On) {
+    let mut world = approved(platform, []).await;
+    world.google.revoke_grants("ana@acme.test");
+    world.presses("cho", "dm:cho", "Approve & send").await;
+    let all = reads_all(&mut world);
+    let (owners, seconds) = all.split_once("---").unwrap();
+    assert!(owners.contains("[Reconnect Google]") && !seconds.contains("Reconnect"), "{all}");
+    world.reads("dm:ana");
+    world.ends().await;
 }
 
 async fn asked_in(mut world: World, answers: impl IntoIterator<Item = Answer>) -> World {
