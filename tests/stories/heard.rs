@@ -16,6 +16,7 @@ on_each_platform!(
     what_others_said_is_outside_text,
     a_platform_that_asks_to_wait_costs_a_moment,
     a_thread_is_summarised_where_it_stands,
+    a_first_mention_is_all_that_its_thread_has,
     a_channel_is_read_for_whoever_is_in_it,
 );
 
@@ -125,6 +126,18 @@ async fn a_platform_that_asks_to_wait_costs_a_moment(platform: On) {
     world.later(TimeDelta::seconds(10)).await;
     assert!(world.reads("general").contains("On Monday."));
     assert!(last_prompt(&world).to_string().contains("holiday"));
+    world.ends().await;
+}
+
+/// On Discord there is no thread yet.
+async fn a_first_mention_is_all_that_its_thread_has(platform: On) {
+    let mut world = World::on(platform).await;
+    let read = Answer::tool("chat_read_thread", json!({}));
+    world.model_will("tool", [read, Answer::text("There is only your question.")]);
+    world.says("ana", "general", "@nod summarise this thread").await;
+    let result = last_prompt(&world)["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    assert!(result.contains("Ana Silva: summarise this thread"), "{result}");
+    assert!(world.reads("general").ends_with("nod: There is only your question.\n"));
     world.ends().await;
 }
 

@@ -26,15 +26,22 @@ impl DiscordAdapter {
         if self.atlas.known(channel).is_some_and(|known| known.posts) {
             return Err(ChatError::Closed { code: NOT_HERE.to_owned() });
         }
-        let mut messages = self.before(channel, bound).await?;
-        // The message that a thread was opened on stands in its channel.
-        if let Some(thread) = &place.thread
-            && bound.since.is_none()
-            && messages.len() < bound.most
-        {
-            let first = self.web.get(&format!("channels/{}/messages/{thread}", place.channel), &[]).await;
-            messages.extend(first.ok());
-        }
+        let stands_in = |thread| format!("channels/{}/messages/{thread}", place.channel);
+        let mut messages = match (self.before(channel, bound).await, &place.thread) {
+            // The first answer to a mention opens its thread: until then nothing but the mention is there.
+            (Err(ChatError::Closed { .. }), Some(thread)) => {
+                vec![self.web.get(&stands_in(thread), &[]).await?]
+            }
+            (read, Some(thread)) if bound.since.is_none() => {
+                let mut messages = read?;
+                // The message that a thread was opened on stands in its channel.
+                if messages.len() < bound.most {
+                    messages.extend(self.web.get(&stands_in(thread), &[]).await.ok());
+                }
+                messages
+            }
+            (read, _) => read?,
+        };
         messages.reverse();
         Ok(messages.iter().filter_map(|message| self.utterance(message)).collect())
     }
