@@ -148,7 +148,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # When suits you? · Planning
+                nod: # A time is found · Planning
                   2  Mon 9 Mar, 14:00–14:45 WET
                        ✓ Ana Silva, Bo Lind, Cho Park
                   · This suits everybody. Invitations go out once Ana Silva approves them.
@@ -167,7 +167,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # When suits you? · Planning
+                nod: # Booked · Planning
                   2  Mon 9 Mar, 14:00–14:45 WET
                        ✓ Ana Silva, Bo Lind, Cho Park
                   · This suits everybody. It is booked, and the invitations are out.
@@ -236,7 +236,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # When suits you? · Planning
+                nod: # A time is found · Planning
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   ✓ Ana Silva, Bo Lind, Cho Park
                   · This suits everybody. Invitations go out once Ana Silva approves them.
@@ -255,7 +255,7 @@ async fn three_vote_and_what_suits_all_is_booked_after_a_yes(platform: On) {
             =====
             ana: @nod find 45 minutes with Bo and Cho next week for planning
                 nod: · Asked Ana Silva privately.
-                nod: # When suits you? · Planning
+                nod: # Booked · Planning
                   2  Mon 9 Mar 2026, 10:00 WET–10:45 WET
                   ✓ Ana Silva, Bo Lind, Cho Park
                   · This suits everybody. It is booked, and the invitations are out.
@@ -474,7 +474,7 @@ async fn nobody_decides_in_time(platform: On) {
     insta::allow_duplicates! { insta::assert_snapshot!(reads_both(&mut world), @r"
         ana: @nod find 45 minutes with Bo and Cho next week for planning
             nod: · Asked Ana Silva privately.
-            nod: # When suits you? · Planning
+            nod: # This vote is over · Planning
               · Nobody decided in time. Nothing was booked.
             nod: · Answered Ana Silva privately.
               [Share here]---
@@ -493,7 +493,7 @@ async fn a_stopped_turn_ends_its_vote(platform: On) {
     insta::allow_duplicates! { insta::assert_snapshot!(reads_both(&mut world), @r"
         ana: @nod find 45 minutes with Bo and Cho next week for planning
             nod: · Asked Ana Silva privately.
-            nod: # When suits you? · Planning
+            nod: # This vote is over · Planning
               · Ana Silva stopped this. Nothing was booked.
             ana: stop
             nod: · Stopped by Ana Silva. Nothing was sent.---

@@ -157,7 +157,7 @@ async fn holds(world: &mut World, death: &Death) {
         assert_eq!(there, rows, "{}: {what}\n{}", death.name, world.chat.everything());
     }
     let (shared, own) = (world.reads(GENERAL), world.reads(ANAS));
-    assert_eq!(shared.matches("When suits you?").count(), 1, "{}:\n{shared}", death.name);
+    assert_eq!(shared.matches(" · Planning").count(), 1, "{}:\n{shared}", death.name);
     assert_eq!(shared.matches("It is booked").count(), 1, "{}:\n{shared}", death.name);
     assert_eq!(own.matches("→ Created").count(), 1, "{}:\n{own}", death.name);
     assert_eq!(own.matches("is in your calendar").count(), 1, "{}:\n{own}", death.name);

@@ -31,7 +31,7 @@ pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Car
     let others: Vec<&str> =
         voters.iter().filter(|v| v.person != question.person).map(|v| v.name.as_str()).collect();
     let lines = question.choices.iter().enumerate();
-    let mut card = titled(question)
+    let mut card = titled(question, "When suits you?")
         .with(Block::Note(format!("{asker} asks {}. Choose all that suit you.", listed(&others))))
         .with(Block::Times(lines.map(|(at, choice)| line(choice, at, voters, now)).collect()));
     let none = count::who(voters, question.choices.len());
@@ -66,7 +66,12 @@ pub(super) fn closed(
         Ending::Late => "Nobody decided in time. Nothing was booked.".to_owned(),
         Ending::Stopped => format!("{asker} stopped this. Nothing was booked."),
     };
-    let card = titled(question);
+    let title = match ending {
+        _ if became.booked => "Booked",
+        Ending::Agreed(_) | Ending::Chose(_) if became.waits => "A time is found",
+        _ => "This vote is over",
+    };
+    let card = titled(question, title);
     let card = match ending {
         Ending::Agreed(at) | Ending::Chose(at) => match question.choices.get(at) {
             Some(choice) => card.with(Block::Times(vec![line(choice, at, voters, now)])),
@@ -77,9 +82,9 @@ pub(super) fn closed(
     card.with(Block::Note(note))
 }
 
-fn titled(question: &Question) -> Card {
+fn titled(question: &Question, says: &str) -> Card {
     let title = question.vote.as_ref().map(|vote| vote.title.as_str()).unwrap_or_default();
-    Card::default().titled(format!("When suits you? · {title}"))
+    Card::default().titled(format!("{says} · {title}"))
 }
 
 pub(super) fn name_of<'a>(question: &Question, voters: &'a [Voter]) -> &'a str {
