@@ -1,0 +1,80 @@
+//! Nod as processes of their own, which stories kill.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{World, patience};
+use crate::chat::Chat;
+use crate::{Program, free_port};
+
+impl World {
+    /// Starts Nod as a process, and waits until it is connected.
+    pub async fn start_program(&self, binary: &str) -> Program {
+        self.start_program_with(binary, &self.env).await
+    }
+
+    /// One more on the same database. On Discord it does not connect as long as another one hears.
+    pub async fn start_replica(&self, binary: &str) -> Program {
+        let env = self.env_of_a_replica();
+        if matches!(self.chat, Chat::Discord(_)) {
+            return Program::run(binary, &env.into_iter().collect::<Vec<_>>());
+        }
+        self.start_program_with(binary, &env).await
+    }
+
+    /// What one more on the same database is configured with.
+    #[must_use]
+    pub fn env_of_a_replica(&self) -> BTreeMap<String, String> {
+        let mut env = self.env.clone();
+        env.insert("NOD_SERVER__BIND".to_owned(), format!("127.0.0.1:{}", free_port()));
+        env
+    }
+
+    /// Starts it with another environment.
+    pub async fn start_program_with(&self, binary: &str, env: &BTreeMap<String, String>) -> Program {
+        // A dead one's socket may still be there and go meanwhile.
+        let mut fewest = self.chat.connections();
+        let begun = chrono::Utc::now();
+        let here = env.get("NOD_DATABASE__URL") == Some(&self.database.url);
+        let env: Vec<(String, String)> = env.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        let program = Program::run(binary, &env);
+        self.sockets("a socket more", |now| {
+            fewest = fewest.min(now);
+            now > fewest
+        })
+        .await;
+        if here {
+            self.is_written_down_as_hearing(begun).await;
+        }
+        program
+    }
+
+    /// Waits until the program has written that it hears, and with it whatever it has to catch up with: a story that
+    /// looks earlier finds nothing to do, and kills it in the middle of that.
+    async fn is_written_down_as_hearing(&self, since: chrono::DateTime<chrono::Utc>) {
+        let until = tokio::time::Instant::now() + patience();
+        loop {
+            let heard = sqlx::query_scalar("select exists (select 1 from hearings where heard_until >= $1)");
+            if heard.bind(since).fetch_one(&self.pool).await.unwrap_or_else(|e| panic!("{e}")) {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < until, "never heard:\n{}", self.chat.everything());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// SIGKILL, and Slack has noticed.
+    pub async fn kills(&self, program: Program) {
+        let before = self.chat.connections();
+        program.kill().await;
+        self.sockets("a socket less", |now| now < before.max(1)).await;
+    }
+
+    pub(super) async fn sockets(&self, what: &str, mut enough: impl FnMut(usize) -> bool) {
+        let until = tokio::time::Instant::now() + patience();
+        while !enough(self.chat.connections()) {
+            assert!(tokio::time::Instant::now() < until, "{what} never came:\n{}", self.chat.everything());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! When a world has nothing left to do, and whether it may end so.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use nod_core::clock::Clock;
+
+use super::{PEOPLE, World, patience};
+use crate::chat::Chat;
+
+impl World {
+    /// Lets time pass, and Nod do what has become due.
+    pub async fn later(&self, time: TimeDelta) {
+        self.clock.pass(time);
+        if let Some(app) = &self.app {
+            app.nod.wake();
+        }
+        self.settles().await;
+    }
+
+    /// Waits until everything that arrived is acknowledged and no job is due.
+    pub async fn settles(&self) {
+        for chat in self.chats() {
+            if self.app.is_some() || chat.connections() > 0 {
+                chat.has_heard("dana").await;
+            }
+        }
+        let mut look = tokio::time::interval(Duration::from_millis(5));
+        let until = tokio::time::Instant::now() + patience();
+        loop {
+            look.tick().await;
+            if !self.chats().any(Chat::waits) {
+                match self.to_do().await {
+                    (false, None) => return,
+                    (false, Some(pause)) => self.passes(pause),
+                    (true, _) => {}
+                }
+            }
+            if tokio::time::Instant::now() > until {
+                panic!("it never became quiet:\n{}\njobs: {:#?}", self.chat.everything(), self.jobs().await);
+            }
+        }
+    }
+
+    /// Lets every such second pass, for as long as somebody waits.
+    pub(super) async fn pauses_pass(&self) {
+        let mut look = tokio::time::interval(Duration::from_millis(5));
+        loop {
+            look.tick().await;
+            if let (_, Some(pause)) = self.to_do().await {
+                self.passes(pause);
+            }
+        }
+    }
+
+    /// Whether anything is due or being done, and until when a message waits for its place to be free again; what
+    /// was tried and lost waits for its next try, which is no pause. One look at both: between two, such a message
+    /// may be taken up. (Where time does not stand still, it may be put off between ours at the clock and at the
+    /// rows: hence a second more.)
+    async fn to_do(&self) -> (bool, Option<chrono::DateTime<chrono::Utc>>) {
+        let now = if self.app.is_some() { self.clock.now() } else { chrono::Utc::now() };
+        let looked = sqlx::query_as(
+            "select coalesce(bool_or(l.due_at <= $1 or l.lease is not null), false), min(l.due_at) filter (
+                 where l.due_at > $1 and l.lease is null and 0 = (
+                     select max(j.attempts) from jobs j where j.tenant_id = l.tenant_id and j.lane_id = l.id
+                         and j.work->>'work' = 'deliver'))
+             from lanes l where l.due_at <= $1 + make_interval(secs => $2)",
+        );
+        looked
+            .bind(now)
+            .bind(self.pause())
+            .fetch_one(&self.pool)
+            .await
+            .unwrap_or_else(|e| panic!("the database does not answer: {e}"))
+    }
+
+    /// How long the platform has a message wait, in seconds. Slack takes one a second in a place, Discord five in five.
+    fn pause(&self) -> f64 {
+        let slack_alone = self.chats().all(|chat| matches!(chat, Chat::Slack(_)));
+        let pause = if slack_alone { 1.0 } else { 5.0 };
+        if self.app.is_some() { pause } else { pause + 1.0 }
+    }
+
+    /// Lets the time until then pass, where it is the story's.
+    fn passes(&self, until: chrono::DateTime<chrono::Utc>) {
+        if let Some(app) = &self.app {
+            self.clock.pass((until - self.clock.now()).max(TimeDelta::zero()));
+            app.nod.wake();
+        }
+    }
+
+    /// The time in which a nod can be taken back passes.
+    pub async fn the_window_passes(&self) {
+        self.later(TimeDelta::seconds(10)).await;
+    }
+
+    /// What is left to do, each with its lane, for whoever has to find out why.
+    async fn jobs(&self) -> Vec<String> {
+        let all = sqlx::query_scalar(
+            "select concat_ws(' ', j.work, 'try', j.attempts, j.last_error, 'due', l.due_at, 'leased until',
+                 coalesce(l.leased_until::text, '—'), 'now', clock_timestamp())
+             from lanes l left join jobs j on j.tenant_id = l.tenant_id and j.lane_id = l.id order by j.id",
+        );
+        all.fetch_all(&self.pool).await.unwrap_or_default()
+    }
+
+    /// Ends the story. It fails where a job is due, a message unread, a script or fault unused, a request
+    /// refused by the vendor's rules.
+    pub async fn ends(mut self) {
+        self.settles().await;
+        let mut loose: Vec<String> = Vec::new();
+        if self.app.is_some() {
+            let failed: usize = self.chats().map(Chat::failed).sum();
+            loose.extend(
+                (failed > 0).then(|| format!("{failed} presses, commands or forms were answered by nobody")),
+            );
+        }
+        self.stop().await;
+        self.finds_unread(&mut loose);
+        if self.beside.is_some() {
+            self.changes_over();
+            self.finds_unread(&mut loose);
+        }
+        loose.extend(self.model.unused().into_iter().map(|s| format!("unused answer: {s}")));
+        loose.extend(self.model.unexpected().into_iter().map(|s| format!("unexpected prompt: {s}")));
+        loose.extend(self.model.violations().into_iter().map(|s| format!("model request: {s}")));
+        loose.extend(self.google.violations().into_iter().map(|s| format!("google request: {s}")));
+        loose.extend(self.google.faults.unused().into_iter().map(|s| format!("unmet fault: {s}")));
+        loose.retain(|line| !self.expected_violations.iter().any(|e| line.contains(e.as_str())));
+        self.pool.close().await;
+        self.database.drop_it().await;
+        assert!(loose.is_empty(), "the story has loose ends:\n{}", loose.join("\n"));
+    }
+
+    /// What nobody read or heard on the platform where the story is now, and what should never have been asked of it.
+    fn finds_unread(&mut self, loose: &mut Vec<String>) {
+        for channel in self.chat.channels_with_nod() {
+            let transcript = self.chat.spoken(&channel);
+            if self.read.get(&channel) != Some(&transcript) {
+                loose.push(format!("unread in {channel}:\n{transcript}"));
+            }
+        }
+        for user in PEOPLE {
+            let whispers = self.whispers(user);
+            if !whispers.is_empty() {
+                loose.push(format!("unheard by {user}: {whispers}"));
+            }
+        }
+        for user in PEOPLE {
+            let open = self.chat.open_form(user);
+            loose.extend(open.map(|form| format!("a form is open before {user}: {}", form.shown)));
+        }
+        loose.extend(self.chat.violations().into_iter().map(|s| format!("chat request: {s}")));
+        loose.extend(self.chat.faults().unused().into_iter().map(|s| format!("unmet fault: {s}")));
+    }
+
+    /// Ends without looking back, for what is no story.
+    pub async fn abandoned(mut self) {
+        self.stop().await;
+        self.pool.close().await;
+        self.database.drop_it().await;
+    }
+
+    /// This loose end is what the story is about.
+    pub fn expects(&mut self, loose_end: &str) {
+        self.expected_violations.insert(loose_end.to_owned());
+    }
+}
