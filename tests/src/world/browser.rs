@@ -36,12 +36,7 @@ impl World {
             .unwrap_or_else(|page| panic!("no way to Google: {page}"))
     }
 
-    async fn way_to_google(
-        &self,
-        user: &str,
-        browser: &Browser,
-        link: &str,
-    ) -> Result<String, String> {
+    async fn way_to_google(&self, user: &str, browser: &Browser, link: &str) -> Result<String, String> {
         let to = browser.begins(link).await;
         match &self.chat {
             Chat::Discord(discord) if to.starts_with(&discord.root_url()) => {
