@@ -220,9 +220,17 @@ pub enum Fault {
     /// There is no such thing, and the model will look elsewhere or say so.
     #[error("not found: {what}")]
     NotFound { what: String },
-    /// Several things fit, and the person will pick.
+    /// Several things fit, and the person will pick; `why` is a sentence for them where the name alone does not tell.
     #[error("{name} is ambiguous")]
-    Ambiguous { name: String, choices: Vec<Choice> },
+    Ambiguous {
+        name: String,
+        choices: Vec<Choice>,
+        #[serde(default)]
+        why: Option<String>,
+    },
+    /// The time that the person said, or picked, cannot be meant: they read why, a sentence, and say another.
+    #[error("{why}")]
+    NoSuchTime { why: String },
     /// Several times suit everybody: the person will pick one for what they said (`about`), or have the others vote
     /// (by address). Calendars say so, so they are asked alone.
     #[error("several times fit")]

@@ -273,6 +273,7 @@ fn why(fault: &Fault) -> String {
         | Fault::NeedsAdmin { reason }
         | Fault::Unknown { reason }
         | Fault::Broken { reason } => sentence(reason).to_owned(),
+        Fault::NoSuchTime { why } => sentence(why).to_owned(),
         Fault::NotFound { what } => format!("Not found: {}", sentence(what)),
         Fault::NeedsConnect { provider, revoked: true, .. } => {
             format!("{} no longer lets Nod into the account: connect it again", provider.title())
