@@ -4,6 +4,10 @@
 //! what would happen, `prepare` makes the ground ready under the effect's key and may be repeated,
 //! `perform` happens once and demands a [`Permit`], and `find` answers "did it happen?" after a crash.
 
+mod gist;
+
+pub use gist::{Gist, people, quoted};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -338,6 +342,9 @@ pub struct Preview {
     pub organisations: bool,
     /// Addresses of everybody who would get something.
     pub recipients: Vec<String>,
+    /// It in one line. Rows of earlier versions have none.
+    #[serde(default)]
+    pub gist: Option<Gist>,
     /// What it is about where its recipients alone do not tell: a newer request takes the place of one that waits
     /// only where both are about the same.
     #[serde(default)]
@@ -411,6 +418,7 @@ impl Preview {
             account: String::new(),
             organisations: false,
             recipients: Vec::new(),
+            gist: None,
             about: None,
             gathering: None,
             words,

@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::connection::cards::with_reconnect;
 use crate::graph::{asks_to_wait, grouped, local_second, local_time};
 use crate::ids::PersonId;
-use crate::tool::{Fault, ToolOutput};
+use crate::tool::{Fault, Gist, ToolOutput};
 use crate::visible::{self, visible};
 
 /// Under what nobody answered, to whoever asked for it.
@@ -340,19 +340,22 @@ fn until(approval: &Approval, line: &str) -> String {
 
 /// Which request is meant, in a few words.
 pub(super) fn line(approval: &Approval) -> String {
-    let subject = approval.preview.fields.iter().find(|(name, _)| name == "Subject");
-    about(approval, &subject.map_or_else(String::new, |(_, text)| format!(" “{text}”")))
+    marked(approval, |gist| &gist.said)
 }
 
 /// The same where a model reads it as Nod's own words: what somebody outside may have written is left out.
 pub(super) fn own_line(approval: &Approval) -> String {
-    if approval.outside { about(approval, "") } else { line(approval) }
+    if approval.outside { marked(approval, |gist| &gist.bare) } else { line(approval) }
 }
 
-fn about(approval: &Approval, subject: &str) -> String {
-    let to = approval.preview.recipients.join(", ");
-    let to = if to.is_empty() { to } else { format!(" to {to}") };
-    format!("{}{to}{subject}, digest {}", approval.preview.words.thing, &approval.digest[..6])
+fn marked(approval: &Approval, which: impl Fn(&Gist) -> &String) -> String {
+    let preview = &approval.preview;
+    let said = match &preview.gist {
+        Some(gist) => which(gist).clone(),
+        None if preview.recipients.is_empty() => preview.words.thing.clone(),
+        None => format!("{} to {}", preview.words.thing, preview.recipients.join(", ")),
+    };
+    format!("{}, digest {}", visible(&said), &approval.digest[..6])
 }
 
 /// "10:32 CET".

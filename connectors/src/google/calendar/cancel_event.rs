@@ -165,11 +165,12 @@ fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Resul
     let mut fields = vec![
         ("Calendar".into(), cancel.account.clone()),
         ("Title".into(), cancel.known_as.clone()),
-        (which.when(), when),
+        (which.when(), when.clone()),
     ];
     fields.extend(which.field());
     fields.push(("Guests".into(), guests.join(", ")));
     Ok(Preview {
+        gist: Some(show::gist("Cancel", which, &cancel.known_as, &when, &guests)),
         fields,
         about: Some(cancel.event.clone()),
         account: cancel.account.clone(),

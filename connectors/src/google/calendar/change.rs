@@ -284,9 +284,11 @@ impl Change {
         recipients.extend(self.add_guests.iter().cloned());
         let zone = show::zone(&cx.principal);
         let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
-        let there = recipients.iter().filter(|one| !gone(one)).cloned().collect();
+        let there: Vec<String> = recipients.iter().filter(|one| !gone(one)).cloned().collect();
+        let when = self.when(event, &zone, cx.now);
         let times = self.times.clone().or_else(|| show::times(event, &zone));
         Ok(Preview {
+            gist: Some(show::gist("Change", meant.times, &self.known_as, &when, &there)),
             gathering: times.and_then(|times| times.gathering(there)),
             fields: self.fields(meant, &zone, cx.now),
             about: Some(self.event.clone()),
@@ -304,18 +306,19 @@ impl Change {
         })
     }
 
+    /// When it takes place, and when it will.
+    fn when(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> String {
+        let was = show::times(event, zone).map_or_else(String::new, |times| times.said(zone, now));
+        changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))
+    }
+
     fn fields(&self, meant: &Meant, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
         let event = &meant.event;
-        let was = show::times(event, zone).map_or_else(String::new, |times| times.said(zone, now));
-        let changed = |old: &str, new: Option<String>| match new {
-            Some(new) if new != old => format!("{} → {new}", if old.is_empty() { "—" } else { old }),
-            _ => old.to_owned(),
-        };
         let place = event.location.clone().unwrap_or_default();
         let mut fields = vec![
             ("Calendar".into(), self.account.clone()),
             ("Title".into(), changed(&self.known_as, self.title.clone())),
-            (meant.times.when(), changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))),
+            (meant.times.when(), self.when(event, zone, now)),
         ];
         let times = self.times.clone().or_else(|| show::times(event, zone));
         let clocks = times.filter(|_| show::is_series(event)).and_then(|times| times.clocks(zone));
@@ -345,6 +348,14 @@ impl Change {
 
     pub(super) fn new_guests(&self, event: &Event) -> Vec<String> {
         show::others(event).into_iter().chain(self.add_guests.iter().cloned()).collect()
+    }
+}
+
+/// "Standup → Late standup", or how it stays.
+fn changed(old: &str, new: Option<String>) -> String {
+    match new {
+        Some(new) if new != old => format!("{} → {new}", if old.is_empty() { "—" } else { old }),
+        _ => old.to_owned(),
     }
 }
 

@@ -230,7 +230,7 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
     let mut fields = vec![
         ("Calendar".into(), response.account.clone()),
         ("Title".into(), response.known_as.clone()),
-        (which.when(), when),
+        (which.when(), when.clone()),
     ];
     fields.extend(which.field());
     fields.push(("From".into(), organizer.clone()));
@@ -238,7 +238,10 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
     fields.extend(alias.map(|alias| ("As".to_owned(), alias.clone())));
     fields.push(("Answer".into(), response.answer.said().to_owned()));
     fields.extend(response.note.iter().map(|note| ("Note".to_owned(), note.clone())));
+    let does = format!("Answer {} to", response.answer.said().to_lowercase());
+    let with = std::slice::from_ref(&organizer);
     Ok(Preview {
+        gist: Some(show::gist(&does, which, &response.known_as, &when, with)),
         fields,
         about: Some(response.event.clone()),
         account: response.account.clone(),

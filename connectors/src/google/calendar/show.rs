@@ -5,9 +5,10 @@ use jiff::tz::TimeZone;
 use jiff::{ToSpan, Zoned};
 use nod_core::clock::Timestamp;
 use nod_core::privacy::Provenance;
-use nod_core::tool::{Principal, ToolContext, ToolOutput};
+use nod_core::tool::{Gist, Principal, ToolContext, ToolOutput, people};
 use serde_json::{Value, json};
 
+use super::seen::Of;
 use super::times::Times;
 
 const DESCRIPTION_CHARS: usize = 1_000;
@@ -113,6 +114,14 @@ fn guest(guest: &EventAttendee) -> Value {
     json!({"address": guest.email, "answer": guest.response_status})
 }
 
+/// "Cancel “Standup” on Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test"; of a whole series `when` is its first time.
+pub(super) fn gist(does: &str, which: Of, title: &str, when: &str, with: &[String]) -> Gist {
+    let (all, on) = if which == Of::All { ("all times of ", ", the first on ") } else { ("", " on ") };
+    let when = if when.is_empty() { String::new() } else { format!("{on}{when}") };
+    let with = if with.is_empty() { String::new() } else { format!(", with {}", people(with)) };
+    Gist::of(title, "an event", |what| format!("{does} {all}{what}{when}{with}"))
+}
+
 /// The person among the guests.
 pub(super) fn own(event: &Event) -> Option<&EventAttendee> {
     event.attendees.iter().flatten().find(|guest| guest.self_.unwrap_or(false))
@@ -133,6 +142,12 @@ pub(super) fn repeats(event: &Event) -> bool {
 /// It is all the times of an event that repeats.
 pub(super) fn is_series(event: &Event) -> bool {
     event.recurrence.as_ref().is_some_and(|rules| !rules.is_empty())
+}
+
+/// The person is busy then: they did not decline, nor mark it as free.
+pub(super) fn takes_time(event: &Event) -> bool {
+    let declined = own(event).is_some_and(|own| own.response_status.as_deref() == Some("declined"));
+    !declined && !is_cancelled(event) && event.transparency.as_deref() != Some("transparent")
 }
 
 pub(super) fn is_cancelled(event: &Event) -> bool {
