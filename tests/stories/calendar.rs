@@ -157,7 +157,7 @@ async fn a_meeting_is_moved_after_a_yes(platform: On) {
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
           ⚠ Nod's first message to bo@acme.test
-          ⚠ your calendar has something else at that time
+          ⚠ your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & change] [Deny]
     "); }
