@@ -19,7 +19,7 @@ mod submit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use command::help_text;
+pub(crate) use command::{ABLE, help_text};
 
 use crate::chat::{Author, Immediate, Inbound, Place, Standing, Typing, What};
 use crate::clock::Timestamp;
