@@ -325,7 +325,7 @@ async fn a_series_keeps_the_clocks_that_it_follows(platform: On) {
     world.says("ana", DM, "all of the syncs at 4pm").await;
     let card = compact(world.reads(DM));
     assert_eq!(line(&card, "First"), "First  Mon 9 Mar, 14:00–14:30 WET → Mon 9 Mar, 16:00–16:30 WET");
-    assert_eq!(line(&card, "Which"), "Which  all of its times, by New York's clocks");
+    assert_eq!(line(&card, "Series"), "Series  all of its times, by New York's clocks");
     world.model.will(Answer::text("All of them."));
     world.presses("ana", DM, "Approve & change").await;
     world.reads(DM);
