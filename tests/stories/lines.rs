@@ -13,6 +13,7 @@ on_each_platform!(
     a_list_says_what_each_event_is_about,
     a_reminder_and_the_form_that_denies_name_the_event,
     what_somebody_outside_called_it_is_no_word_of_ours,
+    what_became_of_it_names_it_however_late_it_is,
 );
 
 const DM: &str = "dm:ana";
@@ -101,5 +102,41 @@ async fn what_somebody_outside_called_it_is_no_word_of_ours(platform: On) {
     world.model.will(Answer::text("As you like."));
     world.denies("ana", DM, "").await;
     world.reads(DM);
+    world.ends().await;
+}
+
+/// What the model hears of it, hours after it was asked.
+async fn what_became_of_it_names_it_however_late_it_is(platform: On) {
+    let mut world = at_work(platform).await;
+    let theirs = Appointment {
+        organizer: Some("bo@acme.test".into()),
+        ..appointment("Budget", "2026-03-10 15:00", "2026-03-10 16:00")
+    };
+    let budget = world.google.add_event(ANA, &theirs).unwrap();
+    let focus = world.google.add_event(ANA, &appointment("Focus", "2026-03-09 10:00", "2026-03-09 11:00"));
+    let focus = focus.unwrap();
+    let cancel = ("calendar_cancel_event", json!({ "event": focus }));
+    for ((tool, args), press, hears) in [
+        (cancel.clone(), "Deny", r#""about":"Cancel “Focus” on Mon 9 Mar, 10:00–11:00 WET""#),
+        (cancel, "Approve & cancel it", r#""title":"Focus","when":"Mon 9 Mar, 10:00–11:00 WET""#),
+        (
+            ("calendar_respond", json!({ "event": budget, "answer": "yes" })),
+            "Answer Yes",
+            r#""title":"Budget","when":"Tue 10 Mar, 15:00–16:00 WET""#,
+        ),
+    ] {
+        asks(&mut world, tool, args).await;
+        world.later(TimeDelta::hours(5)).await;
+        world.model.will(Answer::text("So be it."));
+        match press {
+            "Deny" => drop(world.denies("ana", DM, "").await),
+            yes => world.presses("ana", DM, yes).await,
+        }
+        world.reads(DM);
+        let asked = world.model.requests().pop().unwrap();
+        let heard =
+            asked["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
+        assert!(heard.contains(hears), "{heard}");
+    }
     world.ends().await;
 }

@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::connection::cards::with_reconnect;
 use crate::graph::{asks_to_wait, grouped, local_second, local_time};
 use crate::ids::PersonId;
-use crate::tool::{Fault, Gist, ToolOutput};
+use crate::tool::{Fault, Gist, Preview, ToolOutput};
 use crate::visible::{self, visible};
 
 /// Under what nobody answered, to whoever asked for it.
@@ -340,22 +340,30 @@ fn until(approval: &Approval, line: &str) -> String {
 
 /// Which request is meant, in a few words.
 pub(super) fn line(approval: &Approval) -> String {
-    marked(approval, |gist| &gist.said)
+    marked(approval, &about(&approval.preview, |gist| &gist.said))
 }
 
 /// The same where a model reads it as Nod's own words: what somebody outside may have written is left out.
 pub(super) fn own_line(approval: &Approval) -> String {
-    if approval.outside { marked(approval, |gist| &gist.bare) } else { line(approval) }
+    marked(approval, &own_about(approval))
 }
 
-fn marked(approval: &Approval, which: impl Fn(&Gist) -> &String) -> String {
-    let preview = &approval.preview;
+/// What it is about, where a model reads it as Nod's own words.
+pub(super) fn own_about(approval: &Approval) -> String {
+    about(&approval.preview, |gist| if approval.outside { &gist.bare } else { &gist.said })
+}
+
+fn about(preview: &Preview, which: impl Fn(&Gist) -> &String) -> String {
     let said = match &preview.gist {
         Some(gist) => which(gist).clone(),
         None if preview.recipients.is_empty() => preview.words.thing.clone(),
         None => format!("{} to {}", preview.words.thing, preview.recipients.join(", ")),
     };
-    format!("{}, digest {}", visible(&said), &approval.digest[..6])
+    visible(&said).into_owned()
+}
+
+fn marked(approval: &Approval, about: &str) -> String {
+    format!("{about}, digest {}", &approval.digest[..6])
 }
 
 /// "10:32 CET".

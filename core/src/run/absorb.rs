@@ -15,9 +15,12 @@ use crate::tool::{Fault, Leaves, ToolResult};
 /// Takes news in. News that nobody waits for changes nothing: it may arrive twice.
 pub(super) fn absorb(state: &mut AgentState, news: &News) {
     match news {
-        News::Verdict { approval, verdict } => {
+        News::Verdict { approval, verdict, about } => {
             if let Some(call) = state.waiting_for(approval.0) {
-                let content = with_changes(state, &call, verdict_content(verdict));
+                let mut content = with_changes(state, &call, verdict_content(verdict));
+                if let Some(about) = about {
+                    content["about"] = json!(about);
+                }
                 state.answer(&call, content);
             }
         }

@@ -65,6 +65,12 @@ pub(super) fn times(event: &Event, zone: &TimeZone) -> Option<Times> {
     Times::read(event.start.as_ref(), event.end.as_ref(), zone)
 }
 
+/// The same as the person reads it.
+pub(super) fn when(cx: &ToolContext, event: &Event) -> Option<String> {
+    let zone = zone(&cx.principal);
+    Some(times(event, &zone)?.said(&zone, cx.now))
+}
+
 /// Whether an event over whole days is over one of these, as the person counts them: Calendar counts by the zone that it
 /// knows of the person, and hands out one that ended the day before.
 pub(super) fn is_of_days(event: &Event, from: &Zoned, until: Option<&Zoned>, zone: &TimeZone) -> bool {
