@@ -320,12 +320,18 @@ async fn a_series_keeps_the_clocks_that_it_follows(platform: On) {
     world.google.add_event(ANA, &weekly).unwrap();
     let spring = ("2026-03-01T00:00:00Z".parse().unwrap(), "2026-06-01T00:00:00Z".parse().unwrap());
     let first = world.google.events_between(ANA, spring.0, spring.1)[0].id.clone();
-    let change = json!({ "event": first, "series": true, "when": "Monday at 4pm" });
-    world.model_will("tool", [Answer::tool("calendar_update_event", change)]);
-    world.says("ana", DM, "all of the syncs at 4pm").await;
-    let card = compact(world.reads(DM));
-    assert_eq!(line(&card, "First"), "First  Mon 9 Mar, 14:00–14:30 WET → Mon 9 Mar, 16:00–16:30 WET");
-    assert_eq!(line(&card, "Series"), "Series  all of its times, by New York's clocks");
+    // Without a day it is one of the series' own, and not today.
+    for said in ["at 4pm", "Monday at 4pm"] {
+        let change = json!({ "event": first, "series": true, "when": said });
+        world.model_will("tool", [Answer::tool("calendar_update_event", change)]);
+        world.says("ana", DM, "all of the syncs at 4pm").await;
+        let card = compact(world.reads(DM));
+        assert_eq!(line(&card, "First"), "First  Mon 9 Mar, 14:00–14:30 WET → Mon 9 Mar, 16:00–16:30 WET");
+        assert_eq!(line(&card, "Series"), "Series  all of its times, by New York's clocks");
+        if said == "at 4pm" {
+            denies(&mut world).await;
+        }
+    }
     world.model.will(Answer::text("All of them."));
     world.presses("ana", DM, "Approve & change").await;
     world.reads(DM);

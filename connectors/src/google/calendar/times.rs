@@ -255,6 +255,11 @@ impl Times {
         }
     }
 
+    /// On which day it begins for whoever lives in `zone`.
+    pub(super) fn day_in(&self, zone: &TimeZone) -> Option<Date> {
+        self.ends(zone).ok().map(|(start, _)| start.with_time_zone(zone.clone()).date())
+    }
+
     /// The first of its days.
     pub(super) fn first_day(&self) -> Date {
         match self {
