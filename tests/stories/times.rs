@@ -23,6 +23,7 @@ on_each_platform!(
     nobody_is_invited_to_what_is_over,
     a_yes_that_comes_late_invites_nobody,
     a_time_that_has_passed_when_it_is_picked_is_not_taken,
+    a_pick_that_does_not_work_is_told_in_words_of_ours,
     what_was_is_still_told,
     a_series_keeps_the_clocks_that_it_follows,
     how_long_it_repeats_is_resolved_and_said,
@@ -296,6 +297,18 @@ async fn a_time_that_has_passed_when_it_is_picked_is_not_taken(platform: On) {
     let over = "nod: Fri 6 Mar, 10:00–10:30 WET is over by now, and nobody is invited to what is over. \
                 Which time do you mean? Write it here, such as “Friday at 3pm”.\n";
     assert!(read.ends_with(over), "{read}");
+    world.ends().await;
+}
+
+async fn a_pick_that_does_not_work_is_told_in_words_of_ours(platform: On) {
+    let mut world = at_work(platform).await;
+    let call = json!({ "title": "Call", "when": "6/4", "minutes": 45 });
+    asks(&mut world, call).await;
+    world.presses("ana", DM, "Thu 4 Jun").await;
+    let read = world.reads(DM);
+    let told = "nod: That did not work: at which hour? A day alone, with a length, does not say when it begins. Nothing \
+                was done. Write here how it shall be instead.\n";
+    assert!(read.ends_with(told), "{read}");
     world.ends().await;
 }
 

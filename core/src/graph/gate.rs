@@ -125,6 +125,9 @@ async fn examine(
         }
         Err(fault) => {
             kept_private(tool.spec(), &fault, state);
+            if told_after_a_pick(&fault, state, pending) {
+                return Ok(Examined::Taken);
+            }
             Ok(faulted(fault, state, pending, cx, emits))
         }
     }
@@ -136,6 +139,17 @@ pub(super) fn kept_private(spec: &ToolSpec, fault: &Fault, state: &mut AgentStat
     if spec.provider.is_some() && fault.tells() {
         state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
+}
+
+/// Whoever picked a time and hears that it does not work, hears it from us: what a model is told is no answer to a press.
+pub(super) fn told_after_a_pick(fault: &Fault, state: &mut AgentState, pending: &PendingCall) -> bool {
+    let Fault::Invalid { reason } = fault else { return false };
+    let picked = pending.picked.keys().any(|name| question::is_time(name));
+    if picked {
+        let asked = question::for_another_way(reason, state.shared);
+        state.take(&pending.call.id, &asked, &asked.content.to_string());
+    }
+    picked
 }
 
 /// What was taken for granted stands on the card, where its person can still say otherwise.

@@ -57,10 +57,25 @@ fn asked(name: &str) -> String {
 /// What a call gives back that lacks a time: the person is asked for one, in these words, and writes it. They write where
 /// they asked, since only there it is understood.
 pub(crate) fn for_time(words: &str, shared: bool) -> ToolOutput {
-    let place = if shared { "in the thread" } else { "here" };
-    let asks = format!("{words} Write it {place}, such as “Friday at 3pm”.");
+    asks(format!("{words} Write it {}, such as “Friday at 3pm”.", place(shared)))
+}
+
+/// The same where more than the time may be wrong with what a pick led to. `why` is in the middle of a sentence.
+pub(crate) fn for_another_way(why: &str, shared: bool) -> ToolOutput {
+    let why = why.trim_end_matches('.');
+    asks(format!(
+        "That did not work: {why}. Nothing was done. Write {} how it shall be instead.",
+        place(shared)
+    ))
+}
+
+fn place(shared: bool) -> &'static str {
+    if shared { "in the thread" } else { "here" }
+}
+
+fn asks(words: String) -> ToolOutput {
     let detail = "nothing was done; the person is asked this, and will say it";
-    ToolOutput::ours(json!({ "status": "not_done", "detail": detail, "asked": asks })).verbatim(asks)
+    ToolOutput::ours(json!({ "status": "not_done", "detail": detail, "asked": words })).verbatim(words)
 }
 
 /// None of the times was picked.

@@ -50,7 +50,7 @@ impl Times {
                 "at which hour? That is a stretch of time in which it could begin anywhere",
             )),
             (Exact::Day { .. } | Exact::Days { .. }, Some(_)) => {
-                Err(Fault::invalid("at which hour? A day alone, with `minutes`, does not say when it begins"))
+                Err(Fault::invalid("at which hour? A day alone, with a length, does not say when it begins"))
             }
         }
     }
