@@ -4,6 +4,10 @@
 //! what would happen, `prepare` makes the ground ready under the effect's key and may be repeated,
 //! `perform` happens once and demands a [`Permit`], and `find` answers "did it happen?" after a crash.
 
+mod gist;
+
+pub use gist::{Gist, people, quoted};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -220,9 +224,17 @@ pub enum Fault {
     /// There is no such thing, and the model will look elsewhere or say so.
     #[error("not found: {what}")]
     NotFound { what: String },
-    /// Several things fit, and the person will pick.
+    /// Several things fit, and the person will pick; `why` is a sentence for them where the name alone does not tell.
     #[error("{name} is ambiguous")]
-    Ambiguous { name: String, choices: Vec<Choice> },
+    Ambiguous {
+        name: String,
+        choices: Vec<Choice>,
+        #[serde(default)]
+        why: Option<String>,
+    },
+    /// The time that the person said, or picked, cannot be meant: they read why, a sentence, and say another.
+    #[error("{why}")]
+    NoSuchTime { why: String },
     /// Several times suit everybody: the person will pick one for what they said (`about`), or have the others vote
     /// (by address). Calendars say so, so they are asked alone.
     #[error("several times fit")]
@@ -330,6 +342,9 @@ pub struct Preview {
     pub organisations: bool,
     /// Addresses of everybody who would get something.
     pub recipients: Vec<String>,
+    /// It in one line. Rows of earlier versions have none.
+    #[serde(default)]
+    pub gist: Option<Gist>,
     /// What it is about where its recipients alone do not tell: a newer request takes the place of one that waits
     /// only where both are about the same.
     #[serde(default)]
@@ -403,6 +418,7 @@ impl Preview {
             account: String::new(),
             organisations: false,
             recipients: Vec::new(),
+            gist: None,
             about: None,
             gathering: None,
             words,

@@ -73,7 +73,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: On) {
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
-            nod: · ✓ Google is connected: ana@acme.test
+            nod: · ✓ Now I may also write mail for you: ana@acme.test
             nod: # Send this email? · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
@@ -99,7 +99,7 @@ async fn a_request_asks_for_what_it_needs_beyond_what_is_there(platform: On) {
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
-            nod: · ✓ Google is connected: ana@acme.test
+            nod: · ✓ Now I may also write mail for you: ana@acme.test
             nod: # Send this email? · rev 1 · db435d
               From  ana@acme.test
               To  bo@acme.test
@@ -177,7 +177,7 @@ async fn who_leaves_out_what_a_request_needs_hears_so_and_loses_nothing(platform
             nod: · ✓ Google is connected: ana@acme.test
             nod: Nothing new.
             ana: tell Bo I'm late
-            nod: · ✓ Google is connected: ana@acme.test
+            nod: · ✓ Google stays connected: ana@acme.test
               I may read your mail, but not write mail for you: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
             nod: I may not write mail for you, so Bo was not told.
         ");

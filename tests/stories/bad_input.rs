@@ -117,25 +117,25 @@ async fn an_empty_mention_gets_help() {
     let mut world = World::new().await;
     world.says("ana", "general", "@nod").await;
     insta::assert_snapshot!(world.reads("general"), @r"
-        ana: @nod
-            nod: I read your mail when you ask, answer questions, and send mail for you — only after you press Approve & send.
+    ana: @nod
+        nod: I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve.
 
-              • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
-              • Write to me directly and no mention is needed.
-              • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”
-              • “stop” stops what I am doing; [Undo] takes back what is about to leave.
+          • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
+          • Write to me directly and no mention is needed.
+          • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, “what is in my calendar tomorrow?”, “find half an hour with Bo next week”
+          • “stop” stops what I am doing; [Undo] takes back what is about to leave.
 
-              /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
+          /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
     ");
     insta::assert_snapshot!(world.commands("ana", "general", "").await, @r"
-        (ana only) nod: I read your mail when you ask, answer questions, and send mail for you — only after you press Approve & send.
+    (ana only) nod: I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve.
 
-        • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
-        • Write to me directly and no mention is needed.
-        • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”
-        • “stop” stops what I am doing; [Undo] takes back what is about to leave.
+    • Mention me in a channel and I answer in the thread; follow-ups there need no mention.
+    • Write to me directly and no mention is needed.
+    • Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, “what is in my calendar tomorrow?”, “find half an hour with Bo next week”
+    • “stop” stops what I am doing; [Undo] takes back what is about to leave.
 
-        /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
+    /nod ask … asks me anything · /nod connect google connects your account · /nod disconnect takes your account back · /nod connect chat tells me who you are where you also talk to me · /nod approvals shows what waits for your nod · /nod memory shows what I remember · /nod runs shows what became of what you asked · /nod settings shows how I behave in this channel, and your hours · /nod help shows this.
     ");
     insta::assert_snapshot!(world.commands("ana", "general", "aproval").await, @"(ana only) nod: I know no command aproval. Did you mean /nod approvals? I know help, ask, connect, disconnect, approvals, memory, runs, settings.");
     insta::assert_snapshot!(world.commands("ana", "general", "`<!channel>` \u{202e}x").await.replace('\u{200b}', "|"), @"(ana only) nod: I know no command @|channel. I know help, ask, connect, disconnect, approvals, memory, runs, settings.");

@@ -157,7 +157,7 @@ async fn a_meeting_is_moved_after_a_yes(platform: On) {
           Guests  bo@acme.test
           For guests  Bo Lind 16:00–16:30 CET
           ⚠ Nod's first message to bo@acme.test
-          ⚠ your calendar has something else at that time
+          ⚠ your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & change] [Deny]
     "); }
@@ -450,11 +450,15 @@ async fn a_week_becomes_a_time_by_a_button(platform: On) {
 async fn a_double_booking_is_said_to_its_person_alone(platform: On) {
     let mut world = at_work(platform).await;
     world.google.add_event(BO, &appointment("Gym", "2026-03-10 12:00", "2026-03-10 13:00")).unwrap();
+    world.google.add_event(ANA, &appointment("Dentist", "2026-03-10 11:00", "2026-03-10 12:30")).unwrap();
     for place in [GENERAL, "dm:ana"] {
         world.model_will("tool", [create(lunch())]);
         world.says("ana", place, "@nod lunch with Bo next Tuesday at noon, an hour").await;
         let card = world.reads(place);
         assert_eq!(card.contains("bo@acme.test is busy then"), place == "dm:ana", "{card}");
+        let booked = "your calendar has “Dentist” at that time (Tue 10 Mar, 11:00–12:30 WET)";
+        assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
+        assert!(place == "dm:ana" || !card.contains("your calendar"), "{card}");
         world.model.will(Answer::text("As you like."));
         world.denies("ana", place, "").await;
         world.reads(place);

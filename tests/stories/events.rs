@@ -105,7 +105,7 @@ async fn one_time_of_a_series_is_cancelled_alone(platform: On) {
         Calendar  ana@acme.test
         Title  Standup
         When  Mon 16 Mar, 10:00–10:30 WET
-        Which  this time alone, of an event that repeats
+        Series  only this time, the others stay
         Guests  bo@acme.test
         ⚠ Nod's first cancellation to bo@acme.test
         · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
@@ -131,7 +131,7 @@ async fn a_whole_series_is_cancelled_by_name_only(platform: On) {
         Calendar  ana@acme.test
         Title  Standup
         First  Mon 9 Mar, 10:00–10:30 WET
-        Which  all of its times
+        Series  all of its times
         Guests  bo@acme.test
         ⚠ Nod's first cancellation to bo@acme.test
         · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.

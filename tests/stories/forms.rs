@@ -208,7 +208,7 @@ async fn a_no_can_say_why(platform: On) {
         ");
     }
     insta::allow_duplicates! {
-        insta::assert_snapshot!(heard(&world), @r#"{"detail":"the person said no, for the reason in their own words; nothing was done","reason":"not before *Monday* <!channel>","status":"denied"}"#);
+        insta::assert_snapshot!(heard(&world), @r#"{"about":"email to bo@acme.test “Running late”","detail":"the person said no, for the reason in their own words; nothing was done","reason":"not before *Monday* <!channel>","status":"denied"}"#);
     }
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.ends().await;

@@ -138,7 +138,11 @@ async fn the_card_has_a_button_for_its_person_alone(platform: On) {
     // The link that she did not need says nothing else when it ends.
     world.later(TimeDelta::minutes(61)).await;
     let told = world.reads("dm:ana");
-    assert!(!told.contains("not used in time"), "{told}");
+    assert!(
+        !told.contains("not used in time") && told.contains("This link is not needed any more"),
+        "{told}"
+    );
+    assert_eq!(told.matches("is connected").count(), 2, "before and after it was taken back: {told}");
     world.reads("general");
     world.ends().await;
 }

@@ -50,6 +50,7 @@ mod injected;
 mod kill;
 mod lent;
 mod letters;
+mod lines;
 mod long;
 mod mail;
 mod memory;

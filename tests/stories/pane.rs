@@ -16,8 +16,8 @@ async fn the_pane_greets_offers_what_fits_and_is_named_after_the_first_question(
     let thread = world.slack.open_pane("ana", None);
     world.settles().await;
     insta::assert_snapshot!(world.reads("dm:ana"), @r"
-        nod: New Assistant Thread
-            nod: Hello! I read your mail when you ask, answer questions, and send mail for you — only after you press Approve & send. What can I do for you?
+    nod: New Assistant Thread
+        nod: Hello! I read your mail and your calendar when you ask, answer questions, and send mail and invitations for you — only after you press Approve. What can I do for you?
     ");
     let offered = |world: &World| {
         let pane = world.slack.pane("ana", &thread).unwrap();

@@ -18,6 +18,7 @@ on_each_platform!(
     what_is_used_up_for_the_day_is_asked_once,
     without_a_time_it_is_asked_ever_less_often,
     what_needs_no_nod_says_so_where_it_was_asked_for,
+    a_stopped_turn_does_not_go_on_saying_that_it_waits,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -168,5 +169,20 @@ async fn what_needs_no_nod_says_so_where_it_was_asked_for(platform: On) {
     let read = world.reads("general");
     assert!(read.contains("It was not sent.") && !read.contains("asks me to wait"), "{read}");
     assert_eq!((asked(&world, CREATE), world.google.drafts(ANA).len()), (2, 1));
+    world.ends().await;
+}
+
+async fn a_stopped_turn_does_not_go_on_saying_that_it_waits(platform: On) {
+    let mut world = connected(platform).await;
+    world.google.faults.next_times(CREATE, 2, &busy("rateLimitExceeded", Some(60)));
+    let draft = json!({ "to": ["Bo"], "subject": "Plan", "body": "Hi Bo,\n\nhere it is.\n\nAna" });
+    world.model_will("tool", [Answer::tool("gmail_create_draft", draft)]);
+    world.says("ana", "general", "@nod draft a mail to Bo about the plan").await;
+    world.presses("ana", "general", "Stop").await;
+    world.later(TimeDelta::seconds(60)).await;
+    let read = world.reads("general");
+    assert!(read.contains("Stopped by Ana Silva.") && !read.contains("asks me to wait"), "{read}");
+    world.later(TimeDelta::seconds(60)).await;
+    assert_eq!(world.reads("general"), read);
     world.ends().await;
 }

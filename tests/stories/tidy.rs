@@ -81,7 +81,7 @@ async fn what_was_asked_for_happens_at_once_and_is_told_privately(platform: On) 
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: archive everything about nothing
-            nod: · ✓ Google is connected: ana@acme.test
+            nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
             nod: Both are archived under Invoices.
         ");
@@ -105,7 +105,7 @@ async fn once_a_mail_was_read_it_asks(platform: On) {
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: archive everything about nothing
-            nod: · ✓ Google is connected: ana@acme.test
+            nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
             nod: # Change this conversation? · rev 1 · 049e0e
               Mailbox  ana@acme.test
@@ -122,7 +122,7 @@ async fn once_a_mail_was_read_it_asks(platform: On) {
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: archive everything about nothing
-            nod: · ✓ Google is connected: ana@acme.test
+            nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
             nod: # Change made · rev 1 · 049e0e
               Mailbox  ana@acme.test
@@ -176,7 +176,7 @@ async fn several_wishes_of_one_sentence_are_done_side_by_side(platform: On) {
         insta::assert_snapshot!(world.reads("dm:ana"), @r"
             nod: · ✓ Google is connected: ana@acme.test
             ana: archive everything about nothing
-            nod: · ✓ Google is connected: ana@acme.test
+            nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
             ana: archive the lunch mail and star Invoice 2
             nod: Both are done.

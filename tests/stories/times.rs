@@ -12,6 +12,8 @@ use crate::calendar::{ANA, BO, appointment, at_work, compact, create, when};
 
 on_each_platform!(
     an_hour_that_is_none_or_twice_is_asked,
+    a_day_that_there_is_not_is_said,
+    another_time_is_asked_for_where_it_is_understood,
     a_zone_that_does_not_exist_is_said,
     a_length_alone_finds_times_of_that_length,
     hours_buffers_and_notice_shape_the_times,
@@ -21,6 +23,7 @@ on_each_platform!(
     nobody_is_invited_to_what_is_over,
     a_yes_that_comes_late_invites_nobody,
     a_time_that_has_passed_when_it_is_picked_is_not_taken,
+    a_pick_that_does_not_work_is_told_in_words_of_ours,
     what_was_is_still_told,
     a_series_keeps_the_clocks_that_it_follows,
     how_long_it_repeats_is_resolved_and_said,
@@ -65,6 +68,46 @@ async fn an_hour_that_is_none_or_twice_is_asked(platform: On) {
         assert!(line(&card, "When").starts_with(&format!("When  {}", &picked[..16])), "{card}");
         denies(&mut world).await;
     }
+    world.ends().await;
+}
+
+async fn a_day_that_there_is_not_is_said(platform: On) {
+    let mut world = at_work(platform).await;
+    // What is near is over.
+    for said in ["2026-02-31", "31 February 2026", "2026-02-31T15:00"] {
+        let read = asks(&mut world, json!({ "title": "Call", "when": said, "guests": ["Bo"] })).await;
+        let none = "nod: There is no 31 February in 2026. Which time do you mean? Write it here, such as “Friday at 3pm”.";
+        assert!(read.ends_with(none), "{read}");
+    }
+    for (said, why, picked) in [
+        ("31 February", "There is no 31 February in 2027.", "Mon 1 Mar 2027"),
+        ("30.2.", "There is no 30 February in 2027.", "Sun 28 Feb 2027"),
+        ("2026-04-31T15:00", "There is no 31 April in 2026.", "Fri 1 May, 15:00 WEST"),
+    ] {
+        let asked = asks(&mut world, json!({ "title": "Call", "when": said, "guests": ["Bo"] })).await;
+        assert!(asked.contains(&format!("nod: # When is “{said}”?\n  · {why}")), "{asked}");
+        world.presses("ana", DM, picked).await;
+        let card = compact(world.reads(DM));
+        assert!(line(&card, "When").starts_with(&format!("When  {}", &picked[..12])), "{card}");
+        denies(&mut world).await;
+    }
+    world.ends().await;
+}
+
+/// An answer in the direct line would be said beside what it is about.
+async fn another_time_is_asked_for_where_it_is_understood(platform: On) {
+    let mut world = at_work(platform).await;
+    for (place, there) in [(DM, "here"), ("general", "in the thread")] {
+        let sync = json!({ "title": "Sync", "when": "next week", "guests": ["Bo"] });
+        world.model_will("tool", [create(sync)]);
+        world.says("ana", place, "@nod find a time with Bo next week").await;
+        world.reads(DM);
+        world.presses("ana", DM, "Another time").await;
+        let asks = format!("nod: Which other time shall it be? Write it {there}, such as “Friday at 3pm”.\n");
+        let read = world.reads(DM);
+        assert!(read.ends_with(&asks), "{read}");
+    }
+    world.reads("general");
     world.ends().await;
 }
 
@@ -126,7 +169,6 @@ async fn hours_buffers_and_notice_shape_the_times(platform: On) {
         let sync = json!({ "title": "Sync", "when": "Monday between 11:00 and 12:30", "guests": ["Bo"] });
         let asked = asks(&mut world, sync).await;
         assert_eq!(world.labelled(DM, "Mon 9 Mar"), first, "{asked}");
-        world.model.will(Answer::text("As you like."));
         world.presses("ana", DM, "Another time").await;
         world.reads(DM);
     }
@@ -151,7 +193,6 @@ async fn one_s_own_hours_count_whatever_their_account_is_called() {
     asks(&mut world, json!({ "title": "Focus", "when": "Monday between 10:00 and 12:00" })).await;
     let first = world.labelled(DM, "Mon 9 Mar");
     assert_eq!(first, "Mon 9 Mar, 11:00–11:30 WET");
-    world.model.will(Answer::text("As you like."));
     world.presses("ana", DM, "Another time").await;
     world.reads(DM);
     world.ends().await;
@@ -257,10 +298,23 @@ async fn a_time_that_has_passed_when_it_is_picked_is_not_taken(platform: On) {
     let mut world = at_work(platform).await;
     asks(&mut world, json!({ "title": "Sync", "when": "half an hour today", "guests": ["Bo"] })).await;
     world.later(TimeDelta::hours(3)).await;
-    world.model.will(Answer::text("That is over by now."));
     world.presses("ana", DM, "Fri 6 Mar, 10:00–10:30 WET").await;
-    assert!(world.reads(DM).ends_with("nod: That is over by now.\n"));
-    assert!(world.rows().await.contains("nobody is invited to what is over"));
+    let read = world.reads(DM);
+    let over = "nod: Fri 6 Mar, 10:00–10:30 WET is over by now, and nobody is invited to what is over. \
+                Which time do you mean? Write it here, such as “Friday at 3pm”.\n";
+    assert!(read.ends_with(over), "{read}");
+    world.ends().await;
+}
+
+async fn a_pick_that_does_not_work_is_told_in_words_of_ours(platform: On) {
+    let mut world = at_work(platform).await;
+    let call = json!({ "title": "Call", "when": "6/4", "minutes": 45 });
+    asks(&mut world, call).await;
+    world.presses("ana", DM, "Thu 4 Jun").await;
+    let read = world.reads(DM);
+    let told = "nod: That did not work: at which hour? A day alone, with a length, does not say when it begins. Nothing \
+                was done. Write here how it shall be instead.\n";
+    assert!(read.ends_with(told), "{read}");
     world.ends().await;
 }
 
@@ -285,12 +339,18 @@ async fn a_series_keeps_the_clocks_that_it_follows(platform: On) {
     world.google.add_event(ANA, &weekly).unwrap();
     let spring = ("2026-03-01T00:00:00Z".parse().unwrap(), "2026-06-01T00:00:00Z".parse().unwrap());
     let first = world.google.events_between(ANA, spring.0, spring.1)[0].id.clone();
-    let change = json!({ "event": first, "series": true, "when": "Monday at 4pm" });
-    world.model_will("tool", [Answer::tool("calendar_update_event", change)]);
-    world.says("ana", DM, "all of the syncs at 4pm").await;
-    let card = compact(world.reads(DM));
-    assert_eq!(line(&card, "First"), "First  Mon 9 Mar, 14:00–14:30 WET → Mon 9 Mar, 16:00–16:30 WET");
-    assert_eq!(line(&card, "Which"), "Which  all of its times, by New York's clocks");
+    // Without a day it is one of the series' own, and not today.
+    for said in ["at 4pm", "Monday at 4pm"] {
+        let change = json!({ "event": first, "series": true, "when": said });
+        world.model_will("tool", [Answer::tool("calendar_update_event", change)]);
+        world.says("ana", DM, "all of the syncs at 4pm").await;
+        let card = compact(world.reads(DM));
+        assert_eq!(line(&card, "First"), "First  Mon 9 Mar, 14:00–14:30 WET → Mon 9 Mar, 16:00–16:30 WET");
+        assert_eq!(line(&card, "Series"), "Series  all of its times, by New York's clocks");
+        if said == "at 4pm" {
+            denies(&mut world).await;
+        }
+    }
     world.model.will(Answer::text("All of them."));
     world.presses("ana", DM, "Approve & change").await;
     world.reads(DM);

@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::connection::cards::with_reconnect;
 use crate::graph::{asks_to_wait, grouped, local_second, local_time};
 use crate::ids::PersonId;
-use crate::tool::{Fault, ToolOutput};
+use crate::tool::{Fault, Gist, Preview, ToolOutput};
 use crate::visible::{self, visible};
 
 /// Under what nobody answered, to whoever asked for it.
@@ -273,6 +273,7 @@ fn why(fault: &Fault) -> String {
         | Fault::NeedsAdmin { reason }
         | Fault::Unknown { reason }
         | Fault::Broken { reason } => sentence(reason).to_owned(),
+        Fault::NoSuchTime { why } => sentence(why).to_owned(),
         Fault::NotFound { what } => format!("Not found: {}", sentence(what)),
         Fault::NeedsConnect { provider, revoked: true, .. } => {
             format!("{} no longer lets Nod into the account: connect it again", provider.title())
@@ -339,19 +340,30 @@ fn until(approval: &Approval, line: &str) -> String {
 
 /// Which request is meant, in a few words.
 pub(super) fn line(approval: &Approval) -> String {
-    let subject = approval.preview.fields.iter().find(|(name, _)| name == "Subject");
-    about(approval, &subject.map_or_else(String::new, |(_, text)| format!(" “{text}”")))
+    marked(approval, &about(&approval.preview, |gist| &gist.said))
 }
 
 /// The same where a model reads it as Nod's own words: what somebody outside may have written is left out.
 pub(super) fn own_line(approval: &Approval) -> String {
-    if approval.outside { about(approval, "") } else { line(approval) }
+    marked(approval, &own_about(approval))
 }
 
-fn about(approval: &Approval, subject: &str) -> String {
-    let to = approval.preview.recipients.join(", ");
-    let to = if to.is_empty() { to } else { format!(" to {to}") };
-    format!("{}{to}{subject}, digest {}", approval.preview.words.thing, &approval.digest[..6])
+/// What it is about, where a model reads it as Nod's own words.
+pub(super) fn own_about(approval: &Approval) -> String {
+    about(&approval.preview, |gist| if approval.outside { &gist.bare } else { &gist.said })
+}
+
+fn about(preview: &Preview, which: impl Fn(&Gist) -> &String) -> String {
+    let said = match &preview.gist {
+        Some(gist) => which(gist).clone(),
+        None if preview.recipients.is_empty() => preview.words.thing.clone(),
+        None => format!("{} to {}", preview.words.thing, preview.recipients.join(", ")),
+    };
+    visible(&said).into_owned()
+}
+
+fn marked(approval: &Approval, about: &str) -> String {
+    format!("{about}, digest {}", &approval.digest[..6])
 }
 
 /// "10:32 CET".

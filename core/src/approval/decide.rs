@@ -285,7 +285,7 @@ pub(super) async fn tell(
     verdict: Verdict,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let news = News::Verdict { approval: approval.id, verdict };
+    let news = News::Verdict { approval: approval.id, verdict, about: Some(card::own_about(approval)) };
     let work = Work::Advance { run: approval.run, news: Some(news) };
     jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
 }

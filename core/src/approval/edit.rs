@@ -221,7 +221,7 @@ async fn addresses(
 
 fn nobody(fault: Fault) -> String {
     let why = match fault {
-        Fault::Ambiguous { name, choices } => {
+        Fault::Ambiguous { name, choices, .. } => {
             let whole = |c: Choice| match c.label.contains(&c.value) {
                 true => c.label,
                 false => format!("{} ({})", c.label, c.value),

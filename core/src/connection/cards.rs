@@ -89,9 +89,23 @@ fn may(granted: &[String]) -> String {
     }
 }
 
-/// The moment it happened, and what the person left out.
-pub(crate) fn connected(provider: Provider, account: &str, granted: &[String], lacks: &[String]) -> Card {
-    let mut body = vec![Block::Note(format!("✓ {} is connected: {account}", provider.title()))];
+/// The moment it happened, and what the person left out. What was connected `before` is not said to be once more: what
+/// is new is.
+pub(crate) fn connected(
+    provider: Provider,
+    account: &str,
+    before: Option<&Held>,
+    granted: &[String],
+    lacks: &[String],
+) -> Card {
+    let title = provider.title();
+    let same = before.filter(|held| held.works && held.account.eq_ignore_ascii_case(account));
+    let new = same.map(|held| scopes::missing(&held.scopes, &scopes::known(granted)));
+    let mut body = vec![Block::Note(match new {
+        None => format!("✓ {title} is connected: {account}"),
+        Some(none) if none.is_empty() => format!("✓ {title} stays connected: {account}"),
+        Some(new) => format!("✓ Now I may also {}: {account}", scopes::all_of(&new)),
+    })];
     if !lacks.is_empty() {
         body.push(Block::Markdown(format!(
             "{}, but not {}: that was left unticked on {}'s page. Ask again, and tick it, if you want me to.",
@@ -243,6 +257,11 @@ pub(crate) fn failed(provider: Provider, why: Setback) -> Card {
             "The sign-in was not completed. Nothing was connected; please ask again.".to_owned()
         }
     })
+}
+
+/// Nobody followed the link, since what it was for was allowed by another.
+pub(crate) fn not_needed(account: &str) -> Card {
+    noted(format!("This link is not needed any more: {account} allows it by now."))
 }
 
 /// Nobody followed the link.

@@ -365,7 +365,7 @@ impl Offers {
         )
         .await?;
         waiting::granted(&mut tx, tenant, offer.person, provider, granted, offer.run, now).await?;
-        let card = cards::connected(provider, account, granted, &lacks);
+        let card = cards::connected(provider, account, offer.held.as_ref(), granted, &lacks);
         say(core, &mut tx, tenant, &offer, &card, now).await?;
         home::touch(&mut tx, tenant, offer.person, now).await?;
         tx.commit().await?;
@@ -495,7 +495,7 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<()
             let card = match offer.held.as_ref().filter(|held| held.works) {
                 // By another link.
                 Some(held) if scopes::missing(&held.scopes, &offer.scopes).is_empty() => {
-                    cards::connected(offer.provider, &held.account, &held.scopes, &[])
+                    cards::not_needed(&held.account)
                 }
                 _ => cards::expired(offer.provider),
             };

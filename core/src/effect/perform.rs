@@ -273,6 +273,10 @@ impl Performing<'_> {
         let (tenant, effect) = (self.claim.tenant, &self.effect);
         let mut tx = self.core.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
+        if effect.approval.is_none() {
+            // As whoever stops the turn does, before the rows.
+            jobs::lock(&mut tx, tenant, effect.conversation.0).await?;
+        }
         if looked {
             sql::looked(&mut tx, tenant, effect.id).await?;
         }

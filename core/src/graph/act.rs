@@ -68,6 +68,7 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
             gate::noted(&fault, state);
             match gate::wait_for_person(&fault, &pending.call.id, cx, emits) {
                 Some(parked) => gate::park(state, &pending.call.id, parked),
+                None if gate::told_after_a_pick(&fault, state, pending) => {}
                 None => failed(state, pending, tool.spec(), &fault, cx),
             }
         }

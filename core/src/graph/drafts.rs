@@ -76,7 +76,7 @@ fn meant<'a>(
         // Changing the newest can be changed again; what leaves or is thrown away must be the right one.
         [newest, ..] if newest.latest || spec.name == newest.draft.tools.update => Ok(newest),
         [newest, ..] if spec.name == newest.draft.tools.read => Ok(newest),
-        several => Err(Fault::Ambiguous { name: DRAFT.to_owned(), choices: choices(several) }),
+        several => Err(Fault::Ambiguous { name: DRAFT.to_owned(), choices: choices(several), why: None }),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::approval::{TooLong, askable};
 use crate::connection::scopes;
 use crate::policy::{self, Ruling, Terms};
 use crate::privacy::{Audience, Provenance};
-use crate::question::Vote;
+use crate::question::{self, Vote};
 use crate::run::{AgentState, Parked, PendingCall};
 use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Provider, Reach, Tool, ToolSpec, UNDERSTOOD};
 
@@ -125,6 +125,9 @@ async fn examine(
         }
         Err(fault) => {
             kept_private(tool.spec(), &fault, state);
+            if told_after_a_pick(&fault, state, pending) {
+                return Ok(Examined::Taken);
+            }
             Ok(faulted(fault, state, pending, cx, emits))
         }
     }
@@ -136,6 +139,17 @@ pub(super) fn kept_private(spec: &ToolSpec, fault: &Fault, state: &mut AgentStat
     if spec.provider.is_some() && fault.tells() {
         state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
+}
+
+/// Whoever picked a time and hears that it does not work, hears it from us: what a model is told is no answer to a press.
+pub(super) fn told_after_a_pick(fault: &Fault, state: &mut AgentState, pending: &PendingCall) -> bool {
+    let Fault::Invalid { reason } = fault else { return false };
+    let picked = pending.picked.keys().any(|name| question::is_time(name));
+    if picked {
+        let asked = question::for_another_way(reason, state.shared);
+        state.take(&pending.call.id, &asked, &asked.content.to_string());
+    }
+    picked
 }
 
 /// What was taken for granted stands on the card, where its person can still say otherwise.
@@ -249,13 +263,14 @@ pub(super) fn wait_for_person(
             need_account(*provider, *revoked, missing, emits);
             Some(Parked::Connection(*provider))
         }
-        Fault::Ambiguous { name, choices } if !choices.is_empty() => {
+        Fault::Ambiguous { name, choices, why } if !choices.is_empty() => {
             let question = cx.ids.next().into();
             emits.push(Emit::Question {
                 question,
                 call_id: call_id.to_owned(),
                 name: name.clone(),
                 choices: choices.clone(),
+                why: why.clone(),
                 vote: None,
             });
             Some(Parked::Question(question))
@@ -267,6 +282,7 @@ pub(super) fn wait_for_person(
                 call_id: call_id.to_owned(),
                 name: times::about(about),
                 choices: choices.clone(),
+                why: None,
                 vote: Some(Vote { title: title.clone(), voters: voters.clone(), unseen: unseen.clone() }),
             });
             Some(Parked::Question(question))
@@ -296,6 +312,11 @@ fn faulted(
 ) -> Examined {
     if let Fault::Outdated { now } = &fault {
         state.take(&pending.call.id, now, &act::content(now, &cx.scope().invocation.short()));
+        return Examined::Taken;
+    }
+    if let Fault::NoSuchTime { why } = &fault {
+        let asked = question::for_time(&format!("{why} Which time do you mean?"), state.shared);
+        state.take(&pending.call.id, &asked, &asked.content.to_string());
         return Examined::Taken;
     }
     noted(&fault, state);

@@ -150,7 +150,14 @@ pub(crate) enum Emit {
     /// An effect that needs none.
     Act { effect: EffectId, call_id: String, tool: &'static str, preview: Box<Preview> },
     /// Which of several?
-    Question { question: QuestionId, call_id: String, name: String, choices: Vec<Choice>, vote: Option<Vote> },
+    Question {
+        question: QuestionId,
+        call_id: String,
+        name: String,
+        choices: Vec<Choice>,
+        why: Option<String>,
+        vote: Option<Vote>,
+    },
     /// A draft was made or changed, and is shown.
     Draft(Box<OpenDraft>),
     /// A draft (by the provider's id) is open no more.

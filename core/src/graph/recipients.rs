@@ -77,7 +77,7 @@ async fn beyond(fault: Fault, name: &str, state: &mut AgentState, cx: &NodeConte
             // Whom somebody writes with is theirs.
             state.audience = state.audience.narrow(Audience::Person(state.principal.person));
             choices.extend(found);
-            Fault::Ambiguous { name: name.to_owned(), choices }
+            Fault::Ambiguous { name: name.to_owned(), choices, why: None }
         }
         Err(silent) => match fault {
             Fault::NotFound { what } => Fault::NotFound { what: format!("{what}; {silent}") },

@@ -32,8 +32,8 @@ struct Moment<'a> {
 /// Puts an [`Exact`] in the place of every field of format `when`, also of objects among the arguments.
 ///
 /// # Errors
-/// [`Fault::Ambiguous`] where it can be read in several ways; [`Fault::Invalid`] where it is none, or is over and the
-/// call names somebody else.
+/// [`Fault::Ambiguous`] where it can be read in several ways; [`Fault::NoSuchTime`] where the calendar has no such day, or
+/// the person picked what cannot be; [`Fault::Invalid`] where it is no time, or is over and the call names somebody else.
 pub(super) fn resolved(
     spec: &ToolSpec,
     mut args: Value,
@@ -82,19 +82,29 @@ impl Moment<'_> {
 
     fn exact(&self, words: &str, assumed: &mut Vec<String>) -> Result<Exact, Fault> {
         let about = about(words);
-        let meant = self.picked.get(&about).map_or(words, String::as_str);
+        let picked = self.picked.get(&about);
+        let meant = picked.map_or(words, String::as_str);
         let said = match when::resolve(meant, self.said_at, &self.zone) {
             Ok(said) => said,
             Err(Unclear::Past { was, .. }) if self.looks => *was,
-            Err(unclear) if unclear.choices().is_empty() => return Err(Fault::invalid(unclear.why())),
-            Err(unclear) => {
-                return Err(Fault::Ambiguous { name: about, choices: unclear.choices().to_vec() });
+            Err(unclear) if !unclear.choices().is_empty() => {
+                let (choices, why) = (unclear.choices().to_vec(), Some(unclear.why()));
+                return Err(Fault::Ambiguous { name: about, choices, why });
             }
+            // No model can find another reading of it.
+            Err(unclear) if picked.is_some() || matches!(unclear, Unclear::NoSuchDay { .. }) => {
+                return Err(Fault::NoSuchTime { why: unclear.why() });
+            }
+            Err(unclear) => return Err(Fault::invalid(unclear.why())),
         };
         assumed.extend(said.assumed.clone());
         let read = said.say(&self.zone, self.now);
         let exact = Exact::of(said, words, &self.zone);
         if self.reaches && exact.has_begun(&self.zone, self.now) {
+            if picked.is_some() {
+                let why = format!("{read} is over by now, and nobody is invited to what is over.");
+                return Err(Fault::NoSuchTime { why });
+            }
             return Err(Fault::invalid(format!(
                 "{read} is over by now, and nobody is invited to what is over: ask the person for another time"
             )));
@@ -139,10 +149,12 @@ mod tests {
         let at = "2026-03-07T15:00:00+01:00[Europe/Berlin]";
         let said = others("tomorrow at 15:00", &[]).unwrap();
         assert_eq!(said, json!({"when": {"at": at}, "title": "next Monday"}));
-        let Err(Fault::Ambiguous { name, choices }) = others("6/3", &[]) else { panic!("not asked") };
+        let Err(Fault::Ambiguous { name, choices, .. }) = others("6/3", &[]) else { panic!("not asked") };
         let picked = others("6/3", &[(&name, &choices[1].value)]).unwrap();
         assert_eq!(picked["when"], json!({"day": "2026-06-03"}), "{choices:?}");
         assert!(matches!(others("whenever", &[]), Err(Fault::Invalid { .. })));
+        let none = others("2026-02-31", &[]).unwrap_err();
+        assert_eq!(none, Fault::NoSuchTime { why: "There is no 31 February in 2026.".into() });
     }
 
     #[test]
@@ -173,6 +185,10 @@ mod tests {
         for ahead in ["now", "in 10 minutes", "today", "this week"] {
             assert!(with_guests(ahead, SAID_AT).is_ok(), "{ahead}");
         }
-        assert!(with_guests("in 10 minutes", "2026-03-06T12:30:00Z").is_err());
+        assert!(matches!(with_guests("in 10 minutes", "2026-03-06T12:30:00Z"), Err(Fault::Invalid { .. })));
+        let args = json!({"when": "soon", "guests": ["bo@acme.test"]});
+        let picked = [("“soon”", "2026-03-06T11:00:00+01:00[Europe/Berlin]")];
+        let late = resolve(Reach::Others, args, &picked, "2026-03-06T12:30:00Z");
+        assert!(matches!(late, Err(Fault::NoSuchTime { .. })), "whoever picked it is told by us");
     }
 }

@@ -19,6 +19,10 @@ const LATER: [&str; 3] = ["task", "knowledge", "schedule"];
 const COMMANDS: [&str; 8] =
     ["help", "ask", "connect", "disconnect", "approvals", "memory", "runs", "settings"];
 
+/// What Nod is for, in a sentence.
+pub(crate) const ABLE: &str = "I read your mail and your calendar when you ask, answer questions, and send mail and \
+    invitations for you — only after you press **Approve**.";
+
 /// What Nod can do, in a few lines; commands as they are typed in that place.
 pub(crate) fn help_text(typing: Typing<'_>) -> String {
     let commands = [
@@ -34,11 +38,11 @@ pub(crate) fn help_text(typing: Typing<'_>) -> String {
     ];
     let commands = commands.map(|(command, does)| format!("`{}` {does}", typing.typed(command))).join(" · ");
     format!(
-        "I read your mail when you ask, answer questions, and send mail for you — only after you press \
-         **Approve & send**.\n\n\
+        "{ABLE}\n\n\
          - Mention me in a channel and I answer in the thread; follow-ups there need no mention.\n\
          - Write to me directly and no mention is needed.\n\
-         - Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”\n\
+         - Try: “tell Bo I'm late”, “what is new in my mail?”, “draft a mail to Bo about the plan”, \
+         “what is in my calendar tomorrow?”, “find half an hour with Bo next week”\n\
          - “stop” stops what I am doing; [Undo] takes back what is about to leave.\n\n\
          {commands}."
     )

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sqlx::PgTransaction;
 
-pub(crate) use command::help_text;
+pub(crate) use command::{ABLE, help_text};
 
 use crate::chat::{Author, Immediate, Inbound, Place, Standing, Typing, What};
 use crate::clock::Timestamp;

@@ -61,8 +61,13 @@ pub enum Work {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "news", rename_all = "snake_case")]
 pub enum News {
-    /// An approval ended without an effect.
-    Verdict { approval: ApprovalId, verdict: Verdict },
+    /// An approval ended without an effect; `about` says in a line which.
+    Verdict {
+        approval: ApprovalId,
+        verdict: Verdict,
+        #[serde(default)]
+        about: Option<String>,
+    },
     /// The person changed what waits for their nod; `changes` are the payload's new values, by name.
     Revised { approval: ApprovalId, changes: Value },
     /// An effect ended; `ticket` is its approval's id, or its own where it needed none.

@@ -1,13 +1,11 @@
 //! What a person reads in the pane before they have said anything.
 
 use crate::card::Card;
+use crate::inbox::ABLE;
 
 /// The first message of a pane.
 pub(crate) fn greeting() -> Card {
-    Card::say(
-        "Hello! I read your mail when you ask, answer questions, and send mail for you — only after you press \
-         **Approve & send**. What can I do for you?",
-    )
+    Card::say(format!("Hello! {ABLE} What can I do for you?"))
 }
 
 /// What could be asked: what stands on the button, and what is then said.

@@ -29,7 +29,7 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
     match &fitting(name, people)[..] {
         [] => Err(not_found(name, "is nobody in this workspace; an address is needed")),
         [one] => one.address.clone().ok_or_else(|| not_found(one.display_name(), "shows no address here")),
-        several => Err(Fault::Ambiguous { name: name.to_owned(), choices: choices(several) }),
+        several => Err(Fault::Ambiguous { name: name.to_owned(), choices: choices(several), why: None }),
     }
 }
 

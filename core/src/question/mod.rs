@@ -13,6 +13,7 @@ use crate::delivery;
 use crate::ids::{PersonId, QuestionId, RunId, TenantId};
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::tool::ToolOutput;
 pub(crate) use vote::Vote;
 use vote::{Ending, Voter};
 
@@ -53,7 +54,36 @@ fn asked(name: &str) -> String {
     if is_time(name) { format!("When is {name}?") } else { format!("Which {name}?") }
 }
 
-fn is_time(name: &str) -> bool {
+/// What a call gives back that lacks a time: the person is asked for one, in these words, and writes it. They write where
+/// they asked, since only there it is understood.
+pub(crate) fn for_time(words: &str, shared: bool) -> ToolOutput {
+    asks(format!("{words} Write it {}, such as “Friday at 3pm”.", place(shared)))
+}
+
+/// The same where more than the time may be wrong with what a pick led to. `why` is in the middle of a sentence.
+pub(crate) fn for_another_way(why: &str, shared: bool) -> ToolOutput {
+    let why = why.trim_end_matches('.');
+    asks(format!(
+        "That did not work: {why}. Nothing was done. Write {} how it shall be instead.",
+        place(shared)
+    ))
+}
+
+fn place(shared: bool) -> &'static str {
+    if shared { "in the thread" } else { "here" }
+}
+
+fn asks(words: String) -> ToolOutput {
+    let detail = "nothing was done; the person is asked this, and will say it";
+    ToolOutput::ours(json!({ "status": "not_done", "detail": detail, "asked": words })).verbatim(words)
+}
+
+/// None of the times was picked.
+pub(crate) fn for_another_time(shared: bool) -> ToolOutput {
+    for_time("Which other time shall it be?", shared)
+}
+
+pub(crate) fn is_time(name: &str) -> bool {
     name.starts_with('“')
 }
 
@@ -80,7 +110,7 @@ fn closed(name: &str, answer: Option<&str>) -> Card {
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
-/// What an answer says of a name: the name and the address that was picked for it.
+/// What an answer says of a name: the name and the address that was picked for it, which is empty where none was.
 pub(crate) fn picked(answer: &str) -> Option<(String, String)> {
     let (name, value) = answer.split_once('\u{1f}')?;
     Some((name.to_owned(), value.to_owned()))
@@ -125,10 +155,8 @@ async fn answer(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let picked = question.choices.iter().take(MOST_CHOICES).nth(choice);
-    let answer = match picked {
-        Some(choice) => format!("{}\u{1f}{}", question.about, choice.value),
-        None => String::new(),
-    };
+    let value = picked.map_or("", |choice| &choice.value);
+    let answer = format!("{}\u{1f}{value}", question.about);
     let kept = json!({ "choice": choice });
     if !sql::settle(conn, tenant, question.id, "answered", Some(&kept), now).await? {
         return Ok(false);

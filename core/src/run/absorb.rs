@@ -15,9 +15,12 @@ use crate::tool::{Fault, Leaves, ToolResult};
 /// Takes news in. News that nobody waits for changes nothing: it may arrive twice.
 pub(super) fn absorb(state: &mut AgentState, news: &News) {
     match news {
-        News::Verdict { approval, verdict } => {
+        News::Verdict { approval, verdict, about } => {
             if let Some(call) = state.waiting_for(approval.0) {
-                let content = with_changes(state, &call, verdict_content(verdict));
+                let mut content = with_changes(state, &call, verdict_content(verdict));
+                if let Some(about) = about {
+                    content["about"] = json!(about);
+                }
                 state.answer(&call, content);
             }
         }
@@ -163,15 +166,20 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
     }
 }
 
-/// A picked name goes back to the gate with the call; "someone else" and silence go to the model.
+/// A picked name goes back to the gate with the call; "another time" is asked for, "someone else" and silence go to the
+/// model.
 fn answered(state: &mut AgentState, call: &str, answer: Option<&str>) {
     let Some(pending) = state.pending.iter_mut().find(|p| p.call.id == call) else { return };
     match answer.and_then(question::picked) {
-        Some((name, value)) => {
+        Some((name, value)) if value.is_empty() && question::is_time(&name) => {
+            let asked = question::for_another_time(state.shared);
+            state.take(call, &asked, &asked.content.to_string());
+        }
+        Some((name, value)) if !value.is_empty() => {
             pending.picked.insert(name, value);
             pending.parked = None;
         }
-        None => {
+        _ => {
             let detail = match answer {
                 Some(_) => "the person picked none of these; ask them which they mean",
                 None => "nobody answered in time",

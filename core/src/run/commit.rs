@@ -19,15 +19,14 @@ use crate::draft;
 use crate::effect;
 use crate::graph::{Emit, StepRecord};
 use crate::home;
-use crate::ids::{DeliveryId, OfferId, QuestionId};
+use crate::ids::{DeliveryId, OfferId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::memory;
 use crate::model::Turn;
 use crate::nod::Core;
 use crate::people::{self, directory::lane_of};
 use crate::privacy::Audience;
-use crate::question::{self, Vote};
-use crate::tool::Choice;
+use crate::question;
 
 /// What has happened to a run since its last commit.
 pub(super) struct Commit<'a> {
@@ -201,9 +200,7 @@ impl<'a> Commit<'a> {
             Emit::DraftClosed { draft, how } => {
                 Ok(draft::close(conn, self.claim.tenant, self.run.person, draft, *how, now).await?)
             }
-            Emit::Question { question, call_id, name, choices, vote } => {
-                self.question(conn, *question, call_id, (name, choices), vote.clone(), now).await
-            }
+            Emit::Question { .. } => self.question(conn, emit, now).await,
             Emit::Connect { provider, revoked, missing } => {
                 let (delivery, offer): (DeliveryId, OfferId) = (self.core.id(), self.core.id());
                 let held = connection::held(conn, self.claim.tenant, self.run.person, *provider).await?;
@@ -326,25 +323,21 @@ impl<'a> Commit<'a> {
         Ok(delivery::send(conn, self.claim.tenant, self.venue, &new, now).await?)
     }
 
-    async fn question(
-        &self,
-        conn: &mut PgConnection,
-        id: QuestionId,
-        call_id: &str,
-        (name, choices): (&str, &[Choice]),
-        vote: Option<Vote>,
-        now: Timestamp,
-    ) -> Result<(), WorkError> {
+    async fn question(&self, conn: &mut PgConnection, emit: &Emit, now: Timestamp) -> Result<(), WorkError> {
+        let Emit::Question { question: id, call_id, name, choices, why, vote } = emit else {
+            return Err("this asks nothing".into());
+        };
+        let id = *id;
         let tenant = self.claim.tenant;
         let new = question::sql::Question {
             id,
             conversation: self.run.conversation,
             run: self.run.id,
-            call_id: call_id.to_owned(),
+            call_id: call_id.clone(),
             person: self.run.person,
-            about: name.to_owned(),
-            choices: choices.to_vec(),
-            vote,
+            about: name.clone(),
+            choices: choices.clone(),
+            vote: vote.clone(),
             opened: false,
             status: "pending".to_owned(),
             answer: None,
@@ -352,7 +345,8 @@ impl<'a> Commit<'a> {
             delivery: self.core.id(),
         };
         let voters = question::vote::electorate(conn, tenant, &new, self.venue).await?;
-        let card = question::card(&new, &voters);
+        let mut card = question::card(&new, &voters);
+        card.body.extend(why.clone().map(Block::Note));
         self.ask_there(conn, new.delivery, &card, now).await?;
         question::sql::insert(conn, tenant, &new, now).await?;
         question::vote::keep(conn, tenant, id, &voters).await?;

@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::sql::Run;
+use super::sql::{self, Run};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatAdapter, Ornament, Place};
 use crate::delivery::{self, NewDelivery, Venue};
@@ -48,7 +48,8 @@ pub(super) async fn show(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -
     Ok(())
 }
 
-/// Says why it takes long, in neutral words; for an effect that has no card, in the transaction that puts it off.
+/// Says why it takes long, in neutral words; for an effect that has no card, in the transaction that puts it off, which
+/// has locked the conversation's lane. A turn that was stopped goes on saying that it was.
 pub(crate) async fn waits(
     core: &Core,
     conn: &mut PgConnection,
@@ -57,6 +58,9 @@ pub(crate) async fn waits(
     run: RunId,
     words: String,
 ) -> sqlx::Result<()> {
+    if sql::is_stopped(conn, tenant, run).await? {
+        return Ok(());
+    }
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
     stands(core, conn, tenant, &venue, (conversation, run), words).await
 }

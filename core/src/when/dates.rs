@@ -85,6 +85,8 @@ pub(super) struct Dates {
     pub(super) readings: Vec<Range>,
     /// Why there are several.
     pub(super) why: Option<String>,
+    /// The day that was said is none, for this reason: the readings are those beside it.
+    pub(super) no_such: Option<String>,
     pub(super) assumed: Option<String>,
     /// It was said of something that is over.
     pub(super) back: bool,
@@ -195,31 +197,29 @@ fn weekend(which: Which, today: Date) -> Result<Dates, Unclear> {
     Ok(Dates { readings, why, back: which == Which::Last, ..Dates::default() })
 }
 
-/// The day; where the month has not so many, its last day and the day after are the choices.
+/// The day; where the month has not so many, its last day and the day after it are near.
 fn on(year: i64, month: i64, day: i64) -> Result<Date, Dates> {
     if let Some(date) = iso::date(year, month, day) {
         return Ok(date);
     }
     let Some(first) = iso::date(year, month, 1).filter(|_| (29..=31).contains(&day)) else {
-        return Err(Dates {
-            why: Some("There is no such day in the calendar.".to_owned()),
-            ..Dates::default()
-        });
+        return Err(Dates { no_such: Some(NO_SUCH_DAY.to_owned()), ..Dates::default() });
     };
     let last = first.last_of_month();
     let next = last.tomorrow().unwrap_or(last);
     let why = format!("There is no {day} {} in {year}.", first.strftime("%B"));
-    Err(Dates {
-        readings: vec![Range::Day(last), Range::Day(next)],
-        why: Some(why),
-        back: true,
-        ..Dates::default()
-    })
+    Err(Dates { readings: vec![Range::Day(last), Range::Day(next)], no_such: Some(why), ..Dates::default() })
+}
+
+const NO_SUCH_DAY: &str = "There is no such day in the calendar.";
+
+fn no_such_day() -> Unclear {
+    Unclear::NoSuchDay { why: NO_SUCH_DAY.to_owned(), choices: Vec::new() }
 }
 
 fn of_date(year: Option<i64>, month: i64, day: i64, today: Date) -> Result<Dates, Unclear> {
     let none = |dates: Dates| match dates.readings.is_empty() {
-        true => Err(Unclear::not(dates.why.unwrap_or_default())),
+        true => Err(no_such_day()),
         false => Ok(dates),
     };
     let this = i64::from(today.year());
@@ -232,7 +232,7 @@ fn of_date(year: Option<i64>, month: i64, day: i64, today: Date) -> Result<Dates
     if (month, day) == (2, 29) {
         // The next one that there is.
         let leap = (this..this + 9).filter_map(|year| iso::date(year, 2, 29)).find(|date| *date >= today);
-        return leap.map(single).ok_or_else(|| Unclear::not("There is no such day in the calendar."));
+        return leap.map(single).ok_or_else(no_such_day);
     }
     match on(this, month, day) {
         Err(dates) => {
@@ -258,11 +258,12 @@ fn either(a: i64, b: i64, year: Option<i64>, today: Date) -> Result<Dates, Uncle
             back: one.back && other.back,
             instead: [one.instead, other.instead].concat(),
             assumed: None,
+            no_such: one.no_such.or(other.no_such),
         }),
         (Ok(one), _) if b <= 12 => Ok(one),
         (_, Ok(other)) if a <= 12 => Ok(other),
         (Err(why), _) | (_, Err(why)) => Err(why),
-        _ => Err(Unclear::not("There is no such day in the calendar.")),
+        _ => Err(no_such_day()),
     }
 }
 
@@ -343,6 +344,9 @@ fn through(first: &Day, last: &Day, today: Date) -> Result<Dates, Unclear> {
         let Range::Day(from) = *range else { return Err(Unclear::not("Say from which day to which.")) };
         // The end is counted from the beginning on: "Friday to Monday" is one weekend.
         let ends = dates(last, from)?;
+        if let Some(why) = ends.no_such {
+            return Err(Unclear::NoSuchDay { why, choices: Vec::new() });
+        }
         let day = |range: &Range| match range {
             Range::Day(date) => Some(*date),
             _ => None,

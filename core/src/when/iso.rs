@@ -5,7 +5,7 @@ use jiff::fmt::temporal::{Pieces, PiecesOffset};
 use jiff::{SignedDuration, Zoned};
 
 use super::settle::{self, Reading};
-use super::{Said, Unclear, When, zones};
+use super::{Said, Unclear, When, read, zones};
 
 /// `None` where it is written otherwise. `now` is in the asker's zone.
 pub(super) fn read(text: &str, now: &Zoned) -> Option<Result<Said, Unclear>> {
@@ -20,7 +20,11 @@ pub(super) fn read(text: &str, now: &Zoned) -> Option<Result<Said, Unclear>> {
             None => one(text, now)?,
         },
     };
-    Some(said.map(|said| if lasts.is_some() { said.lasting(lasts) } else { said }))
+    Some(match said {
+        Ok(said) if lasts.is_some() => Ok(said.lasting(lasts)),
+        Err(unclear) => Err(settle::with_length(unclear, lasts)),
+        said => said,
+    })
 }
 
 fn minutes(lasts: &str) -> Option<SignedDuration> {
@@ -40,7 +44,12 @@ fn interval(text: &str, now: &Zoned) -> Option<Result<(Said, Said), Unclear>> {
         (c == '/' && depth == 0).then_some(at)
     })?;
     let (from, to) = (one(&text[..at], now)?, one(&text[at + 1..], now)?);
-    Some(from.and_then(|from| to.map(|to| (from, to))))
+    // What stands beside one end is not the whole that was said.
+    let alone = |unclear: Unclear| match unclear {
+        Unclear::NoSuchDay { why, .. } => Unclear::NoSuchDay { why, choices: Vec::new() },
+        other => other,
+    };
+    Some(from.and_then(|from| to.map(|to| (from, to))).map_err(alone))
 }
 
 fn between(from: Said, to: Said) -> Result<Said, Unclear> {
@@ -72,12 +81,31 @@ fn one(text: &str, now: &Zoned) -> Option<Result<Said, Unclear>> {
     let pieces = match Pieces::parse(text) {
         Ok(pieces) => pieces,
         // Only what has the very form is answered here: "2026-02-30" has, and is no day.
-        Err(_) if text.len() == 10 || text.as_bytes()[10] == b'T' => {
-            return Some(Err(Unclear::not(format!("There is no “{text}” in the calendar."))));
-        }
+        Err(_) if text.len() == 10 || text.as_bytes()[10] == b'T' => return Some(no_such(text, now)),
         Err(_) => return None,
     };
     Some(exact(&pieces, text, now))
+}
+
+/// What has the form and is none, as anybody would have written it: a day that there is not has others beside it.
+fn no_such(text: &str, now: &Zoned) -> Result<Said, Unclear> {
+    let none = || Unclear::not(format!("There is no “{text}” in the calendar."));
+    let number = |at: std::ops::Range<usize>| text.get(at).and_then(|digits| digits.parse::<i64>().ok());
+    let (Some(year), Some(month), Some(day)) = (number(0..4), number(5..7), number(8..10)) else {
+        return Err(none());
+    };
+    if date(year, month, day).is_some() {
+        return Err(none());
+    }
+    let hour = text.get(11..16).map(|hour| format!(" {hour}")).unwrap_or_default();
+    let heard = read::read(&format!("{day}.{month}.{year}{hour}"), now)?;
+    match settle::settle(&heard, now) {
+        // What is said after the hour, such as a zone, is not known to be the asker's.
+        Err(Unclear::NoSuchDay { why, .. }) if text.len() > 16 => {
+            Err(Unclear::NoSuchDay { why, choices: Vec::new() })
+        }
+        said => said,
+    }
 }
 
 fn exact(pieces: &Pieces<'_>, text: &str, now: &Zoned) -> Result<Said, Unclear> {

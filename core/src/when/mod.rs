@@ -9,7 +9,8 @@
 //! - *"Friday"* is the coming one; on a Friday it is asked. *"this Friday"* is the one of this week (Monday to Sunday).
 //!   *"next Friday"* is the one of next week. While this week's is three days off or more, many mean that one: asked.
 //! - *"6/3"* is asked, "6.3." is the sixth of March. A day without a year is the coming one; one that is over by two
-//!   months or less is asked.
+//!   months or less is asked. One that there is not ("31 February") is never taken as another: it is said, and the days
+//!   beside it can be picked where they are not over.
 //! - *Morning* is 8–12, *afternoon* 12–18, *evening* 18–22, *tonight* 18–24, *end of day* 17:00. "midnight" of a day is
 //!   asked, since it may be its beginning or its end.
 //! - A day is the asker's also where the hour is said in another zone. A city needs "in" or "time", but for those that
@@ -75,6 +76,8 @@ pub struct Said {
 pub enum Unclear {
     /// It says no time, or one that there is not.
     NotUnderstood { why: String },
+    /// The calendar has no such day; near it there are these, where they are not over.
+    NoSuchDay { why: String, choices: Vec<Choice> },
     /// The clocks jump over that hour.
     NoSuchHour { why: String, choices: Vec<Choice> },
     /// The clocks go back, so that hour is there twice.
@@ -97,6 +100,7 @@ impl Unclear {
     pub fn why(&self) -> String {
         match self {
             Self::NotUnderstood { why }
+            | Self::NoSuchDay { why, .. }
             | Self::NoSuchHour { why, .. }
             | Self::TwiceThatDay { why, .. }
             | Self::EitherOf { why, .. }
@@ -115,7 +119,8 @@ impl Unclear {
     pub fn choices(&self) -> &[Choice] {
         match self {
             Self::NotUnderstood { .. } | Self::NoSuchZone { .. } => &[],
-            Self::NoSuchHour { choices, .. }
+            Self::NoSuchDay { choices, .. }
+            | Self::NoSuchHour { choices, .. }
             | Self::TwiceThatDay { choices, .. }
             | Self::EitherOf { choices, .. }
             | Self::Past { choices, .. } => choices,

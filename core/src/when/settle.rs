@@ -62,6 +62,11 @@ pub(super) fn settle(heard: &Heard, now: &Zoned) -> Result<Said, Unclear> {
     let zones = zones(heard, now)?;
     let (civils, mut why) = civils(heard, &dates.readings)?;
     let mut readings = readings(&civils, &zones.0);
+    if let Some(why) = dates.no_such {
+        let near = readings.iter().flat_map(|reading| expanded(reading).0);
+        let choices = choices(near.filter(|(said, _)| !over(said, now)).collect(), now);
+        return Err(with_length(Unclear::NoSuchDay { why, choices }, heard.lasts));
+    }
     if let Some(Named::Letters { offset, .. }) = &heard.zone {
         seasonal(&mut readings, *offset);
         why = why.or_else(|| Some("Those letters belong to the other half of the year there.".to_owned()));
@@ -86,9 +91,10 @@ pub(super) fn settle(heard: &Heard, now: &Zoned) -> Result<Said, Unclear> {
 }
 
 /// A choice stands for all that was said, also for how long.
-fn with_length(mut unclear: Unclear, lasts: Option<SignedDuration>) -> Unclear {
+pub(super) fn with_length(mut unclear: Unclear, lasts: Option<SignedDuration>) -> Unclear {
     let Some(lasts) = lasts else { return unclear };
-    if let Unclear::NoSuchHour { choices, .. }
+    if let Unclear::NoSuchDay { choices, .. }
+    | Unclear::NoSuchHour { choices, .. }
     | Unclear::TwiceThatDay { choices, .. }
     | Unclear::EitherOf { choices, .. }
     | Unclear::Past { choices, .. } = &mut unclear
@@ -119,7 +125,7 @@ fn days(heard: &Heard, today: Date) -> Result<Dates, Unclear> {
         return dates::dates(&dates::Day::From(0), today);
     };
     let mut dates = dates::dates(day, today)?;
-    let Some(weekday) = heard.weekday else { return Ok(dates) };
+    let Some(weekday) = heard.weekday.filter(|_| dates.no_such.is_none()) else { return Ok(dates) };
     let fits = |range: &Range| matches!(range, Range::Day(date) if date.weekday() == weekday);
     if !dates.readings.iter().any(fits) {
         // "Fri 6 Mar" of another year.

@@ -49,6 +49,9 @@ struct Cancel {
     event: String,
     seen: String,
     known_as: String,
+    /// When it was to take place, for whoever reads that it is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    known_at: Option<String>,
 }
 
 impl CancelEvent {
@@ -88,6 +91,7 @@ impl ActTool for CancelEvent {
             event: event.id.clone().unwrap_or_default(),
             seen: seen::fingerprint(&event)?,
             known_as: show::title(&event),
+            known_at: show::when(cx, &event),
         };
         preview(cx, &cancel, &event, times)
     }
@@ -158,18 +162,18 @@ fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Resul
         thing: "event".into(),
         brings: "cancellation".into(),
     };
-    let zone = show::zone(&cx.principal);
     let guests = show::others(event);
     let question = if which == Of::All { "Cancel all times of this event?" } else { "Cancel this event?" };
-    let when = show::times(event, &zone).map_or_else(String::new, |times| times.said(&zone, cx.now));
+    let when = cancel.known_at.clone().unwrap_or_default();
     let mut fields = vec![
         ("Calendar".into(), cancel.account.clone()),
         ("Title".into(), cancel.known_as.clone()),
-        (which.when(), when),
+        (which.when(), when.clone()),
     ];
     fields.extend(which.field());
     fields.push(("Guests".into(), guests.join(", ")));
     Ok(Preview {
+        gist: Some(show::gist("Cancel", which, &cancel.known_as, &when, &guests)),
         fields,
         about: Some(cancel.event.clone()),
         account: cancel.account.clone(),
@@ -181,6 +185,8 @@ fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Resul
 }
 
 fn receipt(cx: &ToolContext, cancel: &Cancel) -> ToolOutput {
-    let content = json!({"status": "cancelled", "id": cancel.event, "title": cancel.known_as});
+    let content = json!({
+        "status": "cancelled", "id": cancel.event, "title": cancel.known_as, "when": cancel.known_at,
+    });
     ToolOutput::ours(content).private(cx.principal.person)
 }

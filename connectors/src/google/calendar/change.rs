@@ -14,7 +14,7 @@ use super::diary::Diary;
 use super::meeting::{self, MOST_GUESTS, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
 use super::seen::{self, Meant, Of};
 use super::show;
-use super::times::{MOST_MINUTES, Times};
+use super::times::{self, MOST_MINUTES, Times};
 
 const SCHEMA: u32 = 1;
 
@@ -73,7 +73,7 @@ pub(super) fn parameters() -> Value {
             "series": series_schema(),
             "title": {"type": "string", "minLength": 1, "maxLength": TITLE_CHARS},
             "when": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
-                "description": "When it begins now, in the person's own words: “next Friday at 3”, “Mon 9–10:30”. It stays as long as it is."},
+                "description": "When it begins now, in the person's own words: “next Friday at 3”, “Mon 9–10:30”. It stays as long as it is. Of a series whose hour alone changes: with the day on which it is now, “Mon 9 March at 4pm”."},
             "minutes": {"type": "integer", "minimum": 1, "maximum": MOST_MINUTES,
                 "description": "Only where it shall take longer or shorter than now."},
             "add_guests": meeting::guests_schema("Who is invited too: addresses, or names of people."),
@@ -133,7 +133,7 @@ impl Change {
             seen: seen::fingerprint(event)?,
             known_as: show::title(event),
             title: asked.title.map(|title| meeting::line("title", &title, TITLE_CHARS)).transpose()?,
-            times: moved(asked.when.as_ref(), asked.minutes, meant, zone)?,
+            times: moved(asked.when.as_ref(), asked.minutes, meant, (zone, now))?,
             add_guests: add.into_iter().filter(|one| !is_in(&guests, one)).collect(),
             remove_guests: remove,
             place: asked.place.map(|place| meeting::line("place", &place, PLACE_CHARS)).transpose()?,
@@ -284,9 +284,11 @@ impl Change {
         recipients.extend(self.add_guests.iter().cloned());
         let zone = show::zone(&cx.principal);
         let gone = |one: &String| self.remove_guests.iter().any(|other| other.eq_ignore_ascii_case(one));
-        let there = recipients.iter().filter(|one| !gone(one)).cloned().collect();
+        let there: Vec<String> = recipients.iter().filter(|one| !gone(one)).cloned().collect();
+        let when = self.when(event, &zone, cx.now);
         let times = self.times.clone().or_else(|| show::times(event, &zone));
         Ok(Preview {
+            gist: Some(show::gist("Change", meant.times, &self.known_as, &when, &there)),
             gathering: times.and_then(|times| times.gathering(there)),
             fields: self.fields(meant, &zone, cx.now),
             about: Some(self.event.clone()),
@@ -304,18 +306,19 @@ impl Change {
         })
     }
 
+    /// When it takes place, and when it will.
+    fn when(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> String {
+        let was = show::times(event, zone).map_or_else(String::new, |times| times.said(zone, now));
+        changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))
+    }
+
     fn fields(&self, meant: &Meant, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
         let event = &meant.event;
-        let was = show::times(event, zone).map_or_else(String::new, |times| times.said(zone, now));
-        let changed = |old: &str, new: Option<String>| match new {
-            Some(new) if new != old => format!("{} → {new}", if old.is_empty() { "—" } else { old }),
-            _ => old.to_owned(),
-        };
         let place = event.location.clone().unwrap_or_default();
         let mut fields = vec![
             ("Calendar".into(), self.account.clone()),
             ("Title".into(), changed(&self.known_as, self.title.clone())),
-            (meant.times.when(), changed(&was, self.times.as_ref().map(|times| times.said(zone, now)))),
+            (meant.times.when(), self.when(event, zone, now)),
         ];
         let times = self.times.clone().or_else(|| show::times(event, zone));
         let clocks = times.filter(|_| show::is_series(event)).and_then(|times| times.clocks(zone));
@@ -348,13 +351,22 @@ impl Change {
     }
 }
 
+/// "Standup → Late standup", or how it stays.
+fn changed(old: &str, new: Option<String>) -> String {
+    match new {
+        Some(new) if new != old => format!("{} → {new}", if old.is_empty() { "—" } else { old }),
+        _ => old.to_owned(),
+    }
+}
+
 /// When it takes place then. All times of a series move by as much as the one that was named does, by the clocks that
-/// the series follows.
+/// the series follows. An hour that is said without a day is one of today; of a series, whose days stay, it is one of its
+/// own.
 fn moved(
     when: Option<&Exact>,
     minutes: Option<i64>,
     meant: &Meant,
-    zone: &TimeZone,
+    (zone, now): (&TimeZone, Timestamp),
 ) -> Result<Option<Times>, Fault> {
     let (event, instance) = (&meant.event, meant.instance.as_ref());
     let unreadable = || Fault::invalid("Calendar does not say when it takes place");
@@ -367,12 +379,17 @@ fn moved(
     if meant.times != Of::All {
         return new.placed(zone).map(Some);
     }
+    let today = times::instant(now).map(|now| now.to_zoned(zone.clone()).date());
+    let new = match was.day_in(zone).filter(|_| new.day_in(zone) == today) {
+        Some(day) => new.moved_to(&Exact::Day { day }, None, zone)?,
+        None => new,
+    };
     let new = new.by_clocks_of(was.zone().unwrap_or(zone));
     if new.first_day() != was.first_day() {
         let clocks = was.clocks(zone).map(|place| format!(" by {place}'s clocks")).unwrap_or_default();
         return Err(Fault::invalid(format!(
             "all times of a series can change their hour, but not their day{clocks}: move this one alone, or cancel \
-             the series and make a new one"
+             the series and make a new one. Where the person said an hour alone, give it with the day on which it is now"
         )));
     }
     let first = show::times(event, zone).ok_or_else(unreadable)?;

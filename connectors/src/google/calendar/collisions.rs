@@ -1,17 +1,21 @@
-//! What else is at that time: double bookings, as lines on the card of the person whose calendar it is. Of others
-//! only that they are busy, never with what. A room's are for everybody who reads the card.
+//! What else is at that time: double bookings, as lines on the card of the person whose calendar it is, which is named
+//! to them alone. Of others only that they are busy, never with what. A room's are for everybody who reads the card.
 
-use google_calendar3::api::FreeBusyCalendar;
+use google_calendar3::api::{Event, FreeBusyCalendar};
 use jiff::tz::TimeZone;
 use nod_core::clock::Timestamp;
+use nod_core::tool::quoted;
 
-use super::diary::Diary;
+use super::diary::{Diary, Wanted};
 use super::room::Room;
+use super::show;
 use super::times::Times;
 
 /// As many calendars as Calendar looks at in one question.
 const MOST_LOOKED_AT: usize = 50;
 const MOST_NAMED: usize = 5;
+/// Of one's own calendar, looked through for what it is.
+const MOST_LISTED: usize = 20;
 
 /// Whether the room is taken then, as a line.
 pub(super) async fn room(diary: &Diary, room: &Room, times: &Times, zone: &TimeZone) -> Option<String> {
@@ -25,17 +29,17 @@ pub(super) async fn room(diary: &Diary, room: &Room, times: &Times, zone: &TimeZ
     }
 }
 
-/// Who is busy then. `but` is when the event itself takes place so far, which is no double booking. Being free all
-/// day is rare, so days are not looked at.
+/// Who is busy then. `but` is the event itself as it stands so far, which is no double booking. Being free all day is
+/// rare, so days are not looked at.
 pub(super) async fn with(
     diary: &Diary,
     guests: &[String],
     times: &Times,
-    but: Option<&Times>,
-    zone: &TimeZone,
+    but: Option<&Event>,
+    (zone, now): (&TimeZone, Timestamp),
 ) -> Vec<String> {
     let (Times::Timed { .. }, Some((from, until))) = (times, times.stretch(zone)) else { return Vec::new() };
-    let but = but.and_then(|but| but.stretch(zone));
+    let was = but.and_then(|but| show::times(but, zone)?.stretch(zone));
     let own = diary.address().to_owned();
     let all: Vec<String> =
         std::iter::once(own.clone()).chain(guests.iter().cloned()).take(MOST_LOOKED_AT).collect();
@@ -43,10 +47,11 @@ pub(super) async fn with(
         return vec!["I could not look whether somebody is busy then".to_owned()];
     };
     let found = found.calendars.unwrap_or_default();
-    let is_busy = |address: &String| found.get(address).is_some_and(|of| busy(of, from, until, but));
+    let is_busy = |address: &String| found.get(address).is_some_and(|of| busy(of, from, until, was));
     let mut lines = Vec::new();
     if is_busy(&own) {
-        lines.push("your calendar has something else at that time".to_owned());
+        let there = own_events(diary, (from, until), but, zone).await;
+        lines.push(named(&there, zone, now));
     }
     let others: Vec<&str> = all.iter().skip(1).filter(|one| is_busy(one)).map(String::as_str).collect();
     match others.as_slice() {
@@ -58,6 +63,36 @@ pub(super) async fn with(
         [first, ..] => lines.push(format!("{first} and {} others are busy then", others.len() - 1)),
     }
     lines
+}
+
+/// What the person's own calendar has then; nothing where that cannot be seen, which the line then leaves open.
+async fn own_events(
+    diary: &Diary,
+    (from, until): (Timestamp, Timestamp),
+    but: Option<&Event>,
+    zone: &TimeZone,
+) -> Vec<Event> {
+    let wanted = Wanted { from: Some(from), until: Some(until), query: None, max: MOST_LISTED };
+    let mut events = diary.events(wanted).await.unwrap_or_default();
+    events.retain(|event| {
+        let then = show::times(event, zone).and_then(|times| times.stretch(zone));
+        let itself = but.is_some_and(|but| but.id == event.id);
+        show::takes_time(event) && !itself && then.is_some_and(|(start, end)| start < until && end > from)
+    });
+    events
+}
+
+/// "your calendar has “Dentist” at that time (Mon 9 Mar, 15:00–16:00 WET)".
+fn named(there: &[Event], zone: &TimeZone, now: Timestamp) -> String {
+    let Some(first) = there.first() else {
+        return "your calendar has something else at that time".to_owned();
+    };
+    let more = match there.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let when = show::times(first, zone).map_or_else(String::new, |times| times.said(zone, now));
+    format!("your calendar has {} at that time ({when}){more}", quoted(&show::title(first)))
 }
 
 fn busy(

@@ -76,7 +76,8 @@ impl ActTool for CreateEvent {
         if let Some(room) = &meeting.room {
             risks.extend(collisions::room(&diary, room, &meeting.times, &zone).await);
         }
-        let private_risks = collisions::with(&diary, &meeting.guests, &meeting.times, None, &zone).await;
+        let private_risks =
+            collisions::with(&diary, &meeting.guests, &meeting.times, None, (&zone, cx.now)).await;
         Ok(Preview { risks, private_risks, ..preview })
     }
 

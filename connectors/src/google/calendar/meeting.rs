@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use super::diary::Diary;
 use super::repeat::{self, Repeat};
 use super::room::{self, Room};
-use super::seen;
+use super::seen::{self, Of};
+use super::show;
 use super::times::{MOST_MINUTES, Times};
 use crate::google::gmail::address::Recipient;
 
@@ -234,7 +235,10 @@ impl Meeting {
         };
         let long = self.repeats.as_ref().and_then(|repeats| repeats.risk(&self.times));
         let over = self.over.then(|| "it is over already, so this only writes it down".to_owned());
+        let every = self.repeats.as_ref().map_or_else(String::new, |repeats| format!(", {}", repeats.said()));
+        let when = format!("{}{every}", self.times.said(zone, now));
         Ok(Preview {
+            gist: Some(show::gist("Create", Of::Once, &self.title, &when, &self.guests)),
             fields: self.fields(zone, now),
             body: Some(self.text.clone()).filter(|text| !text.is_empty()),
             account: self.account.clone(),

@@ -118,7 +118,7 @@ impl Repeat {
         if !self.on.is_empty() && !self.days().any(|(_, _, day)| *day == first.weekday()) {
             let day = DAYS.iter().find(|(_, _, day)| *day == first.weekday()).map_or("", |(_, name, _)| name);
             return Err(Fault::invalid(format!(
-                "it would begin on a {day}, which is none of the days in `on`"
+                "it would begin on a {day}, which is none of the days on which it repeats"
             )));
         }
         if self.until.is_some_and(|until| until < first) {

@@ -63,6 +63,9 @@ struct Response {
     event: String,
     seen: String,
     known_as: String,
+    /// When it takes place, for whoever reads that it was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    known_at: Option<String>,
     answer: Answer,
     note: Option<String>,
 }
@@ -113,6 +116,7 @@ impl ActTool for Respond {
             guest: own.email.clone(),
             seen: seen::fingerprint(&event)?,
             known_as: show::title(&event),
+            known_at: show::when(cx, &event),
             answer: asked.answer,
             note,
         };
@@ -219,18 +223,17 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
         thing: "invitation".into(),
         brings: "answer".into(),
     };
-    let zone = show::zone(&cx.principal);
     let organizer =
         event.organizer.as_ref().and_then(|organizer| organizer.email.clone()).unwrap_or_default();
     let question = match which {
         Of::All => "Answer all times of this invitation?",
         Of::Once | Of::This => "Answer this invitation?",
     };
-    let when = show::times(event, &zone).map_or_else(String::new, |times| times.said(&zone, cx.now));
+    let when = response.known_at.clone().unwrap_or_default();
     let mut fields = vec![
         ("Calendar".into(), response.account.clone()),
         ("Title".into(), response.known_as.clone()),
-        (which.when(), when),
+        (which.when(), when.clone()),
     ];
     fields.extend(which.field());
     fields.push(("From".into(), organizer.clone()));
@@ -238,7 +241,10 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
     fields.extend(alias.map(|alias| ("As".to_owned(), alias.clone())));
     fields.push(("Answer".into(), response.answer.said().to_owned()));
     fields.extend(response.note.iter().map(|note| ("Note".to_owned(), note.clone())));
+    let does = format!("Answer {} to", response.answer.said().to_lowercase());
+    let with = std::slice::from_ref(&organizer);
     Ok(Preview {
+        gist: Some(show::gist(&does, which, &response.known_as, &when, with)),
         fields,
         about: Some(response.event.clone()),
         account: response.account.clone(),
@@ -251,7 +257,8 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
 
 fn receipt(cx: &ToolContext, response: &Response) -> ToolOutput {
     let content = json!({
-        "status": "answered", "id": response.event, "title": response.known_as, "answer": response.answer,
+        "status": "answered", "id": response.event, "title": response.known_as, "when": response.known_at,
+        "answer": response.answer,
     });
     ToolOutput::ours(content).private(cx.principal.person)
 }

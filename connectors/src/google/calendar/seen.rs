@@ -76,10 +76,10 @@ impl Of {
     pub(super) fn field(self) -> Option<(String, String)> {
         let which = match self {
             Self::Once => return None,
-            Self::This => "this time alone, of an event that repeats",
+            Self::This => "only this time, the others stay",
             Self::All => "all of its times",
         };
-        Some(("Which".to_owned(), which.to_owned()))
+        Some(("Series".to_owned(), which.to_owned()))
     }
 }
 

@@ -5,9 +5,10 @@ use jiff::tz::TimeZone;
 use jiff::{ToSpan, Zoned};
 use nod_core::clock::Timestamp;
 use nod_core::privacy::Provenance;
-use nod_core::tool::{Principal, ToolContext, ToolOutput};
+use nod_core::tool::{Gist, Principal, ToolContext, ToolOutput, people};
 use serde_json::{Value, json};
 
+use super::seen::Of;
 use super::times::Times;
 
 const DESCRIPTION_CHARS: usize = 1_000;
@@ -64,6 +65,12 @@ pub(super) fn times(event: &Event, zone: &TimeZone) -> Option<Times> {
     Times::read(event.start.as_ref(), event.end.as_ref(), zone)
 }
 
+/// The same as the person reads it.
+pub(super) fn when(cx: &ToolContext, event: &Event) -> Option<String> {
+    let zone = zone(&cx.principal);
+    Some(times(event, &zone)?.said(&zone, cx.now))
+}
+
 /// Whether an event over whole days is over one of these, as the person counts them: Calendar counts by the zone that it
 /// knows of the person, and hands out one that ended the day before.
 pub(super) fn is_of_days(event: &Event, from: &Zoned, until: Option<&Zoned>, zone: &TimeZone) -> bool {
@@ -113,6 +120,14 @@ fn guest(guest: &EventAttendee) -> Value {
     json!({"address": guest.email, "answer": guest.response_status})
 }
 
+/// "Cancel “Standup” on Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test"; of a whole series `when` is its first time.
+pub(super) fn gist(does: &str, which: Of, title: &str, when: &str, with: &[String]) -> Gist {
+    let (all, on) = if which == Of::All { ("all times of ", ", the first on ") } else { ("", " on ") };
+    let when = if when.is_empty() { String::new() } else { format!("{on}{when}") };
+    let with = if with.is_empty() { String::new() } else { format!(", with {}", people(with)) };
+    Gist::of(title, "an event", |what| format!("{does} {all}{what}{when}{with}"))
+}
+
 /// The person among the guests.
 pub(super) fn own(event: &Event) -> Option<&EventAttendee> {
     event.attendees.iter().flatten().find(|guest| guest.self_.unwrap_or(false))
@@ -133,6 +148,12 @@ pub(super) fn repeats(event: &Event) -> bool {
 /// It is all the times of an event that repeats.
 pub(super) fn is_series(event: &Event) -> bool {
     event.recurrence.as_ref().is_some_and(|rules| !rules.is_empty())
+}
+
+/// The person is busy then: they did not decline, nor mark it as free.
+pub(super) fn takes_time(event: &Event) -> bool {
+    let declined = own(event).is_some_and(|own| own.response_status.as_deref() == Some("declined"));
+    !declined && !is_cancelled(event) && event.transparency.as_deref() != Some("transparent")
 }
 
 pub(super) fn is_cancelled(event: &Event) -> bool {

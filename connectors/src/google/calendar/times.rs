@@ -50,7 +50,7 @@ impl Times {
                 "at which hour? That is a stretch of time in which it could begin anywhere",
             )),
             (Exact::Day { .. } | Exact::Days { .. }, Some(_)) => {
-                Err(Fault::invalid("at which hour? A day alone, with `minutes`, does not say when it begins"))
+                Err(Fault::invalid("at which hour? A day alone, with a length, does not say when it begins"))
             }
         }
     }
@@ -253,6 +253,11 @@ impl Times {
             Self::Timed { start, end } => when::say_span(start, end, zone, now),
             Self::Days { day, last_day } => when::say_days(*day, *last_day, zone, now),
         }
+    }
+
+    /// On which day it begins for whoever lives in `zone`.
+    pub(super) fn day_in(&self, zone: &TimeZone) -> Option<Date> {
+        self.ends(zone).ok().map(|(start, _)| start.with_time_zone(zone.clone()).date())
     }
 
     /// The first of its days.

@@ -57,9 +57,8 @@ impl ActTool for UpdateEvent {
                 preview.private_risks.push("nobody looked who is busy at all of its times".to_owned());
             }
             Some(times) => {
-                let was = show::times(&meant.event, &zone);
-                let guests = change.new_guests(&meant.event);
-                preview.private_risks = collisions::with(&diary, &guests, times, was.as_ref(), &zone).await;
+                let (guests, but) = (change.new_guests(&meant.event), Some(&meant.event));
+                preview.private_risks = collisions::with(&diary, &guests, times, but, (&zone, cx.now)).await;
             }
             None => {}
         }

@@ -9,7 +9,7 @@ use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
-    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+    ActTool, Fault, Filled, Found, Gist, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -68,6 +68,7 @@ impl ActTool for CreateLabel {
         Ok(Preview {
             fields: vec![("Mailbox".into(), account.clone()), ("Label".into(), name.to_owned())],
             account,
+            gist: Some(Gist::of(name, "a label", |what| format!("Make {what}"))),
             ..Preview::new(payload, "Make this label?", organise::words("label"))
         })
     }

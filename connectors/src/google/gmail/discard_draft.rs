@@ -10,8 +10,8 @@ use nod_core::clock::Timestamp;
 use nod_core::draft::{Closing, Draft as Open};
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
-    ActTool, Fault, Filled, Found, Leaves, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
-    Words,
+    ActTool, Fault, Filled, Found, Gist, Leaves, Preview, Reach, ToolContext, ToolOutput, ToolResult,
+    ToolSpec, Words,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -59,6 +59,7 @@ impl ActTool for DiscardDraft {
         let letter = Letter::deserialize(&open.letter).map_err(|error| Fault::broken(error.to_string()))?;
         let payload = json!({"draft": open});
         Ok(Preview {
+            gist: Some(Gist::of(&letter.subject, "a draft", |what| format!("Throw away {what}"))),
             fields: open.fields,
             body: Some(open.body),
             account: letter.account().to_owned(),

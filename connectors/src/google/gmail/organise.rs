@@ -16,7 +16,7 @@ use nod_core::connection::scopes;
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::privacy::Audience;
 use nod_core::tool::{
-    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+    ActTool, Fault, Filled, Found, Gist, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -264,7 +264,13 @@ fn shown(cx: &ToolContext, approved: &Approved) -> Result<Preview, Fault> {
         1 => "Change this conversation?".to_owned(),
         _ => format!("Change these {many} conversations?"),
     };
+    let change = if many == 1 {
+        "change of a conversation".to_owned()
+    } else {
+        format!("change of {many} conversations")
+    };
     Ok(Preview {
+        gist: Some(Gist { said: format!("{change} ({})", approved.does.join(" · ")), bare: change }),
         fields: vec![
             ("Mailbox".into(), approved.account.clone()),
             ("Change".into(), approved.does.join(" · ")),

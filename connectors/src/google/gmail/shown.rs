@@ -1,7 +1,7 @@
 //! How a letter is shown before it leaves. What Gmail adds of its own accord, a signature or the mail that is
 //! answered, is named on the card and shown on demand: the first is the person's alone, the second is long.
 
-use nod_core::tool::{Fault, Preview, Words};
+use nod_core::tool::{Fault, Gist, Preview, Words, people};
 
 use super::address::Recipient;
 use super::files::{self, File};
@@ -10,12 +10,17 @@ use super::letter::Letter;
 impl Letter {
     pub(super) fn preview(&self, question: &str, words: Words, needs_to: bool) -> Result<Preview, Fault> {
         let addresses = self.everybody().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
+        let recipients: Vec<String> = addresses.collect();
+        let to = if recipients.is_empty() { String::new() } else { format!(" to {}", people(&recipients)) };
+        let thing = format!("{}{to}", words.thing);
+        let gist = Gist::of(&self.subject, "", |what| format!("{thing} {what}").trim_end().to_owned());
         Ok(Preview {
+            gist: Some(gist),
             fields: self.fields(),
             body: Some(self.shown()),
             below: self.below().filter(|_| !self.forwards()),
             account: self.account().to_owned(),
-            recipients: addresses.collect(),
+            recipients,
             form: self.form(needs_to),
             draft: self.draft.as_ref().map(|draft| draft.id.clone()),
             risks: self.risks(),
