@@ -116,7 +116,8 @@ pub struct ToolSpec {
     /// a person; the gate turns names into addresses before the tool sees them. One with
     /// `"format": "draft"` takes the id of an open draft, or may be left out; the tool sees the
     /// [`Draft`] as it was seen last. One with `"format": "when"` takes a time in a person's words; the tool sees an
-    /// [`Exact`](crate::when::Exact).
+    /// [`Exact`](crate::when::Exact). One with `"format": "when-or-hour"` does so too, but for an hour without a day, which
+    /// the tool sees as `{"hour": "4pm"}`: it knows of which day that is.
     pub parameters: Value,
     /// Whom it can reach.
     pub reach: Reach,
@@ -319,7 +320,7 @@ pub struct Choice {
 pub const LONGEST_BODY: usize = 30_000;
 
 /// The field of [`Preview::fields`] that says what was taken for granted of a time.
-pub(crate) const UNDERSTOOD: &str = "Understood";
+pub const UNDERSTOOD: &str = "Understood";
 
 /// Exactly what would happen, as the person approves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

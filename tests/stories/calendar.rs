@@ -328,6 +328,7 @@ async fn a_weekly_meeting_follows_its_zone(platform: On) {
           Understood  “9” is taken as 09:00, within the working day, since it says neither am nor pm.
           How is it going?
           ⚠ Nod's first invitation to bo@acme.test
+          ⚠ nobody looked who is busy at its later times
           · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
           [Approve & invite] [Edit] [Deny]
     "); }

@@ -30,6 +30,7 @@ mod batch;
 mod calendar;
 mod catch_up;
 mod changed;
+mod changes;
 mod commands;
 mod connect;
 mod contract;

@@ -13,6 +13,7 @@ use crate::privacy::{Audience, Provenance};
 use crate::question::{self, Vote};
 use crate::run::{AgentState, Parked, PendingCall};
 use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Provider, Reach, Tool, ToolSpec, UNDERSTOOD};
+use crate::when;
 
 /// Of one reason why a call is wrong, in bytes.
 const LONGEST_WHY: usize = 300;
@@ -280,7 +281,7 @@ pub(super) fn wait_for_person(
             emits.push(Emit::Question {
                 question,
                 call_id: call_id.to_owned(),
-                name: times::about(about),
+                name: when::asked_about(about),
                 choices: choices.clone(),
                 why: None,
                 vote: Some(Vote { title: title.clone(), voters: voters.clone(), unseen: unseen.clone() }),

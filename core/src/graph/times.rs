@@ -67,11 +67,14 @@ impl Moment<'_> {
         for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
             let Some(value) = args.get_mut(field) else { continue };
             match value.as_str() {
-                Some(written) if schema["format"] == "when" => {
+                Some(written) if schema["format"] == "when" || schema["format"] == "when-or-hour" => {
                     // "until the end of June", in a field that is called `until`.
                     let led = written.trim().strip_prefix(field.as_str());
                     let words = led.filter(|rest| rest.starts_with(' ')).unwrap_or(written).trim().to_owned();
-                    *value = json!(self.exact(&words, assumed)?);
+                    *value = match schema["format"] == "when-or-hour" && self.is_hour_alone(&words) {
+                        true => json!({ "hour": words }),
+                        false => json!(self.exact(&words, assumed)?),
+                    };
                 }
                 Some(_) => {}
                 None => self.fill(schema, value, assumed)?,
@@ -80,8 +83,14 @@ impl Moment<'_> {
         Ok(())
     }
 
+    /// What was picked of it has its day.
+    fn is_hour_alone(&self, words: &str) -> bool {
+        !self.picked.contains_key(&when::asked_about(words))
+            && when::is_hour_alone(words, self.said_at, &self.zone)
+    }
+
     fn exact(&self, words: &str, assumed: &mut Vec<String>) -> Result<Exact, Fault> {
-        let about = about(words);
+        let about = when::asked_about(words);
         let picked = self.picked.get(&about);
         let meant = picked.map_or(words, String::as_str);
         let said = match when::resolve(meant, self.said_at, &self.zone) {
@@ -111,11 +120,6 @@ impl Moment<'_> {
         }
         Ok(exact)
     }
-}
-
-/// What a question about a time is about: the words, in the quotes by which it is told from one about a name.
-pub(super) fn about(written: &str) -> String {
-    format!("“{}”", written.trim())
 }
 
 #[cfg(test)]

@@ -221,7 +221,8 @@ pub(crate) fn home(account: &str) -> Option<String> {
 }
 
 /// Whether somebody else's address is not at the account's home.
-pub(crate) fn is_outside(address: &str, account: &str) -> bool {
+#[must_use]
+pub fn is_outside(address: &str, account: &str) -> bool {
     !address.eq_ignore_ascii_case(account) && Some(domain(address)) != home(account)
 }
 

@@ -54,6 +54,8 @@ pub struct Wish {
     pub lasts: SignedDuration,
     /// It begins at multiples of this since midnight, in [`Self::zone`]: "every half hour".
     pub step: SignedDuration,
+    /// It may begin then, too, whatever the step: somebody named that hour.
+    pub named: Option<Timestamp>,
     /// The zone of whoever asks.
     pub zone: TimeZone,
     /// How many to give, at most [`MOST_SLOTS`].
@@ -190,6 +192,7 @@ fn starts(wish: &Wish, window: Interval) -> Vec<Timestamp> {
             starts.extend(both.into_iter().flatten());
         }
     }
+    starts.extend(wish.named);
     starts.sort_unstable();
     starts.dedup();
     starts

@@ -36,9 +36,19 @@ fn wish() -> Wish {
         window: between("2026-03-09T00:00", "2026-03-14T00:00", "Europe/Berlin"),
         lasts: SignedDuration::from_hours(1),
         step: SignedDuration::from_mins(30),
+        named: None,
         zone: zone("Europe/Berlin"),
         most: 3,
     }
+}
+
+#[test]
+fn what_somebody_named_is_looked_at_whatever_the_step() {
+    let quarter_past = between("2026-03-10T15:15", "2026-03-10T16:15", "Europe/Berlin");
+    let wish = Wish { window: quarter_past, ..wish() };
+    assert!(found(&wish, &[person("Ana", "Europe/Berlin")]).is_empty());
+    let named = Wish { named: Some(quarter_past.from), ..wish };
+    assert_eq!(found(&named, &[person("Ana", "Europe/Berlin")]), ["Tue 10 Mar 15:15–16:15"]);
 }
 
 fn shown(slots: &[Slot], name: &str) -> Vec<String> {

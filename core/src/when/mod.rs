@@ -141,6 +141,34 @@ pub fn resolve(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Said, Uncl
     }
 }
 
+/// Whether the words say an hour and no day: "4pm", "from 3 to 5". Of which day that is, somebody may know better than to
+/// take today's.
+#[must_use]
+pub fn is_hour_alone(text: &str, now: Timestamp, zone: &TimeZone) -> bool {
+    let now = instant(now).to_zoned(zone.clone());
+    let heard = words::clean(text).ok().filter(|text| iso::read(text, &now).is_none());
+    heard.and_then(|text| read::read(&text, &now).ok()).is_some_and(|heard| heard.is_hour_alone())
+}
+
+/// The same hour of that day, wherever it lies.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_on(text: &str, day: Date, now: Timestamp, zone: &TimeZone) -> Result<Said, Unclear> {
+    let now = instant(now).to_zoned(zone.clone());
+    let heard = read::read(&words::clean(text)?, &now)?;
+    match settle::settle(&heard.on(day), &now) {
+        Err(Unclear::Past { was, .. }) => Ok(*was),
+        said => said,
+    }
+}
+
+/// What a question about a time is about: the words, in the quotes by which it is told from one about a name.
+#[must_use]
+pub fn asked_about(words: &str) -> String {
+    format!("“{}”", words.trim())
+}
+
 /// As jiff counts it.
 pub(crate) fn instant(at: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_microsecond(at.timestamp_micros()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)

@@ -5,7 +5,7 @@ use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
 use nod_core::clock::Timestamp;
 use nod_core::effect::EffectKey;
-use nod_core::tool::{Fault, Preview, ToolContext, Words};
+use nod_core::tool::{Fault, Preview, ToolContext, UNDERSTOOD, Words};
 use nod_core::when::Exact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::diary::Diary;
 use super::meeting::{self, MOST_GUESTS, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
 use super::seen::{self, Meant, Of};
 use super::show;
-use super::times::{self, MOST_MINUTES, Times};
+use super::times::{MOST_MINUTES, Times};
 
 const SCHEMA: u32 = 1;
 
@@ -25,7 +25,7 @@ pub(super) struct Asked {
     #[serde(default)]
     pub(super) series: bool,
     title: Option<String>,
-    when: Option<Exact>,
+    when: Option<Begins>,
     minutes: Option<i64>,
     #[serde(default)]
     add_guests: Vec<String>,
@@ -33,8 +33,26 @@ pub(super) struct Asked {
     remove_guests: Vec<String>,
     place: Option<String>,
     text: Option<String>,
+    /// What it has no more.
+    #[serde(default)]
+    without: Vec<Part>,
     #[serde(default)]
     meet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Part {
+    Place,
+    Text,
+}
+
+/// When it shall begin: an hour alone is one of the day on which it takes place.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Begins {
+    Hour { hour: String },
+    Then(Exact),
 }
 
 /// What the person approves; nothing else decides what is written.
@@ -60,6 +78,9 @@ pub(super) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     meet: bool,
+    /// What was taken for granted of the hour; it stands on the card.
+    #[serde(skip)]
+    understood: Option<String>,
     /// The time to which it moves had begun when that was asked for, and the card says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     over: bool,
@@ -72,14 +93,18 @@ pub(super) fn parameters() -> Value {
             "event": event_schema(),
             "series": series_schema(),
             "title": {"type": "string", "minLength": 1, "maxLength": TITLE_CHARS},
-            "when": {"type": "string", "format": "when", "minLength": 1, "maxLength": 200,
-                "description": "When it begins now, in the person's own words: “next Friday at 3”, “Mon 9–10:30”. It stays as long as it is. Of a series whose hour alone changes: with the day on which it is now, “Mon 9 March at 4pm”."},
+            "when": {"type": "string", "format": "when-or-hour", "minLength": 1, "maxLength": 200,
+                "description": "When it begins now, in the person's own words: “next Friday at 3”, “Mon 9–10:30”. It stays as long as it is. An hour alone (“4pm”) is one of its own day."},
             "minutes": {"type": "integer", "minimum": 1, "maximum": MOST_MINUTES,
                 "description": "Only where it shall take longer or shorter than now."},
             "add_guests": meeting::guests_schema("Who is invited too: addresses, or names of people."),
             "remove_guests": meeting::guests_schema("Who is not invited any more."),
             "place": {"type": "string", "maxLength": PLACE_CHARS},
-            "text": {"type": "string", "maxLength": TEXT_CHARS, "description": "The whole new text."},
+            "text": {"type": "string", "maxLength": TEXT_CHARS,
+                "description": "The whole new text, in the place of what stands there."},
+            "without": {"type": "array", "maxItems": 2, "uniqueItems": true,
+                "items": {"type": "string", "enum": ["place", "text"]},
+                "description": "What is taken out of it; only where the person says so."},
             "meet": {"type": "boolean", "description": "True to give it a Google Meet link."},
         },
         "required": ["event"],
@@ -125,6 +150,14 @@ impl Change {
         if let Some(stranger) = remove.iter().find(|one| !is_in(&guests, one)) {
             return Err(Fault::invalid(format!("{stranger} is not among its guests")));
         }
+        // Models fill in what they leave as it is with nothing: that takes nothing away.
+        let given = |part: Part, written: Option<String>| match asked.without.contains(&part) {
+            true => Some(String::new()),
+            false => written.filter(|written| !written.trim().is_empty()),
+        };
+        let place = given(Part::Place, asked.place);
+        let text = given(Part::Text, asked.text);
+        let moved = moved(asked.when.as_ref(), asked.minutes, meant, (zone, now))?;
         let change = Self {
             schema: SCHEMA,
             tool: tool.to_owned(),
@@ -133,12 +166,13 @@ impl Change {
             seen: seen::fingerprint(event)?,
             known_as: show::title(event),
             title: asked.title.map(|title| meeting::line("title", &title, TITLE_CHARS)).transpose()?,
-            times: moved(asked.when.as_ref(), asked.minutes, meant, (zone, now))?,
+            times: moved.times,
             add_guests: add.into_iter().filter(|one| !is_in(&guests, one)).collect(),
             remove_guests: remove,
-            place: asked.place.map(|place| meeting::line("place", &place, PLACE_CHARS)).transpose()?,
-            text: asked.text.map(|text| meeting::text(&text)).transpose()?,
+            place: place.map(|place| meeting::line("place", &place, PLACE_CHARS)).transpose()?,
+            text: text.map(|text| meeting::text(&text)).transpose()?,
             meet: asked.meet && event.hangout_link.is_none(),
+            understood: moved.understood,
             over: false,
         };
         if change.title.as_ref().is_some_and(String::is_empty) {
@@ -292,7 +326,7 @@ impl Change {
             gathering: times.and_then(|times| times.gathering(there)),
             fields: self.fields(meant, &zone, cx.now),
             about: Some(self.event.clone()),
-            body: self.text.clone(),
+            body: self.text.clone().filter(|text| !text.is_empty()),
             account: self.account.clone(),
             recipients,
             audience: nod_core::privacy::Audience::Person(cx.principal.person),
@@ -314,7 +348,7 @@ impl Change {
 
     fn fields(&self, meant: &Meant, zone: &TimeZone, now: Timestamp) -> Vec<(String, String)> {
         let event = &meant.event;
-        let place = event.location.clone().unwrap_or_default();
+        let place = show::place(event);
         let mut fields = vec![
             ("Calendar".into(), self.account.clone()),
             ("Title".into(), changed(&self.known_as, self.title.clone())),
@@ -328,7 +362,14 @@ impl Change {
         if !place.is_empty() || self.place.is_some() {
             fields.push(("Place".into(), changed(&place, self.place.clone())));
         }
+        let had_text = event.description.as_deref().is_some_and(|text| !text.trim().is_empty());
+        fields.extend(self.text.as_ref().and_then(|text| match (had_text, text.is_empty()) {
+            (true, false) => Some(("Text".to_owned(), "in the place of what stands there now".to_owned())),
+            (true, true) => Some(("Text".to_owned(), "taken out".to_owned())),
+            (false, _) => None,
+        }));
         fields.extend(self.meet.then(|| ("Meet".into(), "gets a Google Meet link".into())));
+        fields.extend(self.understood.iter().map(|said| (UNDERSTOOD.to_owned(), said.clone())));
         fields
     }
 
@@ -359,39 +400,55 @@ fn changed(old: &str, new: Option<String>) -> String {
     }
 }
 
-/// When it takes place then. All times of a series move by as much as the one that was named does, by the clocks that
-/// the series follows. An hour that is said without a day is one of today; of a series, whose days stay, it is one of its
-/// own.
+/// When it takes place then, and what was taken for granted of that.
+#[derive(Default)]
+struct Moved {
+    times: Option<Times>,
+    understood: Option<String>,
+}
+
+/// All times of a series move by as much as the one that was named does, by the clocks that the series follows.
 fn moved(
-    when: Option<&Exact>,
+    when: Option<&Begins>,
     minutes: Option<i64>,
     meant: &Meant,
     (zone, now): (&TimeZone, Timestamp),
-) -> Result<Option<Times>, Fault> {
+) -> Result<Moved, Fault> {
     let (event, instance) = (&meant.event, meant.instance.as_ref());
     let unreadable = || Fault::invalid("Calendar does not say when it takes place");
-    let was = show::times(instance.unwrap_or(event), zone).ok_or_else(unreadable)?;
-    let new = match (when, minutes) {
-        (None, None) => return Ok(None),
-        (Some(when), minutes) => was.moved_to(when, minutes, zone)?,
+    let first = show::times(event, zone).ok_or_else(unreadable)?;
+    let was = match instance {
+        Some(instance) => show::times(instance, zone).ok_or_else(unreadable)?,
+        None => first.clone(),
+    };
+    let (exact, understood) = match when {
+        Some(Begins::Hour { hour }) => {
+            let (exact, understood) = was.hour_of_its_day(hour, (zone, now))?;
+            (Some(exact), understood)
+        }
+        Some(Begins::Then(exact)) => (Some(exact.clone()), None),
+        None => (None, None),
+    };
+    let found = |times: Times| Ok(Moved { times: Some(times), understood });
+    let new = match (exact, minutes) {
+        (None, None) => return Ok(Moved::default()),
+        (Some(exact), minutes) => was.moved_to(&exact, minutes, zone)?,
+        // One that was moved by itself says nothing of when the others begin.
+        (None, Some(minutes)) if meant.times == Of::All => {
+            return found(first.lasting(minutes)?.placed(zone)?);
+        }
         (None, Some(minutes)) => was.lasting(minutes)?,
     };
     if meant.times != Of::All {
-        return new.placed(zone).map(Some);
+        return found(new.placed(zone)?);
     }
-    let today = times::instant(now).map(|now| now.to_zoned(zone.clone()).date());
-    let new = match was.day_in(zone).filter(|_| new.day_in(zone) == today) {
-        Some(day) => new.moved_to(&Exact::Day { day }, None, zone)?,
-        None => new,
-    };
     let new = new.by_clocks_of(was.zone().unwrap_or(zone));
     if new.first_day() != was.first_day() {
         let clocks = was.clocks(zone).map(|place| format!(" by {place}'s clocks")).unwrap_or_default();
         return Err(Fault::invalid(format!(
             "all times of a series can change their hour, but not their day{clocks}: move this one alone, or cancel \
-             the series and make a new one. Where the person said an hour alone, give it with the day on which it is now"
+             the series and make a new one"
         )));
     }
-    let first = show::times(event, zone).ok_or_else(unreadable)?;
-    new.on_day(first.first_day()).map(Some)
+    found(new.on_day(first.first_day())?)
 }

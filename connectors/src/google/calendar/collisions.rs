@@ -53,16 +53,36 @@ pub(super) async fn with(
         let there = own_events(diary, (from, until), but, zone).await;
         lines.push(named(&there, zone, now));
     }
+    let unseen = |address: &&String| {
+        found.get(*address).is_none_or(|of| of.errors.as_ref().is_some_and(|errors| !errors.is_empty()))
+    };
+    let hidden: Vec<&str> = all.iter().skip(1).filter(unseen).map(String::as_str).collect();
+    let not_looked_at = guests.len() + 1 - all.len();
     let others: Vec<&str> = all.iter().skip(1).filter(|one| is_busy(one)).map(String::as_str).collect();
-    match others.as_slice() {
-        [] => {}
-        [one] => lines.push(format!("{one} is busy then")),
-        [first @ .., last] if others.len() <= MOST_NAMED => {
-            lines.push(format!("{} and {last} are busy then", first.join(", ")));
-        }
-        [first, ..] => lines.push(format!("{first} and {} others are busy then", others.len() - 1)),
+    if !others.is_empty() {
+        let are = if others.len() == 1 { "is" } else { "are" };
+        lines.push(format!("{} {are} busy then", listed(&others)));
+    }
+    if !hidden.is_empty() {
+        lines.push(format!(
+            "nobody can see whether {} {} free then",
+            listed(&hidden),
+            if hidden.len() == 1 { "is" } else { "are" }
+        ));
+    }
+    if not_looked_at > 0 {
+        lines.push(format!("nobody looked whether {not_looked_at} more are free then"));
     }
     lines
+}
+
+fn listed(all: &[&str]) -> String {
+    match all {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] if all.len() <= MOST_NAMED => format!("{} and {last}", first.join(", ")),
+        [first, ..] => format!("{first} and {} others", all.len() - 1),
+    }
 }
 
 /// What the person's own calendar has then; nothing where that cannot be seen, which the line then leaves open.

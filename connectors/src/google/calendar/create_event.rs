@@ -57,6 +57,9 @@ impl CreateEvent {
     }
 }
 
+/// How the ids of events begin that Nod makes.
+const OUR_IDS: &str = "nod";
+
 #[async_trait]
 impl ActTool for CreateEvent {
     fn spec(&self) -> &ToolSpec {
@@ -76,8 +79,11 @@ impl ActTool for CreateEvent {
         if let Some(room) = &meeting.room {
             risks.extend(collisions::room(&diary, room, &meeting.times, &zone).await);
         }
-        let private_risks =
+        let mut private_risks =
             collisions::with(&diary, &meeting.guests, &meeting.times, None, (&zone, cx.now)).await;
+        if meeting.repeats() {
+            private_risks.push("nobody looked who is busy at its later times".to_owned());
+        }
         Ok(Preview { risks, private_risks, ..preview })
     }
 
@@ -153,7 +159,8 @@ impl CreateEvent {
         let mut people = asked.guests.clone();
         people.extend(asked.room(&self.rooms)?.map(|room| room.address));
         let minutes = asked.minutes.or(asked.when.minutes()).unwrap_or(USUAL_MINUTES);
-        let search = Search { people: &people, earliest, latest, minutes, most: slots::MOST_SLOTS };
+        let search =
+            Search { people: &people, earliest, latest, minutes, named: false, most: slots::MOST_SLOTS };
         let found = free::look(cx, diary, &self.colleagues, &search).await?;
         let zone = show::zone(&cx.principal);
         let meeting_at = |slot: &Slot| {
@@ -183,7 +190,14 @@ impl CreateEvent {
 
 /// Letters and digits that Calendar takes: 0–9 and a–v.
 fn id(key: EffectKey) -> String {
-    format!("nod{}", key.id.0.simple())
+    format!("{OUR_IDS}{}", key.id.0.simple())
+}
+
+/// Nod made it, with its person's yes: nobody else says which id an event gets. The times of a series have its id in
+/// theirs.
+pub(super) fn is_made_here(event: &Event) -> bool {
+    let id = event.recurring_event_id.as_ref().or(event.id.as_ref());
+    id.and_then(|id| id.strip_prefix(OUR_IDS)).is_some_and(|rest| uuid::Uuid::try_parse(rest).is_ok())
 }
 
 fn read(handle: &Value) -> Result<String, Fault> {

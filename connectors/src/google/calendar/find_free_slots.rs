@@ -66,13 +66,15 @@ impl ReadTool for FindFreeSlots {
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Asked = arguments(args)?;
         let zone = show::zone(&cx.principal);
-        let (earliest, latest) = Times::looked_at(&asked.within)?.ends(&zone)?;
+        let minutes = asked.minutes.or(asked.within.minutes());
+        let (earliest, latest) = Times::looked_at(&asked.within, minutes)?.ends(&zone)?;
         let diary = self.accounts.diary(cx, &[FREEBUSY]).await?;
         let search = Search {
             people: &asked.people,
             earliest: &earliest,
             latest: &latest,
-            minutes: asked.minutes.or(asked.within.minutes()).unwrap_or(USUAL_MINUTES),
+            minutes: minutes.unwrap_or(USUAL_MINUTES),
+            named: matches!(asked.within, Exact::At { .. } | Exact::Span { .. }),
             most: asked.max.unwrap_or(USUAL),
         };
         let found = free::look(cx, &diary, &self.colleagues, &search).await?;

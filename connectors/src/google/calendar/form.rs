@@ -82,12 +82,25 @@ impl Meeting {
 
 /// What was typed for its time, exactly; a text that has several readings is not guessed at.
 fn resolved(text: &str, now: Timestamp, zone: &TimeZone, times: &Times) -> Result<Times, Fault> {
-    let said = when::resolve(text, now, zone).map_err(|unclear| {
-        let labels: Vec<&str> = unclear.choices().iter().map(|choice| choice.label.as_str()).collect();
-        let choices = if labels.is_empty() { String::new() } else { format!(" ({})", labels.join("; ")) };
-        Fault::invalid(format!("{}{choices}", unclear.why()))
-    })?;
-    times.moved_to(&Exact::of(said, text, zone), None, zone)
+    let exact = match when::is_hour_alone(text, now, zone) {
+        true => times.hour_of_its_day(text, (zone, now)).map(|(exact, _)| exact),
+        false => when::resolve(text, now, zone).map(|said| Exact::of(said, text, zone)).map_err(|unclear| {
+            Fault::Ambiguous {
+                name: when::asked_about(text),
+                choices: unclear.choices().to_vec(),
+                why: Some(unclear.why()),
+            }
+        }),
+    };
+    times.moved_to(&exact.map_err(with_choices)?, None, zone)
+}
+
+/// In a form nobody can press what could be meant: it is said.
+fn with_choices(fault: Fault) -> Fault {
+    let Fault::Ambiguous { choices, why: Some(why), .. } = fault else { return fault };
+    let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+    let choices = if labels.is_empty() { String::new() } else { format!(" ({})", labels.join("; ")) };
+    Fault::invalid(format!("{why}{choices}"))
 }
 
 /// Why, without the kind of fault.

@@ -25,6 +25,8 @@ pub(super) struct Search<'a> {
     pub(super) earliest: &'a Zoned,
     pub(super) latest: &'a Zoned,
     pub(super) minutes: i64,
+    /// The hour was named: it is looked at whatever the step.
+    pub(super) named: bool,
     pub(super) most: usize,
 }
 
@@ -98,6 +100,7 @@ fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<Wish, Fault> {
         window: Interval { from: search.earliest.timestamp(), to: search.latest.timestamp() },
         lasts: SignedDuration::from_mins(search.minutes),
         step: SignedDuration::from_mins(step),
+        named: search.named.then(|| search.earliest.timestamp()),
         zone: show::zone(&cx.principal),
         most: search.most,
     };

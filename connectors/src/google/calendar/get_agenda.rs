@@ -58,7 +58,7 @@ impl ReadTool for GetAgenda {
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Asked = arguments(args)?;
         let zone = show::zone(&cx.principal);
-        let times = Times::looked_at(&asked.when)?;
+        let times = Times::looked_at(&asked.when, None)?;
         let (from, until) = times.stretch(&zone).ok_or_else(|| Fault::invalid("that is too far off"))?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         let query = asked.query.as_deref();

@@ -185,6 +185,10 @@ impl Meeting {
         seen::of_this_account(&self.account, diary)
     }
 
+    pub(super) fn repeats(&self) -> bool {
+        self.repeats.is_some()
+    }
+
     pub(super) fn rule(&self) -> Result<Option<String>, Fault> {
         self.repeats.as_ref().map(|repeats| repeats.rule(&self.times)).transpose()
     }
@@ -235,7 +239,10 @@ impl Meeting {
         };
         let long = self.repeats.as_ref().and_then(|repeats| repeats.risk(&self.times));
         let over = self.over.then(|| "it is over already, so this only writes it down".to_owned());
-        let every = self.repeats.as_ref().map_or_else(String::new, |repeats| format!(", {}", repeats.said()));
+        let every = self
+            .repeats
+            .as_ref()
+            .map_or_else(String::new, |repeats| format!(", {}", repeats.said(&self.times)));
         let when = format!("{}{every}", self.times.said(zone, now));
         Ok(Preview {
             gist: Some(show::gist("Create", Of::Once, &self.title, &when, &self.guests)),
@@ -259,7 +266,7 @@ impl Meeting {
         ];
         let clocks =
             self.times.clocks(zone).map(|place| format!(", by {place}'s clocks")).unwrap_or_default();
-        let repeats = self.repeats.as_ref().map(|repeats| format!("{}{clocks}", repeats.said()));
+        let repeats = self.repeats.as_ref().map(|repeats| format!("{}{clocks}", repeats.said(&self.times)));
         fields.extend(repeats.map(|repeats| ("Repeats".into(), repeats)));
         fields.push(("Guests".into(), self.guests.join(", ")));
         fields.extend(Some(("Place".into(), self.place.clone())).filter(|_| !self.place.is_empty()));

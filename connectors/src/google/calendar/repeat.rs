@@ -151,8 +151,8 @@ impl Repeat {
         DAYS.iter().filter(|(code, ..)| self.on.iter().any(|on| on == code))
     }
 
-    /// "every 2 weeks on Monday and Friday, 10 times".
-    pub(super) fn said(&self) -> String {
+    /// "every 2 weeks on Monday and Friday, 10 times", for what first takes place at `times`.
+    pub(super) fn said(&self, times: &Times) -> String {
         let unit = match self.every {
             Every::Day => "day",
             Every::Week => "week",
@@ -169,12 +169,24 @@ impl Repeat {
             [one] => said.push_str(&format!(" on {one}")),
             [first @ .., last] => said.push_str(&format!(" on {} and {last}", first.join(", "))),
         }
+        said.push_str(&self.skips(times.first_day()).unwrap_or_default());
         match (self.times, self.until) {
             (Some(times), _) => said.push_str(&format!(", {times} times")),
             (None, Some(until)) => said.push_str(&format!(", until {}", until.strftime("%a %-d %b %Y"))),
             (None, None) => said.push_str(", without an end"),
         }
         said
+    }
+
+    /// Which months or years it leaves out, since they have no such day: Calendar takes none in its place.
+    fn skips(&self, first: Date) -> Option<String> {
+        match (self.every, first.day()) {
+            (Every::Month, day @ 29..=31) => Some(format!(" on day {day}, none in months without one")),
+            (Every::Year, 29) if first.month() == 2 => {
+                Some(" on 29 February, none in years without one".to_owned())
+            }
+            _ => None,
+        }
     }
 
     /// What to be careful about: it goes on for ever, or for longer than anybody plans.
@@ -246,8 +258,22 @@ mod tests {
         ];
         for (value, rule, said) in table {
             let repeat = asked(value);
-            assert_eq!((repeat.rule(&friday()).unwrap().as_str(), repeat.said().as_str()), (rule, said));
+            assert_eq!(
+                (repeat.rule(&friday()).unwrap().as_str(), repeat.said(&friday()).as_str()),
+                (rule, said)
+            );
         }
+        let days = |day: &str| Times::Days { day: day.parse().unwrap(), last_day: day.parse().unwrap() };
+        let monthly = asked(json!({"every": "month", "times": 12}));
+        assert_eq!(
+            monthly.said(&days("2026-01-31")),
+            "every month on day 31, none in months without one, 12 times"
+        );
+        assert_eq!(monthly.said(&days("2026-01-28")), "every month, 12 times");
+        assert_eq!(
+            asked(json!({"every": "year"})).said(&days("2028-02-29")),
+            "every year on 29 February, none in years without one, without an end"
+        );
         let days =
             Times::Days { day: "2026-03-06".parse().unwrap(), last_day: "2026-03-06".parse().unwrap() };
         let yearly = asked(json!({"every": "year", "until": "2030-12-31"})).rule(&days).unwrap();

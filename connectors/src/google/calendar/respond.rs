@@ -223,8 +223,7 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
         thing: "invitation".into(),
         brings: "answer".into(),
     };
-    let organizer =
-        event.organizer.as_ref().and_then(|organizer| organizer.email.clone()).unwrap_or_default();
+    let organizer = show::organizer(event);
     let question = match which {
         Of::All => "Answer all times of this invitation?",
         Of::Once | Of::This => "Answer this invitation?",
@@ -236,19 +235,19 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
         (which.when(), when.clone()),
     ];
     fields.extend(which.field());
-    fields.push(("From".into(), organizer.clone()));
+    fields.extend(organizer.iter().map(|organizer| ("From".to_owned(), organizer.clone())));
     let alias = response.guest.iter().find(|guest| !guest.eq_ignore_ascii_case(&response.account));
     fields.extend(alias.map(|alias| ("As".to_owned(), alias.clone())));
     fields.push(("Answer".into(), response.answer.said().to_owned()));
     fields.extend(response.note.iter().map(|note| ("Note".to_owned(), note.clone())));
     let does = format!("Answer {} to", response.answer.said().to_lowercase());
-    let with = std::slice::from_ref(&organizer);
+    let recipients: Vec<String> = organizer.into_iter().collect();
     Ok(Preview {
-        gist: Some(show::gist(&does, which, &response.known_as, &when, with)),
+        gist: Some(show::gist(&does, which, &response.known_as, &when, &recipients)),
         fields,
         about: Some(response.event.clone()),
         account: response.account.clone(),
-        recipients: vec![organizer],
+        recipients,
         audience: Audience::Person(cx.principal.person),
         provenance: show::provenance(std::slice::from_ref(event)),
         ..Preview::new(payload, question, words)

@@ -4,10 +4,12 @@ use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
 use jiff::{ToSpan, Zoned};
 use nod_core::clock::Timestamp;
+use nod_core::policy;
 use nod_core::privacy::Provenance;
 use nod_core::tool::{Gist, Principal, ToolContext, ToolOutput, people};
 use serde_json::{Value, json};
 
+use super::create_event;
 use super::seen::Of;
 use super::times::Times;
 
@@ -37,12 +39,15 @@ pub(super) fn output(cx: &ToolContext, content: Value, events: &[Event]) -> Tool
     ToolOutput::ours(content).written_by(provenance(events)).private(cx.principal.person)
 }
 
-/// Others write into an event that they made, and where its guests may change it.
+/// Others write into an event that they made, where its guests may change it, and where somebody from outside booked it:
+/// such a page writes in the person's name what a stranger typed.
 pub(super) fn provenance(events: &[Event]) -> Provenance {
     let mut sources: Vec<String> = Vec::new();
     for event in events.iter().filter(|event| !is_written_here(event)) {
-        let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref());
-        let source = format!("calendar event of {}", organizer.unwrap_or("somebody unnamed"));
+        let source = match stranger(event).filter(|_| is_ours(event)) {
+            Some(stranger) => format!("calendar event with {stranger}"),
+            None => format!("calendar event of {}", made_by(event).unwrap_or("somebody unnamed")),
+        };
         if !sources.contains(&source) {
             sources.push(source);
         }
@@ -50,14 +55,33 @@ pub(super) fn provenance(events: &[Event]) -> Provenance {
     if sources.is_empty() { Provenance::Ours } else { Provenance::Outside(sources) }
 }
 
-/// Nobody but the person writes into it.
+/// Nobody but the person wrote in it, or Nod with their yes.
 fn is_written_here(event: &Event) -> bool {
-    is_ours(event) && !event.guests_can_modify.unwrap_or(false)
+    let ours = is_ours(event) && !event.guests_can_modify.unwrap_or(false);
+    ours && (create_event::is_made_here(event) || stranger(event).is_none())
+}
+
+/// A guest from outside.
+fn stranger(event: &Event) -> Option<String> {
+    let home = made_by(event).unwrap_or_default();
+    others(event).into_iter().find(|guest| policy::is_outside(guest, home))
+}
+
+fn made_by(event: &Event) -> Option<&str> {
+    event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref())
 }
 
 /// The person is its organiser.
 pub(super) fn is_ours(event: &Event) -> bool {
     event.organizer.as_ref().is_none_or(|organizer| organizer.self_.unwrap_or(false))
+}
+
+/// Who hears of an answer. Of a calendar that several share, whose own address nobody reads, it is who made the event.
+pub(super) fn organizer(event: &Event) -> Option<String> {
+    let shared = |address: &&String| address.to_lowercase().ends_with(".calendar.google.com");
+    let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_ref());
+    let creator = event.creator.as_ref().and_then(|creator| creator.email.as_ref());
+    organizer.filter(|address| !shared(address)).or(creator).filter(|address| !shared(address)).cloned()
 }
 
 /// When it takes place, as far as Calendar says so.
@@ -86,6 +110,12 @@ pub(super) fn title(event: &Event) -> String {
     let title = event.summary.as_deref().unwrap_or_default();
     let title = cut(&title.split_whitespace().collect::<Vec<_>>().join(" "), TITLE_CHARS);
     if title.is_empty() { NO_TITLE.to_owned() } else { title }
+}
+
+/// Where it takes place, on one line: others write it, and a card has lines of its own.
+pub(super) fn place(event: &Event) -> String {
+    let place = event.location.as_deref().unwrap_or_default();
+    cut(&place.split_whitespace().collect::<Vec<_>>().join(" "), TITLE_CHARS)
 }
 
 fn one(event: &Event, zone: &TimeZone, now: Timestamp) -> Value {

@@ -55,9 +55,11 @@ impl Times {
         }
     }
 
-    /// A stretch to look at; an hour that is named without its end is looked at for half an hour.
-    pub(super) fn looked_at(exact: &Exact) -> Result<Self, Fault> {
+    /// A stretch to look at; an hour that is named without its end is looked at for so long, half an hour where nobody
+    /// says.
+    pub(super) fn looked_at(exact: &Exact, minutes: Option<i64>) -> Result<Self, Fault> {
         match exact {
+            Exact::At { .. } => Self::of(exact, minutes),
             Exact::Within { earliest, latest, .. } => {
                 Ok(Self::Timed { start: earliest.clone(), end: latest.clone() })
             }
@@ -133,6 +135,26 @@ impl Times {
             }
             (_, exact, minutes) => Self::of(exact, minutes),
         }
+    }
+
+    /// An hour that was said without a day, of the one on which this begins where it was said; and what was taken for
+    /// granted of it.
+    pub(super) fn hour_of_its_day(
+        &self,
+        words: &str,
+        (zone, now): (&TimeZone, Instant),
+    ) -> Result<(Exact, Option<String>), Fault> {
+        let day = self.day_in(zone).ok_or_else(|| Fault::invalid("that is too far off"))?;
+        let said = when::resolve_on(words, day, now, zone).map_err(|unclear| match unclear.choices() {
+            [] => Fault::invalid(unclear.why()),
+            choices => Fault::Ambiguous {
+                name: when::asked_about(words),
+                choices: choices.to_vec(),
+                why: Some(unclear.why()),
+            },
+        })?;
+        let understood = said.assumed.clone();
+        Ok((Exact::of(said, words, zone), understood))
     }
 
     /// Beginning when it does, for so long.

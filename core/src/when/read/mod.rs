@@ -9,7 +9,7 @@ mod places;
 
 use jiff::SignedDuration;
 use jiff::Zoned;
-use jiff::civil::Weekday;
+use jiff::civil::{Date, Weekday};
 
 use super::Unclear;
 use super::clocks::{Hours, Part};
@@ -42,6 +42,19 @@ pub(super) fn read(text: &str, now: &Zoned) -> Result<Heard, Unclear> {
 }
 
 impl Heard {
+    /// Nothing but hours.
+    pub(super) fn is_hour_alone(&self) -> bool {
+        let says_day =
+            self.day.is_some() || self.weekday.is_some() || self.from_now.is_some() || self.all_day;
+        self.hours.is_some() && !says_day
+    }
+
+    /// The same, of that day.
+    pub(super) fn on(self, day: Date) -> Self {
+        let (year, month, of_month) = (day.year().into(), day.month().into(), day.day().into());
+        Self { day: Some(Day::Date { year: Some(year), month, day: of_month }), ..self }
+    }
+
     /// What only the whole tells: a weekday beside a week, or beside nothing.
     fn settled(mut self) -> Result<Self, Unclear> {
         match (&self.day, self.weekday.take()) {
