@@ -1,6 +1,7 @@
 //! What "it" and "the second one" mean: whatever this conversation spoke of last. Of earlier turns there are the words
 //! alone, and no results of tools, so it is read from what was said.
 
+use super::mails::Mail;
 use super::plan::{Event, Plan};
 use super::sentence::{Wish, after_verb};
 use super::spans::{day_and_hour, is_shown_day};
@@ -73,32 +74,53 @@ impl Back {
     }
 
     /// What it may mean; one thing, where that is clear.
-    pub fn of(self, things: &[Thing]) -> &[Thing] {
+    pub fn of<'a>(self, spoken: &'a [Thing], listed: &'a [Thing]) -> &'a [Thing] {
         let nth = match self {
-            Self::It => return things,
+            Self::It => return spoken,
             Self::Nth(at) => at,
-            Self::Last => things.len().saturating_sub(1),
+            Self::Last => listed.len().saturating_sub(1),
         };
-        things.get(nth..=nth).unwrap_or_default()
+        listed.get(nth..=nth).unwrap_or_default()
     }
 }
 
 /// What was spoken of last, in its order; nothing where that was neither a mail nor an event.
 pub(super) fn spoken_of(before: &[Said]) -> Vec<Thing> {
-    let things = before.iter().rev().find_map(|said| match said {
-        Said::Person(text) => wished(text),
+    let things = before.iter().enumerate().rev().find_map(|(at, said)| match said {
+        Said::Person(text) => wished(&Wish::read(text), &before[..at]),
         Said::Nod(text) => told(text),
     });
     things.unwrap_or_default()
 }
 
+/// What was listed last.
+pub(super) fn listed(before: &[Said]) -> Vec<Thing> {
+    let list = before.iter().rev().find_map(|said| match said {
+        Said::Nod(text) if text.contains("• ") => told(text).filter(|things| things[..] != [Thing::Thread]),
+        _ => None,
+    });
+    list.unwrap_or_default()
+}
+
 /// None where a sentence leaves it as it was.
-fn wished(text: &str) -> Option<Vec<Thing>> {
-    match Wish::read(text) {
-        Wish::Talk | Wish::Calendar(Plan::Change(Event { back: Some(_), .. }, _)) => None,
-        Wish::Calendar(Plan::Change(event, _)) => Some(vec![Thing::Event(event)]),
-        Wish::Calendar(Plan::Arrange(meeting)) => Some(vec![Thing::Wanted(meeting.title)]),
-        _ => Some(Vec::new()),
+fn wished(wish: &Wish, before: &[Said]) -> Option<Vec<Thing>> {
+    let back = match wish {
+        Wish::Talk => return None,
+        Wish::Calendar(Plan::Change(event, _)) if event.back.is_none() => {
+            return Some(vec![Thing::Event(event.clone())]);
+        }
+        Wish::Calendar(Plan::Arrange(meeting)) => return Some(vec![Thing::Wanted(meeting.title.clone())]),
+        Wish::Calendar(Plan::Change(event, _)) => event.back,
+        Wish::Read(Mail::Back(back))
+        | Wish::Tidy(Mail::Back(back), _)
+        | Wish::Reply { to: Mail::Back(back), .. }
+        | Wish::Forward { mail: Mail::Back(back), .. } => Some(*back),
+        _ => None,
+    };
+    match back.map(|back| back.of(&[], &listed(before)).to_vec()) {
+        // "move it to 5pm"
+        Some(things) => Some(things).filter(|things| !things.is_empty()),
+        None => Some(Vec::new()),
     }
 }
 
@@ -115,7 +137,7 @@ fn told(text: &str) -> Option<Vec<Thing>> {
     let answered = text.strip_prefix("I answered “").and_then(|rest| rest.split_once("” to "));
     let (title, rest) = answered.map_or(text, |(_, title)| title).strip_prefix('“')?.split_once('”')?;
     let when = [" is in your calendar: ", " is changed: "].iter().find_map(|is| rest.strip_prefix(is));
-    let is_event = when.is_some() || rest.starts_with(" is ") || answered.is_some();
+    let is_event = when.is_some() || rest.starts_with(" is cancelled") || answered.is_some();
     let when = when.map_or("", |when| when.split(". ").next().unwrap_or_default().trim_end_matches('.'));
     is_event.then(|| vec![event(when, title)])
 }

@@ -75,18 +75,18 @@ fn changing(asked: &Asked<'_>, plan: &Plan, event: &Event, change: &Change) -> A
 /// What is known of the event that somebody speaks of, or what they are asked.
 fn meant(asked: &Asked<'_>, event: &Event) -> Result<Event, String> {
     let nod = match asked.waits {
-        true => " If it is what waits for your nod, use the buttons there.",
+        true => " Of what waits for your nod, the buttons on its card decide.",
         false => "",
     };
     let Some(back) = event.back else {
         let is_named = *event != Event::default();
         return if is_named { Ok(event.clone()) } else { Err(format!("Which event do you mean?{nod}")) };
     };
-    match back.of(&asked.things) {
+    match asked.meant(back) {
         [Thing::Event(event)] => Ok(event.clone()),
-        [Thing::Wanted(title)] => Err(format!("“{title}” is not in your calendar, so I did nothing.{nod}")),
+        [Thing::Wanted(title)] => Err(format!("I did nothing: “{title}” is not in your calendar.{nod}")),
         [Thing::Event(_), ..] => Err("Which one do you mean? Say “the second one”, for example.".to_owned()),
-        _ => Err(format!("Which event do you mean? I did nothing.{nod}")),
+        _ => Err(format!("I did nothing: which event do you mean?{nod}")),
     }
 }
 

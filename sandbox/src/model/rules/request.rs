@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use serde_json::{Map, Value, json};
 
-use super::before::{Said, Thing, spoken_of};
+use super::before::{Back, Said, Thing, listed, spoken_of};
 use super::results;
 use crate::model::script::Answer;
 
@@ -18,8 +18,8 @@ pub(super) struct Asked<'a> {
     pub facts: Vec<(String, String)>,
     /// The thread of mail that the hints beside the words name.
     pub thread: Option<String>,
-    /// What "it" may mean, in the order in which it was spoken of.
-    pub things: Vec<Thing>,
+    /// What was spoken of last, and what was listed last.
+    things: [Vec<Thing>; 2],
     /// Something of the person's waits for their nod.
     pub waits: bool,
     /// The person's day today, from the line `- Local time: Fri 6 Mar 2026, 15:00 WET`.
@@ -41,8 +41,9 @@ impl<'a> Asked<'a> {
         let prompts: Vec<String> = systems.map(|message| text(&message["content"])).collect();
         let line = |name: &str| prompts.iter().find_map(|prompt| line(prompt, name));
         let name = line("- Name:").unwrap_or_default();
+        let before = before(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name);
         Self {
-            things: spoken_of(&before(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name)),
+            things: [spoken_of(&before), listed(&before)],
             waits: line("- Waits for a nod:").is_some(),
             today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
@@ -71,6 +72,12 @@ impl<'a> Asked<'a> {
     pub fn draft(&self) -> Option<Value> {
         let (tool, content) = self.results.last()?;
         (tool == "gmail_read_draft").then(|| results::json_in(content)).flatten()
+    }
+
+    /// What somebody means who points back.
+    pub fn meant(&self, back: Back) -> &[Thing] {
+        let [spoken, listed] = &self.things;
+        back.of(spoken, listed)
     }
 
     /// The thread that a search of this turn found.

@@ -67,7 +67,7 @@ fn place(asked: &Asked<'_>, mail: &Mail) -> Result<Place, String> {
         }
         Mail::Back(back) => *back,
     };
-    match (back.of(&asked.things), &asked.thread) {
+    match (asked.meant(back), &asked.thread) {
         ([Thing::Mail { from, subject }], _) => Ok(Place::Search(Mail::listed(from, subject))),
         ([Thing::Mail { .. }, ..], _) => {
             Err("Which of these mails do you mean? Say “the second one”, for example.".to_owned())

@@ -258,9 +258,9 @@ async fn it_is_the_event_that_was_spoken_of_last() {
     let mail = user("Ana Silva: tell Bo I'm late");
     for (before, told) in [
         (vec![two], "Which one do you mean? Say “the second one”, for example."),
-        (vec![asked.clone()], "“Lunch” is not in your calendar, so I did nothing."),
-        (vec![asked, made, mail], "Which event do you mean? I did nothing."),
-        (vec![], "Which event do you mean? I did nothing."),
+        (vec![asked.clone()], "I did nothing: “Lunch” is not in your calendar."),
+        (vec![asked, made, mail], "I did nothing: which event do you mean?"),
+        (vec![], "I did nothing: which event do you mean?"),
     ] {
         assert_eq!(next(&world, &before, "cancel it", &[]).await, (String::new(), json!(told)));
     }

@@ -75,6 +75,14 @@ async fn a_mail_of_a_list_is_found_again() {
     ];
     let list = after(&world, "what's new in my mail?", "gmail_list_recent", &[&fenced(&mails)]).await;
     let before = [user("Ana Silva: what's new in my mail?"), nod(list["content"].as_str().unwrap())];
+    // Whatever was asked of the list meanwhile.
+    let asked = [
+        user("Ana Silva: read the second one"),
+        nod("“Landing page, second round”, 1 message(s):\n• Cho Park <cho@acme.test> wrote: Ana, the page …"),
+    ];
+    let told = "Which of these mails do you mean? Say “the second one”, for example.";
+    assert_eq!(next(&world, &before, "archive it", &[]).await.1, told);
+    let before = [&before[..], &asked].concat();
     let answer = |text: &str| format!("Hi,\n\n{text}\n\nAna");
     let first = "from:bo@acme.test subject:\"Launch check: at three\"";
     let second = "from:cho@acme.test subject:\"Landing page, second round\"";
@@ -109,10 +117,10 @@ async fn a_mail_of_a_list_is_found_again() {
         let (name, arguments) = next(&world, &before, said, &[("gmail_search_messages", &found)]).await;
         assert_eq!((name.as_str(), arguments), (tool, wanted), "{said}");
     }
-    for (said, told) in [
-        ("archive it", "Which of these mails do you mean? Say “the second one”, for example."),
-        ("read the third one", "Which mail do you mean? Say “read the mail from …” first."),
-    ] {
-        assert_eq!(next(&world, &before, said, &[]).await.1, told, "{said}");
-    }
+    let told = "Which mail do you mean? Say “read the mail from …” first.";
+    assert_eq!(next(&world, &before, "read the third one", &[]).await.1, told);
+    // What was pointed at is "it" from then on.
+    let replied = [&before[..], &[user("Ana Silva: reply to the first one: yes")]].concat();
+    let looks = next(&world, &replied, "archive it", &[]).await;
+    assert_eq!(looks, ("gmail_search_messages".to_owned(), json!({"query": first})));
 }
