@@ -33,7 +33,7 @@ pub(super) fn answer(request: &Value) -> Answer {
 }
 
 fn route(asked: &Asked<'_>, request: &Value) -> Value {
-    let (intent, tool) = match Wish::read(&asked.text) {
+    let (intent, tool) = match &asked.wish {
         Wish::Send(_) => ("tool", Some("gmail_send_email")),
         Wish::Draft(_) => ("tool", Some("gmail_create_draft")),
         Wish::List => ("tool", Some("gmail_list_recent")),
@@ -46,7 +46,9 @@ fn route(asked: &Asked<'_>, request: &Value) -> Value {
         Wish::Reply { draft: false, .. } => ("tool", Some("gmail_reply")),
         Wish::Forward { .. } => ("tool", Some("gmail_forward")),
         Wish::Tidy(..) => ("tool", Some("gmail_organise")),
-        Wish::Calendar(plan) => ("tool", Some(events::tool(&plan))),
+        Wish::Calendar(plan) => ("tool", Some(events::tool(plan))),
+        // "the second one" may answer a question of ours.
+        Wish::Talk if before::Back::alone(&asked.text).is_some() => ("tool", None),
         Wish::Talk => ("conversational", None),
     };
     let schema = &request["response_format"]["json_schema"]["schema"];
@@ -54,11 +56,11 @@ fn route(asked: &Asked<'_>, request: &Value) -> Value {
 }
 
 fn reason(asked: &Asked<'_>) -> Answer {
-    let wish = Wish::read(&asked.text);
-    if let (Wish::Open(change), Some(draft)) = (&wish, asked.draft()) {
+    let wish = &asked.wish;
+    if let (Wish::Open(change), Some(draft)) = (wish, asked.draft()) {
         return changed(asked, change, &draft);
     }
-    match &wish {
+    match wish {
         Wish::Calendar(plan) => return events::answer(asked, plan),
         Wish::Tidy(mail, deed) => return threads::tidy(asked, mail, deed),
         Wish::Reply { to, matter, draft } => {
@@ -79,7 +81,7 @@ fn reason(asked: &Asked<'_>) -> Answer {
         _ if !asked.results.is_empty() => return told(asked),
         _ => {}
     }
-    let call = match &wish {
+    let call = match wish {
         Wish::Send(letter) => {
             let letters = words::letters(letter, asked.signer.as_deref());
             if letters.is_empty() {

@@ -37,6 +37,9 @@ pub(super) enum Said {
     Nod(String),
 }
 
+/// Ends each question of which one is meant.
+pub(super) const WHICH: &str = "Say “the second one”, for example.";
+
 const NTH: [(&str, Back); 7] = [
     ("first", Back::Nth(0)),
     ("second", Back::Nth(1)),
@@ -100,6 +103,17 @@ pub(super) fn listed(before: &[Said]) -> Vec<Thing> {
         _ => None,
     });
     list.unwrap_or_default()
+}
+
+/// "the second one", said to a question which one it is: what was asked for, of that one.
+pub(super) fn picked(text: &str, before: &[Said]) -> Option<Wish> {
+    let back = Back::alone(text.trim_end_matches(['.', '!'])).filter(|back| *back != Back::It)?;
+    match before {
+        [.., Said::Person(asked), Said::Nod(question)] if question.contains(WHICH) => {
+            Wish::read(asked).of(back)
+        }
+        _ => None,
+    }
 }
 
 /// None where a sentence leaves it as it was.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::before::Thing;
+use super::before::{Thing, WHICH};
 use super::plan::{Change, Event, Meeting, Plan};
 use super::request::Asked;
 use super::results::{self, people};
@@ -85,7 +85,7 @@ fn meant(asked: &Asked<'_>, event: &Event) -> Result<Event, String> {
     match asked.meant(back) {
         [Thing::Event(event)] => Ok(event.clone()),
         [Thing::Wanted(title)] => Err(format!("I did nothing: “{title}” is not in your calendar.{nod}")),
-        [Thing::Event(_), ..] => Err("Which one do you mean? Say “the second one”, for example.".to_owned()),
+        [Thing::Event(_), ..] => Err(format!("Which one do you mean? {WHICH}")),
         _ => Err(format!("I did nothing: which event do you mean?{nod}")),
     }
 }
@@ -133,10 +133,7 @@ fn which(several: &[&Value]) -> String {
     let lines: Vec<String> = several.iter().take(MOST_SHOWN).map(|one| line(one)).collect();
     let more = several.len().saturating_sub(MOST_SHOWN);
     let more = if more > 0 { format!("\nThere are {more} more.") } else { String::new() };
-    format!(
-        "Which of these do you mean? Nothing was changed. Say it again with “the second one”, for example.\n{}{more}",
-        lines.join("\n")
-    )
+    format!("Which of these do you mean? Nothing was changed. {WHICH}\n{}{more}", lines.join("\n"))
 }
 
 /// What is said where a tool is not offered.
@@ -191,7 +188,8 @@ pub(super) fn tell(status: &str, result: &Value) -> String {
         "answered" => {
             format!("I answered “{}” to “{title}”.", result["answer"].as_str().unwrap_or("something"))
         }
-        "denied" | "superseded" | "withdrawn" => "I did not do it: your calendar is as it was.".to_owned(),
+        "superseded" => "A newer request took the place of that one.".to_owned(),
+        "denied" | "withdrawn" => "I did not do it: your calendar is as it was.".to_owned(),
         "expired" => "I did not do it: nobody answered in time.".to_owned(),
         "undone" => "You took it back in time: your calendar is as it was.".to_owned(),
         "unknown" => "I do not know whether it was done. Please look in your calendar.".to_owned(),

@@ -3,8 +3,9 @@
 use chrono::NaiveDate;
 use serde_json::{Map, Value, json};
 
-use super::before::{Back, Said, Thing, listed, spoken_of};
+use super::before::{Back, Said, Thing, listed, picked, spoken_of};
 use super::results;
+use super::sentence::Wish;
 use crate::model::script::Answer;
 
 /// A request as the rules see it.
@@ -12,6 +13,8 @@ use crate::model::script::Answer;
 pub(super) struct Asked<'a> {
     /// The last user message without a leading mention.
     pub text: String,
+    /// What is wanted with it.
+    pub wish: Wish,
     /// The first name of the person, from the line `- Name: …` of the system prompt.
     pub signer: Option<String>,
     /// What the system prompt says that people here said before: name and value.
@@ -42,12 +45,14 @@ impl<'a> Asked<'a> {
         let line = |name: &str| prompts.iter().find_map(|prompt| line(prompt, name));
         let name = line("- Name:").unwrap_or_default();
         let before = before(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name);
+        let text = without_mention(without_hints(said.as_deref().unwrap_or_default()));
         Self {
+            wish: picked(&text, &before).unwrap_or_else(|| Wish::read(&text)),
+            text,
             things: [spoken_of(&before), listed(&before)],
             waits: line("- Waits for a nod:").is_some(),
             today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
-            text: without_mention(without_hints(&said.unwrap_or_default())),
             signer: name.split_whitespace().next().map(str::to_owned),
             facts: prompts.iter().flat_map(|prompt| facts(prompt)).collect(),
             results: results_of(after),

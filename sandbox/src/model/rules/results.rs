@@ -87,9 +87,10 @@ fn tell_words(tool: &str, content: &str) -> String {
 
 fn refused(status: &str) -> Option<&'static str> {
     match status {
-        "denied" | "declined" | "rejected" | "refused" | "cancelled" | "canceled" | "superseded" => {
+        "denied" | "declined" | "rejected" | "refused" | "cancelled" | "canceled" => {
             Some("I did not send it.")
         }
+        "superseded" => Some("A newer request took the place of that one."),
         "undone" => Some("You took it back in time: I did not send it."),
         "not_done" => Some("I did not do it."),
         "expired" => Some("I did not send it: nobody answered in time."),

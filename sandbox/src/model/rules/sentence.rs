@@ -3,7 +3,7 @@
 use super::before::Back;
 use super::mails::{self, Deed, Mail};
 use super::people::{NO_NAMES, recipients};
-use super::plan::Plan;
+use super::plan::{Event, Plan};
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,6 +203,23 @@ impl Wish {
     }
 }
 
+impl Wish {
+    /// The same of another mail or event.
+    pub fn of(self, back: Back) -> Option<Self> {
+        let mail = Mail::Back(back);
+        Some(match self {
+            Self::Calendar(Plan::Change(_, change)) => {
+                Self::Calendar(Plan::Change(Event { back: Some(back), ..Event::default() }, change))
+            }
+            Self::Read(_) => Self::Read(mail),
+            Self::Tidy(_, deed) => Self::Tidy(mail, deed),
+            Self::Reply { matter, draft, .. } => Self::Reply { to: mail, matter, draft },
+            Self::Forward { to, matter, .. } => Self::Forward { mail, to, matter },
+            _ => return None,
+        })
+    }
+}
+
 impl Change {
     fn read(text: &str) -> Option<Self> {
         let bare = text.trim_end_matches(['.', '!']).to_lowercase();
@@ -250,6 +267,7 @@ fn reply(text: &str) -> Option<Wish> {
             _ => (Mail::Back(Back::It), after_verb(named, &["them"]).unwrap_or(named)),
         },
         // "reply that Wednesday works" says "that" of no mail.
+        None if rest.starts_with("it:") => (Mail::Back(Back::It), rest.trim_start_matches("it:")),
         None => match Back::read(rest).filter(|(back, _)| *back != Back::It) {
             Some((back, after)) => (Mail::Back(back), after),
             None => (Mail::Back(Back::It), rest),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::before::{Back, Thing};
+use super::before::{Back, Thing, WHICH};
 use super::events::no_tool;
 use super::mails::{Deed, Mail};
 use super::request::Asked;
@@ -69,9 +69,7 @@ fn place(asked: &Asked<'_>, mail: &Mail) -> Result<Place, String> {
     };
     match (asked.meant(back), &asked.thread) {
         ([Thing::Mail { from, subject }], _) => Ok(Place::Search(Mail::listed(from, subject))),
-        ([Thing::Mail { .. }, ..], _) => {
-            Err("Which of these mails do you mean? Say “the second one”, for example.".to_owned())
-        }
+        ([Thing::Mail { .. }, ..], _) => Err(format!("Which of these mails do you mean? {WHICH}")),
         (_, Some(thread)) if back == Back::It => Ok(Place::Thread(thread.clone())),
         _ => Err("Which mail do you mean? Say “read the mail from …” first.".to_owned()),
     }

@@ -42,6 +42,8 @@ async fn mail_is_put_away_by_what_is_said_of_it() {
         (name.as_str(), arguments),
         ("gmail_forward", json!({"thread_id": "19a4", "to": ["Bo"], "body": body}))
     );
+    let (_, arguments) = call(&world, &format!("answer it: yes\n\n{hints}")).await;
+    assert_eq!(arguments, json!({"thread_id": "19a4", "body": "Hi,\n\nYes.\n\nAna"}));
     for (result, told) in [
         (r#"{"status":"done","did":["archive"],"conversations":2}"#, "Done with 2 conversations: archive."),
         (
@@ -82,6 +84,9 @@ async fn a_mail_of_a_list_is_found_again() {
     ];
     let told = "Which of these mails do you mean? Say “the second one”, for example.";
     assert_eq!(next(&world, &before, "archive it", &[]).await.1, told);
+    let which = [&before[..], &[user("Ana Silva: archive it"), nod(told)]].concat();
+    let looks = next(&world, &which, "the first one", &[]).await;
+    assert_eq!(looks.1, json!({"query": "from:bo@acme.test subject:\"Launch check: at three\""}));
     let before = [&before[..], &asked].concat();
     let answer = |text: &str| format!("Hi,\n\n{text}\n\nAna");
     let first = "from:bo@acme.test subject:\"Launch check: at three\"";

@@ -206,6 +206,11 @@ async fn results_are_told_as_they_are() {
         ("gmail_send_email", r#"{"status":"sent","to":["bo@acme.test"]}"#, "Sent to bo@acme.test."),
         ("gmail_send_email", r#"{"status":"denied"}"#, "I did not send it."),
         ("gmail_send_email", r#"{"status":"undone"}"#, "You took it back in time: I did not send it."),
+        (
+            "gmail_send_email",
+            r#"{"status":"superseded","detail":"a newer request took its place; nothing was done"}"#,
+            "A newer request took the place of that one.",
+        ),
         ("gmail_send_email", "Declined by Ana.", "I did not send it."),
         (
             "gmail_send_email",
@@ -250,6 +255,8 @@ async fn the_router_is_answered_in_its_schema() {
     for (text, route) in [
         ("tell Bo I'm late", json!({"intent": "tool", "tool": "gmail_send_email"})),
         ("hello", json!({"intent": "conversational", "tool": null})),
+        ("archive the mail from Bo", json!({"intent": "tool", "tool": "gmail_organise"})),
+        ("the second one", json!({"intent": "tool", "tool": null})),
     ] {
         let answer = message(&world, &routed(super::said(text))).await;
         assert_eq!(serde_json::from_str::<Value>(answer["content"].as_str().unwrap()).unwrap(), route);
@@ -305,6 +312,7 @@ async fn what_is_not_understood_is_said_and_never_a_mail() {
         "send flowers to Bo",
         "write code",
         "no, I mean the other one",
+        "the second one",
         "archive everything",
         "delete the mail from Bo",
         "order a pizza on Friday",
