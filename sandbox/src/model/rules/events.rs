@@ -74,9 +74,10 @@ fn changing(asked: &Asked<'_>, plan: &Plan, event: &Event, change: &Change) -> A
 
 /// What is known of the event that somebody speaks of, or what they are asked.
 fn meant(asked: &Asked<'_>, event: &Event) -> Result<Event, String> {
-    let nod = match asked.waits {
-        true => " Of what waits for your nod, the buttons on its card decide.",
-        false => "",
+    let nod = match (asked.draft_open, asked.waits) {
+        (true, _) => " For the draft, say “discard it”.",
+        (false, true) => " Of what waits for your nod, the buttons on its card decide.",
+        (false, false) => "",
     };
     let Some(back) = event.back else {
         let is_named = *event != Event::default();

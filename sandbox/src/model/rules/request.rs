@@ -23,6 +23,8 @@ pub(super) struct Asked<'a> {
     pub thread: Option<String>,
     /// What was spoken of last, and what was listed last.
     things: [Vec<Thing>; 2],
+    /// The hints name an open draft.
+    pub draft_open: bool,
     /// Something of the person's waits for their nod.
     pub waits: bool,
     /// The person's day today, from the line `- Local time: Fri 6 Mar 2026, 15:00 WET`.
@@ -50,6 +52,7 @@ impl<'a> Asked<'a> {
             wish: picked(&text, &before).unwrap_or_else(|| Wish::read(&text)),
             text,
             things: [spoken_of(&before), listed(&before)],
+            draft_open: said.as_deref().and_then(|said| hinted(said, "open draft")).is_some(),
             waits: line("- Waits for a nod:").is_some(),
             today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),

@@ -266,6 +266,14 @@ async fn it_is_the_event_that_was_spoken_of_last() {
     ] {
         assert_eq!(next(&world, &before, "cancel it", &[]).await, (String::new(), json!(told)));
     }
+    let mut waits =
+        super::rules::request(vec![user("Ana Silva: invite Bo to lunch at noon"), user("cancel it")]);
+    let prompt = waits["messages"][0]["content"].as_str().unwrap();
+    waits["messages"][0]["content"] = json!(format!("{prompt}\n- Waits for a nod: Send this invitation?"));
+    assert_eq!(
+        message(&world, &waits).await["content"],
+        "I did nothing: “Lunch” is not in your calendar. Of what waits for your nod, the buttons on its card decide."
+    );
 }
 
 #[tokio::test]

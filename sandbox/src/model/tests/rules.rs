@@ -286,6 +286,9 @@ async fn an_open_draft_is_read_and_then_changed() {
     }
     assert_eq!(call(&world, "send it").await.0, "gmail_send_draft");
     assert_eq!(call(&world, "discard it").await.0, "gmail_discard_draft");
+    let hints = "Routing hints (from the assistant, not the person):\n- open draft: r-1, “Plan” to Bo";
+    let told = "I did nothing: which event do you mean? For the draft, say “discard it”.";
+    assert_eq!(call(&world, &format!("delete it\n\n{hints}")).await, (String::new(), json!(told)));
 }
 
 #[tokio::test]
