@@ -87,6 +87,31 @@ impl Deed {
     }
 }
 
+/// "reply that Wednesday works", "draft a reply to Kim saying yes": to which mail, what, and whether it is a draft alone.
+pub(super) fn reply(text: &str) -> Option<(Mail, Matter, bool)> {
+    const DRAFTS: [&str; 4] = ["draft a reply", "draft an answer", "write a draft reply", "prepare a reply"];
+    let (rest, draft) = match after_verb(text, &DRAFTS) {
+        Some(rest) => (rest, true),
+        None => (after_verb(text, &["reply", "write back", "answer"])?, false),
+    };
+    let (to, rest) = match after_verb(rest, &["to"]).map(|named| (Back::read(named), named)) {
+        Some((Some((back, after)), _)) => (Mail::Back(back), after),
+        Some((None, named)) => match recipients(named) {
+            (names, after) if !names.is_empty() => {
+                (Mail::Found(format!("from:{}", names[0].to_lowercase()), None), after)
+            }
+            _ => (Mail::Back(Back::It), after_verb(named, &["them"]).unwrap_or(named)),
+        },
+        None if rest.starts_with("it:") => (Mail::Back(Back::It), rest.trim_start_matches("it:")),
+        // "reply that Wednesday works" and "reply first things first" point at no mail.
+        None => match after_verb(text, &["answer"]).and_then(Back::read) {
+            Some((back, after)) if back != Back::It => (Mail::Back(back), after),
+            _ => (Mail::Back(Back::It), rest),
+        },
+    };
+    Some((to, matter(rest, false), draft))
+}
+
 /// "forward it to Bo", "forward the mail from Kim to Bo: what do you think?"
 pub(super) fn forward(text: &str) -> Option<(Mail, Vec<String>, Matter)> {
     let rest = after_verb(text, &["forward", "pass on"])?;
@@ -117,7 +142,11 @@ impl Mail {
                     (_, Some((who, kind))) => (kind, Some(who)),
                     ((kind, None), None) => (kind, None),
                 };
-                MAILS.contains(&kind.rsplit(' ').next()?.to_lowercase().as_str()).then_some((from, topic))?
+                // "the last mail from Kim" is not all of Kim's.
+                let kind = after_verb(kind, &["all the", "all my", "all", "any", "every", "the", "my"])
+                    .filter(|kind| !kind.is_empty())
+                    .unwrap_or(kind);
+                MAILS.contains(&kind.to_lowercase().as_str()).then_some((from, topic))?
             }
         };
         let from = from.map(|who| quoted("from:", who));

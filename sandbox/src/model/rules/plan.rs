@@ -188,7 +188,7 @@ fn changed(text: &str, lower: &str) -> Option<Plan> {
     }
     let (said, note) = parted(text, ",");
     let note = note.map(|note| super::words::capital(note.trim()));
-    if let Some(rest) = after_verb(said, &["cancel", "call off", "delete", "remove"]) {
+    if let Some(rest) = after_verb(said, &["cancel", "call off", "delete"]) {
         return Some(Plan::Change(named(rest), Change::Cancel));
     }
     for (verbs, answer) in [

@@ -109,7 +109,7 @@ const MAIL: [&str; 5] = ["mail", "inbox", "message", "thread", "conversation"];
 const NEWS: [&str; 9] = ["new", "latest", "recent", "unread", "check", "show", "inbox", "list", "any"];
 const SEARCHING: [&str; 5] = ["find", "search", "look for", "look up", "look through"];
 /// How a wish to look at mail begins; "remind me to check my mail" is none.
-const LOOKING: [&str; 32] = [
+const LOOKING: [&str; 34] = [
     "what",
     "what's",
     "what’s",
@@ -134,12 +134,14 @@ const LOOKING: [&str; 32] = [
     "newest",
     "recent",
     "unread",
-    "mail",
-    "mails",
-    "email",
-    "emails",
-    "message",
-    "messages",
+    "mail from",
+    "mails from",
+    "email from",
+    "emails from",
+    "messages from",
+    "mail about",
+    "emails about",
+    "messages about",
     "inbox",
     "my",
 ];
@@ -152,8 +154,11 @@ impl Wish {
         if starts(&lower, &["remember", "forget"]) {
             return Self::Talk;
         }
-        if let Some(wish) = Change::read(text).map(Self::Open).or_else(|| reply(text)) {
+        if let Some(wish) = Change::read(text).map(Self::Open) {
             return wish;
+        }
+        if let Some((to, matter, draft)) = mails::reply(text) {
+            return Self::Reply { to, matter, draft };
         }
         if let Some((deed, mail)) = Deed::read(text) {
             return Self::Tidy(mail, deed);
@@ -186,6 +191,9 @@ impl Wish {
             let searched = || search_words(text).filter(|_| about_mail).map(|query| Mail::Found(query, None));
             if let Some(mail) = which.or_else(searched) {
                 return Self::Read(mail);
+            }
+            if about_mail {
+                return Self::List;
             }
         }
         let looks = about_mail && starts(&lower, &LOOKING);
@@ -251,31 +259,6 @@ fn sends_a_thing(text: &str) -> bool {
     first.chars().all(char::is_lowercase) && !is_letter
 }
 
-/// "reply that Wednesday works", "draft a reply to Kim saying yes"
-fn reply(text: &str) -> Option<Wish> {
-    const DRAFTS: [&str; 4] = ["draft a reply", "draft an answer", "write a draft reply", "prepare a reply"];
-    let (rest, draft) = match after_verb(text, &DRAFTS) {
-        Some(rest) => (rest, true),
-        None => (after_verb(text, &["reply", "write back", "answer"])?, false),
-    };
-    let (to, rest) = match after_verb(rest, &["to"]).map(|named| (Back::read(named), named)) {
-        Some((Some((back, after)), _)) => (Mail::Back(back), after),
-        Some((None, named)) => match recipients(named) {
-            (names, after) if !names.is_empty() => {
-                (Mail::Found(format!("from:{}", names[0].to_lowercase()), None), after)
-            }
-            _ => (Mail::Back(Back::It), after_verb(named, &["them"]).unwrap_or(named)),
-        },
-        // "reply that Wednesday works" says "that" of no mail.
-        None if rest.starts_with("it:") => (Mail::Back(Back::It), rest.trim_start_matches("it:")),
-        None => match Back::read(rest).filter(|(back, _)| *back != Back::It) {
-            Some((back, after)) => (Mail::Back(back), after),
-            None => (Mail::Back(Back::It), rest),
-        },
-    };
-    Some(Wish::Reply { to, matter: matter(rest, false), draft })
-}
-
 pub(super) fn starts(lower: &str, verbs: &[&str]) -> bool {
     verbs
         .iter()
@@ -294,13 +277,16 @@ pub(super) fn polite_off(mut text: &str) -> &str {
     }
 }
 
+/// What may stand behind a word.
+const AFTER: [char; 4] = [' ', ',', ':', '!'];
+
 /// What follows one of these, when the text begins with it as a whole word.
 pub(super) fn after_verb<'a>(text: &'a str, verbs: &[&str]) -> Option<&'a str> {
     verbs.iter().find_map(|verb| {
         let start = text.get(..verb.len())?;
         let rest = text.get(verb.len()..)?;
-        let ends = rest.is_empty() || rest.starts_with([' ', ',', ':']);
-        (start.eq_ignore_ascii_case(verb) && ends).then(|| rest.trim_start_matches([' ', ',', ':']))
+        let ends = rest.is_empty() || rest.starts_with(AFTER);
+        (start.eq_ignore_ascii_case(verb) && ends).then(|| rest.trim_start_matches(AFTER))
     })
 }
 

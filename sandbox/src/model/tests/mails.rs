@@ -12,6 +12,7 @@ async fn mail_is_put_away_by_what_is_said_of_it() {
     for (text, wanted) in [
         ("archive what the bank sent this week", search("in:inbox from:bank after:2026/03/02", "archive")),
         ("archive what Paperplane Print sent me", search("in:inbox from:\"Paperplane Print\"", "archive")),
+        ("archive all the mails from Bo", search("in:inbox from:Bo", "archive")),
         ("please archive the mail from Bo.", search("in:inbox from:Bo", "archive")),
         ("archive Bo’s mail about lunch", search("in:inbox from:Bo lunch", "archive")),
         ("star the mail from kim@northwind.test", search("from:kim@northwind.test", "star")),

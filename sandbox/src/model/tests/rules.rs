@@ -175,7 +175,14 @@ async fn each_of_several_gets_a_letter_of_their_own() {
 #[tokio::test]
 async fn mail_is_listed_searched_and_read() {
     let world = world(true).await;
-    for text in ["what's new in my mail?", "check my inbox", "any unread mail?", "latest mail"] {
+    for text in [
+        "what's new in my mail?",
+        "check my inbox",
+        "any unread mail?",
+        "latest mail",
+        "read my mail",
+        "Good morning! What's new in my mail?",
+    ] {
         assert_eq!(call(&world, text).await, ("gmail_list_recent".to_owned(), json!({})), "{text}");
     }
     for (text, query) in [
@@ -245,8 +252,9 @@ async fn only_what_is_offered_is_called() {
     for text in ["tell me a joke", "ask me anything", "let me think"] {
         assert!(message(&world, &request(vec![user(text)])).await["tool_calls"].is_null(), "{text}");
     }
-    let who = message(&world, &request(vec![user("send an email")])).await;
-    assert_eq!(who["content"], "Who should it go to?");
+    for text in ["send an email", "email the team about lunch"] {
+        assert_eq!(call(&world, text).await.1, "Who should it go to?", "{text}");
+    }
 }
 
 #[tokio::test]
@@ -317,6 +325,8 @@ async fn what_is_not_understood_is_said_and_never_a_mail() {
         "no, I mean the other one",
         "the second one",
         "archive everything",
+        "archive the last mail from Kim",
+        "remove Bo from the meeting",
         "delete the mail from Bo",
         "order a pizza on Friday",
         "hmm",
