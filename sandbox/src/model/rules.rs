@@ -2,7 +2,9 @@
 //!
 //! Deterministic. It calls only what is offered, and reports what a tool said, never more.
 
+mod before;
 mod events;
+mod mails;
 mod memory;
 mod people;
 mod plan;
@@ -10,13 +12,15 @@ mod request;
 mod results;
 mod sentence;
 mod spans;
+mod threads;
 mod words;
 
 use serde_json::{Value, json};
 
 use super::script::{Answer, Lane};
 use request::Asked;
-use sentence::{Change, Matter, Wish};
+use sentence::{Change, Wish};
+use threads::with_thread;
 
 /// The rules' answer to a request that passed the endpoint's strictness.
 pub(super) fn answer(request: &Value) -> Answer {
@@ -29,7 +33,7 @@ pub(super) fn answer(request: &Value) -> Answer {
 }
 
 fn route(asked: &Asked<'_>, request: &Value) -> Value {
-    let (intent, tool) = match Wish::read(&asked.text) {
+    let (intent, tool) = match &asked.wish {
         Wish::Send(_) => ("tool", Some("gmail_send_email")),
         Wish::Draft(_) => ("tool", Some("gmail_create_draft")),
         Wish::List => ("tool", Some("gmail_list_recent")),
@@ -40,7 +44,11 @@ fn route(asked: &Asked<'_>, request: &Value) -> Value {
         Wish::Open(_) => ("tool", Some("gmail_update_draft")),
         Wish::Reply { draft: true, .. } => ("tool", Some("gmail_draft_reply")),
         Wish::Reply { draft: false, .. } => ("tool", Some("gmail_reply")),
-        Wish::Calendar(plan) => ("tool", Some(events::tool(&plan))),
+        Wish::Forward { .. } => ("tool", Some("gmail_forward")),
+        Wish::Tidy(..) => ("tool", Some("gmail_organise")),
+        Wish::Calendar(plan) => ("tool", Some(events::tool(plan))),
+        // "the second one" may answer a question of ours.
+        Wish::Talk if before::Back::alone(&asked.text).is_some() => ("tool", None),
         Wish::Talk => ("conversational", None),
     };
     let schema = &request["response_format"]["json_schema"]["schema"];
@@ -48,25 +56,32 @@ fn route(asked: &Asked<'_>, request: &Value) -> Value {
 }
 
 fn reason(asked: &Asked<'_>) -> Answer {
-    let wish = Wish::read(&asked.text);
-    if let (Wish::Open(change), Some(draft)) = (&wish, asked.draft()) {
+    let wish = &asked.wish;
+    if let (Wish::Open(change), Some(draft)) = (wish, asked.draft()) {
         return changed(asked, change, &draft);
     }
-    if let (Wish::Reply { matter, draft, .. }, Some(thread)) = (&wish, asked.thread_to_answer(&wish)) {
-        return answered(asked, matter, *draft, &thread);
+    match wish {
+        Wish::Calendar(plan) => return events::answer(asked, plan),
+        Wish::Tidy(mail, deed) => return threads::tidy(asked, mail, deed),
+        Wish::Reply { to, matter, draft } => {
+            let Some(body) = words::answer(matter, asked.signer.as_deref()) else {
+                return Answer::text("What shall I answer?");
+            };
+            let tool = if *draft { "gmail_draft_reply" } else { "gmail_reply" };
+            return with_thread(asked, to, tool, |thread| json!({"thread_id": thread, "body": body}));
+        }
+        Wish::Forward { mail, to, matter } => {
+            let body = words::answer(matter, asked.signer.as_deref()).unwrap_or_default();
+            let arguments = |thread: &str| json!({"thread_id": thread, "to": to, "body": body});
+            return with_thread(asked, mail, "gmail_forward", arguments);
+        }
+        Wish::Read(mail) => {
+            return with_thread(asked, mail, "gmail_read_thread", |thread| json!({"thread_id": thread}));
+        }
+        _ if !asked.results.is_empty() => return told(asked),
+        _ => {}
     }
-    if let Wish::Calendar(plan) = &wish {
-        return events::answer(asked, plan);
-    }
-    if !asked.results.is_empty() {
-        return match (&wish, asked.thread_to_read()) {
-            (Wish::Read(_), Some(thread)) => {
-                asked.call("gmail_read_thread", &json!({"thread_id": thread})).unwrap_or_else(|| told(asked))
-            }
-            _ => told(asked),
-        };
-    }
-    let call = match &wish {
+    let call = match wish {
         Wish::Send(letter) => {
             let letters = words::letters(letter, asked.signer.as_deref());
             if letters.is_empty() {
@@ -80,21 +95,14 @@ fn reason(asked: &Asked<'_>) -> Answer {
         },
         Wish::List => asked.call("gmail_list_recent", &json!({})),
         Wish::Search(query) => asked.call("gmail_search_messages", &json!({"query": query})),
-        Wish::Read(query) => read(asked, query),
         Wish::Open(Change::Send) => asked.call("gmail_send_draft", &json!({})),
         Wish::Open(Change::Discard) => asked.call("gmail_discard_draft", &json!({})),
         Wish::Open(_) => asked.call("gmail_read_draft", &json!({})),
-        Wish::Reply { to: Some(name), .. } => {
-            asked.call("gmail_search_messages", &json!({"query": format!("from:{}", name.to_lowercase())}))
-        }
-        Wish::Reply { to: None, .. } => {
-            return Answer::text("Which mail shall I answer? Say “read the mail from …” first.");
-        }
-        Wish::Calendar(_) | Wish::Talk => return Answer::text(talk(asked)),
+        _ => return Answer::text(talk(asked)),
     };
     call.unwrap_or_else(|| match wish {
         Wish::Open(_) => Answer::text("There is no open draft here. Say “draft a mail to …” first."),
-        _ => Answer::text("I would need a tool for that which I do not have here."),
+        _ => events::no_tool(),
     })
 }
 
@@ -117,26 +125,6 @@ fn changed(asked: &Asked<'_>, change: &Change, draft: &Value) -> Answer {
         Change::Send | Change::Discard => return told(asked),
     };
     asked.call("gmail_update_draft", &arguments).unwrap_or_else(|| told(asked))
-}
-
-fn answered(asked: &Asked<'_>, matter: &Matter, draft: bool, thread: &str) -> Answer {
-    let Some(body) = words::answer(matter, asked.signer.as_deref()) else {
-        return Answer::text("What shall I answer?");
-    };
-    let tool = if draft { "gmail_draft_reply" } else { "gmail_reply" };
-    let call = asked.call(tool, &json!({"thread_id": thread, "body": body}));
-    call.unwrap_or_else(|| Answer::text("I would need a tool for that which I do not have here."))
-}
-
-/// A thread is read by its id: known from before, or looked for first.
-fn read(asked: &Asked<'_>, query: &str) -> Option<Answer> {
-    if let Some(thread) = asked.thread_before().filter(|_| query.is_empty()) {
-        return asked.call("gmail_read_thread", &json!({"thread_id": thread}));
-    }
-    if query.is_empty() {
-        return asked.call("gmail_list_recent", &json!({}));
-    }
-    asked.call("gmail_search_messages", &json!({"query": query}))
 }
 
 fn told(asked: &Asked<'_>) -> Answer {

@@ -3,6 +3,7 @@
 
 mod calendar;
 mod client;
+mod mails;
 mod rules;
 mod script;
 mod strict;

@@ -2,19 +2,25 @@
 
 use serde_json::{Value, json};
 
+use super::before::{Thing, WHICH};
 use super::plan::{Change, Event, Meeting, Plan};
 use super::request::Asked;
 use super::results::{self, people};
-use super::spans::{is_time, names_day};
+use super::spans::{hours, names_day};
 use super::told;
 use crate::model::script::Answer;
 
 const LIST: &str = "calendar_list_upcoming";
+const AGENDA: &str = "calendar_get_agenda";
+/// What the list gives at most.
+const MOST: usize = 50;
+/// Events that a question names.
+const MOST_SHOWN: usize = 6;
 
 /// Which tool it comes to in the end.
 pub(super) fn tool(plan: &Plan) -> &'static str {
     match plan {
-        Plan::Agenda(_) => "calendar_get_agenda",
+        Plan::Agenda(_) => AGENDA,
         Plan::Next => LIST,
         Plan::Free(_) => "calendar_find_free_slots",
         Plan::Arrange(_) => "calendar_create_event",
@@ -26,32 +32,114 @@ pub(super) fn tool(plan: &Plan) -> &'static str {
 
 /// The next call, or what is to be said.
 pub(super) fn answer(asked: &Asked<'_>, plan: &Plan) -> Answer {
-    let call = match (plan, asked.results.last()) {
-        (Plan::Change(event, change), Some((last, content))) if last == LIST => {
-            match results::json_in(content).as_ref().and_then(|list| list["events"].as_array()) {
-                Some(all) => match meant(all, event) {
-                    Some(found) => asked.call(tool(plan), &changed(found, change)),
-                    None => return Answer::text("I found no such event in your calendar."),
-                },
-                None => return told(asked),
-            }
-        }
-        // The list that was looked through before says nothing of what became of it.
-        (Plan::Change(..), Some((last, content))) => return Answer::text(results::tell(last, content)),
-        (_, Some(_)) => return told(asked),
-        (Plan::Agenda(when), None) => asked.call(tool(plan), &json!({"when": when})),
-        (Plan::Next, None) => asked.call(LIST, &json!({})),
-        (Plan::Free(meeting), None) => asked.call(tool(plan), &within(meeting)),
-        (Plan::Arrange(meeting), None) if meeting.when.is_empty() => {
+    let call = match (plan, &asked.results[..]) {
+        (Plan::Change(event, change), _) => return changing(asked, plan, event, change),
+        (_, [_, ..]) => return told(asked),
+        (Plan::Agenda(when), []) => asked.call(AGENDA, &json!({"when": when})),
+        (Plan::Next, []) => asked.call(LIST, &json!({})),
+        (Plan::Free(meeting), []) => asked.call(tool(plan), &within(meeting)),
+        (Plan::Arrange(meeting), []) if meeting.when.is_empty() => {
             return Answer::text("When should it be? Say it again with a day, or with “next week”.");
         }
-        (Plan::Arrange(meeting), None) => asked.call(tool(plan), &arranged(meeting)),
-        (Plan::Change(Event { words, hint: None }, _), None) if words.is_empty() => {
-            return Answer::text("Which event do you mean?");
-        }
-        (Plan::Change(event, _), None) => asked.call(LIST, &query(event)),
+        (Plan::Arrange(meeting), []) => asked.call(tool(plan), &arranged(meeting)),
     };
-    call.unwrap_or_else(|| Answer::text("I would need a tool for that which I do not have here."))
+    call.unwrap_or_else(no_tool)
+}
+
+/// An event is looked for first, and changed where it is clear which one is meant.
+fn changing(asked: &Asked<'_>, plan: &Plan, event: &Event, change: &Change) -> Answer {
+    let event = match meant(asked, event) {
+        Ok(event) => event,
+        Err(question) => return Answer::text(question),
+    };
+    let call = match &asked.results[..] {
+        [] => look(asked, &event),
+        [.., (last, content)] if [LIST, AGENDA].contains(&last.as_str()) => {
+            let Some(list) = results::json_in(content).filter(|list| list["events"].is_array()) else {
+                return told(asked);
+            };
+            match fitting(&list, &event)[..] {
+                [one] => asked.call(tool(plan), &changed(one, change)),
+                // Calendar knows words only as they are written.
+                [] if last == LIST && asked.results.len() == 1 => asked.call(LIST, &json!({"max": MOST})),
+                [] => return Answer::text(not_there(&event)),
+                ref several => return Answer::text(which(several)),
+            }
+        }
+        // The lists that were looked through before say nothing of what became of it.
+        [.., (last, content)] => return Answer::text(results::tell(last, content)),
+    };
+    call.unwrap_or_else(no_tool)
+}
+
+/// What is known of the event that somebody speaks of, or what they are asked.
+fn meant(asked: &Asked<'_>, event: &Event) -> Result<Event, String> {
+    let nod = match (asked.draft_open, asked.waits) {
+        (true, _) => " For the draft, say “discard it”.",
+        (false, true) => " Of what waits for your nod, the buttons on its card decide.",
+        (false, false) => "",
+    };
+    let Some(back) = event.back else {
+        let is_named = *event != Event::default();
+        return if is_named { Ok(event.clone()) } else { Err(format!("Which event do you mean?{nod}")) };
+    };
+    match asked.meant(back) {
+        [Thing::Event(event)] => Ok(event.clone()),
+        [Thing::Wanted(title)] => Err(format!("I did nothing: “{title}” is not in your calendar.{nod}")),
+        [Thing::Event(_), ..] => Err(format!("Which one do you mean? {WHICH}")),
+        _ => Err(format!("I did nothing: which event do you mean?{nod}")),
+    }
+}
+
+fn look(asked: &Asked<'_>, event: &Event) -> Option<Answer> {
+    match (&event.day, &event.who) {
+        (Some(day), _) => asked.call(AGENDA, &json!({"when": day})),
+        (None, _) if !event.title.is_empty() => asked.call(LIST, &json!({"query": event.title})),
+        (None, Some(who)) => asked.call(LIST, &json!({"query": who})),
+        (None, None) => asked.call(LIST, &json!({"max": MOST})),
+    }
+}
+
+/// Every event of which all is true that was said.
+fn fitting<'a>(list: &'a Value, event: &Event) -> Vec<&'a Value> {
+    let letters = |text: &str| text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), "");
+    let words = |text: &str| {
+        let all = text.split(|c: char| !c.is_alphanumeric()).map(letters);
+        all.filter(|word| !word.is_empty()).collect::<Vec<_>>()
+    };
+    let fits = |one: &&Value| {
+        let title = one["title"].as_str().unwrap_or_default();
+        let people = words(&format!("{title} {} {}", one["guests"], one["organizer"]));
+        let when = one["when"].as_str().unwrap_or_default();
+        // "stand up" is "Stand-up".
+        words(&event.title).iter().all(|word| letters(title).contains(word))
+            && event.who.as_ref().is_none_or(|who| words(who).first().is_some_and(|who| people.contains(who)))
+            && event
+                .hour
+                .as_ref()
+                .is_none_or(|hour| hours(hour).iter().any(|hour| when.contains(&format!(", {hour}"))))
+    };
+    list["events"].as_array().into_iter().flatten().filter(fits).collect()
+}
+
+fn not_there(event: &Event) -> String {
+    let title =
+        if event.title.is_empty() { "such event".to_owned() } else { format!("“{}”", event.title) };
+    let when: Vec<&str> = [&event.day, &event.hour].into_iter().flatten().map(String::as_str).collect();
+    let when = if when.is_empty() { String::new() } else { format!(" ({})", when.join(", ")) };
+    format!("I found no {title} in your calendar{when}. Nothing was changed.")
+}
+
+fn which(several: &[&Value]) -> String {
+    let lines: Vec<String> = several.iter().take(MOST_SHOWN).map(|one| line(one)).collect();
+    let more = several.len().saturating_sub(MOST_SHOWN);
+    let more = if more > 0 { format!("\nThere are {more} more.") } else { String::new() };
+    format!("Which of these do you mean? Nothing was changed. {WHICH}\n{}{more}", lines.join("\n"))
+}
+
+/// What is said where a tool is not offered.
+pub(super) fn no_tool() -> Answer {
+    Answer::text("I would need a tool for that which I do not have here.")
 }
 
 fn within(meeting: &Meeting) -> Value {
@@ -68,27 +156,6 @@ fn with_minutes(mut arguments: Value, meeting: &Meeting) -> Value {
         arguments["minutes"] = json!(minutes);
     }
     arguments
-}
-
-fn query(event: &Event) -> Value {
-    if event.words.is_empty() { json!({}) } else { json!({"query": event.words}) }
-}
-
-/// The event that somebody speaks of; none where what they say of it is true of none.
-fn meant<'a>(all: &'a [Value], event: &Event) -> Option<&'a Value> {
-    let Some(hint) = &event.hint else { return all.first() };
-    let hint = hint.to_lowercase();
-    let tells = |one: &Value| match is_time(&hint) {
-        // "Mon 9 Mar, 10:00"; what is "tomorrow" is not worked out here.
-        true => {
-            let day = hint.get(..3).unwrap_or_default();
-            ["tom", "tod"].contains(&day) || one["when"].to_string().to_lowercase().contains(day)
-        }
-        false => [&one["guests"], &one["organizer"]]
-            .iter()
-            .any(|who| who.to_string().to_lowercase().contains(&hint)),
-    };
-    all.iter().find(|one| tells(one))
 }
 
 fn changed(found: &Value, change: &Change) -> Value {
@@ -122,7 +189,8 @@ pub(super) fn tell(status: &str, result: &Value) -> String {
         "answered" => {
             format!("I answered “{}” to “{title}”.", result["answer"].as_str().unwrap_or("something"))
         }
-        "denied" | "superseded" | "withdrawn" => "I did not do it: your calendar is as it was.".to_owned(),
+        "superseded" => "A newer request took the place of that one.".to_owned(),
+        "denied" | "withdrawn" => "I did not do it: your calendar is as it was.".to_owned(),
         "expired" => "I did not do it: nobody answered in time.".to_owned(),
         "undone" => "You took it back in time: your calendar is as it was.".to_owned(),
         "unknown" => "I do not know whether it was done. Please look in your calendar.".to_owned(),
@@ -151,9 +219,10 @@ fn listed(result: &Value) -> Option<String> {
         let asked = result["asked_for"].as_str().map(|when| format!(" ({when})")).unwrap_or_default();
         return Some(format!("There is nothing in your calendar{asked}."));
     }
-    let line = |event: &Value| {
-        let when = event["when"].as_str().unwrap_or("some time");
-        format!("• {when}: {}", event["title"].as_str().unwrap_or("(no title)"))
-    };
     Some(events.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn line(event: &Value) -> String {
+    let when = event["when"].as_str().unwrap_or("some time");
+    format!("• {when}: {}", event["title"].as_str().unwrap_or("(no title)"))
 }

@@ -1,8 +1,9 @@
 //! Reads one sentence about a calendar: what is to be looked at, arranged, moved, called off or answered.
 
+use super::before::Back;
 use super::people::recipients;
 use super::sentence::{after_verb, polite_off, starts};
-use super::spans::{around_time, is_time, without_length};
+use super::spans::{around_time, day_and_hour, is_time, without_length};
 
 /// What the person wants of a calendar. Times are as they said them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +26,16 @@ pub(super) struct Meeting {
 /// An event that is there, as somebody speaks of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// What it is called, or whose it is.
-    pub words: String,
-    /// "Monday", "Bo": of several, the one that tells of this.
-    pub hint: Option<String>,
+    /// Words of its title; empty where it may be any.
+    pub title: String,
+    /// Whose it is, or who is invited.
+    pub who: Option<String>,
+    /// "Monday", "next week"
+    pub day: Option<String>,
+    /// "3pm", "15:00"
+    pub hour: Option<String>,
+    /// "it", instead of all of that.
+    pub back: Option<Back>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,12 +46,38 @@ pub(super) enum Change {
     Answer(&'static str, Option<String>),
 }
 
-const CALENDAR: [&str; 4] = ["my calendar", "my agenda", "my schedule", "my day"];
+const CALENDAR: [&str; 8] = [
+    "my calendar",
+    "the calendar",
+    "our calendar",
+    "my agenda",
+    "the agenda",
+    "my schedule",
+    "the schedule",
+    "my day",
+];
+const LOOKING: [&str; 11] = [
+    "what's",
+    "whats",
+    "what is",
+    "what",
+    "show",
+    "how",
+    "check",
+    "look at",
+    "anything",
+    "is there",
+    "is anything",
+];
 const NEXT: [&str; 6] =
     ["what's next", "whats next", "what is next", "what comes next", "what's coming up", "what's my next"];
-const ARRANGING: [&str; 8] = ["book", "schedule", "set up", "arrange", "plan", "organise", "organize", "put"];
-/// Words that name no event by themselves.
-const ANY: [&str; 6] = ["meeting", "event", "invitation", "invite", "appointment", "one"];
+const ARRANGING: [&str; 9] =
+    ["book", "schedule", "set up", "arrange", "plan", "organise", "organize", "put", "create"];
+const BLOCKING: [&str; 4] = ["block off", "block out", "block", "reserve"];
+/// Words that name no event by themselves; with a capital they are a title.
+const ANY: [&str; 5] = ["meeting", "event", "invitation", "invite", "appointment"];
+/// Whatever is said of these is about no calendar.
+const NO_EVENT: [&str; 6] = ["mail", "inbox", "message", "thread", "draft", "label"];
 
 impl Plan {
     pub fn read(text: &str) -> Option<Self> {
@@ -65,14 +98,22 @@ fn looked_at(text: &str, lower: &str) -> Option<Plan> {
     if NEXT.iter().any(|words| lower.starts_with(words)) {
         return Some(Plan::Next);
     }
-    let asks = starts(lower, &["what's", "whats", "what is", "what", "show", "how", "check", "look at"]);
     let having = after_verb(text, &["what do i have", "what have i got", "do i have anything"]);
-    let named = || {
-        let (at, words) = CALENDAR.iter().find_map(|words| Some((lower.find(words)?, words)))?;
-        asks.then(|| &text[at + words.len()..])
+    let having = having.or_else(|| after_verb(text, &["what's on", "what is on"]).filter(|on| is_time(on)));
+    let (before, after) = match having {
+        Some(having) => ("", having),
+        None => around_calendar(text, lower).filter(|_| starts(lower, &LOOKING))?,
     };
-    let (_, when, _) = around_time(having.or_else(named)?);
-    Some(Plan::Agenda(if when.is_empty() { "today" } else { when }.to_owned()))
+    let when = [after, before].map(|text| around_time(text).1).into_iter().find(|when| !when.is_empty());
+    Some(Plan::Agenda(when.unwrap_or("today").to_owned()))
+}
+
+/// What stands before "in my calendar", and after it.
+fn around_calendar<'a>(text: &'a str, lower: &str) -> Option<(&'a str, &'a str)> {
+    let (at, words) = CALENDAR.iter().find_map(|words| Some((lower.find(words)?, words)))?;
+    let before = text.get(..at)?.trim_end();
+    let bare = [" in", " on", " into", " to"].iter().find_map(|word| before.strip_suffix(word));
+    Some((bare.unwrap_or(before), text.get(at + words.len()..)?))
 }
 
 /// "when are Bo and I free next week", "when do Bo and I have an hour on Monday"
@@ -104,14 +145,24 @@ fn arranged(text: &str) -> Option<Plan> {
     let found =
         after_verb(&said, &["find", "look for"]).map(|rest| after_verb(rest, &["me", "us"]).unwrap_or(rest));
     let found = found.filter(|rest| minutes.is_some() || starts(rest, &["a time", "time", "a slot"]));
-    let rest = found.or_else(|| after_verb(&said, &ARRANGING))?;
-    let (before, when, after) = around_time(rest);
+    let blocked = after_verb(&said, &BLOCKING);
+    let added = || after_verb(&said, &["add"]).filter(|rest| without_calendar(rest) != *rest);
+    let rest = found.or(blocked).or_else(|| after_verb(&said, &ARRANGING)).or_else(added)?;
+    let rest = without_calendar(rest);
+    let (before, when, after) = around_time(&rest);
     // "a call with Bo on Friday", "a call on Friday with Bo", "with Bo and Cho next week for planning"
     let (thing, with) = parted(before, "with");
     let (topic, later) = parted(after, "with");
     let (people, more) = recipients(with.or(later).unwrap_or_default());
     let topic = if topic.is_empty() { more } else { topic };
+    let thing = if blocked.is_some() && thing.is_empty() { "busy" } else { thing };
     (!when.is_empty() || !people.is_empty()).then(|| meeting(thing, when, topic, minutes, people))
+}
+
+/// "focus time in my calendar tomorrow"
+fn without_calendar(text: &str) -> String {
+    let around = around_calendar(text, &text.to_lowercase());
+    around.map_or_else(|| text.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
 fn meeting(thing: &str, when: &str, topic: &str, minutes: Option<u64>, people: Vec<String>) -> Plan {
@@ -126,6 +177,10 @@ fn meeting(thing: &str, when: &str, topic: &str, minutes: Option<u64>, people: V
 }
 
 fn changed(text: &str, lower: &str) -> Option<Plan> {
+    let said = parted(lower, ",").0;
+    if NO_EVENT.iter().any(|word| said.contains(word)) {
+        return None;
+    }
     if let Some(rest) = after_verb(text, &["move", "reschedule", "shift", "push"]) {
         let mut all = rest.match_indices(" to ").map(|(at, _)| (&rest[..at], rest[at + 4..].trim()));
         let (event, when) = all.find(|(_, when)| is_time(when))?;
@@ -133,7 +188,7 @@ fn changed(text: &str, lower: &str) -> Option<Plan> {
     }
     let (said, note) = parted(text, ",");
     let note = note.map(|note| super::words::capital(note.trim()));
-    if let Some(rest) = after_verb(said, &["cancel", "call off"]) {
+    if let Some(rest) = after_verb(said, &["cancel", "call off", "delete"]) {
         return Some(Plan::Change(named(rest), Change::Cancel));
     }
     for (verbs, answer) in [
@@ -149,36 +204,36 @@ fn changed(text: &str, lower: &str) -> Option<Plan> {
     None
 }
 
-/// "Eve's meeting", "Monday's standup", "lunch with Bo", "the planning on Friday"
+/// "Eve's meeting", "Monday's standup", "lunch with Bo", "the planning on Friday at 3", "it"
 fn named(text: &str) -> Event {
+    if let Some(back) = Back::alone(text) {
+        return Event { back: Some(back), ..Event::default() };
+    }
     let (text, when, _) = around_time(articles_off(text));
-    let day = (!when.is_empty()).then(|| first_day(when));
+    let (day, hour) = day_and_hour(when);
     let (thing, with) = parted(text, "with");
     let (owner, thing) = match thing.split_once("'s ") {
         Some((owner, thing)) => (Some(owner.trim().to_owned()), thing.trim()),
         None => (None, thing),
     };
+    let (days, owner): (Vec<String>, Vec<String>) = owner.into_iter().partition(|owner| is_time(owner));
     let with = with.and_then(|with| recipients(with).0.into_iter().next());
-    if ANY.contains(&thing.to_lowercase().as_str()) {
-        let words = owner.or_else(|| with.clone()).unwrap_or_default();
-        // Days are nobody's name: Calendar would look for them in titles.
-        let (words, hint) = if is_time(&words) { (String::new(), Some(words)) } else { (words, day) };
-        return Event { words, hint };
+    let title: Vec<&str> = thing.split_whitespace().filter(|word| !ANY.contains(word)).collect();
+    Event {
+        title: if thing == "one" { String::new() } else { title.join(" ") },
+        who: owner.into_iter().next().or(with),
+        day: day.or(days.into_iter().next()),
+        hour,
+        back: None,
     }
-    Event { words: thing.to_owned(), hint: owner.or(with).or(day) }
-}
-
-fn first_day(when: &str) -> String {
-    let rest = after_verb(when, &["on", "next", "this"]).unwrap_or(when);
-    rest.split(' ').next().unwrap_or_default().to_owned()
 }
 
 fn articles_off(text: &str) -> &str {
-    after_verb(text.trim(), &["a", "an", "the", "my", "our", "another"]).unwrap_or(text).trim()
+    after_verb(text.trim(), &["a", "an", "the", "my", "our", "another", "that"]).unwrap_or(text).trim()
 }
 
 /// What stands before and after a word.
-fn parted<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
+pub(super) fn parted<'a>(text: &'a str, word: &str) -> (&'a str, Option<&'a str>) {
     if let Some(rest) = after_verb(text, &[word]) {
         return ("", Some(rest));
     }

@@ -1,7 +1,9 @@
 //! What the rules take from a request: the last thing the person said, the tools, and what they answered.
 
+use chrono::NaiveDate;
 use serde_json::{Map, Value, json};
 
+use super::before::{Back, Said, Thing, listed, picked, spoken_of};
 use super::results;
 use super::sentence::Wish;
 use crate::model::script::Answer;
@@ -11,17 +13,26 @@ use crate::model::script::Answer;
 pub(super) struct Asked<'a> {
     /// The last user message without a leading mention.
     pub text: String,
+    /// What is wanted with it.
+    pub wish: Wish,
     /// The first name of the person, from the line `- Name: …` of the system prompt.
     pub signer: Option<String>,
     /// What the system prompt says that people here said before: name and value.
     pub facts: Vec<(String, String)>,
     /// The thread of mail that the hints beside the words name.
     pub thread: Option<String>,
+    /// What was spoken of last, and what was listed last.
+    things: [Vec<Thing>; 2],
+    /// The hints name an open draft.
+    pub draft_open: bool,
+    /// Something of the person's waits for their nod.
+    pub waits: bool,
+    /// The person's day today, from the line `- Local time: Fri 6 Mar 2026, 15:00 WET`.
+    pub today: Option<NaiveDate>,
     /// What tools answered since: tool name and content.
     pub results: Vec<(String, String)>,
     /// To whom each of those calls wanted to write.
     pub recipients: Vec<Option<String>>,
-    messages: &'a [Value],
     tools: &'a [Value],
 }
 
@@ -33,14 +44,22 @@ impl<'a> Asked<'a> {
         let after = last.map_or(messages, |at| messages.get(at + 1..).unwrap_or_default());
         let systems = messages.iter().filter(|m| m["role"] == "system" || m["role"] == "developer");
         let prompts: Vec<String> = systems.map(|message| text(&message["content"])).collect();
+        let line = |name: &str| prompts.iter().find_map(|prompt| line(prompt, name));
+        let name = line("- Name:").unwrap_or_default();
+        let before = before(messages.get(..last.unwrap_or_default()).unwrap_or_default(), name);
+        let text = without_mention(without_hints(said.as_deref().unwrap_or_default()));
         Self {
+            wish: picked(&text, &before).unwrap_or_else(|| Wish::read(&text)),
+            text,
+            things: [spoken_of(&before), listed(&before)],
+            draft_open: said.as_deref().and_then(|said| hinted(said, "open draft")).is_some(),
+            waits: line("- Waits for a nod:").is_some(),
+            today: line("- Local time:").and_then(day),
             thread: said.as_deref().and_then(|said| hinted(said, "mail thread in view")),
-            text: without_mention(without_hints(&said.unwrap_or_default())),
-            signer: prompts.iter().find_map(|prompt| signer(prompt)),
+            signer: name.split_whitespace().next().map(str::to_owned),
             facts: prompts.iter().flat_map(|prompt| facts(prompt)).collect(),
             results: results_of(after),
             recipients: recipients_of(after),
-            messages,
             tools: request["tools"].as_array().map(Vec::as_slice).unwrap_or_default(),
         }
     }
@@ -63,28 +82,15 @@ impl<'a> Asked<'a> {
         (tool == "gmail_read_draft").then(|| results::json_in(content)).flatten()
     }
 
-    /// The thread that a search of this turn found, as long as it has not been read yet.
-    pub fn thread_to_read(&self) -> Option<String> {
-        let was_read = self.results.iter().any(|(tool, _)| tool == "gmail_read_thread");
-        let found = self.results.iter().rev().find_map(|(_, content)| results::first_thread(content));
-        found.filter(|_| !was_read)
+    /// What somebody means who points back.
+    pub fn meant(&self, back: Back) -> &[Thing] {
+        let [spoken, listed] = &self.things;
+        back.of(spoken, listed)
     }
 
-    /// The thread to answer, as long as nothing was answered in this turn.
-    pub fn thread_to_answer(&self, wish: &Wish) -> Option<String> {
-        let hinted = match wish {
-            Wish::Reply { to: None, .. } => self.thread.clone(),
-            _ => None,
-        };
-        let done = self.results.iter().any(|(tool, _)| tool.ends_with("reply"));
-        let found = self.results.iter().rev().find_map(|(_, content)| results::first_thread(content));
-        found.or(hinted).filter(|_| !done)
-    }
-
-    /// The thread that was last spoken of before this turn.
-    pub fn thread_before(&self) -> Option<String> {
-        let contents = self.messages.iter().rev().filter(|message| message["role"] == "tool");
-        contents.map(|message| text(&message["content"])).find_map(|content| results::first_thread(&content))
+    /// The thread that a search of this turn found.
+    pub fn found(&self) -> Option<String> {
+        self.results.iter().rev().find_map(|(_, content)| results::first_thread(content))
     }
 }
 
@@ -122,9 +128,28 @@ fn without_mention(text: &str) -> String {
     rest.trim_start_matches([',', ':', ' ']).to_owned()
 }
 
-fn signer(prompt: &str) -> Option<String> {
-    let line = prompt.lines().find_map(|line| line.trim().strip_prefix("- Name:"))?;
-    line.split_whitespace().next().map(str::to_owned)
+fn line<'a>(prompt: &'a str, name: &str) -> Option<&'a str> {
+    prompt.lines().find_map(|line| line.trim().strip_prefix(name)).map(str::trim)
+}
+
+fn day(time: &str) -> Option<NaiveDate> {
+    NaiveDate::parse_from_str(time.split(',').next()?, "%a %d %b %Y").ok()
+}
+
+/// What was said before. Nod writes whose words they are, and others mean other things by "it".
+fn before(messages: &[Value], name: &str) -> Vec<Said> {
+    let said = |message: &Value| {
+        let text = text(&message["content"]);
+        match message["role"].as_str()? {
+            "assistant" => Some(Said::Nod(text)),
+            "user" => {
+                let own = text.strip_prefix(name)?.strip_prefix(": ")?;
+                Some(Said::Person(without_mention(own)))
+            }
+            _ => None,
+        }
+    };
+    messages.iter().filter_map(said).collect()
 }
 
 /// The lines `- Launch: on Friday` below their heading.

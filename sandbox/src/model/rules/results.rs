@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::events;
+use super::threads::TIDY;
 
 /// The JSON in a tool's answer, even where something is written around it.
 pub(super) fn json_in(content: &str) -> Option<Value> {
@@ -36,6 +37,9 @@ pub(super) fn tell(tool: &str, content: &str) -> String {
         return tell_words(tool, content);
     };
     if let Some(error) = error(&result) {
+        if tool == TIDY && error.starts_with("not found") {
+            return "I found no such mail, and nothing was done.".to_owned();
+        }
         return format!("That did not work: {error}");
     }
     let status = ["status", "outcome", "state", "decision"].iter().find_map(|key| result[*key].as_str());
@@ -43,11 +47,14 @@ pub(super) fn tell(tool: &str, content: &str) -> String {
     if tool.starts_with("calendar_") {
         return events::tell(&status, &result);
     }
+    if tool == TIDY {
+        return tidied(&status, &result);
+    }
     if let Some(sentence) = refused(&status) {
         return sentence.to_owned();
     }
     match tool {
-        "gmail_send_email" | "gmail_reply" | "gmail_send_draft"
+        "gmail_send_email" | "gmail_reply" | "gmail_forward" | "gmail_send_draft"
             if status == "sent" || status == "done" || result["sent"] == true =>
         {
             sent(&result)
@@ -80,9 +87,10 @@ fn tell_words(tool: &str, content: &str) -> String {
 
 fn refused(status: &str) -> Option<&'static str> {
     match status {
-        "denied" | "declined" | "rejected" | "refused" | "cancelled" | "canceled" | "superseded" => {
+        "denied" | "declined" | "rejected" | "refused" | "cancelled" | "canceled" => {
             Some("I did not send it.")
         }
+        "superseded" => Some("A newer request took the place of that one."),
         "undone" => Some("You took it back in time: I did not send it."),
         "not_done" => Some("I did not do it."),
         "expired" => Some("I did not send it: nobody answered in time."),
@@ -125,6 +133,19 @@ fn drafted(result: &Value) -> String {
             format!("The draft “{subject}” to {to} is in your Gmail drafts. I did not send it.")
         }
         _ => "The draft is in your Gmail drafts. I did not send it.".to_owned(),
+    }
+}
+
+fn tidied(status: &str, result: &Value) -> String {
+    let many = match result["conversations"].as_u64() {
+        Some(1) => "one conversation".to_owned(),
+        many => format!("{} conversations", many.unwrap_or_default()),
+    };
+    match (status, people(&result["did"])) {
+        ("done", Some(did)) => format!("Done with {many}: {did}."),
+        ("expired", _) => "I did not do it: nobody answered in time.".to_owned(),
+        ("unknown", _) => "I do not know whether it was done. Please look in your mailbox.".to_owned(),
+        _ => "I did not do it: your mailbox is as it was.".to_owned(),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Reads one sentence: who it is for, what it is about, and what is wanted.
 
+use super::before::Back;
+use super::mails::{self, Deed, Mail};
 use super::people::{NO_NAMES, recipients};
-use super::plan::Plan;
+use super::plan::{Event, Plan};
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,17 +13,22 @@ pub(super) enum Wish {
     List,
     /// Gmail search words.
     Search(String),
-    /// Search words for the thread to read; empty when it is the one spoken of.
-    Read(String),
+    Read(Mail),
     /// Something about the draft that is open.
     Open(Change),
-    /// An answer to a mail: whose it is, where that is said, and what to answer.
     Reply {
-        to: Option<String>,
+        to: Mail,
         matter: Matter,
         draft: bool,
     },
+    Forward {
+        mail: Mail,
+        to: Vec<String>,
+        matter: Matter,
+    },
+    Tidy(Mail, Deed),
     Calendar(Plan),
+    /// Nothing to be done, or nothing that is known here.
     Talk,
 }
 
@@ -61,10 +68,16 @@ pub(super) enum Matter {
     Question(String),
 }
 
-const POLITE: [&str; 14] = [
+const POLITE: [&str; 20] = [
+    "hey there",
+    "hi there",
+    "hello there",
     "hey",
     "hi",
     "hello",
+    "good morning",
+    "good afternoon",
+    "good evening",
     "nod",
     "please",
     "can you",
@@ -94,6 +107,44 @@ const FILLERS: [&str; 5] = ["email", "e-mail", "mail", "note", "to"];
 const SENDING: [&str; 8] = ["tell", "let", "email", "e-mail", "mail", "write", "send", "message"];
 const MAIL: [&str; 5] = ["mail", "inbox", "message", "thread", "conversation"];
 const NEWS: [&str; 9] = ["new", "latest", "recent", "unread", "check", "show", "inbox", "list", "any"];
+const SEARCHING: [&str; 5] = ["find", "search", "look for", "look up", "look through"];
+/// How a wish to look at mail begins; "remind me to check my mail" is none.
+const LOOKING: [&str; 34] = [
+    "what",
+    "what's",
+    "what’s",
+    "whats",
+    "which",
+    "any",
+    "anything",
+    "is there",
+    "are there",
+    "do i have",
+    "have i",
+    "did",
+    "show",
+    "check",
+    "list",
+    "get",
+    "see",
+    "give me",
+    "tell me",
+    "new",
+    "latest",
+    "newest",
+    "recent",
+    "unread",
+    "mail from",
+    "mails from",
+    "email from",
+    "emails from",
+    "messages from",
+    "mail about",
+    "emails about",
+    "messages about",
+    "inbox",
+    "my",
+];
 
 impl Wish {
     pub fn read(text: &str) -> Self {
@@ -103,8 +154,17 @@ impl Wish {
         if starts(&lower, &["remember", "forget"]) {
             return Self::Talk;
         }
-        if let Some(wish) = Change::read(text).map(Self::Open).or_else(|| reply(text)) {
+        if let Some(wish) = Change::read(text).map(Self::Open) {
             return wish;
+        }
+        if let Some((to, matter, draft)) = mails::reply(text) {
+            return Self::Reply { to, matter, draft };
+        }
+        if let Some((deed, mail)) = Deed::read(text) {
+            return Self::Tidy(mail, deed);
+        }
+        if let Some((mail, to, matter)) = mails::forward(text) {
+            return Self::Forward { mail, to, matter };
         }
         if let Some(plan) = Plan::read(text) {
             return Self::Calendar(plan);
@@ -113,7 +173,10 @@ impl Wish {
             return Self::Draft(Letter::read(rest, false));
         }
         let asked = after_verb(text, &["ask"]).map(|rest| Letter::read(rest, true));
-        let told = || after_verb(text, &SENDING).map(|rest| Letter::read(rest, false));
+        let told = || {
+            let rest = after_verb(text, &SENDING).filter(|_| !sends_a_thing(text))?;
+            Some(Letter::read(rest, false))
+        };
         let letter = asked.or_else(told);
         match letter {
             // "tell me what is new" is no letter.
@@ -121,22 +184,47 @@ impl Wish {
             _ => {}
         }
         let about_mail = MAIL.iter().any(|word| lower.contains(word));
-        if starts(&lower, &["read", "summarise", "summarize", "open"])
-            && (about_mail || lower.contains(" it"))
+        if let Some(rest) =
+            after_verb(text, &["read me", "read", "summarise", "summarize", "open", "show me"])
         {
-            return Self::Read(search_words(text).unwrap_or_default());
+            let which = Mail::read(rest.trim_end_matches(['.', '!', '?']));
+            let searched = || search_words(text).filter(|_| about_mail).map(|query| Mail::Found(query, None));
+            if let Some(mail) = which.or_else(searched) {
+                return Self::Read(mail);
+            }
+            if about_mail {
+                return Self::List;
+            }
         }
-        let looks = starts(&lower, &["find", "search", "look for", "look up", "look through"]);
-        if let Some(query) = search_words(text).filter(|_| looks || about_mail) {
+        let looks = about_mail && starts(&lower, &LOOKING);
+        let searches = starts(&lower, &SEARCHING);
+        if let Some(query) = search_words(text).filter(|_| searches || looks) {
             return Self::Search(query);
         }
-        if about_mail && NEWS.iter().any(|word| lower.contains(word)) {
+        if looks && NEWS.iter().any(|word| lower.contains(word)) {
             return Self::List;
         }
         match letter {
             Some(letter) if about_mail => Self::Send(letter),
             _ => Self::Talk,
         }
+    }
+}
+
+impl Wish {
+    /// The same of another mail or event.
+    pub fn of(self, back: Back) -> Option<Self> {
+        let mail = Mail::Back(back);
+        Some(match self {
+            Self::Calendar(Plan::Change(_, change)) => {
+                Self::Calendar(Plan::Change(Event { back: Some(back), ..Event::default() }, change))
+            }
+            Self::Read(_) => Self::Read(mail),
+            Self::Tidy(_, deed) => Self::Tidy(mail, deed),
+            Self::Reply { matter, draft, .. } => Self::Reply { to: mail, matter, draft },
+            Self::Forward { to, matter, .. } => Self::Forward { mail, to, matter },
+            _ => return None,
+        })
     }
 }
 
@@ -163,21 +251,12 @@ impl Change {
     }
 }
 
-/// "reply that Wednesday works", "draft a reply to Kim saying yes"
-fn reply(text: &str) -> Option<Wish> {
-    const DRAFTS: [&str; 4] = ["draft a reply", "draft an answer", "write a draft reply", "prepare a reply"];
-    let (rest, draft) = match after_verb(text, &DRAFTS) {
-        Some(rest) => (rest, true),
-        None => (after_verb(text, &["reply", "write back", "answer"])?, false),
-    };
-    let (to, rest) = match after_verb(rest, &["to"]) {
-        Some(named) => match recipients(named) {
-            (names, after) if !names.is_empty() => (names.into_iter().next(), after),
-            _ => (None, after_verb(named, &["it", "that", "this", "them"]).unwrap_or(named)),
-        },
-        None => (None, rest),
-    };
-    Some(Wish::Reply { to, matter: matter(rest, false), draft })
+/// "send flowers to Bo", "write code": no mail, and nobody is called "flowers".
+fn sends_a_thing(text: &str) -> bool {
+    let Some(rest) = after_verb(text, &["send", "write"]) else { return false };
+    let (first, after) = rest.split_once(' ').unwrap_or((rest, ""));
+    let is_letter = letters_off(rest) != rest || FILLERS.contains(&first) || letters_off(after) != after;
+    first.chars().all(char::is_lowercase) && !is_letter
 }
 
 pub(super) fn starts(lower: &str, verbs: &[&str]) -> bool {
@@ -198,13 +277,16 @@ pub(super) fn polite_off(mut text: &str) -> &str {
     }
 }
 
+/// What may stand behind a word.
+const AFTER: [char; 4] = [' ', ',', ':', '!'];
+
 /// What follows one of these, when the text begins with it as a whole word.
 pub(super) fn after_verb<'a>(text: &'a str, verbs: &[&str]) -> Option<&'a str> {
     verbs.iter().find_map(|verb| {
         let start = text.get(..verb.len())?;
         let rest = text.get(verb.len()..)?;
-        let ends = rest.is_empty() || rest.starts_with([' ', ',', ':']);
-        (start.eq_ignore_ascii_case(verb) && ends).then(|| rest.trim_start_matches([' ', ',', ':']))
+        let ends = rest.is_empty() || rest.starts_with(AFTER);
+        (start.eq_ignore_ascii_case(verb) && ends).then(|| rest.trim_start_matches(AFTER))
     })
 }
 
@@ -278,7 +360,7 @@ fn fillers_off(text: &str) -> &str {
     text
 }
 
-fn matter(text: &str, asks: bool) -> Matter {
+pub(super) fn matter(text: &str, asks: bool) -> Matter {
     let text = text.trim().trim_start_matches([':', ',', '-', ' ']);
     let owned = |text: &str| text.trim().trim_matches(['"', '“', '”']).to_owned();
     if text.is_empty() {

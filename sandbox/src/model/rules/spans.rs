@@ -44,6 +44,58 @@ pub(super) fn names_day(time: &str) -> bool {
     words(time).any(|(_, word)| is_day(&plain(word)))
 }
 
+/// "Fri 6 Mar", as Nod writes days.
+pub(super) fn is_shown_day(text: &str) -> bool {
+    let mut words = text.split(' ');
+    let day = words.next().unwrap_or_default().to_lowercase();
+    DAYS.contains(&day.as_str()) && words.next().is_some_and(|date| date.parse::<u8>().is_ok())
+}
+
+/// "Friday at 3 pm": the day and the hour, each where it is named.
+pub(super) fn day_and_hour(time: &str) -> (Option<String>, Option<String>) {
+    let words: Vec<&str> = time.split_whitespace().map(|word| word.trim_matches([',', '.'])).collect();
+    let word = |at: usize| words.get(at).map(|word| word.to_lowercase()).unwrap_or_default();
+    let half = |at: usize| ["am", "pm"].contains(&word(at).as_str());
+    // "12 March" begins with a day.
+    let is_hour = |at: &usize| {
+        let after = at.checked_sub(1).map(word).unwrap_or_default();
+        let is_said =
+            word(*at).parse::<u8>().is_err() || half(at + 1) || ["at", "from"].contains(&after.as_str());
+        is_said && !hours(&word(*at)).is_empty()
+    };
+    let Some(at) = (0..words.len()).find(is_hour) else { return (a_day(&words), None) };
+    let after = if half(at + 1) { at + 2 } else { at + 1 };
+    (a_day(&[&words[..at], &words[after..]].concat()), Some(word(at) + &words[at + 1..after].concat()))
+}
+
+fn a_day(words: &[&str]) -> Option<String> {
+    let more = ["at", "on", "from", "the", "meeting", "event", "one"];
+    let day: Vec<&str> =
+        words.iter().copied().filter(|word| !more.contains(&word.to_lowercase().as_str())).collect();
+    Some(day.join(" ")).filter(|day| names_day(day))
+}
+
+/// What clocks may show at "3", "3pm" or "15:00"; nothing at what is no hour.
+pub(super) fn hours(hour: &str) -> Vec<String> {
+    let end = hour.find(|c: char| !c.is_ascii_digit() && c != ':').unwrap_or(hour.len());
+    let (clock, half) = hour.split_at(end);
+    let (hour, minute) = clock.split_once(':').unwrap_or((clock, "00"));
+    let is_minute = minute.len() == 2 && minute.parse().is_ok_and(|minute: u8| minute < 60);
+    let all: &[u8] = match (hour.parse::<u8>(), half) {
+        (Ok(12), "am") => &[0],
+        (Ok(12), "pm") => &[12],
+        (Ok(hour @ 1..=11), "am") => &[hour],
+        (Ok(hour @ 1..=11), "pm") => &[hour + 12],
+        // "3" and "3:00" leave open which half of the day; "03:00" does not.
+        (Ok(hour @ 1..=11), "") if !clock.starts_with('0') => &[hour, hour + 12],
+        (Ok(hour @ 0..=23), "") => &[hour],
+        (Err(_), "noon") => &[12],
+        (Err(_), "midnight") => &[0],
+        _ => &[],
+    };
+    all.iter().filter(|_| is_minute).map(|hour| format!("{hour:02}:{minute}")).collect()
+}
+
 /// "for an hour", "45 minutes": how many minutes, and the text without it.
 pub(super) fn without_length(text: &str) -> (Option<u64>, String) {
     let words: Vec<(usize, &str)> = words(text).collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::sentence::{Letter, Matter};
+use super::sentence::{Letter, Matter, polite_off, starts};
 
 /// The arguments of a letter; none when nobody is named as its recipient.
 pub(super) fn letter(letter: &Letter, signer: Option<&str>) -> Option<Value> {
@@ -138,16 +138,35 @@ fn first_name(one: &str) -> Option<String> {
     (!first.is_empty()).then(|| capital(first))
 }
 
+const THANKS: [&str; 3] = ["thanks", "thank you", "cheers"];
+const ASKING_WHO: [&str; 7] = [
+    "help",
+    "what can you",
+    "what do you do",
+    "what do you know",
+    "who are you",
+    "what are you",
+    "how are you",
+];
+
 /// An answer when nothing is to be done.
 pub(super) fn small_talk(text: &str, signer: Option<&str>) -> String {
-    let lower = text.to_lowercase();
-    if ["thanks", "thank you", "cheers"].iter().any(|word| lower.contains(word)) {
+    let lower = text.to_lowercase().replace(['!', '.', '?', ','], " ");
+    let lower = polite_off(lower.trim());
+    let is_short = lower.split_whitespace().count() <= 5;
+    if is_short && THANKS.iter().any(|word| lower.contains(word)) {
         return "You're welcome.".to_owned();
+    }
+    if !lower.is_empty() && !starts(lower, &ASKING_WHO) {
+        return "I did not understand that, and nothing was done. I know some sentences about mail (“tell Bo I'm \
+                late”, “what's new in my mail?”, “archive the mail from Bo”) and about calendars (“what's on my \
+                calendar tomorrow?”, “move lunch to 1pm”)."
+            .to_owned();
     }
     let hello = signer.map_or_else(|| "Hello!".to_owned(), |name| format!("Hello, {name}!"));
     format!(
-        "{hello} I can write and send mail, show what is new in your inbox, find mail and read a thread. I also know \
-         your calendar, and find times with others. Before anything reaches somebody else I ask you. Try: “tell Bo \
-         I'm late”, “what's new in my mail?” or “what's on my calendar tomorrow?”"
+        "{hello} I can write and send mail, show what is new in your inbox, find mail, read and answer it, and put it \
+         away. I also know your calendar, and find times with others. Before anything reaches somebody else I ask \
+         you. Try: “tell Bo I'm late”, “what's new in my mail?” or “what's on my calendar tomorrow?”"
     )
 }

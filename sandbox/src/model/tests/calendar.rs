@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::rules::{after, call, message, user};
+use super::rules::{after, call, message, next, nod, user};
 use super::world;
 
 const TOOLS: [(&str, &[&str]); 7] = [
@@ -21,6 +21,9 @@ pub(super) fn tools() -> Vec<Value> {
     let one = |(name, words): &(&str, &[&str])| {
         let text = |word: &&str| ((*word).to_owned(), json!({"type": "string", "minLength": 1}));
         let mut properties: Value = words.iter().map(text).collect::<serde_json::Map<_, _>>().into();
+        if name.contains("list") {
+            properties["max"] = json!({"type": "integer"});
+        }
         if name.contains("slots") || name.contains("create") {
             properties["minutes"] = json!({"type": "integer"});
             properties[if name.contains("slots") { "people" } else { "guests" }] = people.clone();
@@ -47,6 +50,11 @@ async fn times_are_handed_on_as_they_were_said() {
         ("what is on my calendar next week?", agenda("next week")),
         ("show my calendar", agenda("today")),
         ("What do I have on Friday afternoon?", agenda("Friday afternoon")),
+        ("what is on the calendar tomorrow?", agenda("tomorrow")),
+        ("what's on my calendar on Friday", agenda("Friday")),
+        ("what's on the agenda?", agenda("today")),
+        ("what's on tomorrow?", agenda("tomorrow")),
+        ("what is there tomorrow in my calendar?", agenda("tomorrow")),
         ("what's next?", ("calendar_list_upcoming", json!({}))),
         (
             "when are Bo and I free next week?",
@@ -78,6 +86,16 @@ async fn times_are_handed_on_as_they_were_said() {
             "find 45 minutes with Bo and Cho next week for planning",
             create("Planning", "next week", Some(45), json!(["Bo", "Cho"])),
         ),
+        ("block Friday at 3 for an hour", create("Busy", "Friday at 3", Some(60), json!([]))),
+        ("book an hour on Friday at 3", create("Meeting", "Friday at 3", Some(60), json!([]))),
+        (
+            "put focus time in my calendar tomorrow at 10",
+            create("Focus time", "tomorrow at 10", None, json!([])),
+        ),
+        (
+            "add lunch with Bo to my calendar on Friday at noon",
+            create("Lunch", "Friday at noon", None, json!(["Bo"])),
+        ),
         (
             "find half an hour next week with bo@acme.test",
             create("Meeting", "next week", Some(30), json!(["bo@acme.test"])),
@@ -93,69 +111,169 @@ async fn times_are_handed_on_as_they_were_said() {
     assert_eq!(call(&world, "tell Bo that lunch is tomorrow at noon").await.0, "gmail_send_email");
 }
 
+/// As the tools that list events show one.
+fn event(id: &str, title: &str, when: &str, organizer: &str, guests: &[&str]) -> Value {
+    let guests: Vec<Value> =
+        guests.iter().map(|guest| json!({"address": guest, "answer": "accepted"})).collect();
+    json!({"id": id, "title": title, "when": when, "organizer": organizer, "yours": true, "guests": guests,
+        "exact": {"start": "2026-03-09T10:00:00+00:00[Europe/Lisbon]"}, "link": format!("https://cal.test/{id}")})
+}
+
+fn listed(events: &[Value]) -> String {
+    let list = json!({"events": events, "zone": "Europe/Lisbon", "asked_for": "Mon 9 Mar"});
+    format!("outside 1f2e begins (calendar event of eve@partner.example)\n{list}\noutside 1f2e ends")
+}
+
 #[tokio::test]
 async fn what_is_changed_is_looked_up_first() {
     let world = world(true).await;
-    let list = json!({"events": [
-        {"id": "e1", "title": "Standup", "when": "Mon 9 Mar, 10:00–10:30 WET", "organizer": "eve@partner.example"},
-        {"id": "e2", "title": "Lunch", "when": "Tue 10 Mar, 12:00–13:00 WET", "organizer": "ana@acme.test",
-            "guests": [{"address": "bo@acme.test"}]},
-    ]})
-    .to_string();
-    for (text, query, tool, wanted) in [
+    let list = listed(&[
+        event("e1", "Stand-up", "Mon 9 Mar, 10:00–10:30 WET", "eve@partner.example", &[]),
+        event("e2", "Lunch", "Tue 10 Mar, 12:00–13:00 WET", "ana@acme.test", &["bo@acme.test"]),
+        event("e3", "Meeting", "Tue 10 Mar, 15:00–15:30 WET", "ana@acme.test", &["bob@acme.test"]),
+        event("e4", "Meeting", "Wed 11 Mar, 09:00–09:30 WET", "ana@acme.test", &[]),
+    ]);
+    let (by_word, by_day) = ("calendar_list_upcoming", "calendar_get_agenda");
+    let (moves, cancels, answers) = ("calendar_update_event", "calendar_cancel_event", "calendar_respond");
+    for (text, looks, what, tool, wanted) in [
         (
             "move lunch with Bo to 1pm",
+            by_word,
             json!({"query": "lunch"}),
-            "calendar_update_event",
+            moves,
             json!({"event": "e2", "when": "Tue 10 Mar at 1pm"}),
         ),
         (
             "move the lunch with Bo to Wednesday at 15:00",
+            by_word,
             json!({"query": "lunch"}),
-            "calendar_update_event",
+            moves,
             json!({"event": "e2", "when": "Wednesday at 15:00"}),
         ),
         (
             "move Monday's standup to 3pm",
-            json!({"query": "standup"}),
-            "calendar_update_event",
+            by_day,
+            json!({"when": "Monday"}),
+            moves,
             json!({"event": "e1", "when": "Mon 9 Mar at 3pm"}),
         ),
+        ("cancel lunch on Tuesday", by_day, json!({"when": "Tuesday"}), cancels, json!({"event": "e2"})),
+        ("cancel my Meeting at 15:00", by_word, json!({"query": "Meeting"}), cancels, json!({"event": "e3"})),
         (
-            "cancel lunch on Tuesday",
-            json!({"query": "lunch"}),
-            "calendar_cancel_event",
-            json!({"event": "e2"}),
+            "cancel the meeting tomorrow at 3 pm",
+            by_day,
+            json!({"when": "tomorrow"}),
+            cancels,
+            json!({"event": "e3"}),
         ),
+        ("delete the meeting with Bo", by_word, json!({"query": "Bo"}), cancels, json!({"event": "e2"})),
         (
             "decline Eve's meeting, I'm on a plane",
+            by_word,
             json!({"query": "Eve"}),
-            "calendar_respond",
+            answers,
             json!({"event": "e1", "answer": "no", "note": "I'm on a plane"}),
         ),
         (
             "accept the standup",
+            by_word,
             json!({"query": "standup"}),
-            "calendar_respond",
+            answers,
             json!({"event": "e1", "answer": "yes"}),
         ),
     ] {
-        assert_eq!(call(&world, text).await, ("calendar_list_upcoming".to_owned(), query), "{text}");
-        let next = after(&world, text, "calendar_list_upcoming", &[&list]).await;
-        let function = &next["tool_calls"][0]["function"];
-        assert_eq!(function["name"], tool, "{text}: {next}");
-        let arguments: Value = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
-        // `accept the standup` means the first that is found.
-        assert_eq!(arguments, wanted, "{text}");
+        assert_eq!(call(&world, text).await, (looks.to_owned(), what), "{text}");
+        let (name, arguments) = next(&world, &[], text, &[(looks, &list)]).await;
+        assert_eq!((name.as_str(), arguments), (tool, wanted), "{text}");
     }
-    for (said, told) in [
-        (r#"{"events":[]}"#, "I found no such event in your calendar."),
-        (r#"{"error":"Google is not connected"}"#, "That did not work: Google is not connected"),
-    ] {
-        assert_eq!(after(&world, "cancel lunch", "calendar_list_upcoming", &[said]).await["content"], told);
-    }
+    let failed = r#"{"error":"Google is not connected"}"#;
+    let told = after(&world, "cancel lunch", "calendar_list_upcoming", &[failed]).await;
+    assert_eq!(told["content"], "That did not work: Google is not connected");
     let which = message(&world, &super::rules::request(vec![user("cancel the meeting")])).await;
     assert_eq!(which["content"], "Which event do you mean?");
+}
+
+#[tokio::test]
+async fn no_other_event_is_taken_and_of_several_none() {
+    let world = world(true).await;
+    let (list, agenda) = ("calendar_list_upcoming", "calendar_get_agenda");
+    let launch = event("e1", "Launch", "Fri 13 Mar, 14:30–15:30 WET", "ana@acme.test", &["bo@acme.test"]);
+    let said = "move Meeting on Friday to 4pm";
+    let told = next(&world, &[], said, &[(agenda, &listed(std::slice::from_ref(&launch)))]).await;
+    assert_eq!(told.1, "I found no “Meeting” in your calendar (Friday). Nothing was changed.");
+    // Calendar finds words as they are written, so all is looked through before it is said that there is none.
+    let (none, all) = (listed(&[]), listed(std::slice::from_ref(&launch)));
+    let again = next(&world, &[], "cancel the stand up at 3", &[(list, &none)]).await;
+    assert_eq!(again, (list.to_owned(), json!({"max": 50})));
+    let told = next(&world, &[], "cancel the stand up at 3", &[(list, &none), (list, &all)]).await;
+    assert_eq!(told.1, "I found no “stand up” in your calendar (3). Nothing was changed.");
+    let two = [launch, event("e2", "Launch", "Fri 20 Mar, 14:30–15:30 WET", "ana@acme.test", &[])];
+    let (name, which) = next(&world, &[], "cancel the launch", &[(list, &listed(&two))]).await;
+    assert!(name.is_empty());
+    assert_eq!(
+        which,
+        "Which of these do you mean? Nothing was changed. Say “the second one”, for example.\n\
+         • Fri 13 Mar, 14:30–15:30 WET: Launch\n• Fri 20 Mar, 14:30–15:30 WET: Launch"
+    );
+    let before = [user("Ana Silva: cancel the launch"), nod(which.as_str().unwrap())];
+    for said in ["cancel the second one", "the second one", "The last!"] {
+        let looks = next(&world, &before, said, &[]).await;
+        assert_eq!(looks, (agenda.to_owned(), json!({"when": "Fri 20 Mar"})), "{said}");
+        let found = next(&world, &before, said, &[(agenda, &listed(&two[1..]))]).await;
+        assert_eq!(found, ("calendar_cancel_event".to_owned(), json!({"event": "e2"})), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn it_is_the_event_that_was_spoken_of_last() {
+    let world = world(true).await;
+    let lunch = listed(&[event("e2", "Lunch", "Tue 10 Mar, 12:00–13:00 WET", "ana@acme.test", &[])]);
+    let asked = user("Ana Silva: <@UNOD> invite Bo to lunch on Tuesday at noon");
+    let made = nod("“Lunch” is in your calendar: Tue 10 Mar, 12:00–13:00 WET. Invited: bo@acme.test.");
+    let moved = nod("“Lunch” is changed: Tue 10 Mar, 12:00–13:00 WET.");
+    let alone = nod("• Tue 10 Mar, 12:00–13:00 WET: Lunch");
+    let thanks = [user("Ana Silva: thanks!"), nod("You're welcome.")];
+    let others = user("Bo Lind: cancel the stand-up");
+    let agenda = "calendar_get_agenda";
+    for before in [
+        vec![asked.clone(), made.clone()],
+        vec![asked.clone(), moved],
+        vec![alone],
+        [vec![asked.clone(), made.clone()], thanks.to_vec(), vec![others]].concat(),
+    ] {
+        for (said, tool, wanted) in [
+            ("move it to 5pm", "calendar_update_event", json!({"event": "e2", "when": "Tue 10 Mar at 5pm"})),
+            ("cancel it", "calendar_cancel_event", json!({"event": "e2"})),
+            ("cancel that", "calendar_cancel_event", json!({"event": "e2"})),
+            ("delete the event I just made", "calendar_cancel_event", json!({"event": "e2"})),
+        ] {
+            let looks = next(&world, &before, said, &[]).await;
+            assert_eq!(looks, (agenda.to_owned(), json!({"when": "Tue 10 Mar"})), "{said} {before:?}");
+            let (name, arguments) = next(&world, &before, said, &[(agenda, &lunch)]).await;
+            assert_eq!((name.as_str(), arguments), (tool, wanted), "{said}");
+        }
+    }
+    let named = [user("Ana Silva: move lunch to 1pm"), nod("I did not do it: your calendar is as it was.")];
+    let looks = next(&world, &named, "move it to 2pm", &[]).await;
+    assert_eq!(looks, ("calendar_list_upcoming".to_owned(), json!({"query": "lunch"})));
+    let two = nod("• Mon 9 Mar, 10:00–10:30 WET: Stand-up\n• Tue 10 Mar, 12:00–13:00 WET: Lunch");
+    let mail = user("Ana Silva: tell Bo I'm late");
+    for (before, told) in [
+        (vec![two], "Which one do you mean? Say “the second one”, for example."),
+        (vec![asked.clone()], "I did nothing: “Lunch” is not in your calendar."),
+        (vec![asked, made, mail], "I did nothing: which event do you mean?"),
+        (vec![], "I did nothing: which event do you mean?"),
+    ] {
+        assert_eq!(next(&world, &before, "cancel it", &[]).await, (String::new(), json!(told)));
+    }
+    let mut waits =
+        super::rules::request(vec![user("Ana Silva: invite Bo to lunch at noon"), user("cancel it")]);
+    let prompt = waits["messages"][0]["content"].as_str().unwrap();
+    waits["messages"][0]["content"] = json!(format!("{prompt}\n- Waits for a nod: Send this invitation?"));
+    assert_eq!(
+        message(&world, &waits).await["content"],
+        "I did nothing: “Lunch” is not in your calendar. Of what waits for your nod, the buttons on its card decide."
+    );
 }
 
 #[tokio::test]

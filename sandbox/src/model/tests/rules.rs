@@ -4,12 +4,17 @@ use serde_json::{Value, json};
 
 use super::{World, routed, tool, with, world};
 
-const PROMPT: &str = "You are Nod.\n- Name: Ana Silva\n- Email: ana@acme.test";
+const PROMPT: &str =
+    "You are Nod.\n- Name: Ana Silva\n- Address: ana@acme.test\n- Local time: Wed 4 Mar 2026, 15:00 WET";
 
 pub(super) fn request(messages: Vec<Value>) -> Value {
     let list = json!({"type": "array", "items": {"type": "string"}});
     let letter = json!({"to": list, "cc": list, "subject": {"type": "string"}, "body": {"type": "string"}});
+    let text = json!({"type": "string", "minLength": 1});
+    let organise = json!({"search": text, "thread_ids": list, "actions": list, "add_labels": list});
     let tools = json!([
+        tool("gmail_organise", &organise),
+        tool("gmail_forward", &json!({"thread_id": text, "to": list, "body": {"type": "string"}})),
         tool("gmail_send_email", &letter),
         tool("gmail_create_draft", &letter),
         tool("gmail_read_draft", &json!({})),
@@ -41,21 +46,50 @@ pub(super) async fn message(world: &World, request: &Value) -> Value {
 }
 
 pub(super) async fn call(world: &World, text: &str) -> (String, Value) {
-    let message = message(world, &request(vec![user(text)])).await;
-    let function = &message["tool_calls"][0]["function"];
-    let arguments = function["arguments"].as_str().unwrap_or("null");
-    (function["name"].as_str().unwrap_or_default().to_owned(), serde_json::from_str(arguments).unwrap())
+    called(&message(world, &request(vec![user(text)])).await)
 }
 
-pub(super) async fn after(world: &World, asked: &str, tool: &str, results: &[&str]) -> Value {
-    let mut all = vec![user(asked)];
-    for (at, result) in results.iter().enumerate() {
+/// The call of a message, or its words without one.
+fn called(message: &Value) -> (String, Value) {
+    let function = &message["tool_calls"][0]["function"];
+    match function["arguments"].as_str() {
+        Some(arguments) => {
+            (function["name"].as_str().unwrap().to_owned(), serde_json::from_str(arguments).unwrap())
+        }
+        None => (String::new(), message["content"].clone()),
+    }
+}
+
+/// What is said on these words, and on what the tools answered to them, after what was said before.
+async fn then(world: &World, before: &[Value], said: &str, results: &[(&str, &str)]) -> Value {
+    let mut all = [before, &[user(said)]].concat();
+    for (at, (tool, content)) in results.iter().enumerate() {
         let function = json!({"name": tool, "arguments": "{}"});
         let call = json!({"id": format!("c{at}"), "type": "function", "function": function});
         all.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
-        all.push(json!({"role": "tool", "tool_call_id": format!("c{at}"), "content": result}));
+        all.push(json!({"role": "tool", "tool_call_id": format!("c{at}"), "content": content}));
     }
     message(world, &request(all)).await
+}
+
+pub(super) async fn after(world: &World, said: &str, tool: &str, results: &[&str]) -> Value {
+    let results: Vec<(&str, &str)> = results.iter().map(|result| (tool, *result)).collect();
+    then(world, &[], said, &results).await
+}
+
+/// The call that follows, or the words.
+pub(super) async fn next(
+    world: &World,
+    before: &[Value],
+    said: &str,
+    results: &[(&str, &str)],
+) -> (String, Value) {
+    called(&then(world, before, said, results).await)
+}
+
+/// What Nod said before.
+pub(super) fn nod(text: &str) -> Value {
+    json!({"role": "assistant", "content": text})
 }
 
 #[tokio::test]
@@ -141,7 +175,14 @@ async fn each_of_several_gets_a_letter_of_their_own() {
 #[tokio::test]
 async fn mail_is_listed_searched_and_read() {
     let world = world(true).await;
-    for text in ["what's new in my mail?", "check my inbox", "any unread mail?", "latest mail"] {
+    for text in [
+        "what's new in my mail?",
+        "check my inbox",
+        "any unread mail?",
+        "latest mail",
+        "read my mail",
+        "Good morning! What's new in my mail?",
+    ] {
         assert_eq!(call(&world, text).await, ("gmail_list_recent".to_owned(), json!({})), "{text}");
     }
     for (text, query) in [
@@ -172,6 +213,11 @@ async fn results_are_told_as_they_are() {
         ("gmail_send_email", r#"{"status":"sent","to":["bo@acme.test"]}"#, "Sent to bo@acme.test."),
         ("gmail_send_email", r#"{"status":"denied"}"#, "I did not send it."),
         ("gmail_send_email", r#"{"status":"undone"}"#, "You took it back in time: I did not send it."),
+        (
+            "gmail_send_email",
+            r#"{"status":"superseded","detail":"a newer request took its place; nothing was done"}"#,
+            "A newer request took the place of that one.",
+        ),
         ("gmail_send_email", "Declined by Ana.", "I did not send it."),
         (
             "gmail_send_email",
@@ -206,8 +252,9 @@ async fn only_what_is_offered_is_called() {
     for text in ["tell me a joke", "ask me anything", "let me think"] {
         assert!(message(&world, &request(vec![user(text)])).await["tool_calls"].is_null(), "{text}");
     }
-    let who = message(&world, &request(vec![user("send an email")])).await;
-    assert_eq!(who["content"], "Who should it go to?");
+    for text in ["send an email", "email the team about lunch"] {
+        assert_eq!(call(&world, text).await.1, "Who should it go to?", "{text}");
+    }
 }
 
 #[tokio::test]
@@ -216,6 +263,8 @@ async fn the_router_is_answered_in_its_schema() {
     for (text, route) in [
         ("tell Bo I'm late", json!({"intent": "tool", "tool": "gmail_send_email"})),
         ("hello", json!({"intent": "conversational", "tool": null})),
+        ("archive the mail from Bo", json!({"intent": "tool", "tool": "gmail_organise"})),
+        ("the second one", json!({"intent": "tool", "tool": null})),
     ] {
         let answer = message(&world, &routed(super::said(text))).await;
         assert_eq!(serde_json::from_str::<Value>(answer["content"].as_str().unwrap()).unwrap(), route);
@@ -245,6 +294,9 @@ async fn an_open_draft_is_read_and_then_changed() {
     }
     assert_eq!(call(&world, "send it").await.0, "gmail_send_draft");
     assert_eq!(call(&world, "discard it").await.0, "gmail_discard_draft");
+    let hints = "Routing hints (from the assistant, not the person):\n- open draft: r-1, “Plan” to Bo";
+    let told = "I did nothing: which event do you mean? For the draft, say “discard it”.";
+    assert_eq!(call(&world, &format!("delete it\n\n{hints}")).await, (String::new(), json!(told)));
 }
 
 #[tokio::test]
@@ -258,4 +310,42 @@ async fn an_answer_is_written_to_the_thread_in_view() {
     assert_eq!(name, "gmail_draft_reply");
     let (name, arguments) = call(&world, "reply to Kim that Wednesday works").await;
     assert_eq!((name.as_str(), arguments), ("gmail_search_messages", json!({"query": "from:kim"})));
+}
+
+#[tokio::test]
+async fn what_is_not_understood_is_said_and_never_a_mail() {
+    let world = world(true).await;
+    for text in [
+        "remind me to call Bo tomorrow",
+        "remind me to check my mail",
+        "call Bo",
+        "call Bo about the mail",
+        "send flowers to Bo",
+        "write code",
+        "no, I mean the other one",
+        "the second one",
+        "archive everything",
+        "archive the last mail from Kim",
+        "remove Bo from the meeting",
+        "delete the mail from Bo",
+        "order a pizza on Friday",
+        "hmm",
+    ] {
+        let (name, said) = call(&world, text).await;
+        assert!(name.is_empty(), "{text}: {name} {said}");
+        assert!(
+            said.as_str().unwrap().starts_with("I did not understand that, and nothing was done."),
+            "{text}: {said}"
+        );
+    }
+    for text in ["hi", "Hello!", "good morning", "hey nod", "what can you do?", "help me", "who are you?"] {
+        let (_, said) = call(&world, text).await;
+        assert!(
+            said.as_str().unwrap().starts_with("Hello, Ana! I can write and send mail"),
+            "{text}: {said}"
+        );
+    }
+    for text in ["thanks", "ok, thank you!"] {
+        assert_eq!(call(&world, text).await.1, "You're welcome.", "{text}");
+    }
 }

@@ -1,0 +1,76 @@
+//! Answers mail, reads it, passes it on and puts it away: the thread is found first, where that is not said.
+
+use serde_json::{Value, json};
+
+use super::before::{Back, Thing, WHICH};
+use super::events::no_tool;
+use super::mails::{Deed, Mail};
+use super::request::Asked;
+use super::{results, told};
+use crate::model::script::Answer;
+
+const SEARCH: &str = "gmail_search_messages";
+pub(super) const TIDY: &str = "gmail_organise";
+
+/// Where a mail is.
+enum Place {
+    Thread(String),
+    Search(String),
+}
+
+/// Calls the tool with the mail's thread, once it is known which one that is.
+pub(super) fn with_thread(
+    asked: &Asked<'_>,
+    mail: &Mail,
+    tool: &str,
+    arguments: impl Fn(&str) -> Value,
+) -> Answer {
+    if let Some((last, content)) = asked.results.last().filter(|(last, _)| last == tool) {
+        return Answer::text(results::tell(last, content));
+    }
+    let call = match (asked.found(), place(asked, mail)) {
+        (Some(thread), _) | (None, Ok(Place::Thread(thread))) => asked.call(tool, &arguments(&thread)),
+        (None, _) if !asked.results.is_empty() => return told(asked),
+        (None, Ok(Place::Search(query))) => asked.call(SEARCH, &json!({"query": query})),
+        (None, Err(question)) => return Answer::text(question),
+    };
+    call.unwrap_or_else(no_tool)
+}
+
+/// Gmail looks for the mail itself where it can be said which one: what is in nobody's view needs no nod.
+pub(super) fn tidy(asked: &Asked<'_>, mail: &Mail, deed: &Deed) -> Answer {
+    let how = |which: &str, what: Value| match deed {
+        Deed::Does(deed) => json!({which: what, "actions": [deed]}),
+        Deed::Label(label) => json!({which: what, "add_labels": [label]}),
+    };
+    if !matches!(mail, Mail::Found(..)) || !asked.results.is_empty() {
+        return with_thread(asked, mail, TIDY, |thread| how("thread_ids", json!([thread])));
+    }
+    match place(asked, mail) {
+        // What is put away already is not counted.
+        Ok(Place::Search(query)) if *deed == Deed::Does("archive") => {
+            asked.call(TIDY, &how("search", json!(format!("in:inbox {query}")))).unwrap_or_else(no_tool)
+        }
+        Ok(Place::Search(query)) => asked.call(TIDY, &how("search", json!(query))).unwrap_or_else(no_tool),
+        Ok(Place::Thread(_)) => no_tool(),
+        Err(question) => Answer::text(question),
+    }
+}
+
+fn place(asked: &Asked<'_>, mail: &Mail) -> Result<Place, String> {
+    let back = match mail {
+        Mail::Found(query, None) => return Ok(Place::Search(query.clone())),
+        Mail::Found(query, Some(since)) => {
+            let days = asked.today.and_then(|today| since.search(today));
+            let days = days.ok_or("I do not know what day it is where you are.")?;
+            return Ok(Place::Search(format!("{query} {days}")));
+        }
+        Mail::Back(back) => *back,
+    };
+    match (asked.meant(back), &asked.thread) {
+        ([Thing::Mail { from, subject }], _) => Ok(Place::Search(Mail::listed(from, subject))),
+        ([Thing::Mail { .. }, ..], _) => Err(format!("Which of these mails do you mean? {WHICH}")),
+        (_, Some(thread)) if back == Back::It => Ok(Place::Thread(thread.clone())),
+        _ => Err("Which mail do you mean? Say “read the mail from …” first.".to_owned()),
+    }
+}
