@@ -22,7 +22,17 @@ const REYES: (&str, &str) = ("bob.reyes@acme.test", "Bob Reyes");
 const ANA: (&str, &str) = ("ana@acme.test", "Ana Silva");
 const PRINTER: (&str, &str) = ("orders@paperplane-print.test", "Paperplane Print");
 
-const LETTERS: [Letter; 13] = [
+const BANK: (&str, &str) = ("statements@meridian-bank.test", "Meridian Bank");
+
+const LETTERS: [Letter; 14] = [
+    Letter {
+        to: ANA.0,
+        from: BANK,
+        hours: 1,
+        subject: "Your statement is ready",
+        body: "Dear Ana Silva,\n\nthe statement of your business account is ready in your online banking.\n\n\
+               Meridian Bank",
+    },
     Letter {
         to: ANA.0,
         from: DANA,
