@@ -43,7 +43,7 @@ async fn with_files(platform: On, files: &[(&str, Vec<u8>)]) -> (World, String, 
 }
 
 /// What the tool that was called last gave the model, without its fence, and whose words they are.
-fn given(world: &World) -> (String, bool) {
+pub fn given(world: &World) -> (String, bool) {
     let requests = world.model.requests();
     let messages = requests.iter().rev().flat_map(|asked| asked["messages"].as_array().unwrap().iter().rev());
     let told = messages.into_iter().find(|message| message["role"] == "tool").unwrap();

@@ -52,6 +52,7 @@ mod lent;
 mod letters;
 mod long;
 mod mail;
+mod mailbox;
 mod memory;
 mod migrations;
 mod models;

@@ -29,6 +29,7 @@ mod read_attachment;
 mod read_draft;
 mod read_thread;
 mod reply;
+mod room;
 mod search_messages;
 mod send_draft;
 mod send_email;
