@@ -1,4 +1,4 @@
-//! What Nod reads of a mailbox: the newest whole.
+//! What Nod reads of a mailbox: the newest whole, and each moment as its owner counts it.
 
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
@@ -11,6 +11,9 @@ use crate::attachments::given;
 on_each_platform!(
     of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand,
     a_table_with_many_quotes_is_read_on_where_it_was_cut,
+    a_day_is_looked_for_where_the_person_is,
+    a_day_begins_where_the_person_is_also_for_what_is_tidied,
+    the_time_of_a_mail_is_said_as_its_owner_counts_it,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -40,6 +43,10 @@ async fn told(world: &mut World, tool: &str, asked: Value) -> Value {
     world.reads("dm:ana");
     let (words, _) = given(world);
     serde_json::from_str(&words).unwrap_or_else(|error| panic!("{error}: …{}", &words[words.len() - 60..]))
+}
+
+fn subjects(told: &Value) -> Vec<&str> {
+    told["messages"].as_array().unwrap().iter().map(|one| one["subject"].as_str().unwrap()).collect()
 }
 
 async fn of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand(platform: On) {
@@ -83,5 +90,73 @@ async fn a_table_with_many_quotes_is_read_on_where_it_was_cut(platform: On) {
         assert_eq!(told["cut"], json!(format!("{left} more characters follow, from {end} on")));
     }
     assert!(read.len() > 20_000 && table.starts_with(&read), "{}", read.len());
+    world.ends().await;
+}
+
+async fn in_berlin(platform: On) -> World {
+    let mut world = connected(platform).await;
+    world.commands("ana", "dm:ana", "settings").await;
+    world.opens_whispered("ana", "Change my hours").await;
+    let saved = world.submits("ana", &[("Time zone (empty: as the chat tells)", "Europe/Berlin")]).await;
+    assert!(saved.contains("Europe/Berlin"), "{saved}");
+    if platform == On::Slack {
+        world.closes_form("ana");
+    }
+    world
+}
+
+/// Two mails around midnight in Berlin. Google's own day is that of California.
+async fn with_early_mail(platform: On) -> World {
+    let world = in_berlin(platform).await;
+    for (subject, at) in [("Late", "2026-03-05T22:30:00Z"), ("Early", "2026-03-05T23:30:00Z")] {
+        let mail = Incoming { at: Some(at.parse().unwrap()), ..from_kim(subject, "on:2026/03/06") };
+        world.google.deliver_mail(&mail).unwrap();
+    }
+    world
+}
+
+async fn a_day_is_looked_for_where_the_person_is(platform: On) {
+    let mut world = with_early_mail(platform).await;
+    for (query, found) in [
+        ("after:2026/03/06", &["Early"][..]),
+        ("from:kim@northwind.test before:2026-03-06", &["Late"]),
+        ("newer:2026/3/5 older:2026/03/07", &["Early", "Late"]),
+        ("-after:2026/03/06 \"after:2026/03/06\"", &[]),
+        ("after:1772751600", &["Early"]),
+    ] {
+        let told = told(&mut world, "gmail_search_messages", json!({ "query": query })).await;
+        assert_eq!(subjects(&told), found, "{query}");
+    }
+    let none = told(&mut world, "gmail_search_messages", json!({ "query": "after:2026/02/30" })).await;
+    assert_eq!(
+        none["error"],
+        json!("invalid arguments: after:2026/02/30 is no day: write year/month/day, as in after:2026/03/06")
+    );
+    world.ends().await;
+}
+
+async fn a_day_begins_where_the_person_is_also_for_what_is_tidied(platform: On) {
+    let mut world = with_early_mail(platform).await;
+    crate::tidy::allows_tidying(&mut world).await;
+    let old = json!({ "search": "in:inbox before:2026/03/06", "actions": ["archive"] });
+    world.model_will("tool", [Answer::tool("gmail_organise", old), Answer::text("Done.")]);
+    world.says("ana", "dm:ana", "archive everything older than today").await;
+    let left: Vec<String> = world.google.inbox(ANA).into_iter().map(|mail| mail.subject).collect();
+    assert_eq!(left, ["Early"]);
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn the_time_of_a_mail_is_said_as_its_owner_counts_it(platform: On) {
+    let mut world = in_berlin(platform).await;
+    let at = Some("2026-03-05T23:30:00Z".parse().unwrap());
+    world.google.deliver_mail(&Incoming { at, ..from_kim("Late", "Hello.") }).unwrap();
+    let thread = world.google.inbox(ANA)[0].thread_id.clone();
+    for (tool, asked) in
+        [("gmail_list_recent", json!({})), ("gmail_read_thread", json!({ "thread_id": thread }))]
+    {
+        let told = told(&mut world, tool, asked).await;
+        assert_eq!(told["messages"][0]["at"], json!("Fri 6 Mar, 00:30 CET"), "{told}");
+    }
     world.ends().await;
 }

@@ -1,6 +1,5 @@
 //! Reads what Gmail gives back: headers in people's letters, the text of a message, times.
 
-use chrono::{DateTime, SecondsFormat};
 use google_gmail1::api::{Message, MessagePart};
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Address, MessageParser};
@@ -63,12 +62,6 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", &plain[..end]),
         None => plain.to_owned(),
     }
-}
-
-/// When Gmail got it, RFC 3339.
-pub(super) fn at(message: &Message) -> Option<String> {
-    let at = DateTime::from_timestamp_millis(message.internal_date?)?;
-    Some(at.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
 /// A message's text, bounded.
@@ -279,9 +272,7 @@ mod tests {
         assert_eq!(decoded(from), "Jörg <j@example.com>");
         let header = MessagePartHeader { name: Some("from".into()), value: Some(from.into()) };
         let payload = MessagePart { headers: Some(vec![header]), ..Default::default() };
-        let message =
-            Message { payload: Some(payload), internal_date: Some(1_790_000_000_000), ..Default::default() };
+        let message = Message { payload: Some(payload), ..Default::default() };
         assert_eq!(sender(&message).as_deref(), Some("j@example.com"));
-        assert_eq!(at(&message).as_deref(), Some("2026-09-21T14:13:20Z"));
     }
 }

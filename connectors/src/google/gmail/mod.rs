@@ -7,6 +7,7 @@ mod charset;
 mod contacts;
 mod create_draft;
 mod create_label;
+mod days;
 mod deeds;
 mod discard_draft;
 mod drafts;

@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments;
+use super::days::at;
 use super::mailbox::Mailbox;
-use super::message::{Text, at, attachments, has_label, header, one_line, text, text_within};
+use super::message::{Text, attachments, has_label, header, one_line, text, text_within};
 use super::room::{ROOM, fitting, written};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
@@ -76,7 +77,7 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: 
         let at = messages.iter().position(|message| message.id.as_deref() == Some(before));
         messages.truncate(at.ok_or_else(|| Fault::NotFound { what: "that message in that thread".into() })?);
     }
-    let letters = newest(&messages);
+    let letters = newest(&messages, cx);
     let earlier = messages.len() - letters.len();
     let oldest = letters.first().map(|letter| letter["id"].as_str().unwrap_or_default().to_owned());
     let mut content = json!({"thread_id": id, "messages": letters});
@@ -88,18 +89,18 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: 
 }
 
 /// As many as the model reads at once, oldest first. Of one that alone is longer, the beginning.
-fn newest(messages: &[Message]) -> Vec<Value> {
+fn newest(messages: &[Message], cx: &ToolContext) -> Vec<Value> {
     let (mut letters, mut left) = (Vec::new(), ROOM);
     for message in messages.iter().rev().take(MOST_MESSAGES) {
         let body = text(message);
-        let mut shown = letter(message, &body);
+        let mut shown = letter(message, &body, cx);
         if written(&shown) > left {
             if !letters.is_empty() {
                 break;
             }
             let around = written(&shown) - written(&shown["text"]);
             let room = left.saturating_sub(around).max(LEAST_TEXT);
-            shown = letter(message, &text_within(message, fitting(&body.text, room).chars().count()));
+            shown = letter(message, &text_within(message, fitting(&body.text, room).chars().count()), cx);
         }
         left = left.saturating_sub(written(&shown));
         letters.push(shown);
@@ -108,7 +109,7 @@ fn newest(messages: &[Message]) -> Vec<Value> {
     letters
 }
 
-fn letter(message: &Message, body: &Text) -> Value {
+fn letter(message: &Message, body: &Text, cx: &ToolContext) -> Value {
     let named = |name: &str| one_line(&header(message, name), HEADER_CHARS);
     let mut letter = json!({
         "id": message.id,
@@ -116,7 +117,7 @@ fn letter(message: &Message, body: &Text) -> Value {
         "to": named("To"),
         "cc": named("Cc"),
         "subject": named("Subject"),
-        "at": at(message),
+        "at": at(message, cx),
         "unread": has_label(message, "UNREAD"),
         "draft": has_label(message, "DRAFT"),
         "text": body.text,
