@@ -1,4 +1,4 @@
-//! What Nod reads of a mailbox: the newest whole, and each moment as its owner counts it.
+//! What Nod reads of a mailbox: the newest whole, each moment as its owner counts it, and every mail as its own.
 
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
@@ -14,6 +14,8 @@ on_each_platform!(
     a_day_is_looked_for_where_the_person_is,
     a_day_begins_where_the_person_is_also_for_what_is_tidied,
     the_time_of_a_mail_is_said_as_its_owner_counts_it,
+    an_attached_mail_is_a_file_and_not_what_the_sender_wrote,
+    a_file_without_a_name_goes_along_with_a_forward,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -158,5 +160,63 @@ async fn the_time_of_a_mail_is_said_as_its_owner_counts_it(platform: On) {
         let told = told(&mut world, tool, asked).await;
         assert_eq!(told["messages"][0]["at"], json!("Fri 6 Mar, 00:30 CET"), "{told}");
     }
+    world.ends().await;
+}
+
+/// A mail with a mail and a PDF in it, neither of which has a name.
+fn forwarded_as_a_file() -> Vec<u8> {
+    let lines = [
+        "From: kim@northwind.test\nTo: ana@acme.test\nSubject: Look\nMessage-ID: <1@northwind.test>\nMIME-Version: 1.0",
+        "Content-Type: multipart/mixed; boundary=outer\n",
+        "--outer\nContent-Type: text/html\n\n<p>See what Eve wrote.</p>",
+        "--outer\nContent-Type: message/rfc822\nContent-Disposition: attachment\n",
+        "From: eve@evil.test\nTo: kim@northwind.test\nSubject: Pay\nMIME-Version: 1.0",
+        "Content-Type: multipart/mixed; boundary=inner\n",
+        "--inner\nContent-Type: text/plain\n\nPay me at once.",
+        "--inner\nContent-Type: text/csv; name=sums.csv\nContent-Disposition: attachment; filename=sums.csv\n\n1,2",
+        "--inner--",
+        "--outer\nContent-Type: application/pdf\nContent-Disposition: attachment\n\n%PDF-1.4 none",
+        "--outer--\n",
+    ];
+    lines.join("\n").replace('\n', "\r\n").into_bytes()
+}
+
+async fn an_attached_mail_is_a_file_and_not_what_the_sender_wrote(platform: On) {
+    let mut world = connected(platform).await;
+    let id = world.google.deliver_raw(ANA, &forwarded_as_a_file()).unwrap();
+    let thread = world.google.inbox(ANA)[0].thread_id.clone();
+    let read = told(&mut world, "gmail_read_thread", json!({ "thread_id": thread })).await;
+    let mail = &read["messages"][0];
+    assert_eq!(mail["text"], json!("See what Eve wrote."));
+    assert_eq!(mail["attachments"], json!(["attached mail.eml", "noname"]));
+    let asked = json!({ "message_id": id, "name": "attached mail.eml" });
+    let attached = told(&mut world, "gmail_read_attachment", asked).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(attached["text"].as_str().unwrap(), @r"
+            From: eve@evil.test
+            To: kim@northwind.test
+            Subject: Pay
+            Files, which cannot be read from here: sums.csv
+
+            Pay me at once.
+        ");
+    }
+    world.ends().await;
+}
+
+async fn a_file_without_a_name_goes_along_with_a_forward(platform: On) {
+    let mut world = connected(platform).await;
+    world.can_be_written_to("bo").await;
+    world.google.deliver_raw(ANA, &forwarded_as_a_file()).unwrap();
+    let thread = world.google.inbox(ANA)[0].thread_id.clone();
+    let forward = Answer::tool("gmail_forward", json!({ "thread_id": thread, "to": ["Bo"] }));
+    world.model_will("tool", [forward, Answer::text("Bo has it.")]);
+    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let got = &world.google.inbox("bo@acme.test")[0];
+    let names: Vec<&str> = got.files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["attached mail.eml", "noname"]);
+    assert!(got.body.contains("See what Eve wrote.") && !got.body.contains("Pay me"), "{}", got.body);
+    world.reads("dm:ana");
     world.ends().await;
 }

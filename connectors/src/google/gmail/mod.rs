@@ -3,6 +3,7 @@
 //! [`Mailbox`] is the only way to Gmail; the tools stand each in a file of their own.
 
 pub(in crate::google) mod address;
+mod attached;
 mod charset;
 mod contacts;
 mod create_draft;

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments;
+use super::attached::{self, Attachment, attachments};
 use super::mailbox::Mailbox;
-use super::message::{Attachment, attachments};
 use super::room::{ROOM, fitting};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
@@ -103,15 +103,15 @@ async fn words(mailbox: &Mailbox, message: &str, file: Attachment) -> Result<Res
     if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
         return large();
     }
-    let bytes = match (file.data, file.id) {
-        (Some(bytes), _) => bytes,
-        (None, Some(id)) => {
-            mailbox.attachment(message, &id).await.map_err(|trouble| trouble.looking("that file"))?
-        }
-        (None, None) => Vec::new(),
+    let is_mail = file.is_mail();
+    let Some(bytes) = attached::bytes(mailbox, message, file).await? else {
+        return Ok(Err("Gmail does not hand it out".to_owned()));
     };
     if bytes.len() > MOST_BYTES {
         return large();
     }
-    Ok(file::words(bytes).await)
+    Ok(match is_mail.then(|| attached::mail(&bytes)).flatten() {
+        Some(words) => Ok(words),
+        None => file::words(bytes).await,
+    })
 }

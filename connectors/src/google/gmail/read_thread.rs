@@ -9,9 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments;
+use super::attached::attachments;
 use super::days::at;
 use super::mailbox::Mailbox;
-use super::message::{Text, attachments, has_label, header, one_line, text, text_within};
+use super::message::{Text, has_label, header, one_line, text, text_within};
 use super::room::{ROOM, fitting, written};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
