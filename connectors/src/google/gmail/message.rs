@@ -3,6 +3,7 @@
 use google_gmail1::api::{Message, MessagePart};
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Address, MessageParser};
+use nod_core::file;
 
 use super::address::Recipient;
 use super::attached::{is_file, mime};
@@ -127,15 +128,9 @@ fn content(part: &MessagePart) -> Option<String> {
         return Some(text.to_owned());
     }
     let named = Some(charset).filter(|name| !["", "utf-8", "utf8", "us-ascii"].contains(name));
-    let decode = named.and_then(|name| charset_decoder(name.as_bytes())).or_else(|| guessed(bytes));
-    Some(decode.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |decode| decode(bytes)))
-}
-
-/// What calls itself UTF-8 and is none, or says nothing that anybody knows, is mostly from an old western program:
-/// a few letters beyond ASCII among many.
-fn guessed(bytes: &[u8]) -> Option<fn(&[u8]) -> String> {
-    let beyond = bytes.iter().filter(|byte| !byte.is_ascii()).count();
-    if beyond * 3 < bytes.len() { charset_decoder(b"windows-1252") } else { None }
+    let named = named.and_then(|name| charset_decoder(name.as_bytes())).map(|decode| decode(bytes));
+    let guessed = named.or_else(|| file::western(bytes));
+    Some(guessed.unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()))
 }
 
 pub(super) fn part_header<'a>(part: &'a MessagePart, name: &str) -> Option<&'a str> {
