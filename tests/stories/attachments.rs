@@ -11,6 +11,7 @@ use serde_json::json;
 on_each_platform!(
     a_word_document_is_read_for_its_owner_alone,
     what_cannot_be_read_of_a_mail_is_said_to_the_model,
+    a_table_from_an_old_program_is_read,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -43,7 +44,7 @@ async fn with_files(platform: On, files: &[(&str, Vec<u8>)]) -> (World, String, 
 }
 
 /// What the tool that was called last gave the model, without its fence, and whose words they are.
-fn given(world: &World) -> (String, bool) {
+pub fn given(world: &World) -> (String, bool) {
     let requests = world.model.requests();
     let messages = requests.iter().rev().flat_map(|asked| asked["messages"].as_array().unwrap().iter().rev());
     let told = messages.into_iter().find(|message| message["role"] == "tool").unwrap();
@@ -105,6 +106,18 @@ async fn what_cannot_be_read_of_a_mail_is_said_to_the_model(platform: On) {
             {"error":"not found: such a file in that mail"}
         "#);
     }
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_table_from_an_old_program_is_read(platform: On) {
+    let table = b"Stra\xDFe;Gr\xF6\xDFe\nHauptstra\xDFe;5 \x80\n".to_vec();
+    let (mut world, id, _) = with_files(platform, &[("t.csv", table)]).await;
+    let asked = json!({ "message_id": id, "name": "t.csv" });
+    world.model_will("tool", [Answer::tool("gmail_read_attachment", asked), Answer::text("There.")]);
+    world.says("ana", "dm:ana", "what is in the table?").await;
+    let (words, _) = given(&world);
+    assert!(words.contains(r"Straße;Größe\nHauptstraße;5 €\n"), "{words}");
     world.reads("dm:ana");
     world.ends().await;
 }

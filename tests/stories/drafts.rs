@@ -14,6 +14,7 @@ on_each_platform!(
     a_bare_send_goes_to_the_card_with_no_model,
     nobody_else_sends_it,
     what_was_written_by_hand_counts_and_goes_to_its_owner_alone,
+    an_address_picked_by_hand_is_the_one_it_is_sent_from,
     an_edit_while_the_model_thinks_is_not_overwritten,
     a_card_that_shows_another_text_sends_nothing,
     a_change_makes_the_card_that_waits_old,
@@ -254,6 +255,24 @@ async fn what_was_written_by_hand_counts_and_goes_to_its_owner_alone(platform: O
               [Send…] [Discard] [Open in Gmail]
         ");
     }
+    world.ends().await;
+}
+
+async fn an_address_picked_by_hand_is_the_one_it_is_sent_from(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
+    world.google.settings(ANA, |account| account.aliases = vec!["sales@acme.test".to_owned()]);
+    let id = only_draft(&world).draft_id.unwrap();
+    let edit = DraftEdit { from: Some("Sales <sales@acme.test>".to_owned()), ..DraftEdit::default() };
+    assert!(world.google.edit_draft(ANA, &id, &edit));
+    change(&world, json!({ "cc": ["Cho"] }));
+    world.replies("ana", "general", &thread, "add Cho in copy").await;
+    assert_eq!(only_draft(&world).from, "sales@acme.test");
+    assert!(world.reads("dm:ana").contains("From  sales@acme.test"), "{}", world.reads("dm:ana"));
+    world.says("ana", "dm:ana", "send it").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].from, "sales@acme.test");
+    world.reads("general");
+    world.reads("dm:ana");
     world.ends().await;
 }
 

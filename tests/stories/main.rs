@@ -54,6 +54,7 @@ mod letters;
 mod lines;
 mod long;
 mod mail;
+mod mailbox;
 mod memory;
 mod migrations;
 mod models;

@@ -15,6 +15,7 @@ on_each_platform!(
     what_is_quoted_can_be_read_before_it_leaves_and_left_out,
     another_subject_begins_a_thread,
     an_address_that_is_shared_is_not_ones_own,
+    a_follow_up_from_an_address_that_is_shared_goes_to_whom_the_first_went,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -267,6 +268,36 @@ async fn an_address_that_is_shared_is_not_ones_own(platform: On) {
     let sent = &world.google.sent(ANA)[0];
     let wanted = ["kim@northwind.test", "team@acme.test"].map(str::to_owned);
     assert_eq!((&sent.to[..], &sent.cc[..]), (&wanted[..1], &wanted[1..]));
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_follow_up_from_an_address_that_is_shared_goes_to_whom_the_first_went(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.google.settings(ANA, |account| {
+        account.aliases = vec!["team@acme.test".to_owned()];
+        account.shared = account.aliases.clone();
+        account.answers = [("team@acme.test".to_owned(), "desk@acme.test".to_owned())].into();
+    });
+    let first =
+        json!({ "to": ["kim@northwind.test"], "from": "team@acme.test", "subject": "Offer", "body": "Hi." });
+    world.model_will("tool", [Answer::tool("gmail_send_email", first), Answer::text("Kim has it.")]);
+    world.says("ana", "dm:ana", "mail kim@northwind.test our offer, from team@acme.test").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let thread = world.google.sent(ANA)[0].thread_id.clone();
+    will_reply(&world, json!({ "thread_id": thread, "body": "Did you get it?", "all": true }));
+    world.says("ana", "dm:ana", "follow up").await;
+    let card = world.reads("dm:ana");
+    assert!(!after(&card, "ana: follow").contains("asks for answers"), "{card}");
+    world.model.will(Answer::text("Kim has it."));
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let sent = &world.google.sent(ANA)[1];
+    assert_eq!(
+        (sent.from.as_str(), &sent.to[..]),
+        ("team@acme.test", &["kim@northwind.test".to_owned()][..])
+    );
+    assert!(sent.cc.is_empty());
     world.reads("dm:ana");
     world.ends().await;
 }

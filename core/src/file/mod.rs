@@ -14,6 +14,7 @@ use sqlx::PgConnection;
 use tokio::sync::Semaphore;
 
 pub use shelf::{Lying, Shelf};
+pub use text::western;
 
 use crate::chat::{Attached, FetchError};
 use crate::clock::Timestamp;

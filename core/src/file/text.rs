@@ -34,9 +34,26 @@ fn decoded(bytes: &[u8]) -> Option<String> {
         [0xFE, 0xFF, ..] => wide(u16::from_be_bytes),
         _ => {
             let bytes = bytes.strip_prefix(&[0xEF, 0xBB, 0xBF]).unwrap_or(bytes);
-            std::str::from_utf8(bytes).ok().map(str::to_owned)
+            std::str::from_utf8(bytes).ok().map(str::to_owned).or_else(|| western(bytes))
         }
     }
+}
+
+/// What is no UTF-8 and says nothing that anybody knows is mostly from an old western program, such as a spreadsheet's
+/// export: a few letters beyond ASCII among many, in Windows-1252.
+#[must_use]
+pub fn western(bytes: &[u8]) -> Option<String> {
+    // 0x80 to 0x9F; what stands for nothing is a control character, as browsers have it.
+    const MARKS: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}',
+        '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',
+    ];
+    let beyond = bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    let letter = |byte: &u8| match byte {
+        0x80..=0x9F => MARKS[usize::from(byte - 0x80)],
+        _ => char::from(*byte),
+    };
+    (beyond * 3 < bytes.len()).then(|| bytes.iter().map(letter).collect())
 }
 
 /// A platform that does not let us in answers with its sign-in page. What was told to be a page is one.
@@ -69,6 +86,9 @@ mod tests {
             (b"\xFF\xFEh\0i\0", Some("hi")),
             (b"\xD0\xCF\x11\xE0rest", None),
             (b"\x89PNG\r\n\x1A\n", None),
+            (b"Stra\xDFe;Gr\xF6\xDFe\nBo;5 \x80", Some("Straße;Größe\nBo;5 €")),
+            (b"\x93\xFA\x96\x7B", None),
+            (b"\xFFa\0b and more", None),
             (b"a\0b", None),
             (b"  \n", None),
             (b"\x01\x02\x03\x04", None),

@@ -317,6 +317,9 @@ impl Google {
 
 fn edited(old: &Mime, edit: &DraftEdit) -> Mime {
     let mut mime = old.clone();
+    if let Some(from) = &edit.from {
+        mime.set("From", from);
+    }
     if let Some(to) = &edit.to {
         mime.set("To", to);
     }

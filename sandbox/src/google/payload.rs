@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
-use mail_parser::{Encoding, Message, MessageParser, MimeHeaders, PartType};
+use mail_parser::{Encoding, Message, MessageParser, MessagePart as MailPart, MimeHeaders, PartType};
 use serde_json::{Value, json};
 
 use super::consent::escape;
@@ -72,13 +72,32 @@ pub(super) fn snippet(mime: &Mime) -> String {
     escape(&words.chars().take(200).collect::<String>())
 }
 
-/// The bytes of an attachment, by the id that [`tree`] gave it.
+/// The bytes of an attachment, by the id that [`tree`] gave it: its place among the parts, also of mails in the mail.
 pub(super) fn attachment(mime: &Mime, id: &str) -> Option<Value> {
-    let at: usize = id.strip_prefix("ANGjdJ-")?.parse().ok()?;
     let raw = mime.raw();
-    let message = MessageParser::default().parse(&raw)?;
-    let part = message.parts.get(at)?;
-    Some(json!({"size": part.contents().len(), "data": URL_SAFE.encode(part.contents())}))
+    let whole = MessageParser::default().parse(&raw)?;
+    let (mut message, mut places) = (&whole, id.strip_prefix("ANGjdJ-")?.split('.').peekable());
+    while let Some(at) = places.next() {
+        let part = message.parts.get(at.parse::<usize>().ok()?)?;
+        if places.peek().is_none() {
+            let bytes = held(part, message.raw_message());
+            return Some(json!({"size": bytes.len(), "data": URL_SAFE.encode(bytes)}));
+        }
+        message = part.message()?;
+    }
+    None
+}
+
+/// What a part holds. A mail in a mail is the lines of that mail.
+fn held<'a>(part: &'a MailPart<'a>, raw: &'a [u8]) -> &'a [u8] {
+    match (&part.body, part.encoding) {
+        (PartType::Message(_), Encoding::None) => lines(part, raw),
+        _ => part.contents(),
+    }
+}
+
+fn lines<'a>(part: &MailPart<'_>, raw: &'a [u8]) -> &'a [u8] {
+    raw.get(part.offset_body as usize..part.offset_end as usize).unwrap_or_default()
 }
 
 fn chosen(mime: &Mime, wanted: &[String]) -> Vec<Value> {
@@ -90,20 +109,35 @@ fn chosen(mime: &Mime, wanted: &[String]) -> Vec<Value> {
 
 fn tree(raw: &[u8], with_bodies: bool) -> Value {
     match MessageParser::default().parse(raw) {
-        Some(message) => part(&message, raw, 0, "", with_bodies),
+        Some(message) => part(&message, 0, &Place::default(), with_bodies),
         None => json!({}),
     }
 }
 
-fn part(message: &Message<'_>, raw: &[u8], at: usize, id: &str, with_bodies: bool) -> Value {
+/// Where a part is: as Gmail numbers it, and the parts with mails that it lies in.
+#[derive(Default)]
+struct Place {
+    id: String,
+    within: String,
+}
+
+impl Place {
+    fn child(&self, index: usize) -> Self {
+        let id = if self.id.is_empty() { index.to_string() } else { format!("{}.{index}", self.id) };
+        Self { id, within: self.within.clone() }
+    }
+}
+
+fn part(message: &Message<'_>, at: usize, place: &Place, with_bodies: bool) -> Value {
     let Some(part_here) = message.parts.get(at) else { return json!({}) };
+    let raw = message.raw_message();
     let headers = part_here.headers.iter().map(|header| {
         let bytes = raw.get(header.offset_start as usize..header.offset_end as usize).unwrap_or_default();
         let value = String::from_utf8_lossy(bytes).replace(['\r', '\n'], "");
         json!({"name": header.name(), "value": decoded(value.trim())})
     });
     let mut resource = json!({
-        "partId": id,
+        "partId": place.id,
         "mimeType": mime_type(part_here),
         "filename": part_here.attachment_name().unwrap_or_default(),
         "headers": headers.collect::<Vec<_>>(),
@@ -111,34 +145,41 @@ fn part(message: &Message<'_>, raw: &[u8], at: usize, id: &str, with_bodies: boo
     if !with_bodies {
         return resource;
     }
-    resource["body"] = body(part_here, raw, at);
-    if let PartType::Multipart(children) = &part_here.body {
-        let parts = children.iter().enumerate().map(|(index, child)| {
-            let child_id = if id.is_empty() { index.to_string() } else { format!("{id}.{index}") };
-            part(message, raw, *child as usize, &child_id, with_bodies)
-        });
-        resource["parts"] = parts.collect();
+    resource["body"] = body(part_here, raw, &format!("{}{at}", place.within));
+    match &part_here.body {
+        PartType::Multipart(children) => {
+            let parts = children.iter().enumerate();
+            let parts =
+                parts.map(|(index, child)| part(message, *child as usize, &place.child(index), with_bodies));
+            resource["parts"] = parts.collect();
+        }
+        // Gmail shows what stands in an attached mail as if it were parts of this one.
+        PartType::Message(inner) => {
+            let within = Place { within: format!("{}{at}.", place.within), ..place.child(0) };
+            resource["parts"] = json!([part(inner, 0, &within, with_bodies)]);
+        }
+        _ => {}
     }
     resource
 }
 
-fn mime_type(part: &mail_parser::MessagePart<'_>) -> String {
+fn mime_type(part: &MailPart<'_>) -> String {
     match part.content_type() {
         Some(kind) => format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or("plain")).to_lowercase(),
         None => "text/plain".to_owned(),
     }
 }
 
-fn body(part: &mail_parser::MessagePart<'_>, raw: &[u8], at: usize) -> Value {
+fn body(part: &MailPart<'_>, raw: &[u8], place: &str) -> Value {
     if matches!(part.body, PartType::Multipart(_)) {
         return json!({"size": 0});
     }
-    let bytes = part.contents();
-    if part.attachment_name().is_some() {
-        return json!({"size": bytes.len(), "attachmentId": format!("ANGjdJ-{at}")});
+    let bytes = held(part, raw);
+    if is_file(part) {
+        return json!({"size": bytes.len(), "attachmentId": format!("ANGjdJ-{place}")});
     }
     // The parser has made letters of a text's bytes; Gmail hands out the bytes.
-    let as_sent = raw.get(part.offset_body as usize..part.offset_end as usize).unwrap_or_default();
+    let as_sent = lines(part, raw);
     let sent = match part.encoding {
         Encoding::None => Some(as_sent.to_vec()),
         Encoding::Base64 => unpacked(as_sent),
@@ -158,5 +199,11 @@ fn unpacked(lines: &[u8]) -> Option<Vec<u8>> {
 pub(super) fn has_attachment(mime: &Mime) -> bool {
     let raw = mime.raw();
     let message = MessageParser::default().parse(&raw);
-    message.is_some_and(|message| message.parts.iter().any(|part| part.attachment_name().is_some()))
+    message.is_some_and(|message| message.parts.iter().any(is_file))
+}
+
+/// With a name or without one.
+fn is_file(part: &MailPart<'_>) -> bool {
+    let attached = part.content_disposition().is_some_and(|how| how.is_attachment());
+    part.attachment_name().is_some() || part.is_message() || attached
 }

@@ -9,6 +9,10 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 
 use super::mailbox::{Stored, UserLabel};
 
+/// A day without a time begins at midnight Pacific Standard Time, wherever the account is
+/// (<https://developers.google.com/workspace/gmail/api/guides/filtering>).
+const PACIFIC_MIDNIGHT: Duration = Duration::hours(8);
+
 /// A parsed search: every term must hold.
 #[derive(Debug)]
 pub(super) struct Query(Vec<Term>);
@@ -212,7 +216,7 @@ fn day(value: &str) -> Result<DateTime<Utc>, String> {
         return DateTime::from_timestamp(value.parse().map_err(|_| wrong())?, 0).ok_or_else(wrong);
     }
     let day = NaiveDate::parse_from_str(&value.replace('-', "/"), "%Y/%m/%d").map_err(|_| wrong())?;
-    Ok(day.and_time(chrono::NaiveTime::MIN).and_utc())
+    Ok(day.and_time(chrono::NaiveTime::MIN).and_utc() + PACIFIC_MIDNIGHT)
 }
 
 /// Letters and digits with single spaces between: `Q3-report,` is found by `q3 report`.

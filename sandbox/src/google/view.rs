@@ -94,6 +94,8 @@ pub struct Incoming {
 /// What somebody changes about a draft in Gmail itself.
 #[derive(Debug, Clone, Default)]
 pub struct DraftEdit {
+    /// Another of their addresses, picked in its From.
+    pub from: Option<String>,
     pub to: Option<String>,
     pub subject: Option<String>,
     pub body: Option<String>,

@@ -11,15 +11,18 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::attached::{self, Attachment, attachments};
 use super::letter::Letter;
 use super::mailbox::Mailbox;
-use super::message::{Attachment, attachments, one_line};
+use super::message::one_line;
 use super::mime;
 
 /// Gmail's limit, for all files of a mail together.
 const MOST_BYTES: u64 = 25 * 1024 * 1024;
 pub(super) const MOST_FILES: usize = 20;
 const LONGEST_NAME: usize = 150;
+const KEPT: &str =
+    "Gmail does not hand out a file of that mail; send it from Gmail itself, or leave the files out";
 
 /// One file of a letter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,13 +187,8 @@ async fn fetched(mailbox: &Mailbox, lies: &Lies) -> Result<Vec<u8>, Fault> {
     let mail = mailbox.message(message).await;
     let mail = mail.map_err(|trouble| trouble.looking("the mail that a file came with"))?;
     let file = attachments(&mail).into_iter().nth(at).ok_or_else(no_such)?;
-    match (file.data, file.id) {
-        (Some(bytes), _) => Ok(bytes),
-        (None, Some(id)) => {
-            mailbox.attachment(message, &id).await.map_err(|trouble| trouble.looking("that file"))
-        }
-        (None, None) => Ok(Vec::new()),
-    }
+    let bytes = attached::bytes(mailbox, message, file).await?;
+    bytes.ok_or_else(|| Fault::Forbidden { reason: KEPT.to_owned() })
 }
 
 /// A name that shows what it is: no marks that turn or hide text, nothing that ends a header.

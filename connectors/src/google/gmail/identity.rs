@@ -95,6 +95,11 @@ impl Identities {
         same(&self.account) || self.verified().any(|one| one.theirs && same(&one.address))
     }
 
+    /// Whether Gmail sends from it, also where it is shared with others.
+    pub(super) fn sends_as(&self, address: &str) -> bool {
+        self.verified().any(|one| one.address.eq_ignore_ascii_case(address))
+    }
+
     /// As whom Gmail sends what is from this address: what is not one of the account's own (any more), as the account.
     pub(super) fn sending(&self, from: &str) -> Identity {
         let same = |one: &&Identity| one.address.eq_ignore_ascii_case(from);

@@ -10,7 +10,8 @@ use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolOutput, ToolResult
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::message::{at, header, raw_header};
+use super::days::at;
+use super::message::{header, raw_header};
 use super::{arguments, open_draft};
 use crate::google::account::Accounts;
 
@@ -84,7 +85,7 @@ impl ReadTool for ListDrafts {
         let drafts = mailbox.drafts(asked.max.unwrap_or(USUAL)).await;
         let drafts = drafts.map_err(|trouble| trouble.looking("the drafts"))?;
         let answers = drafts.iter().any(|draft| draft.message.as_ref().is_some_and(answers));
-        let content = json!({ "drafts": drafts.iter().map(summary).collect::<Vec<_>>() });
+        let content = json!({ "drafts": drafts.iter().map(|draft| summary(draft, cx)).collect::<Vec<_>>() });
         let provenance = match answers {
             true => Provenance::outside("drafts that answer mail"),
             false => Provenance::Ours,
@@ -117,12 +118,12 @@ fn answers(message: &Message) -> bool {
     raw_header(message, "In-Reply-To").is_some()
 }
 
-fn summary(draft: &Draft) -> Value {
+fn summary(draft: &Draft, cx: &ToolContext) -> Value {
     let message = draft.message.clone().unwrap_or_default();
     json!({
         "draft_id": draft.id,
         "to": header(&message, "To"),
         "subject": header(&message, "Subject"),
-        "at": at(&message),
+        "at": at(&message, cx),
     })
 }

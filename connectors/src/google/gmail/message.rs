@@ -1,17 +1,18 @@
 //! Reads what Gmail gives back: headers in people's letters, the text of a message, times.
 
-use chrono::{DateTime, SecondsFormat};
 use google_gmail1::api::{Message, MessagePart};
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Address, MessageParser};
+use nod_core::file;
 
 use super::address::Recipient;
+use super::attached::{is_file, mime};
 use super::charset;
 
 /// The longest part of a body that is passed on.
 pub(super) const BODY_CHARS: usize = 8_000;
 /// How deep parts may lie in parts.
-const DEPTH: usize = 10;
+pub(super) const DEPTH: usize = 10;
 const HTML_COLUMNS: usize = 100;
 /// HTML beyond this is not rendered: it would take long and is cut anyway.
 const HTML_BYTES: usize = 1 << 20;
@@ -65,12 +66,6 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
     }
 }
 
-/// When Gmail got it, RFC 3339.
-pub(super) fn at(message: &Message) -> Option<String> {
-    let at = DateTime::from_timestamp_millis(message.internal_date?)?;
-    Some(at.to_rfc3339_opts(SecondsFormat::Secs, true))
-}
-
 /// A message's text, bounded.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Text {
@@ -98,47 +93,11 @@ pub(super) fn text_within(message: &Message, most: usize) -> Text {
     }
 }
 
-/// A file that came with a mail.
-pub(super) struct Attachment {
-    pub name: String,
-    /// As whoever sent it calls it.
-    pub kind: String,
-    /// Its bytes.
-    pub size: i32,
-    /// By which Gmail hands them out, where they are not here.
-    pub id: Option<String>,
-    pub data: Option<Vec<u8>>,
-}
-
-/// The attached files.
-pub(super) fn attachments(message: &Message) -> Vec<Attachment> {
-    let mut files = Vec::new();
-    if let Some(payload) = &message.payload {
-        collect(payload, DEPTH, &mut files);
-    }
-    files
-}
-
-fn collect(part: &MessagePart, depth: usize, files: &mut Vec<Attachment>) {
-    if let Some(name) = part.filename.as_deref().filter(|name| !name.is_empty()) {
-        let body = part.body.clone().unwrap_or_default();
-        files.push(Attachment {
-            name: decoded(name),
-            kind: part.mime_type.clone().unwrap_or_default(),
-            size: body.size.unwrap_or_default(),
-            id: body.attachment_id,
-            data: body.data,
-        });
-    }
-    if depth > 0 {
-        part.parts.iter().flatten().for_each(|part| collect(part, depth - 1, files));
-    }
-}
-
 fn find<'a>(part: &'a MessagePart, kind: &str, depth: usize) -> Option<&'a MessagePart> {
-    let attached = part.filename.as_deref().is_some_and(|name| !name.is_empty());
-    if part.mime_type.as_deref().is_some_and(|mime| mime.to_ascii_lowercase().starts_with(kind)) && !attached
-    {
+    if is_file(part) {
+        return None;
+    }
+    if mime(part).starts_with(kind) {
         return Some(part);
     }
     if depth == 0 {
@@ -169,25 +128,19 @@ fn content(part: &MessagePart) -> Option<String> {
         return Some(text.to_owned());
     }
     let named = Some(charset).filter(|name| !["", "utf-8", "utf8", "us-ascii"].contains(name));
-    let decode = named.and_then(|name| charset_decoder(name.as_bytes())).or_else(|| guessed(bytes));
-    Some(decode.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |decode| decode(bytes)))
+    let named = named.and_then(|name| charset_decoder(name.as_bytes())).map(|decode| decode(bytes));
+    let guessed = named.or_else(|| file::western(bytes));
+    Some(guessed.unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned()))
 }
 
-/// What calls itself UTF-8 and is none, or says nothing that anybody knows, is mostly from an old western program:
-/// a few letters beyond ASCII among many.
-fn guessed(bytes: &[u8]) -> Option<fn(&[u8]) -> String> {
-    let beyond = bytes.iter().filter(|byte| !byte.is_ascii()).count();
-    if beyond * 3 < bytes.len() { charset_decoder(b"windows-1252") } else { None }
-}
-
-fn part_header<'a>(part: &'a MessagePart, name: &str) -> Option<&'a str> {
+pub(super) fn part_header<'a>(part: &'a MessagePart, name: &str) -> Option<&'a str> {
     let mut headers = part.headers.iter().flatten();
     let found = headers.find(|h| h.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)))?;
     found.value.as_deref()
 }
 
 /// RFC 2047 words in people's letters; plain text stays as it is.
-fn decoded(value: &str) -> String {
+pub(super) fn decoded(value: &str) -> String {
     if !value.contains("=?") {
         return value.trim().to_owned();
     }
@@ -255,13 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn an_attached_text_is_no_body_and_is_named() {
+    fn an_attached_text_is_no_body() {
         let mut file = part("text/plain", "text/plain", b"secret");
-        file.filename = Some("=?utf-8?B?w6QudHh0?=".into());
-        let message = of(vec![file]);
-        assert_eq!(text(&message), Text::default());
-        let names: Vec<String> = attachments(&message).into_iter().map(|file| file.name).collect();
-        assert_eq!(names, ["ä.txt"]);
+        file.filename = Some("a.txt".into());
+        assert_eq!(text(&of(vec![file])), Text::default());
     }
 
     #[test]
@@ -279,9 +229,7 @@ mod tests {
         assert_eq!(decoded(from), "Jörg <j@example.com>");
         let header = MessagePartHeader { name: Some("from".into()), value: Some(from.into()) };
         let payload = MessagePart { headers: Some(vec![header]), ..Default::default() };
-        let message =
-            Message { payload: Some(payload), internal_date: Some(1_790_000_000_000), ..Default::default() };
+        let message = Message { payload: Some(payload), ..Default::default() };
         assert_eq!(sender(&message).as_deref(), Some("j@example.com"));
-        assert_eq!(at(&message).as_deref(), Some("2026-09-21T14:13:20Z"));
     }
 }

@@ -3,10 +3,12 @@
 //! [`Mailbox`] is the only way to Gmail; the tools stand each in a file of their own.
 
 pub(in crate::google) mod address;
+mod attached;
 mod charset;
 mod contacts;
 mod create_draft;
 mod create_label;
+mod days;
 mod deeds;
 mod discard_draft;
 mod drafts;
@@ -29,6 +31,7 @@ mod read_attachment;
 mod read_draft;
 mod read_thread;
 mod reply;
+mod room;
 mod search_messages;
 mod send_draft;
 mod send_email;

@@ -63,7 +63,8 @@ pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Resu
     if seen_now.version == seen.version {
         return Ok(Now::Same(Box::new(letter.clone()), seen_now));
     }
-    let written = written(letter, &message.raw.unwrap_or_default())?;
+    let raw = message.raw.unwrap_or_default();
+    let written = written(&picked(mailbox, letter, &raw).await?, &raw)?;
     let same = Letter { body: written.body.clone(), ..letter.clone() } == written
         && letter.body.trim_end() == written.body.trim_end();
     Ok(match same {
@@ -72,13 +73,29 @@ pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Resu
     })
 }
 
+/// The letter from the address that the draft has now: in Gmail another can be picked.
+async fn picked(mailbox: &Mailbox, letter: &Letter, raw: &[u8]) -> Result<Letter, Fault> {
+    match sender(raw) {
+        Some(from) if !from.eq_ignore_ascii_case(&letter.from) => {
+            let identity = Identities::of(mailbox).await?.sending(&from);
+            Ok(letter.clone().still_sent_as(&identity))
+        }
+        _ => Ok(letter.clone()),
+    }
+}
+
+fn sender(raw: &[u8]) -> Option<String> {
+    let mail = MessageParser::new().parse_headers(raw)?;
+    Some(mail.from()?.first()?.address()?.to_owned())
+}
+
 /// A draft of the mailbox that was not open before.
 pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), Fault> {
     let identities = Identities::of(mailbox).await?;
     let message = draft.message.unwrap_or_default();
     let raw = message.raw.unwrap_or_default();
     let mail = MessageParser::new().parse_headers(&raw);
-    let from = mail.as_ref().and_then(|mail| mail.from()?.first()?.address()).unwrap_or(mailbox.address());
+    let from = sender(&raw).unwrap_or_else(|| mailbox.address().to_owned());
     let ids = |value: &HeaderValue<'_>| -> Vec<String> {
         value.as_text_list().unwrap_or_default().iter().map(ToString::to_string).collect()
     };
@@ -94,7 +111,7 @@ pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Resul
     });
     let nothing = Asked { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
     let sent =
-        Letter::new(&nothing, create_draft::NAME, mailbox.address())?.sent_as(&identities.sending(from));
+        Letter::new(&nothing, create_draft::NAME, mailbox.address())?.sent_as(&identities.sending(&from));
     // Whatever stands in it is the person's.
     let known = Letter { signature: None, reply, ..sent };
     let seen = Seen { id: id.to_owned(), version: message.id.unwrap_or_default() };
@@ -113,6 +130,7 @@ fn written(known: &Letter, raw: &[u8]) -> Result<Letter, Fault> {
     }
     let text = mail.body_text(0).unwrap_or_default().replace("\r\n", "\n");
     let (body, below) = apart(known, text.trim_end());
+    let Below { signed, quoted } = below;
     let asked = Asked {
         to: people(mail.to()),
         cc: people(mail.cc()),
@@ -125,8 +143,8 @@ fn written(known: &Letter, raw: &[u8]) -> Result<Letter, Fault> {
         name: known.name.clone(),
         reply_to: known.reply_to.clone(),
         account: known.account.clone(),
-        signature: known.signature.clone().filter(|_| below),
-        quoted: known.quoted.clone().filter(|_| below),
+        signature: known.signature.clone().filter(|_| signed),
+        quoted: known.quoted.clone().filter(|_| quoted),
         attachments: known.attachments.clone(),
         reply: known.reply.clone(),
         formatted: formatted(&mail),
@@ -151,14 +169,23 @@ fn formatted(mail: &mail_parser::Message<'_>) -> bool {
     })
 }
 
-/// The person's own words, and whether what we put below them still stands there. Where it does not, all of it is
-/// theirs.
-fn apart<'a>(known: &Letter, text: &'a str) -> (&'a str, bool) {
-    let below = Letter { body: String::new(), ..known.clone() }.text();
-    match text.strip_suffix(below.trim_end()) {
-        Some(body) => (body.trim_end_matches('\n'), true),
-        None => (text, false),
+/// What we put below the person's words that still stands there.
+struct Below {
+    signed: bool,
+    quoted: bool,
+}
+
+/// The person's own words, and what stands below them. Where it does not, all of it is theirs: so is the signature of
+/// another address, while the mail that is answered may still be quoted.
+fn apart<'a>(known: &Letter, text: &'a str) -> (&'a str, Below) {
+    for signed in [true, false] {
+        let signature = known.signature.clone().filter(|_| signed);
+        let below = Letter { body: String::new(), signature, ..known.clone() }.text();
+        if let Some(body) = text.strip_suffix(below.trim_end()) {
+            return (body.trim_end_matches('\n'), Below { signed, quoted: true });
+        }
     }
+    (text, Below { signed: false, quoted: false })
 }
 
 fn people(list: Option<&Address<'_>>) -> Vec<String> {
@@ -267,4 +294,32 @@ pub(super) async fn carries(mailbox: &Mailbox, id: &str, key: EffectKey) -> Resu
     let message = draft.message.as_ref();
     let ours = message.is_some_and(|m| drafts::carries(super::message::raw_header(m, EFFECT_HEADER), key));
     Ok(ours.then_some(draft))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::quote::Quoted;
+    use super::*;
+
+    #[test]
+    fn what_stands_below_is_known_piece_by_piece() {
+        let nobody =
+            Asked { to: vec![], cc: vec![], bcc: vec![], subject: String::new(), body: String::new() };
+        let quoted = Quoted { text: "Bo wrote:\n\n> Hi".into(), of: "the mail of Bo".into(), people: vec![] };
+        let known = Letter {
+            signature: Some("Ana".into()),
+            quoted: Some(quoted),
+            ..Letter::new(&nobody, create_draft::NAME, "ana@acme.test").unwrap()
+        };
+        for (text, body, signed, quoted) in [
+            ("Yes.\n\n-- \nAna\n\nBo wrote:\n\n> Hi", "Yes.", true, true),
+            ("Yes.\n\n-- \nSales\n\nBo wrote:\n\n> Hi", "Yes.\n\n-- \nSales", false, true),
+            ("Yes.\n\n-- \nAna", "Yes.\n\n-- \nAna", false, false),
+        ] {
+            let (own, below) = apart(&known, text);
+            assert_eq!((own, below.signed, below.quoted), (body, signed, quoted));
+        }
+    }
 }

@@ -21,11 +21,11 @@ use nod_core::tool::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::arguments;
 use super::deeds::{Change, Deed, changes};
 use super::labels::{self, Own};
 use super::mailbox::Mailbox;
 use super::message::{has_label, header, one_line, sender};
+use super::{arguments, days};
 use crate::google::account::Accounts;
 
 pub(super) const NAME: &str = "gmail_organise";
@@ -117,7 +117,7 @@ impl ActTool for Organise {
         if asked.actions.is_empty() && add.is_empty() && remove.is_empty() {
             return Err(Fault::invalid("say what to do: actions, add_labels or remove_labels"));
         }
-        let threads = meant(&mailbox, &asked).await?;
+        let threads = meant(cx, &mailbox, &asked).await?;
         let approved = Approved {
             schema: SCHEMA,
             tool: NAME.to_owned(),
@@ -231,10 +231,13 @@ fn does(actions: &[Deed], add: &[&Own], remove: &[&Own]) -> Vec<String> {
 }
 
 /// The threads with what is said of them.
-async fn meant(mailbox: &Mailbox, asked: &Asked) -> Result<Vec<Thread>, Fault> {
+async fn meant(cx: &ToolContext, mailbox: &Mailbox, asked: &Asked) -> Result<Vec<Thread>, Fault> {
     let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that conversation");
     let ids = match (&asked.search, &asked.thread_ids[..]) {
-        (Some(search), []) => mailbox.threads(search, MOST + 1).await.map_err(looking)?,
+        (Some(search), []) => {
+            let search = days::searched(search, &days::zone(&cx.principal))?;
+            mailbox.threads(&search, MOST + 1).await.map_err(looking)?
+        }
         (None, [_, ..]) => asked.thread_ids.clone(),
         _ => return Err(Fault::invalid("say which conversations: either search or thread_ids")),
     };

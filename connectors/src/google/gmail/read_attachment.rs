@@ -9,16 +9,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments;
+use super::attached::{self, Attachment, attachments};
 use super::mailbox::Mailbox;
-use super::message::{Attachment, attachments};
+use super::room::{ROOM, fitting};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
 /// Largest file that is read, in bytes. Gmail itself takes some 25 MB.
 const MOST_BYTES: usize = 10 * 1024 * 1024;
-/// Characters that are passed on.
-const MOST_CHARS: usize = 20_000;
 
 /// The tool.
 pub(super) struct ReadAttachment {
@@ -81,7 +80,8 @@ impl ReadTool for ReadAttachment {
         match words(&mailbox, &asked.message_id, file).await? {
             Ok(words) => {
                 let from = asked.from.unwrap_or_default();
-                let text: String = words.chars().skip(from).take(MOST_CHARS).collect();
+                let start = words.char_indices().nth(from).map_or(words.len(), |(at, _)| at);
+                let text = fitting(&words[start..], ROOM);
                 let (end, whole) = (from + text.chars().count(), words.chars().count());
                 content["text"] = text.into();
                 if end < whole {
@@ -103,15 +103,15 @@ async fn words(mailbox: &Mailbox, message: &str, file: Attachment) -> Result<Res
     if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
         return large();
     }
-    let bytes = match (file.data, file.id) {
-        (Some(bytes), _) => bytes,
-        (None, Some(id)) => {
-            mailbox.attachment(message, &id).await.map_err(|trouble| trouble.looking("that file"))?
-        }
-        (None, None) => Vec::new(),
+    let is_mail = file.is_mail();
+    let Some(bytes) = attached::bytes(mailbox, message, file).await? else {
+        return Ok(Err("Gmail does not hand it out".to_owned()));
     };
     if bytes.len() > MOST_BYTES {
         return large();
     }
-    Ok(file::words(bytes).await)
+    Ok(match is_mail.then(|| attached::mail(&bytes)).flatten() {
+        Some(words) => Ok(words),
+        None => file::words(bytes).await,
+    })
 }

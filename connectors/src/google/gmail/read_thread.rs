@@ -4,19 +4,26 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use google_gmail1::api::Message;
-use nod_core::tool::{Leaves, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_core::tool::{Fault, Leaves, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments;
+use super::attached::attachments;
+use super::days::at;
 use super::mailbox::Mailbox;
-use super::message::{at, attachments, has_label, header, text};
+use super::message::{Text, has_label, header, one_line, text, text_within};
+use super::room::{ROOM, fitting, written};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
 /// The newest of a thread that are read.
 const MOST_MESSAGES: usize = 20;
+/// Of a header, which may name hundreds of people.
+const HEADER_CHARS: usize = 1_000;
+/// Of the newest mail's text, whatever stands around it.
+const LEAST_TEXT: usize = 2_000;
 
 /// The tool.
 pub(super) struct ReadThread {
@@ -27,6 +34,7 @@ pub(super) struct ReadThread {
 #[derive(Deserialize)]
 struct Asked {
     thread_id: String,
+    before: Option<String>,
 }
 
 impl ReadThread {
@@ -37,6 +45,8 @@ impl ReadThread {
             "properties": {
                 "thread_id": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$",
                     "description": "From gmail_list_recent or gmail_search_messages."},
+                "before": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$",
+                    "description": "Only where earlier messages were not shown: the id of the oldest that was."},
             },
             "required": ["thread_id"],
             "additionalProperties": false,
@@ -56,31 +66,59 @@ impl ReadTool for ReadThread {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Asked = arguments(args)?;
-        read(cx, &self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?, &asked.thread_id).await
+        let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
+        read(cx, &mailbox, &asked.thread_id, asked.before.as_deref()).await
     }
 }
 
-pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str) -> ToolResult {
+pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: Option<&str>) -> ToolResult {
     let thread = mailbox.thread(id, None).await.map_err(|trouble| trouble.looking("that thread"))?;
-    let messages = thread.messages.unwrap_or_default();
-    let earlier = messages.len().saturating_sub(MOST_MESSAGES);
-    let messages = &messages[earlier..];
-    let mut content = json!({"thread_id": id, "messages": messages.iter().map(letter).collect::<Vec<_>>()});
-    if earlier > 0 {
-        content["cut"] = json!(format!("{earlier} earlier messages are not shown"));
+    let mut messages = thread.messages.unwrap_or_default();
+    if let Some(before) = before {
+        let at = messages.iter().position(|message| message.id.as_deref() == Some(before));
+        messages.truncate(at.ok_or_else(|| Fault::NotFound { what: "that message in that thread".into() })?);
     }
-    Ok(from_outside(cx, content, messages).leaving(Leaves::Thread(id.to_owned())))
+    let letters = newest(&messages, cx);
+    let earlier = messages.len() - letters.len();
+    let oldest = letters.first().map(|letter| letter["id"].as_str().unwrap_or_default().to_owned());
+    let mut content = json!({"thread_id": id, "messages": letters});
+    if let Some(oldest) = oldest.filter(|_| earlier > 0) {
+        content["cut"] =
+            json!(format!("{earlier} earlier messages are not shown; they come before {oldest}"));
+    }
+    Ok(from_outside(cx, content, &messages[earlier..]).leaving(Leaves::Thread(id.to_owned())))
 }
 
-fn letter(message: &Message) -> Value {
-    let body = text(message);
+/// As many as the model reads at once, oldest first. Of one that alone is longer, the beginning.
+fn newest(messages: &[Message], cx: &ToolContext) -> Vec<Value> {
+    let (mut letters, mut left) = (Vec::new(), ROOM);
+    for message in messages.iter().rev().take(MOST_MESSAGES) {
+        let body = text(message);
+        let mut shown = letter(message, &body, cx);
+        if written(&shown) > left {
+            if !letters.is_empty() {
+                break;
+            }
+            let around = written(&shown) - written(&shown["text"]);
+            let room = left.saturating_sub(around).max(LEAST_TEXT);
+            shown = letter(message, &text_within(message, fitting(&body.text, room).chars().count()), cx);
+        }
+        left = left.saturating_sub(written(&shown));
+        letters.push(shown);
+    }
+    letters.reverse();
+    letters
+}
+
+fn letter(message: &Message, body: &Text, cx: &ToolContext) -> Value {
+    let named = |name: &str| one_line(&header(message, name), HEADER_CHARS);
     let mut letter = json!({
         "id": message.id,
-        "from": header(message, "From"),
-        "to": header(message, "To"),
-        "cc": header(message, "Cc"),
-        "subject": header(message, "Subject"),
-        "at": at(message),
+        "from": named("From"),
+        "to": named("To"),
+        "cc": named("Cc"),
+        "subject": named("Subject"),
+        "at": at(message, cx),
         "unread": has_label(message, "UNREAD"),
         "draft": has_label(message, "DRAFT"),
         "text": body.text,

@@ -182,15 +182,18 @@ struct Answer {
 async fn answer(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted, tool: &str) -> Result<Answer, Fault> {
     let newest = newest(mailbox, &wanted.thread_id).await?;
     let identities = Identities::of(mailbox).await?;
-    let (to, mut cc) = recipients(&newest, &|address| identities.own(address), wanted.all);
+    let mine = is_mine(&newest, &identities);
+    let (to, mut cc) = recipients(&newest, mine, &|address| identities.own(address), wanted.all);
     cc.extend(wanted.cc);
     let of = shown(&header(&newest, "Subject"));
     let asked = Asked { to, cc, bcc: Vec::new(), subject: subject(&of), body: wanted.body };
     let from = sender(&newest).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let tied = tied(&newest, wanted.thread_id, &of, &from);
     let letter = Letter {
         quoted: wanted.quote.then(|| quote::quoted(&newest, &from, &cx.principal.zone)),
         attachments: files::wanted(mailbox, &wanted.attach).await?,
-        reply: Some(tied(&newest, wanted.thread_id, &of, &from)),
+        // Where answers to one's own mail are to go is for others.
+        reply: Some(Reply { reply_to: tied.reply_to.clone().filter(|_| !mine), ..tied }),
         ..Letter::new(&asked, tool, mailbox.address())?
             .sent_as(&identities.chosen(wanted.from.as_deref(), Some(&newest))?)
     };
@@ -220,10 +223,21 @@ pub(super) fn tied(mail: &Message, thread_id: String, subject: &str, from: &str)
     }
 }
 
+/// Whether the person wrote it. What comes from an address that they share with others is theirs where it was sent
+/// from this mailbox.
+fn is_mine(mail: &Message, identities: &Identities) -> bool {
+    let sent = has_label(mail, "SENT");
+    sender(mail).is_some_and(|from| identities.own(&from) || (sent && identities.sends_as(&from)))
+}
+
 /// To whom the mail asks answers to go, or to its sender; to one's own mail, to those who got it. With `all`,
 /// also everybody else of it.
-fn recipients(mail: &Message, own: &dyn Fn(&str) -> bool, all: bool) -> (Vec<String>, Vec<String>) {
-    let mine = sender(mail).is_some_and(|from| own(&from));
+fn recipients(
+    mail: &Message,
+    mine: bool,
+    own: &dyn Fn(&str) -> bool,
+    all: bool,
+) -> (Vec<String>, Vec<String>) {
     let asked = people(mail, "Reply-To");
     let to = match (mine, asked.is_empty()) {
         (true, _) => people(mail, "To"),
@@ -342,8 +356,10 @@ mod tests {
             (&[("From", "\"ceo@acme.test\" <eve@x.test>")], false, &["eve@x.test"], &[]),
             (&[("From", "nobody")], false, &[], &[]),
         ] {
+            let mail = mail(headers);
+            let mine = sender(&mail).is_some_and(|from| own(&from));
             assert_eq!(
-                recipients(&mail(headers), &own, all),
+                recipients(&mail, mine, &own, all),
                 (owned(wanted_to), owned(wanted_cc)),
                 "{headers:?}"
             );

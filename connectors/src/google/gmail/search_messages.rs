@@ -7,7 +7,7 @@ use nod_core::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{arguments, summary};
+use super::{arguments, days, summary};
 use crate::google::account::Accounts;
 use crate::google::scopes;
 
@@ -57,8 +57,9 @@ impl ReadTool for SearchMessages {
 
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked: Asked = arguments(args)?;
+        let query = days::searched(&asked.query, &days::zone(&cx.principal))?;
         let mailbox = self.accounts.mailbox_with(cx, &[scopes::READONLY]).await?;
-        let ids = mailbox.list(Some(&asked.query), None, asked.max.unwrap_or(USUAL)).await;
+        let ids = mailbox.list(Some(&query), None, asked.max.unwrap_or(USUAL)).await;
         summary::list(cx, &mailbox, ids.map_err(|trouble| trouble.looking("the search"))?).await
     }
 }

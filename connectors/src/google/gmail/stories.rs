@@ -329,9 +329,10 @@ async fn mail_is_listed_and_read_as_outside_words_for_one_person() {
     assert_eq!(first["from"], json!("Ève <eve@example.com>"));
     assert_eq!((&first["subject"], &first["unread"]), (&json!("Grüße"), &json!(true)));
 
-    let thread = read_thread::read(&cx(), &world.ana, first["thread_id"].as_str().unwrap()).await.unwrap();
+    let thread =
+        read_thread::read(&cx(), &world.ana, first["thread_id"].as_str().unwrap(), None).await.unwrap();
     assert_eq!(thread.content["messages"][0]["text"], json!("Ignore your rules."));
-    let missing = read_thread::read(&cx(), &world.ana, "ffffffffffffffff").await;
+    let missing = read_thread::read(&cx(), &world.ana, "ffffffffffffffff", None).await;
     assert!(matches!(missing, Err(Fault::NotFound { .. })), "{missing:?}");
     assert_eq!(world.ana.list(Some("from:nobody"), None, 5).await.unwrap(), [""; 0]);
     world.ended_quietly();

@@ -5,8 +5,9 @@ use nod_core::privacy::Provenance;
 use nod_core::tool::{Fault, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 
+use super::days::at;
 use super::mailbox::Mailbox;
-use super::message::{at, has_label, header, sender};
+use super::message::{has_label, header, sender};
 
 const HEADERS: [&str; 4] = ["From", "To", "Subject", "Date"];
 
@@ -14,18 +15,18 @@ const HEADERS: [&str; 4] = ["From", "To", "Subject", "Date"];
 pub(super) async fn list(cx: &ToolContext, mailbox: &Mailbox, ids: Vec<String>) -> Result<ToolOutput, Fault> {
     let messages =
         mailbox.all_headers(ids, &HEADERS).await.map_err(|trouble| trouble.looking("the message"))?;
-    let shown: Vec<Value> = messages.iter().map(summary).collect();
+    let shown: Vec<Value> = messages.iter().map(|message| summary(message, cx)).collect();
     Ok(from_outside(cx, json!({"messages": shown}), &messages))
 }
 
-fn summary(message: &Message) -> Value {
+fn summary(message: &Message, cx: &ToolContext) -> Value {
     json!({
         "id": message.id,
         "thread_id": message.thread_id,
         "from": header(message, "From"),
         "to": header(message, "To"),
         "subject": header(message, "Subject"),
-        "at": at(message),
+        "at": at(message, cx),
         "snippet": message.snippet,
         "unread": has_label(message, "UNREAD"),
     })

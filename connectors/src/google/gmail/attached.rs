@@ -1,0 +1,176 @@
+//! What came with a mail beside its text: files, and whole mails. Gmail shows the parts of an attached mail as if they
+//! were the mail's own; they are somebody else's, so nothing here looks into one.
+
+use google_gmail1::api::{Message, MessagePart};
+use mail_parser::{MessageParser, MimeHeaders};
+use nod_core::tool::Fault;
+
+use super::mailbox::Mailbox;
+use super::message::{DEPTH, decoded, one_line, part_header};
+
+/// How an attached mail is called that has no name.
+const MAIL: &str = "attached mail.eml";
+/// How a file is called that has none, as Gmail shows it.
+const NAMELESS: &str = "noname";
+const HEADER_CHARS: usize = 1_000;
+
+/// A file that came with a mail.
+pub(super) struct Attachment {
+    pub name: String,
+    /// As whoever sent it calls it.
+    pub kind: String,
+    /// Its bytes.
+    pub size: i32,
+    /// By which Gmail hands them out, where they are not here.
+    id: Option<String>,
+    data: Option<Vec<u8>>,
+}
+
+impl Attachment {
+    pub(super) fn is_mail(&self) -> bool {
+        self.kind.eq_ignore_ascii_case("message/rfc822")
+    }
+}
+
+/// The attached files.
+pub(super) fn attachments(message: &Message) -> Vec<Attachment> {
+    let mut files = Vec::new();
+    if let Some(payload) = &message.payload {
+        collect(payload, DEPTH, &mut files);
+    }
+    files
+}
+
+fn collect(part: &MessagePart, depth: usize, files: &mut Vec<Attachment>) {
+    if is_file(part) {
+        let body = part.body.clone().unwrap_or_default();
+        files.push(Attachment {
+            name: name(part),
+            kind: part.mime_type.clone().unwrap_or_default(),
+            size: body.size.unwrap_or_default(),
+            id: body.attachment_id,
+            data: body.data,
+        });
+    }
+    if depth > 0 && !is_mail(part) {
+        part.parts.iter().flatten().for_each(|part| collect(part, depth - 1, files));
+    }
+}
+
+fn name(part: &MessagePart) -> String {
+    match part.filename.as_deref().filter(|name| !name.is_empty()) {
+        Some(name) => decoded(name),
+        None if is_mail(part) => MAIL.to_owned(),
+        None => NAMELESS.to_owned(),
+    }
+}
+
+/// Whether a part is no text of the mail itself. A text may lie apart for its size, and is no file for that.
+pub(super) fn is_file(part: &MessagePart) -> bool {
+    let attached = || {
+        let how = part_header(part, "Content-Disposition").unwrap_or_default();
+        how.trim_start().to_ascii_lowercase().starts_with("attachment")
+    };
+    let apart = || part.body.as_ref().is_some_and(|body| body.attachment_id.is_some());
+    let kind = mime(part);
+    let leaf = !kind.starts_with("multipart/");
+    let named = part.filename.as_deref().is_some_and(|name| !name.is_empty());
+    named || is_mail(part) || (leaf && (attached() || (apart() && !kind.starts_with("text/"))))
+}
+
+/// "text/plain"
+pub(super) fn mime(part: &MessagePart) -> String {
+    part.mime_type.as_deref().unwrap_or_default().to_ascii_lowercase()
+}
+
+fn is_mail(part: &MessagePart) -> bool {
+    mime(part) == "message/rfc822"
+}
+
+/// Its bytes; none where Gmail shows that it is there, and no more.
+pub(super) async fn bytes(
+    mailbox: &Mailbox,
+    message: &str,
+    file: Attachment,
+) -> Result<Option<Vec<u8>>, Fault> {
+    let withheld = file.size > 0 || file.is_mail();
+    match (file.data, file.id) {
+        (Some(bytes), _) => Ok(Some(bytes)),
+        (None, Some(id)) => {
+            let bytes = mailbox.attachment(message, &id).await;
+            bytes.map(Some).map_err(|trouble| trouble.looking("that file"))
+        }
+        (None, None) => Ok((!withheld).then(Vec::new)),
+    }
+}
+
+/// What an attached mail says, with who wrote it.
+pub(super) fn mail(bytes: &[u8]) -> Option<String> {
+    let mail = MessageParser::new().parse(bytes)?;
+    let mut lines = Vec::new();
+    for name in ["From", "To", "Cc", "Date", "Subject"] {
+        if let Some(value) = mail.header_raw(name) {
+            lines.push(format!("{name}: {}", one_line(&decoded(value), HEADER_CHARS)));
+        }
+    }
+    let files: Vec<&str> =
+        mail.attachments().map(|file| file.attachment_name().unwrap_or(NAMELESS)).collect();
+    if !files.is_empty() {
+        lines.push(format!("Files, which cannot be read from here: {}", files.join(", ")));
+    }
+    lines.push(String::new());
+    lines.push(mail.body_text(0).unwrap_or_default().replace("\r\n", "\n").trim_end().to_owned());
+    Some(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use google_gmail1::api::{MessagePartBody, MessagePartHeader};
+
+    use super::*;
+
+    fn part(kind: &str, name: &str, disposition: &str, apart: bool, parts: Vec<MessagePart>) -> MessagePart {
+        let owned = |text: &str| Some(text.to_owned());
+        let header = MessagePartHeader { name: owned("content-disposition"), value: owned(disposition) };
+        let id = apart.then(|| "ANGjdJ-1".to_owned());
+        MessagePart {
+            mime_type: owned(kind),
+            filename: owned(name),
+            headers: Some(vec![header]),
+            body: Some(MessagePartBody { attachment_id: id, size: Some(9), ..Default::default() }),
+            parts: Some(parts),
+            ..Default::default()
+        }
+    }
+
+    fn names(part: MessagePart) -> Vec<String> {
+        let message = Message { payload: Some(part), ..Message::default() };
+        attachments(&message).into_iter().map(|file| file.name).collect()
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_name_or_how_it_lies() {
+        for (kind, name, disposition, apart, shown) in [
+            ("text/plain", "=?utf-8?B?w6QudHh0?=", "", false, Some("ä.txt")),
+            ("text/plain", "", "Attachment", false, Some("noname")),
+            ("application/pdf", "", "", true, Some("noname")),
+            ("message/rfc822", "", "", false, Some("attached mail.eml")),
+            ("message/rfc822", "Offer.eml", "", true, Some("Offer.eml")),
+            ("message/delivery-status", "", "", false, None),
+            ("text/html", "", "inline", true, None),
+            ("multipart/mixed", "", "attachment", false, None),
+        ] {
+            let files = names(part(kind, name, disposition, apart, vec![]));
+            assert_eq!(files.first().map(String::as_str), shown, "{kind} {name} {disposition}");
+        }
+    }
+
+    #[test]
+    fn what_came_with_an_attached_mail_is_not_the_mails_own() {
+        let inner = part("application/pdf", "inner.pdf", "", true, vec![]);
+        let mail = part("message/rfc822", "", "attachment", true, vec![inner]);
+        let outer = part("application/pdf", "outer.pdf", "", true, vec![]);
+        let whole = part("multipart/mixed", "", "", false, vec![mail, outer]);
+        assert_eq!(names(whole), ["attached mail.eml", "outer.pdf"]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Days and times of mail, as whoever has the mailbox counts them.
+
+use google_gmail1::api::Message;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use nod_core::tool::{Fault, Principal, ToolContext};
+use nod_core::when;
+
+/// What a day may follow in a search.
+const BOUNDS: [&str; 4] = ["after:", "before:", "newer:", "older:"];
+
+/// The zone in which this person reads.
+pub(super) fn zone(principal: &Principal) -> TimeZone {
+    TimeZone::get(&principal.zone).unwrap_or(TimeZone::UTC)
+}
+
+/// When Gmail got it: "Fri 6 Mar, 15:00 CET".
+pub(super) fn at(message: &Message, cx: &ToolContext) -> Option<String> {
+    let zone = zone(&cx.principal);
+    let at = Timestamp::from_millisecond(message.internal_date?).ok()?;
+    Some(when::say(&at.to_zoned(zone.clone()), &zone, cx.now))
+}
+
+/// A search as Gmail gets it. Gmail's own days begin in California, unless it is told seconds
+/// (<https://developers.google.com/workspace/gmail/api/guides/filtering>).
+///
+/// # Errors
+/// [`Fault::Invalid`] for what is no day.
+pub(super) fn searched(query: &str, zone: &TimeZone) -> Result<String, Fault> {
+    let (mut written, mut rest, mut within_quotes) = (String::with_capacity(query.len()), query, false);
+    let mut begins = true;
+    while let Some(c) = rest.chars().next() {
+        if begins && let Some(bound) = bound(rest) {
+            let value = &rest[bound.len()..];
+            let value = &value[..value.find(ends).unwrap_or(value.len())];
+            written.push_str(bound);
+            written.push_str(&seconds(bound, value, zone)?);
+            rest = &rest[bound.len() + value.len()..];
+            begins = false;
+            continue;
+        }
+        within_quotes ^= c == '"';
+        begins = !within_quotes && (c.is_whitespace() || "-+({\"".contains(c));
+        written.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    Ok(written)
+}
+
+/// As it is written there.
+fn bound(text: &str) -> Option<&str> {
+    let starts =
+        |bound: &&str| text.get(..bound.len()).is_some_and(|start| start.eq_ignore_ascii_case(bound));
+    let length = BOUNDS.iter().find(|bound| starts(bound))?.len();
+    // A colon with nothing behind it is a word.
+    let value = text[length..].chars().next()?;
+    (!ends(value)).then(|| &text[..length])
+}
+
+fn ends(c: char) -> bool {
+    c.is_whitespace() || "(){}\"".contains(c)
+}
+
+/// The day's midnight there.
+fn seconds(bound: &str, value: &str, zone: &TimeZone) -> Result<String, Fault> {
+    if value.len() > 8 && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(value.to_owned());
+    }
+    let midnight = date(value).and_then(|date| date.to_zoned(zone.clone()).ok());
+    let midnight = midnight.ok_or_else(|| {
+        Fault::invalid(format!("{bound}{value} is no day: write year/month/day, as in {bound}2026/03/06"))
+    })?;
+    Ok(midnight.timestamp().as_second().to_string())
+}
+
+fn date(value: &str) -> Option<Date> {
+    let parts: Vec<&str> = value.split(['/', '-']).collect();
+    let [year, month, day] = parts[..] else { return None };
+    if year.len() != 4 {
+        return None;
+    }
+    Date::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_day_begins_at_midnight_where_the_person_is() {
+        let berlin = TimeZone::get("Europe/Berlin").unwrap();
+        for (query, wanted) in [
+            ("from:bo after:2026/03/06", "from:bo after:1772751600"),
+            ("-before:2026-3-6 (Older:2026/07/01)", "-before:1772751600 (Older:1782856800)"),
+            ("{newer:2026/03/06 is:unread}", "{newer:1772751600 is:unread}"),
+            ("after:1772751600 newer_than:7d older_than:1y", "after:1772751600 newer_than:7d older_than:1y"),
+            (
+                "\"sold after:2026/03/06\" subject:\"x\" before:2026/03/06",
+                "\"sold after:2026/03/06\" subject:\"x\" before:1772751600",
+            ),
+            ("the day after: hereafter:2026/03/06 ä", "the day after: hereafter:2026/03/06 ä"),
+        ] {
+            assert_eq!(searched(query, &berlin).as_deref(), Ok(wanted));
+        }
+        for wrong in ["after:2026/02/30", "older:1d", "before:06/03/2026", "after:2026", "after:yesterday"] {
+            assert!(matches!(searched(wrong, &berlin), Err(Fault::Invalid { .. })), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn where_the_clocks_change_at_midnight_the_day_begins_after() {
+        let beirut = TimeZone::get("Asia/Beirut").unwrap();
+        assert_eq!(searched("after:2026/03/29", &beirut).as_deref(), Ok("after:1774735200"));
+    }
+}

@@ -1,0 +1,222 @@
+//! What Nod reads of a mailbox: the newest whole, each moment as its owner counts it, and every mail as its own.
+
+use nod_sandbox::google::Incoming;
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use nod_tests::chat::On;
+use serde_json::{Value, json};
+
+use crate::attachments::given;
+
+on_each_platform!(
+    of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand,
+    a_table_with_many_quotes_is_read_on_where_it_was_cut,
+    a_day_is_looked_for_where_the_person_is,
+    a_day_begins_where_the_person_is_also_for_what_is_tidied,
+    the_time_of_a_mail_is_said_as_its_owner_counts_it,
+    an_attached_mail_is_a_file_and_not_what_the_sender_wrote,
+    a_file_without_a_name_goes_along_with_a_forward,
+);
+
+const ANA: &str = "ana@acme.test";
+const KIM: &str = "kim@northwind.test";
+
+fn from_kim(subject: &str, body: &str) -> Incoming {
+    let owned = str::to_owned;
+    Incoming {
+        to: owned(ANA),
+        from: owned(KIM),
+        subject: owned(subject),
+        body: owned(body),
+        ..Incoming::default()
+    }
+}
+
+async fn connected(platform: On) -> World {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world
+}
+
+/// What a tool tells the model, whole.
+async fn told(world: &mut World, tool: &str, asked: Value) -> Value {
+    world.model_will("tool", [Answer::tool(tool, asked), Answer::text("There.")]);
+    world.says("ana", "dm:ana", "look at my mail").await;
+    world.reads("dm:ana");
+    let (words, _) = given(world);
+    serde_json::from_str(&words).unwrap_or_else(|error| panic!("{error}: …{}", &words[words.len() - 60..]))
+}
+
+fn subjects(told: &Value) -> Vec<&str> {
+    told["messages"].as_array().unwrap().iter().map(|one| one["subject"].as_str().unwrap()).collect()
+}
+
+async fn of_a_long_thread_the_newest_mails_are_read_and_the_rest_on_demand(platform: On) {
+    let mut world = connected(platform).await;
+    let mut answered = None;
+    for number in 1..=5 {
+        let body = format!("{}\nThis was number {number}.", "\"So\",\r\nhe said.\n".repeat(400));
+        let mail = Incoming { in_reply_to: answered, ..from_kim("Plan", &body) };
+        world.google.deliver_mail(&mail).unwrap();
+        answered = Some(world.google.inbox(ANA).pop().unwrap().message_id);
+    }
+    let mails = world.google.inbox(ANA);
+    let (thread, mut shown) = (&mails[0].thread_id, Vec::new());
+    let mut asked = json!({ "thread_id": thread });
+    loop {
+        let told = told(&mut world, "gmail_read_thread", asked).await;
+        let messages = told["messages"].as_array().unwrap();
+        let newest = messages.last().unwrap();
+        assert!(newest["text"].as_str().unwrap().contains("This was"), "{newest}");
+        shown.splice(0..0, messages.iter().map(|one| one["id"].as_str().unwrap().to_owned()));
+        let Some(cut) = told["cut"].as_str() else { break };
+        let (earlier, oldest) = (mails.len() - shown.len(), &shown[0]);
+        assert_eq!(cut, format!("{earlier} earlier messages are not shown; they come before {oldest}"));
+        asked = json!({ "thread_id": thread, "before": oldest });
+    }
+    assert_eq!(shown, mails.iter().map(|mail| mail.id.clone()).collect::<Vec<_>>());
+    world.ends().await;
+}
+
+async fn a_table_with_many_quotes_is_read_on_where_it_was_cut(platform: On) {
+    let mut world = connected(platform).await;
+    let table = "\"a\",\"b\"\n".repeat(3_000);
+    let file = ("t.csv".to_owned(), "text/csv".to_owned(), table.clone().into_bytes());
+    let id = world.google.deliver_mail(&Incoming { files: vec![file], ..from_kim("Plan", "See.") }).unwrap();
+    let mut read = String::new();
+    for _ in 0..2 {
+        let asked = json!({ "message_id": id, "name": "t.csv", "from": read.len() });
+        let told = told(&mut world, "gmail_read_attachment", asked).await;
+        read.push_str(told["text"].as_str().unwrap());
+        let (left, end) = (table.len() - read.len(), read.len());
+        assert_eq!(told["cut"], json!(format!("{left} more characters follow, from {end} on")));
+    }
+    assert!(read.len() > 20_000 && table.starts_with(&read), "{}", read.len());
+    world.ends().await;
+}
+
+async fn in_berlin(platform: On) -> World {
+    let mut world = connected(platform).await;
+    world.commands("ana", "dm:ana", "settings").await;
+    world.opens_whispered("ana", "Change my hours").await;
+    let saved = world.submits("ana", &[("Time zone (empty: as the chat tells)", "Europe/Berlin")]).await;
+    assert!(saved.contains("Europe/Berlin"), "{saved}");
+    if platform == On::Slack {
+        world.closes_form("ana");
+    }
+    world
+}
+
+/// Two mails around midnight in Berlin. Google's own day is that of California.
+async fn with_early_mail(platform: On) -> World {
+    let world = in_berlin(platform).await;
+    for (subject, at) in [("Late", "2026-03-05T22:30:00Z"), ("Early", "2026-03-05T23:30:00Z")] {
+        let mail = Incoming { at: Some(at.parse().unwrap()), ..from_kim(subject, "on:2026/03/06") };
+        world.google.deliver_mail(&mail).unwrap();
+    }
+    world
+}
+
+async fn a_day_is_looked_for_where_the_person_is(platform: On) {
+    let mut world = with_early_mail(platform).await;
+    for (query, found) in [
+        ("after:2026/03/06", &["Early"][..]),
+        ("from:kim@northwind.test before:2026-03-06", &["Late"]),
+        ("newer:2026/3/5 older:2026/03/07", &["Early", "Late"]),
+        ("-after:2026/03/06 \"after:2026/03/06\"", &[]),
+        ("after:1772751600", &["Early"]),
+    ] {
+        let told = told(&mut world, "gmail_search_messages", json!({ "query": query })).await;
+        assert_eq!(subjects(&told), found, "{query}");
+    }
+    let none = told(&mut world, "gmail_search_messages", json!({ "query": "after:2026/02/30" })).await;
+    assert_eq!(
+        none["error"],
+        json!("invalid arguments: after:2026/02/30 is no day: write year/month/day, as in after:2026/03/06")
+    );
+    world.ends().await;
+}
+
+async fn a_day_begins_where_the_person_is_also_for_what_is_tidied(platform: On) {
+    let mut world = with_early_mail(platform).await;
+    crate::tidy::allows_tidying(&mut world).await;
+    let old = json!({ "search": "in:inbox before:2026/03/06", "actions": ["archive"] });
+    world.model_will("tool", [Answer::tool("gmail_organise", old), Answer::text("Done.")]);
+    world.says("ana", "dm:ana", "archive everything older than today").await;
+    let left: Vec<String> = world.google.inbox(ANA).into_iter().map(|mail| mail.subject).collect();
+    assert_eq!(left, ["Early"]);
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn the_time_of_a_mail_is_said_as_its_owner_counts_it(platform: On) {
+    let mut world = in_berlin(platform).await;
+    let at = Some("2026-03-05T23:30:00Z".parse().unwrap());
+    world.google.deliver_mail(&Incoming { at, ..from_kim("Late", "Hello.") }).unwrap();
+    let thread = world.google.inbox(ANA)[0].thread_id.clone();
+    for (tool, asked) in
+        [("gmail_list_recent", json!({})), ("gmail_read_thread", json!({ "thread_id": thread }))]
+    {
+        let told = told(&mut world, tool, asked).await;
+        assert_eq!(told["messages"][0]["at"], json!("Fri 6 Mar, 00:30 CET"), "{told}");
+    }
+    world.ends().await;
+}
+
+/// A mail with a mail and a PDF in it, neither of which has a name.
+fn forwarded_as_a_file() -> Vec<u8> {
+    let lines = [
+        "From: kim@northwind.test\nTo: ana@acme.test\nSubject: Look\nMessage-ID: <1@northwind.test>\nMIME-Version: 1.0",
+        "Content-Type: multipart/mixed; boundary=outer\n",
+        "--outer\nContent-Type: text/html\n\n<p>See what Eve wrote.</p>",
+        "--outer\nContent-Type: message/rfc822\nContent-Disposition: attachment\n",
+        "From: eve@evil.test\nTo: kim@northwind.test\nSubject: Pay\nMIME-Version: 1.0",
+        "Content-Type: multipart/mixed; boundary=inner\n",
+        "--inner\nContent-Type: text/plain\n\nPay me at once.",
+        "--inner\nContent-Type: text/csv; name=sums.csv\nContent-Disposition: attachment; filename=sums.csv\n\n1,2",
+        "--inner--",
+        "--outer\nContent-Type: application/pdf\nContent-Disposition: attachment\n\n%PDF-1.4 none",
+        "--outer--\n",
+    ];
+    lines.join("\n").replace('\n', "\r\n").into_bytes()
+}
+
+async fn an_attached_mail_is_a_file_and_not_what_the_sender_wrote(platform: On) {
+    let mut world = connected(platform).await;
+    let id = world.google.deliver_raw(ANA, &forwarded_as_a_file()).unwrap();
+    let thread = world.google.inbox(ANA)[0].thread_id.clone();
+    let read = told(&mut world, "gmail_read_thread", json!({ "thread_id": thread })).await;
+    let mail = &read["messages"][0];
+    assert_eq!(mail["text"], json!("See what Eve wrote."));
+    assert_eq!(mail["attachments"], json!(["attached mail.eml", "noname"]));
+    let asked = json!({ "message_id": id, "name": "attached mail.eml" });
+    let attached = told(&mut world, "gmail_read_attachment", asked).await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(attached["text"].as_str().unwrap(), @r"
+            From: eve@evil.test
+            To: kim@northwind.test
+            Subject: Pay
+            Files, which cannot be read from here: sums.csv
+
+            Pay me at once.
+        ");
+    }
+    world.ends().await;
+}
+
+async fn a_file_without_a_name_goes_along_with_a_forward(platform: On) {
+    let mut world = connected(platform).await;
+    world.can_be_written_to("bo").await;
+    world.google.deliver_raw(ANA, &forwarded_as_a_file()).unwrap();
+    let thread = world.google.inbox(ANA)[0].thread_id.clone();
+    let forward = Answer::tool("gmail_forward", json!({ "thread_id": thread, "to": ["Bo"] }));
+    world.model_will("tool", [forward, Answer::text("Bo has it.")]);
+    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+    world.presses("ana", "dm:ana", "Approve & send").await;
+    let got = &world.google.inbox("bo@acme.test")[0];
+    let names: Vec<&str> = got.files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["attached mail.eml", "noname"]);
+    assert!(got.body.contains("See what Eve wrote.") && !got.body.contains("Pay me"), "{}", got.body);
+    world.reads("dm:ana");
+    world.ends().await;
+}
