@@ -187,6 +187,12 @@ impl Verb {
         Self { choice: Some(u16::try_from(revision).unwrap_or_default()), ..Self::new(verb, subject) }
     }
 
+    /// Whether a press says yes to what the card shows, which therefore has to be shown whole.
+    #[must_use]
+    pub fn approves(&self) -> bool {
+        matches!(self.verb.as_str(), "approve" | "approve_all" | "approve_selected")
+    }
+
     /// The revision that was seen; the first where the button does not say.
     #[must_use]
     pub fn revision(&self) -> i32 {

@@ -18,7 +18,8 @@ const LONG: Duration = Duration::from_secs(60);
 pub enum Fault {
     /// Answered with this status and nothing done. `retry_after` is in seconds.
     Status { code: u16, retry_after: Option<u64> },
-    /// The same for this reason, as Google names it (`rateLimitExceeded`); others say the status only.
+    /// The same for this reason, as Google names it (`rateLimitExceeded`) or Slack (`msg_blocks_too_long`, which has
+    /// the status 200); others say the status only.
     Reason { code: u16, reason: &'static str, retry_after: Option<u64> },
     /// The connection is closed before anything is done.
     Drop,

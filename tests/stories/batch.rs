@@ -1,8 +1,9 @@
 //! Several mails of one turn on one card: each whole, chosen one by one, sent once, with a receipt each.
 
 use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
-use nod_tests::chat::On;
+use nod_tests::chat::{Deed, On};
 use nod_tests::{Press, World};
 use serde_json::{Value, json};
 
@@ -223,5 +224,23 @@ async fn what_just_fits_is_shown_whole_before_and_after(platform: On) {
     world.presses("ana", "dm:ana", "Approve all").await;
     assert_eq!(whole(&world.reads("dm:ana")), (3, false));
     assert_eq!(got(&world), (1, 1, 3));
+    world.ends().await;
+}
+
+/// Slack's measure is its own, and it is met only when the card is sent.
+#[tokio::test]
+async fn what_slack_finds_too_long_is_not_approved_unread() {
+    let mut world = World::on(On::Slack).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.can_be_written_to("cho").await;
+    world.model_will("tool", [Answer::tools(vec![mail("Bo", "Late, Bo."), mail("Cho", "Late, Cho.")])]);
+    let posts = world.chat.operation(Deed::Posts);
+    let too_long = Fault::Reason { code: 200, reason: "msg_blocks_too_long", retry_after: None };
+    world.chat.faults().next(posts, too_long);
+    world.says("ana", "general", "@nod tell Bo and Cho I'm late").await;
+    assert!(!world.button_labels("general").contains("Approve"), "{}", world.button_labels("general"));
+    let read = world.reads("general");
+    assert!(read.contains("the chat refused the message (msg_blocks_too_long)"), "{read}");
     world.ends().await;
 }

@@ -460,6 +460,16 @@ async fn a_double_booking_is_said_to_its_person_alone(platform: On) {
         let booked = "your calendar has “Dentist” at that time (Tue 10 Mar, 11:00–12:30 WET)";
         assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
         assert!(place == "dm:ana" || !card.contains("your calendar"), "{card}");
+        // Another title is no other time.
+        world.edits("ana", place, &[("Title", "Long lunch")]).await;
+        let card = world.reads(place);
+        assert!(card.contains("rev 2"), "{card}");
+        assert_eq!(
+            card.matches("bo@acme.test is busy then").count(),
+            usize::from(place == "dm:ana"),
+            "{card}"
+        );
+        assert_eq!(card.contains(booked), place == "dm:ana", "{card}");
         world.model.will(Answer::text("As you like."));
         world.denies("ana", place, "").await;
         world.reads(place);

@@ -20,6 +20,7 @@ on_each_platform!(
     a_change_makes_the_card_that_waits_old,
     a_no_leaves_the_draft_open,
     discard_throws_it_away_once,
+    what_the_rules_never_allow_no_button_throws_away,
     what_left_by_hand_is_not_said_to_be_thrown_away,
     what_was_changed_by_hand_is_not_thrown_away_unseen,
     a_draft_that_is_gone_is_said_so,
@@ -33,7 +34,7 @@ on_each_platform!(
 const ANA: &str = "ana@acme.test";
 
 /// Ana has asked for a draft, and it stands in #general.
-async fn drafted(platform: On) -> (World, String) {
+pub async fn drafted(platform: On) -> (World, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
@@ -388,6 +389,23 @@ async fn discard_throws_it_away_once(platform: On) {
         ");
     }
     assert!(world.google.drafts(ANA).is_empty());
+    world.ends().await;
+}
+
+async fn what_the_rules_never_allow_no_button_throws_away(platform: On) {
+    let (mut world, _) = drafted(platform).await;
+    world.stop().await;
+    world.lays_down("[[rule]]\ntool = \"gmail_discard_draft\"\nnever = \"mail is kept\"");
+    world.start().await;
+    world.presses("ana", "general", "Discard").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(
+            world.whispers("ana"),
+            @"(ana only) nod: The rules here never allow this: mail is kept. Nothing was done."
+        );
+    }
+    assert!(world.reads("general").contains("[Send…] [Discard]"));
+    only_draft(&world);
     world.ends().await;
 }
 

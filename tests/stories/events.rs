@@ -206,6 +206,12 @@ async fn a_taken_room_is_said_to_everybody_who_reads_the_card(platform: On) {
         · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
         [Approve & invite] [Edit] [Deny]
     "); }
+    world.edits("ana", "general", &[("Title", "Board review")]).await;
+    let edited = card(&world.reads("general"));
+    assert!(
+        edited.contains("rev 2") && edited.matches("the room Ada is taken then").count() == 1,
+        "{edited}"
+    );
     world.presses("ana", "general", "Approve & invite").await;
     world.reads("general");
     let event = &world.google.events(ANA)[0];

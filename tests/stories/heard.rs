@@ -13,6 +13,7 @@ use crate::mail::late;
 on_each_platform!(
     a_mention_in_a_thread_brings_what_was_said_there,
     what_others_said_stands_only_in_the_askers_record_and_not_for_ever,
+    what_others_said_is_forgotten_where_the_turn_was_stopped_or_its_message_deleted,
     what_others_said_is_outside_text,
     a_platform_that_asks_to_wait_costs_a_moment,
     a_thread_is_summarised_where_it_stands,
@@ -82,6 +83,28 @@ async fn what_others_said_stands_only_in_the_askers_record_and_not_for_ever(plat
     world.later(TimeDelta::days(8)).await;
     assert!(!world.rows().await.contains("holiday"));
     world.reads("general");
+    world.ends().await;
+}
+
+async fn what_others_said_is_forgotten_where_the_turn_was_stopped_or_its_message_deleted(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    for deleted in [false, true] {
+        let ts = talked(&world).await;
+        world.model_will("tool", [late()]);
+        let asked = world.replies("ana", "general", &ts, "@nod tell Bo I'm late").await;
+        assert!(world.rows().await.contains("holiday"));
+        if deleted {
+            world.chat.delete("ana", "general", &asked);
+            world.settles().await;
+        } else {
+            world.replies("ana", "general", &ts, "stop").await;
+        }
+        world.later(TimeDelta::days(8)).await;
+        assert!(!world.rows().await.contains("holiday"), "deleted: {deleted}");
+        world.reads("general");
+    }
     world.ends().await;
 }
 

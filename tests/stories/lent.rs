@@ -19,6 +19,7 @@ on_each_platform!(
     who_is_outside_the_domain_gets_the_link,
     the_organisations_account_is_for_those_who_may_use_it,
     what_was_approved_for_one_account_does_not_leave_from_another,
+    what_waits_for_a_nod_on_a_lent_account_ends_where_its_person_connects_their_own,
     what_an_admin_has_not_allowed_is_said_with_the_cure,
     an_organisations_account_that_may_read_no_mail_is_said_with_the_cure,
     whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact,
@@ -184,21 +185,25 @@ async fn the_organisations_account_is_for_those_who_may_use_it(platform: On) {
 }
 
 async fn what_was_approved_for_one_account_does_not_leave_from_another(platform: On) {
-    let mut world = with_an_assistant(platform).await;
+    let mut world = World::without_nod_on(platform).await;
+    has_an_assistant(&mut world, &everything());
+    world.env.remove("NOD_APPROVALS__UNDO");
+    world.start().await;
     world.model_will("tool", [late(), Answer::text("It was not sent.")]);
     world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world.connects("ana").await;
     world.presses("ana", "general", "Approve & send").await;
+    world.connects("ana").await;
+    world.the_window_passes().await;
     let said = world.reads("general");
-    assert!(
-        said.contains(&format!("it was approved for {ASSISTANT}, but ana@acme.test is connected now")),
-        "{said}"
-    );
+    // Which of her own it is, is for nobody else to read.
+    let why = format!("it was approved for {ASSISTANT}, but another account is connected now");
+    assert!(said.contains(&why) && !said.contains("ana@acme.test"), "{said}");
     assert!(world.google.inbox("bo@acme.test").is_empty());
     // From now on it is her own.
     world.model_will("tool", [late(), Answer::text("Bo knows.")]);
     world.says("ana", "general", "@nod tell Bo once more").await;
     world.presses("ana", "general", "Approve & send").await;
+    world.the_window_passes().await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].from, "ana@acme.test");
     world.commands("ana", "general", "connect").await;
     let said = world.presses_whisper("ana", "Disconnect Google").await;
@@ -207,6 +212,17 @@ async fn what_was_approved_for_one_account_does_not_leave_from_another(platform:
         "{said}"
     );
     world.reads("general");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn what_waits_for_a_nod_on_a_lent_account_ends_where_its_person_connects_their_own(platform: On) {
+    let mut world = with_an_assistant(platform).await;
+    world.model_will("tool", [late(), Answer::text("It was not sent.")]);
+    world.says("ana", "general", "@nod tell Bo I'm late").await;
+    world.connects("ana").await;
+    let said = world.reads("general");
+    assert!(said.contains("another account was connected") && !said.contains("[Approve"), "{said}");
     world.reads("dm:ana");
     world.ends().await;
 }

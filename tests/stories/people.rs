@@ -284,6 +284,12 @@ async fn of_two_accounts_with_one_provider_one_is_kept() {
     let accounts: Vec<String> =
         sqlx::query_scalar("select account from connections").fetch_all(&world.pool).await.unwrap();
     assert_eq!(accounts, ["ana@acme.test"]);
+    // What Google gave for the other ends there as well.
+    assert!(
+        read.contains("ana.private@mail.test is not connected. Its keys are forgotten here and given back"),
+        "{read}"
+    );
+    assert_eq!(world.google.calls().iter().filter(|call| call.operation == "oauth.revoke").count(), 1);
     world.ends().await;
 }
 

@@ -6,11 +6,13 @@ use nod_sandbox::model::Answer;
 use nod_tests::World;
 use nod_tests::chat::On;
 
+use crate::drafts::drafted;
 use crate::mail::late;
 
 on_each_platform!(
     check_again_finds_what_went_out,
     check_again_says_when_it_still_cannot_tell,
+    an_open_draft_that_is_gone_is_not_offered_to_be_sent_again,
     send_again_asks_once_more_and_warns,
     what_turns_out_to_have_gone_is_not_asked_for_again,
     what_was_approved_again_is_called_off_when_the_first_is_found,
@@ -68,6 +70,22 @@ async fn check_again_finds_what_went_out(platform: On) {
         ");
     }
     assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    world.ends().await;
+}
+
+async fn an_open_draft_that_is_gone_is_not_offered_to_be_sent_again(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
+    world.replies("ana", "general", &thread, "send it").await;
+    world.google.faults.next("gmail.users.drafts.send", Fault::Drop);
+    world.presses("ana", "general", "Approve & send").await;
+    let draft = world.google.drafts("ana@acme.test")[0].draft_id.clone().unwrap();
+    assert!(world.google.delete_draft("ana@acme.test", &draft));
+    for _ in 0..8 {
+        world.later(TimeDelta::minutes(2)).await;
+    }
+    let said = world.reads("general");
+    assert!(said.contains("→ Unknown") && said.contains("[Check again]"), "{said}");
+    assert!(!said.contains("Send again"), "there is nothing left that could be sent: {said}");
     world.ends().await;
 }
 

@@ -428,5 +428,5 @@ mod tests;
 
 /// Whether somebody could approve what the card shows.
 fn asks(card: &Card) -> bool {
-    card.buttons.iter().any(|button| matches!(&button.does, Press::Verb(verb) if verb.verb == "approve"))
+    card.buttons.iter().any(|button| matches!(&button.does, Press::Verb(verb) if verb.approves()))
 }

@@ -84,6 +84,6 @@ pub(super) async fn forbid(
 }
 
 /// What whoever pressed reads of it.
-pub(super) fn forbidden(why: &str) -> String {
+pub(crate) fn forbidden(why: &str) -> String {
     format!("The rules here never allow this: {why}. Nothing was done.")
 }

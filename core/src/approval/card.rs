@@ -224,7 +224,8 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
 fn unknown(card: Card, approval: &Approval) -> Card {
     let verb = |verb| Press::Verb(Verb::new(verb, approval.id));
     let card = card.button("Check again", Style::Plain, verb("look"));
-    if approval.asked_again {
+    // An open draft of which nobody knows is gone from where it stood, so that could only fail.
+    if approval.asked_again || approval.preview.draft.is_some() {
         return card;
     }
     // "Send this email?" is done again by "Send again".

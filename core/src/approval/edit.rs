@@ -62,11 +62,7 @@ pub(crate) async fn save(
             let was = &approval.preview;
             let mut preview =
                 Preview { room: was.room, unnamed, organisations: was.organisations, ..preview };
-            // What was taken for granted of a time counts as long as that time does.
-            let when = |preview: &Preview| preview.fields.iter().find(|(name, _)| name == "When").cloned();
-            if when(was) == when(&preview) {
-                preview.fields.extend(was.fields.iter().filter(|(name, _)| name == UNDERSTOOD).cloned());
-            }
+            still_holds(was, &mut preview);
             preview
         }
         revised => {
@@ -106,6 +102,24 @@ pub(crate) async fn save(
     }
 }
 
+/// What was taken for granted of a time counts as long as that time does, and what was looked up of it as long as
+/// the same people come together then.
+fn still_holds(was: &Preview, preview: &mut Preview) {
+    let stands = |preview: &Preview, name: &str| preview.fields.iter().find(|(of, _)| of == name).cloned();
+    let same = |preview: &Preview, name: &str| stands(was, name) == stands(preview, name);
+    if !same(preview, "When") {
+        return;
+    }
+    preview.fields.extend(was.fields.iter().filter(|(name, _)| name == UNDERSTOOD).cloned());
+    // Whole days are no gathering, but have guests as well.
+    let event = stands(was, "When").is_some();
+    if event && was.gathering == preview.gathering && same(preview, "Guests") {
+        let new = std::mem::take(&mut preview.risks).into_iter().filter(|risk| !was.risks.contains(risk));
+        preview.risks = was.risks.iter().cloned().chain(new).collect();
+        preview.private_risks.clone_from(&was.private_risks);
+    }
+}
+
 #[expect(clippy::too_many_arguments, reason = "what becomes of what, by whom and when")]
 async fn revise(
     core: &Core,
@@ -123,7 +137,9 @@ async fn revise(
     let Some(loaded) = run::sql::load(conn, tenant, old.run).await? else { return Ok(unknown()) };
     let guests = guests::told(conn, tenant, &mut preview, by, &old.decider_name).await?;
     let mut risks = risks(&preview, &known, &loaded.run.state.provenance);
-    risks.extend(preview.risks.iter().cloned().chain(guests));
+    // What is the person's own stands only where it stood before: on a card that nobody else reads.
+    let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
+    risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));
     if old.again_of.is_some() {
         // It may still go twice, whatever it says now.
         risks.splice(0..0, old.risks.first().cloned());

@@ -22,6 +22,7 @@ mod undo;
 mod whole;
 
 pub(crate) use again::{again, look, went_out};
+pub(crate) use anew::forbidden;
 pub(crate) use batch::{Many, fits, press as press_many, tick};
 pub(crate) use card::{card, card_for, prompt_line, waiting_line};
 pub(crate) use decide::{Decision, expire, press, refresh, refuse, supersede, supersede_draft, withdraw};

@@ -118,8 +118,8 @@ pub(crate) async fn done(
     let Some(provider) = meant(verb, person) else {
         return Ok(Immediate::whisper(NOT_THEIRS));
     };
-    withdraw(core, conn, tenant, person, provider, &format!("{} was disconnected", provider.title()), now)
-        .await?;
+    let reason = format!("{} was disconnected", provider.title());
+    withdraw(core, conn, tenant, person, provider, None, &reason, now).await?;
     let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {
         return Ok(Immediate::whisper(cards::nothing_connected(provider)));
     };
@@ -132,7 +132,8 @@ pub(crate) async fn done(
 }
 
 /// A grant that is of no use here any more.
-pub(super) struct Over {
+#[derive(Debug)]
+pub(crate) struct Over {
     pub(super) person: PersonId,
     pub(super) provider: Provider,
     pub(super) account: String,
@@ -141,7 +142,13 @@ pub(super) struct Over {
 }
 
 impl Over {
-    fn of(core: &Core, tenant: TenantId, person: PersonId, provider: Provider, row: sql::Row) -> Self {
+    pub(super) fn of(
+        core: &Core,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        row: sql::Row,
+    ) -> Self {
         let sealed = row.refresh_sealed.as_deref().unwrap_or(&row.access_sealed);
         let token = core.vault.open(sealed, &context(tenant, person, provider)).ok();
         Self { person, provider, account: row.account, token }
@@ -149,7 +156,7 @@ impl Over {
 }
 
 /// The person reads that it ends, and a job tells the provider; the job's subject.
-pub(super) async fn end(
+pub(crate) async fn end(
     core: &Core,
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -194,7 +201,8 @@ pub(super) async fn is_used(
     Ok(lent || sql::is_held(conn, tenant, provider.as_str(), account).await?)
 }
 
-/// Another account takes this one's place: what the provider gave for it ends.
+/// Another account takes the place of this one, or of one that was lent: what waits for a nod on it ends, and so does
+/// what the provider gave for it.
 pub(super) async fn make_way(
     core: &Core,
     conn: &mut PgConnection,
@@ -203,12 +211,13 @@ pub(super) async fn make_way(
     account: &str,
     now: Timestamp,
 ) -> sqlx::Result<()> {
+    let (person, provider) = (offer.person, offer.provider);
+    let reason = "another account was connected";
+    withdraw(core, conn, tenant, person, provider, Some(account), reason, now).await?;
     let other = |held: &&Held| held.works && !held.account.eq_ignore_ascii_case(account);
     if offer.held.as_ref().filter(other).is_none() {
         return Ok(());
     }
-    let (person, provider) = (offer.person, offer.provider);
-    withdraw(core, conn, tenant, person, provider, "another account was connected", now).await?;
     if let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? {
         let over = Over::of(core, tenant, person, provider, row);
         end(core, conn, tenant, &over, offer.conversation, now).await?;
@@ -216,21 +225,24 @@ pub(super) async fn make_way(
     Ok(())
 }
 
-/// What still waits for a nod on this account cannot be done any more: it counts as a no, and says why. What this
-/// person only agrees to beside its owner stays.
+/// What still waits for a nod on another account than `but` cannot be done any more: it counts as a no, and says why.
+/// What this person only agrees to beside its owner stays.
+#[expect(clippy::too_many_arguments, reason = "what ends for whom, but for what, why and when")]
 async fn withdraw(
     core: &Core,
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
+    but: Option<&str>,
     reason: &str,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for id in approval::sql::asked_of(conn, tenant, person).await? {
         let Some(waiting) = approval::sql::load(conn, tenant, id).await? else { continue };
         let uses = core.tools.get(&waiting.tool).and_then(|tool| tool.spec().provider);
-        if uses == Some(provider) {
+        let goes_on = but.is_some_and(|but| waiting.preview.account.eq_ignore_ascii_case(but));
+        if uses == Some(provider) && !goes_on {
             let no =
                 Decision { id, revision: waiting.revision, by: person, approve: false, reason: Some(reason) };
             approval::press(core, conn, tenant, &no, now).await?;

@@ -257,8 +257,13 @@ pub(crate) async fn move_all(
         };
         let theirs = sql::load(conn, tenant, to, &name).await?.filter(|theirs| theirs.status == "active");
         if let Some(theirs) = theirs {
-            if theirs.account != row.account {
-                moved.kept.push((provider.title().to_owned(), theirs.account, row.account));
+            if !theirs.account.eq_ignore_ascii_case(&row.account) {
+                let title = provider.title().to_owned();
+                moved.kept.push((title, theirs.account, row.account.clone()));
+                if row.status == "active" {
+                    let over = disconnect::Over::of(core, tenant, from, provider, row);
+                    moved.over.push(disconnect::Over { person: to, ..over });
+                }
             }
             continue;
         }
@@ -295,6 +300,8 @@ pub(crate) async fn move_all(
 pub(crate) struct Moved {
     /// Where both had one: the provider, the account that is kept, and the other.
     pub(crate) kept: Vec<(String, String, String)>,
+    /// What of these is still allowed at its provider, to be ended once the two are one.
+    pub(crate) over: Vec<disconnect::Over>,
     /// Whoever stays has an account with these now, which allow that.
     pub(crate) gained: Vec<(Provider, Vec<String>)>,
 }

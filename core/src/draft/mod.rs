@@ -8,7 +8,7 @@ pub(crate) mod sql;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use settle::{close, discard, settled};
+pub(crate) use settle::{Discarded, close, discard, settled};
 
 use crate::privacy::{Audience, Provenance};
 

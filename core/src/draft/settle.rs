@@ -10,17 +10,42 @@ use crate::delivery;
 use crate::effect::{self, sql::NewEffect};
 use crate::ids::{EffectId, PersonId, TenantId};
 use crate::nod::Core;
+use crate::policy::{self, Ruling};
 use crate::privacy::Audience;
 use crate::tool::{Fault, Leaves, Preview, ToolResult, Words};
 
-/// The person pressed [Discard]: plans the effect; false where the draft is not open.
+/// What comes of a press on [Discard].
+pub(crate) enum Discarded {
+    /// It is being thrown away.
+    Yes,
+    /// It is not open.
+    NotOpen,
+    /// The rules never allow it, for this reason.
+    Never(String),
+}
+
+/// The person pressed [Discard]: plans the effect. Where the rules want it asked for, the press is the answer.
 pub(crate) async fn discard(
     core: &Core,
     conn: &mut PgConnection,
     tenant: TenantId,
     row: &sql::Row,
     now: Timestamp,
-) -> Result<bool, sqlx::Error> {
+) -> sqlx::Result<Discarded> {
+    if let Some(tool) = core.tools.get(&row.draft.tools.discard) {
+        let call = policy::Call {
+            tool: &row.draft.tools.discard,
+            reach: tool.spec().reach,
+            account: "",
+            recipients: &[],
+            outside_text: row.outside,
+            overwrites: true,
+        };
+        let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+        if let Ruling::Never(why) = policy::decide(&policy, &call) {
+            return Ok(Discarded::Never(why));
+        }
+    }
     let preview = throwing_away(&row.draft);
     let digest = crate::approval::digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     let new = NewEffect {
@@ -36,14 +61,14 @@ pub(crate) async fn discard(
         undo: chrono::TimeDelta::zero(),
     };
     if !sql::discarding(conn, tenant, row.id, now).await? {
-        return Ok(false);
+        return Ok(Discarded::NotOpen);
     }
     effect::insert(conn, tenant, &new, now).await?;
     let detail = json!({ "tool": row.draft.tools.discard });
     audit::write(conn, tenant, Some(row.person), "draft.discard", row.id.0, Some(&digest), &detail, now)
         .await?;
     delivery::show(conn, tenant, row.delivery, &card::discarding(), now).await?;
-    Ok(true)
+    Ok(Discarded::Yes)
 }
 
 fn throwing_away(draft: &Draft) -> Preview {

@@ -19,6 +19,8 @@ pub(crate) struct Row {
     pub(crate) draft: Draft,
     pub(crate) status: String,
     pub(crate) delivery: DeliveryId,
+    /// Whether text from outside is in it.
+    pub(crate) outside: bool,
 }
 
 /// A draft to keep as it is now.
@@ -84,6 +86,7 @@ struct Raw {
     draft: Value,
     status: String,
     delivery_id: Uuid,
+    outside: Vec<String>,
 }
 
 impl Raw {
@@ -96,6 +99,7 @@ impl Raw {
             draft: parsed(self.draft)?,
             status: self.status,
             delivery: DeliveryId(self.delivery_id),
+            outside: !self.outside.is_empty(),
         })
     }
 }
@@ -107,7 +111,7 @@ pub(crate) async fn load(
 ) -> sqlx::Result<Option<Row>> {
     let raw = sqlx::query_as!(
         Raw,
-        "select id, conversation_id, person_id, run_id, draft, status, delivery_id
+        "select id, conversation_id, person_id, run_id, draft, status, delivery_id, outside
          from drafts where tenant_id = $1 and id = $2",
         tenant.0,
         id.0
@@ -126,7 +130,7 @@ pub(crate) async fn named(
 ) -> sqlx::Result<Option<Row>> {
     let raw = sqlx::query_as!(
         Raw,
-        "select id, conversation_id, person_id, run_id, draft, status, delivery_id
+        "select id, conversation_id, person_id, run_id, draft, status, delivery_id, outside
          from drafts where tenant_id = $1 and person_id = $2 and draft_ref = $3",
         tenant.0,
         person.0,

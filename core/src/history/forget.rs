@@ -1,11 +1,25 @@
 //! What a run read of others' talk is not kept for ever.
 
 use chrono::TimeDelta;
+use sqlx::PgConnection;
 
 use super::sql;
-use crate::ids::RunId;
-use crate::jobs::{Claim, WorkError, sql as jobs};
+use crate::clock::Timestamp;
+use crate::ids::{RunId, TenantId};
+use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+
+/// Once the time is over for which it is kept.
+pub(crate) async fn forget_later(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let then = now + core.settings.keeps_talk_for;
+    jobs::enqueue(conn, tenant, run.0, &Work::Forget { run }, then, now).await
+}
 
 /// Takes it out of the run's record; later, where the run still waits for something.
 pub(crate) async fn forget(core: &Core, claim: &Claim, run: RunId) -> Result<(), WorkError> {

@@ -120,7 +120,7 @@ pub(crate) async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId
         "update runs set version = version + 1, node = 'recall', kept = 1,
              state = state || jsonb_build_object('context', null, 'history', '[]'::jsonb, 'pending', '[]'::jsonb,
                  'turns', jsonb_build_array(state->'turns'->0))
-         where tenant_id = $1 and id = $2 and status in ('done', 'failed')",
+         where tenant_id = $1 and id = $2 and status in ('done', 'failed', 'stopped')",
         tenant.0,
         run.0
     )

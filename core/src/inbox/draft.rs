@@ -3,9 +3,10 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, said};
+use crate::approval;
 use crate::chat::Immediate;
 use crate::delivery;
-use crate::draft::{self, card, sql::Row};
+use crate::draft::{self, Discarded, card, sql::Row};
 use crate::ids::{DraftId, PersonId};
 
 /// [Send…] is the same as saying so: a run begins, and asks for a nod.
@@ -41,13 +42,15 @@ pub(super) async fn discard(
     id: DraftId,
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
-    match open(arrival, conn, id, person).await? {
-        Ok(row) if draft::discard(arrival.core, conn, arrival.tenant, &row, arrival.now).await? => {
-            Ok(Immediate::Nothing)
-        }
-        Ok(_) => Ok(Immediate::whisper(card::NOT_OPEN)),
-        Err(why) => Ok(why),
-    }
+    let row = match open(arrival, conn, id, person).await? {
+        Ok(row) => row,
+        Err(why) => return Ok(why),
+    };
+    Ok(match draft::discard(arrival.core, conn, arrival.tenant, &row, arrival.now).await? {
+        Discarded::Yes => Immediate::Nothing,
+        Discarded::NotOpen => Immediate::whisper(card::NOT_OPEN),
+        Discarded::Never(why) => Immediate::whisper(approval::forbidden(&why)),
+    })
 }
 
 async fn open(

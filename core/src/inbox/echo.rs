@@ -20,9 +20,9 @@ enum Echo {
     Changed,
 }
 
-fn echo(verb: &str) -> Option<Echo> {
-    match verb {
-        "approve" | "approve_all" | "approve_selected" => Some(Echo::Decided("Approved")),
+fn echo(verb: &Verb) -> Option<Echo> {
+    match verb.verb.as_str() {
+        _ if verb.approves() => Some(Echo::Decided("Approved")),
         "deny" | "deny_all" => Some(Echo::Decided("Denied")),
         "edit" | "tick" | "untick" | "look" | "again" | "undo" => Some(Echo::Changed),
         _ => None,
@@ -42,7 +42,7 @@ pub(super) async fn tell(
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     // A person's own page changes by itself.
     let silent = *immediate == Immediate::Nothing && !place.channel.is_empty();
-    let Some(echo) = echo(&verb.verb).filter(|_| silent) else { return Ok(()) };
+    let Some(echo) = echo(verb).filter(|_| silent) else { return Ok(()) };
     let Some(delivery) = card_of(arrival, conn, verb, person).await? else { return Ok(()) };
     if !delivery::sql::stands_elsewhere(conn, tenant, delivery, platform, place).await? {
         return Ok(());

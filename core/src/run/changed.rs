@@ -11,6 +11,7 @@ use crate::card::Card;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::graph::Node;
+use crate::history;
 use crate::home;
 use crate::ids::TenantId;
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
@@ -62,7 +63,9 @@ async fn edited(
     } else {
         let joins = run.state.joins.take();
         let principal = run.state.principal.clone();
-        run.state = AgentState { joins, ..AgentState::begin(principal, run.state.shared, text) };
+        // What was read before the edit stands in the run's record still.
+        let overheard = run.state.overheard;
+        run.state = AgentState { joins, overheard, ..AgentState::begin(principal, run.state.shared, text) };
         run.node = Node::Recall;
         run.kept = 1;
         sql::reword(&mut tx, tenant, run.id, &Turn::Human { text: text.to_owned() }).await?;
@@ -92,6 +95,9 @@ async fn deleted(core: &Core, claim: &Claim, mut run: Run) -> Result<Option<Run>
         "done".clone_into(&mut run.status);
     }
     sql::write(&mut tx, claim, &state_of(&run), now).await?;
+    if !goes_on && run.state.overheard {
+        history::forget_later(core, &mut tx, tenant, run.id, now).await?;
+    }
     home::touch(&mut tx, tenant, run.person, now).await?;
     if goes_on {
         jobs::rewrite(&mut tx, claim, &Work::Advance { run: run.id, news: None }).await?;

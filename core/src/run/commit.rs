@@ -18,6 +18,7 @@ use crate::delivery::{self, NewDelivery, Venue};
 use crate::draft;
 use crate::effect;
 use crate::graph::{Emit, StepRecord};
+use crate::history;
 use crate::home;
 use crate::ids::{DeliveryId, OfferId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
@@ -101,9 +102,8 @@ impl<'a> Commit<'a> {
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, error).await?;
         if self.run.state.overheard && ["done", "failed"].contains(&status) {
-            let (run, now) = (self.run.id, self.core.now());
-            let then = now + self.core.settings.keeps_talk_for;
-            jobs::enqueue(&mut tx, self.claim.tenant, run.0, &Work::Forget { run }, then, now).await?;
+            let now = self.core.now();
+            history::forget_later(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
         }
         if self.progress || self.waited {
             progress::end(self.core, &mut tx, self.claim, self.run.id).await?;

@@ -12,6 +12,7 @@ use crate::card::Card;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::effect;
+use crate::history;
 use crate::home;
 use crate::ids::{ConversationId, PersonId, RunId, TenantId};
 use crate::jobs::sql as jobs;
@@ -73,6 +74,11 @@ pub(crate) async fn one(
     audit::write(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::begun(conn, tenant, id).await?;
     tell(core, conn, tenant, &run, &venue, &card(person.display_name(), &begun), now).await?;
+    // As it was committed last, which may have been after the first look at it.
+    let stopped = sql::load(conn, tenant, id).await?;
+    if stopped.is_some_and(|stopped| stopped.run.state.overheard) {
+        history::forget_later(core, conn, tenant, id, now).await?;
+    }
     home::touch(conn, tenant, by, now).await?;
     Ok(Stopped::Yes)
 }

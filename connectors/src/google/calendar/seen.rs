@@ -29,11 +29,12 @@ pub(super) fn carries(event: &Event, key: EffectKey) -> bool {
 
 /// Refuses to act on another account than the one on the card.
 pub(super) fn of_this_account(approved: &str, diary: &Diary) -> Result<(), Fault> {
-    let now = diary.address();
-    if approved.eq_ignore_ascii_case(now) {
+    if approved.eq_ignore_ascii_case(diary.address()) {
         return Ok(());
     }
-    Err(Fault::Forbidden { reason: format!("it was approved for {approved}, but {now} is connected now") })
+    // Everybody reads that on the card, and which account it is now is for its person alone.
+    let reason = format!("it was approved for {approved}, but another account is connected now");
+    Err(Fault::Forbidden { reason })
 }
 
 /// The event that somebody names, as it is now.

@@ -197,9 +197,10 @@ impl Letter {
         if self.account().eq_ignore_ascii_case(mailbox.address()) {
             return Ok(());
         }
-        let (approved, now) = (self.account(), mailbox.address());
+        // Everybody reads that on the card, and which account it is now is for its person alone.
+        let approved = self.account();
         Err(Fault::Forbidden {
-            reason: format!("it was approved for {approved}, but {now} is connected now"),
+            reason: format!("it was approved for {approved}, but another account is connected now"),
         })
     }
 

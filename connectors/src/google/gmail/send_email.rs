@@ -197,9 +197,10 @@ pub(super) async fn find_letter(
     key: EffectKey,
 ) -> Result<Found, Fault> {
     if letter.of_this_account(mailbox).is_err() {
-        let (from, now) = (letter.account(), mailbox.address());
+        // Which account it is now is for its person alone, and everybody reads that on the card.
+        let from = letter.account();
         return Ok(Found::Inconclusive(format!(
-            "{from} is not connected any more ({now} is), so it cannot be looked at"
+            "{from} is not connected any more, so it cannot be looked at"
         )));
     }
     let handle = Handle::read(handle)?;

@@ -124,6 +124,9 @@ pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) 
     connection::gained(conn, tenant, stays, &moved.gained, now).await?;
     let here = title(core, asker.platform);
     tell(asker, conn, stays, conversation, &card::told(&here, &moved.kept)).await?;
+    for over in &moved.over {
+        connection::disconnect::end(core, conn, tenant, over, conversation, now).await?;
+    }
     home::touch(conn, tenant, stays, now).await?;
     Ok(Immediate::Whisper(card::joined(&there, &here, &moved.kept)))
 }

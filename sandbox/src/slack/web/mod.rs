@@ -95,6 +95,11 @@ pub(super) async fn api(
             state.change(|w| note(w, &request, None));
             refused_by_fault(code, retry_after)
         }
+        // Slack says why in the answer, whose status is 200.
+        Some(Fault::Reason { reason, .. }) => {
+            state.change(|w| note(w, &request, None));
+            Json(json!({"ok": false, "error": reason})).into_response()
+        }
         fault => {
             let undone = matches!(fault, Some(Fault::Drop | Fault::Hang));
             if undone {
