@@ -140,7 +140,7 @@ pub async fn chat(config: Config, user: String, stop: CancellationToken) -> anyh
         database::migrate(&database.pool).await?;
         converse(&config, user, database.pool.clone(), stop).await
     };
-    let ended = talked.await;
+    let ended = Box::pin(talked).await;
     database.close().await;
     ended
 }

@@ -198,17 +198,18 @@ fn weekend(which: Which, today: Date) -> Result<Dates, Unclear> {
 }
 
 /// The day; where the month has not so many, its last day and the day after it are near.
-fn on(year: i64, month: i64, day: i64) -> Result<Date, Dates> {
+fn on(year: i64, month: i64, day: i64) -> Result<Date, Box<Dates>> {
     if let Some(date) = iso::date(year, month, day) {
         return Ok(date);
     }
     let Some(first) = iso::date(year, month, 1).filter(|_| (29..=31).contains(&day)) else {
-        return Err(Dates { no_such: Some(NO_SUCH_DAY.to_owned()), ..Dates::default() });
+        return Err(Dates { no_such: Some(NO_SUCH_DAY.to_owned()), ..Dates::default() }.into());
     };
     let last = first.last_of_month();
     let next = last.tomorrow().unwrap_or(last);
     let why = format!("There is no {day} {} in {year}.", first.strftime("%B"));
-    Err(Dates { readings: vec![Range::Day(last), Range::Day(next)], no_such: Some(why), ..Dates::default() })
+    let near = vec![Range::Day(last), Range::Day(next)];
+    Err(Dates { readings: near, no_such: Some(why), ..Dates::default() }.into())
 }
 
 const NO_SUCH_DAY: &str = "There is no such day in the calendar.";
@@ -218,9 +219,9 @@ fn no_such_day() -> Unclear {
 }
 
 fn of_date(year: Option<i64>, month: i64, day: i64, today: Date) -> Result<Dates, Unclear> {
-    let none = |dates: Dates| match dates.readings.is_empty() {
+    let none = |dates: Box<Dates>| match dates.readings.is_empty() {
         true => Err(no_such_day()),
-        false => Ok(dates),
+        false => Ok(*dates),
     };
     let this = i64::from(today.year());
     if let Some(year) = year {
