@@ -20,6 +20,9 @@ pub(super) const LONGEST_MINUTES: i64 = 14 * 24 * 60;
 const AHEAD: i16 = 10;
 const BACK: i16 = 60;
 
+/// Before this hour it is still the night of the day before.
+const NIGHT_ENDS: i8 = 5;
+
 /// More choices are not shown.
 const MOST_CHOICES: usize = 6;
 
@@ -267,9 +270,11 @@ fn on_day(heard: &Heard, day: Date) -> Result<(Vec<Civil>, Option<String>), Uncl
         Ok((all.into_iter().map(civil).collect(), asked))
     };
     Ok(match hours {
-        Hours::At(clock) if part == Some(clocks::Part::Night) && clock.hour == 12 => {
-            (vec![Civil::At(midnight(next))], None)
-        }
+        // A night's small hours are those of the next day.
+        Hours::At(clock) if part == Some(clocks::Part::Night) => each(clock, &|at| {
+            let at = if at.hour() < NIGHT_ENDS { next.to_datetime(at.time()) } else { at };
+            Some(Civil::At(at))
+        }),
         Hours::At(clock) => each(clock, &|at| Some(Civil::At(at))),
         Hours::After(clock) => each(clock, &|at| Some(Civil::Within(at, midnight(next)))),
         Hours::Before(clock) => {

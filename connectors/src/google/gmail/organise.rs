@@ -200,11 +200,14 @@ pub(super) async fn mailbox(accounts: &Arc<Accounts>, cx: &ToolContext) -> Resul
 
 /// Refuses to act in another account than the one that was meant.
 pub(super) fn of_this_account(payload: &Value, mailbox: &Mailbox) -> Result<(), Fault> {
-    let (meant, now) = (payload["account"].as_str().unwrap_or_default(), mailbox.address());
-    if meant.eq_ignore_ascii_case(now) {
+    let meant = payload["account"].as_str().unwrap_or_default();
+    if meant.eq_ignore_ascii_case(mailbox.address()) {
         return Ok(());
     }
-    Err(Fault::Forbidden { reason: format!("it was meant for {meant}, but {now} is connected now") })
+    // Others may read that, and which account it is now is for its person alone.
+    Err(Fault::Forbidden {
+        reason: format!("it was meant for {meant}, but another account is connected now"),
+    })
 }
 
 /// For something that changes the person's own mailbox and reaches nobody.
