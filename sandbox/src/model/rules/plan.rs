@@ -165,9 +165,14 @@ fn without_calendar(text: &str) -> String {
     around.map_or_else(|| text.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
+/// What an event is about, or called, stands behind these: within it, and after its time.
+const NAMES: [&str; 4] = ["about", "called", "named", "titled"];
+const TOPICS: [&str; 7] = ["about", "called", "named", "titled", "for", "regarding", "to talk about"];
+
 fn meeting(thing: &str, when: &str, topic: &str, minutes: Option<u64>, people: Vec<String>) -> Plan {
-    let topic = after_verb(topic.trim(), &["about", "for", "regarding", "to talk about"]).unwrap_or_default();
-    let (thing, inside) = parted(thing, "about");
+    let topic = after_verb(topic.trim(), &TOPICS).unwrap_or_default();
+    let split = NAMES.iter().map(|word| parted(thing, word)).find(|(_, inside)| inside.is_some());
+    let (thing, inside) = split.unwrap_or((thing, None));
     let topic = if topic.is_empty() { inside.unwrap_or_default() } else { topic };
     let thing = articles_off(thing);
     let is_bare = thing.is_empty() || ["time", "slot"].contains(&thing);

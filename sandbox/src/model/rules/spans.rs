@@ -6,7 +6,7 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const BEGINNINGS: [&str; 8] = ["today", "tomorrow", "tonight", "next", "this", "noon", "midnight", "now"];
 /// After these something other than a time follows.
-const ENDS: [&str; 6] = ["about", "for", "regarding", "re", "with", "because"];
+const ENDS: [&str; 9] = ["about", "for", "regarding", "re", "with", "because", "called", "named", "titled"];
 const UNITS: [(&str, u64); 8] = [
     ("minutes", 1),
     ("minute", 1),

@@ -86,6 +86,8 @@ async fn times_are_handed_on_as_they_were_said() {
             "find 45 minutes with Bo and Cho next week for planning",
             create("Planning", "next week", Some(45), json!(["Bo", "Cho"])),
         ),
+        ("create an event on 31 March called Party", create("Party", "31 March", None, json!([]))),
+        ("create an event named Demo tomorrow at 10", create("Demo", "tomorrow at 10", None, json!([]))),
         ("block Friday at 3 for an hour", create("Busy", "Friday at 3", Some(60), json!([]))),
         ("book an hour on Friday at 3", create("Meeting", "Friday at 3", Some(60), json!([]))),
         (
