@@ -15,6 +15,7 @@ on_each_platform!(
     what_became_of_the_time_stands_where_it_was_voted_on,
     a_turn_that_is_stopped_after_its_vote_says_so_there,
     a_stop_beside_the_last_vote_ends_it,
+    a_time_that_the_asker_changed_is_told_to_those_who_voted,
     none_suits_all_and_the_asker_decides,
     who_is_not_asked_does_not_vote,
     nobody_decides_in_time,
@@ -358,6 +359,24 @@ async fn a_turn_that_is_stopped_after_its_vote_says_so_there(platform: On) {
     world.replies("ana", GENERAL, &world.chat.first(GENERAL), "stop").await;
     let read = world.reads(GENERAL);
     assert!(read.contains("It was not booked.") && !read.contains("once Ana Silva approves"), "{read}");
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_time_that_the_asker_changed_is_told_to_those_who_voted(platform: On) {
+    let mut world = agreed(platform).await;
+    world.edits("ana", "dm:ana", &[("When", "16:00")]).await;
+    world.model.will(Answer::text("They are invited."));
+    world.presses("ana", "dm:ana", "Approve & invite").await;
+    let read = world.reads(GENERAL);
+    assert!(
+        read.contains("Ana Silva changed the time. It is booked, and the invitations are out."),
+        "{read}"
+    );
+    assert!(
+        read.contains("16:00") && !read.contains("✓ Ana Silva, Bo Lind") && !read.contains("suits everybody"),
+        "{read}"
+    );
     world.reads("dm:ana");
     world.ends().await;
 }

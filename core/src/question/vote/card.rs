@@ -72,14 +72,19 @@ pub(super) fn closed(
         _ => "This vote is over",
     };
     let card = titled(question, title);
-    let card = match ending {
-        Ending::Agreed(at) | Ending::Chose(at) => match question.choices.get(at) {
-            Some(choice) => card.with(Block::Times(vec![line(choice, at, voters, now)])),
-            None => card,
-        },
-        Ending::Another | Ending::Late | Ending::Stopped => card,
+    let chosen = match ending {
+        Ending::Agreed(at) | Ending::Chose(at) => question.choices.get(at).map(|choice| (at, choice)),
+        Ending::Another | Ending::Late | Ending::Stopped => None,
     };
-    card.with(Block::Note(note))
+    let Some((at, choice)) = chosen else { return card.with(Block::Note(note)) };
+    match span(choice).and_then(|chosen| became.instead_of(&chosen)) {
+        // Nobody voted on that one.
+        Some((from, to)) => {
+            let time = at_that_time((at + 1).to_string(), &from, &to, String::new(), now);
+            card.with(Block::Times(vec![time])).with(Block::Note(format!("{asker} changed the time. {then}")))
+        }
+        None => card.with(Block::Times(vec![line(choice, at, voters, now)])).with(Block::Note(note)),
+    }
 }
 
 fn titled(question: &Question, says: &str) -> Card {
@@ -106,16 +111,15 @@ fn line(choice: &Choice, at: usize, voters: &[Voter], now: Timestamp) -> Time {
     let below = if who.is_empty() { String::new() } else { format!("✓ {}", who.join(", ")) };
     let label = (at + 1).to_string();
     match span(choice) {
-        Some((from, to)) => Time {
-            label,
-            from: from.timestamp().as_second(),
-            to: to.timestamp().as_second(),
-            said: said(&from, &to, now),
-            below,
-        },
+        Some((from, to)) => at_that_time(label, &from, &to, below, now),
         // Nothing that a calendar proposes; then it reads as it was shown.
         None => Time { label, from: 0, to: 0, said: choice.label.clone(), below },
     }
+}
+
+fn at_that_time(label: String, from: &Zoned, to: &Zoned, below: String, now: Timestamp) -> Time {
+    let (begins, ends) = (from.timestamp().as_second(), to.timestamp().as_second());
+    Time { label, from: begins, to: ends, said: said(from, to, now), below }
 }
 
 /// The time of a choice by the clocks of whoever asked, without whose hours it is out of: that is the asker's to see.

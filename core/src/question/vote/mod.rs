@@ -203,8 +203,9 @@ async fn over(
     let zone = people::sql::load(conn, tenant, reader).await?.and_then(|person| person.zone);
     let zone = zone.and_then(|zone| jiff::tz::TimeZone::get(&zone).ok());
     let zone = zone.unwrap_or_else(|| chosen.0.time_zone().clone());
-    let time = when::say_span(&chosen.0, &chosen.1, &zone, now);
     let became = sql::became(conn, tenant, &question).await?;
+    let (from, to) = became.instead_of(&chosen).unwrap_or(chosen);
+    let time = when::say_span(&from, &to, &zone, now);
     Ok(match (became.booked, became.waits) {
         (true, _) => format!(
             "{asker} booked {time}. If that does not suit you any more, tell {asker}, or decline the invitation."

@@ -1,5 +1,6 @@
 //! Rows of votes: who may, what suits whom, and where their cards stand.
 
+use jiff::Zoned;
 use sqlx::PgConnection;
 
 use super::Voter;
@@ -7,6 +8,8 @@ use crate::clock::Timestamp;
 use crate::delivery::Venue;
 use crate::ids::{DeliveryId, PersonId, QuestionId, RunId, TenantId};
 use crate::question::sql::Question;
+use crate::tool::Gathering;
+use crate::when;
 
 /// The asker and whoever of the organisation's people is behind these addresses, each human once: who is two people
 /// still is the one of the asker's platform.
@@ -267,6 +270,18 @@ pub(super) struct Became {
     pub(super) booked: bool,
     /// The asker may still say yes, or has just done so.
     pub(super) waits: bool,
+    /// From when until when the last request for it is: the asker may have changed that before their yes.
+    gathering: Option<serde_json::Value>,
+}
+
+impl Became {
+    /// When it takes place, where that is not the time that was decided on.
+    pub(super) fn instead_of(&self, chosen: &(Zoned, Zoned)) -> Option<(Zoned, Zoned)> {
+        let asked = self.gathering.clone().and_then(|kept| serde_json::from_value::<Gathering>(kept).ok())?;
+        let by = |at, like: &Zoned| when::instant(at).to_zoned(like.time_zone().clone());
+        let asked = (by(asked.from, &chosen.0), by(asked.to, &chosen.1));
+        (asked != *chosen).then_some(asked)
+    }
 }
 
 /// As the last request for it stands; before there is one, as its run does.
@@ -285,7 +300,10 @@ pub(super) async fn became(
                   from approvals a where a.tenant_id = $1 and a.run_id = $2 and a.call_id = $3
                   order by a.created_at desc, a.id desc limit 1),
                  exists (select 1 from runs r where r.tenant_id = $1 and r.id = $2
-                     and r.status in ('queued', 'running', 'waiting'))) as "waits!""#,
+                     and r.status in ('queued', 'running', 'waiting'))) as "waits!",
+             (select a.preview->'gathering' from approvals a
+              where a.tenant_id = $1 and a.run_id = $2 and a.call_id = $3
+              order by a.created_at desc, a.id desc limit 1) as gathering"#,
         tenant.0,
         question.run.0,
         question.call_id
