@@ -138,9 +138,9 @@ pub async fn chat(config: Config, user: String, stop: CancellationToken) -> anyh
     let database = Database::open_or_join(&config).await?;
     let talked = async {
         database::migrate(&database.pool).await?;
-        converse(&config, user, database.pool.clone(), stop).await
+        Box::pin(converse(&config, user, database.pool.clone(), stop)).await
     };
-    let ended = Box::pin(talked).await;
+    let ended = talked.await;
     database.close().await;
     ended
 }
