@@ -9,7 +9,7 @@ use nod_core::tool::{Fault, Filled};
 use nod_core::when::{self, Exact};
 
 use super::meeting::{self, MOST_GUESTS, Meeting, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
-use super::times::Times;
+use super::times::{self, Times};
 use crate::google::form::{field, keep, sentence};
 
 /// A hundred addresses of the usual length.
@@ -81,26 +81,22 @@ impl Meeting {
 }
 
 /// What was typed for its time, exactly; a text that has several readings is not guessed at.
-fn resolved(text: &str, now: Timestamp, zone: &TimeZone, times: &Times) -> Result<Times, Fault> {
+fn resolved(text: &str, now: Timestamp, zone: &TimeZone, was: &Times) -> Result<Times, Fault> {
     let exact = match when::is_hour_alone(text, now, zone) {
-        true => times.hour_of_its_day(text, (zone, now)).map(|(exact, _)| exact),
-        false => when::resolve(text, now, zone).map(|said| Exact::of(said, text, zone)).map_err(|unclear| {
-            Fault::Ambiguous {
-                name: when::asked_about(text),
-                choices: unclear.choices().to_vec(),
-                why: Some(unclear.why()),
-            }
-        }),
+        true => was.hour_of_its_day(text, (zone, now)).map(|(exact, _)| exact),
+        false => {
+            let said = when::resolve(text, now, zone).map_err(|why| times::unclear(text, &why));
+            said.map(|said| Exact::of(said, text, zone))
+        }
     };
-    times.moved_to(&exact.map_err(with_choices)?, None, zone)
+    was.moved_to(&exact.map_err(with_choices)?, None, zone)
 }
 
 /// In a form nobody can press what could be meant: it is said.
 fn with_choices(fault: Fault) -> Fault {
     let Fault::Ambiguous { choices, why: Some(why), .. } = fault else { return fault };
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
-    let choices = if labels.is_empty() { String::new() } else { format!(" ({})", labels.join("; ")) };
-    Fault::invalid(format!("{why}{choices}"))
+    Fault::invalid(format!("{why} ({})", labels.join("; ")))
 }
 
 /// Why, without the kind of fault.

@@ -107,15 +107,18 @@ pub(super) fn is_of_days(event: &Event, from: &Zoned, until: Option<&Zoned>, zon
 
 /// Its title, on one line.
 pub(super) fn title(event: &Event) -> String {
-    let title = event.summary.as_deref().unwrap_or_default();
-    let title = cut(&title.split_whitespace().collect::<Vec<_>>().join(" "), TITLE_CHARS);
+    let title = on_one_line(event.summary.as_ref());
     if title.is_empty() { NO_TITLE.to_owned() } else { title }
 }
 
 /// Where it takes place, on one line: others write it, and a card has lines of its own.
 pub(super) fn place(event: &Event) -> String {
-    let place = event.location.as_deref().unwrap_or_default();
-    cut(&place.split_whitespace().collect::<Vec<_>>().join(" "), TITLE_CHARS)
+    on_one_line(event.location.as_ref())
+}
+
+fn on_one_line(text: Option<&String>) -> String {
+    let words: Vec<&str> = text.map(|text| text.split_whitespace().collect()).unwrap_or_default();
+    cut(&words.join(" "), TITLE_CHARS)
 }
 
 fn one(event: &Event, zone: &TimeZone, now: Timestamp) -> Value {

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Unit, Zoned};
 use nod_core::clock::Timestamp as Instant;
 use nod_core::tool::{Fault, Gathering};
-use nod_core::when::{self, Exact};
+use nod_core::when::{self, Exact, Unclear};
 use serde::{Deserialize, Serialize};
 
 /// Where nobody says how long it takes.
@@ -145,14 +145,7 @@ impl Times {
         (zone, now): (&TimeZone, Instant),
     ) -> Result<(Exact, Option<String>), Fault> {
         let day = self.day_in(zone).ok_or_else(|| Fault::invalid("that is too far off"))?;
-        let said = when::resolve_on(words, day, now, zone).map_err(|unclear| match unclear.choices() {
-            [] => Fault::invalid(unclear.why()),
-            choices => Fault::Ambiguous {
-                name: when::asked_about(words),
-                choices: choices.to_vec(),
-                why: Some(unclear.why()),
-            },
-        })?;
+        let said = when::resolve_on(words, day, now, zone).map_err(|why| unclear(words, &why))?;
         let understood = said.assumed.clone();
         Ok((Exact::of(said, words, zone), understood))
     }
@@ -288,6 +281,18 @@ impl Times {
             Self::Timed { start, .. } => start.date(),
             Self::Days { day, .. } => *day,
         }
+    }
+}
+
+/// Which of several times was meant, or why there is none.
+pub(super) fn unclear(words: &str, unclear: &Unclear) -> Fault {
+    match unclear.choices() {
+        [] => Fault::invalid(unclear.why()),
+        choices => Fault::Ambiguous {
+            name: when::asked_about(words),
+            choices: choices.to_vec(),
+            why: Some(unclear.why()),
+        },
     }
 }
 
