@@ -11,6 +11,7 @@ use mail_parser::{Addr, MessageParser, MimeHeaders};
 pub(super) struct Mime {
     /// Name and unfolded raw value, in order.
     pub headers: Vec<(String, String)>,
+    /// With CRLF line ends, so that a large mail is given out as often as it is asked for without going through it.
     body: Vec<u8>,
 }
 
@@ -27,11 +28,13 @@ impl Mime {
         if raw.is_empty() {
             return Err("the message is empty".to_owned());
         }
-        let text_lines = normalised(raw);
-        let (head, body) = split(&text_lines);
+        let (head, body) = split(raw);
         let mut headers: Vec<(String, String)> = Vec::new();
-        for line in head.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let line = header_line(line)?;
+        for line in head.split(|byte| *byte == b'\n') {
+            let line = header_line(line.strip_suffix(b"\r").unwrap_or(line))?;
+            if line.is_empty() {
+                continue;
+            }
             if line.starts_with([' ', '\t']) {
                 let (_, value) = headers.last_mut().ok_or("the first header line is a continuation")?;
                 value.push_str(&line.replace('\t', " "));
@@ -47,7 +50,7 @@ impl Mime {
         if headers.is_empty() {
             return Err("the message has no header".to_owned());
         }
-        let mime = Self { headers, body: body.to_vec() };
+        let mime = Self { headers, body: with_crlf(body) };
         mime.once()?;
         if MessageParser::default().parse(&mime.raw()).is_none() {
             return Err("the message cannot be parsed".to_owned());
@@ -83,10 +86,7 @@ impl Mime {
             raw.extend_from_slice(folded(name, value).as_bytes());
         }
         raw.extend_from_slice(b"\r\n");
-        raw.extend(self.body.iter().flat_map(|byte| {
-            let line_end: &[u8] = if *byte == b'\n' { b"\r\n" } else { std::slice::from_ref(byte) };
-            line_end.iter().copied()
-        }));
+        raw.extend_from_slice(&self.body);
         raw
     }
 
@@ -114,7 +114,7 @@ impl Mime {
 
     /// Replaces the body with plain words; the headers must say so.
     pub fn set_body(&mut self, text: &str) {
-        self.body = normalised(text.as_bytes());
+        self.body = with_crlf(text.as_bytes());
     }
 
     /// The addresses of a header; an error names the header, in Gmail's words.
@@ -159,21 +159,30 @@ pub(super) fn decoded(value: &str) -> String {
     parsed.as_text().unwrap_or_default().to_owned()
 }
 
-fn normalised(raw: &[u8]) -> Vec<u8> {
-    let mut lines = Vec::with_capacity(raw.len());
-    for (at, byte) in raw.iter().enumerate() {
-        if !(*byte == b'\r' && raw.get(at + 1) == Some(&b'\n')) {
-            lines.push(*byte);
+fn with_crlf(text: &[u8]) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\n") {
+            Some(words) => {
+                lines.extend_from_slice(words.strip_suffix(b"\r").unwrap_or(words));
+                lines.extend_from_slice(b"\r\n");
+            }
+            None => lines.extend_from_slice(line),
         }
     }
     lines
 }
 
-fn split(lines: &[u8]) -> (&[u8], &[u8]) {
-    match lines.windows(2).position(|pair| pair == b"\n\n") {
-        Some(at) => (&lines[..at], &lines[at + 2..]),
-        None => (lines, &[]),
+/// Header section and body, at the first empty line.
+fn split(raw: &[u8]) -> (&[u8], &[u8]) {
+    let mut at = 0;
+    for line in raw.split_inclusive(|byte| *byte == b'\n') {
+        if at > 0 && matches!(line, b"\n" | b"\r\n") {
+            return (&raw[..at], &raw[at + line.len()..]);
+        }
+        at += line.len();
     }
+    (raw, &[])
 }
 
 fn header_line(line: &[u8]) -> Result<&str, String> {
