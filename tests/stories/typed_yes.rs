@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
+use nod_sandbox::slack::{Deliver, Say};
 use nod_tests::World;
 use nod_tests::chat::On;
 use serde_json::json;
@@ -15,6 +16,7 @@ on_each_platform!(
     with_outside_text_in_view_it_must_be_the_button,
     in_the_channel_it_does_not_count_for_what_was_asked_privately,
     a_yes_before_the_card_stands_was_said_to_something_else,
+    a_yes_that_is_older_than_its_card_does_not_count,
 );
 
 fn last_lines(text: &str, n: usize) -> String {
@@ -30,6 +32,16 @@ async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> (Worl
     world.model_will("tool", [late()].into_iter().chain(answers));
     let thread = world.says("ana", "general", "@nod tell Bo I'm late").await;
     (world, thread)
+}
+
+/// The same in her direct line, on Slack.
+async fn asked_directly() -> World {
+    let mut world = World::with_undo_on(On::Slack).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [late()]);
+    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+    world
 }
 
 async fn a_typed_yes_approves_the_one_that_waits(platform: On) {
@@ -154,5 +166,52 @@ async fn a_yes_before_the_card_stands_was_said_to_something_else(platform: On) {
     world.model.will(Answer::text("All right."));
     world.denies("ana", "general", "").await;
     world.reads("general");
+    world.ends().await;
+}
+
+/// The card could not be posted before Nod went away; what was typed meanwhile is read once it stands.
+async fn a_yes_that_is_older_than_its_card_does_not_count(platform: On) {
+    let mut world = World::with_undo_on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [late()]);
+    world.model_will("conversational", [Answer::text("To what?")]);
+    let waits = || Fault::Status { code: 429, retry_after: Some(30) };
+    world.chat.next_post_meets(waits());
+    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+    world.stop().await;
+    world.chat.loses_events_while_away();
+    world.clock.pass(TimeDelta::minutes(5));
+    world.chat.say("ana", "dm:ana", None, "yes");
+    world.clock.pass(TimeDelta::seconds(1));
+    world.chat.next_look_into_a_channel_meets(waits());
+    world.start().await;
+    for _ in 0..2 {
+        world.later(TimeDelta::seconds(30)).await;
+    }
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    assert!(world.reads("dm:ana").contains("[Approve & send]"));
+    world.says("ana", "dm:ana", "yes").await;
+    world.model.will(Answer::text("Bo knows."));
+    world.the_window_passes().await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+/// It was on its way while the card became another.
+#[tokio::test]
+async fn a_yes_before_an_edit_does_not_count_for_what_it_became() {
+    let mut world = asked_directly().await;
+    let yes = Say { deliver: Deliver::Held, ..Say::new("ana", "dm:ana", "yes") };
+    world.slack.say_with(yes).unwrap();
+    assert_eq!(world.edits("ana", "dm:ana", &[("Body", "I'm two hours late.")]).await, "");
+    world.model_will("conversational", [Answer::text("To what?")]);
+    world.slack.release();
+    world.settles().await;
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.model.will(Answer::text("All right."));
+    world.denies("ana", "dm:ana", "").await;
+    world.reads("dm:ana");
     world.ends().await;
 }

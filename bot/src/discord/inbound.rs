@@ -126,7 +126,9 @@ fn read_said(message: &Value, place: Place, identity: &Identity) -> Read {
         addressed,
         files: files(message),
     };
-    Ok(inbound(identity, format!("message:{id}"), author, time_of(id), what))
+    // What was said at no time cannot be told from what was said before a card stood.
+    let at = time_of(id).ok_or(Heard::Unreadable("message with an unreadable id"))?;
+    Ok(inbound(identity, format!("message:{id}"), author, Some(at), what))
 }
 
 fn read_edited(message: &Value, place: Place, identity: &Identity) -> Read {

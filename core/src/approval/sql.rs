@@ -553,7 +553,8 @@ pub(super) async fn called_off(
     Ok(())
 }
 
-/// Whether its card stood as it is now when somebody said something: what was said then may mean it.
+/// Whether its card stood as it is now when somebody said something, both by the platform's clock: what was said then
+/// may mean it. Where the platform does not tell since when it stands, nothing said does.
 pub(super) async fn stands(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -564,8 +565,8 @@ pub(super) async fn stands(
         r#"select exists (
              select 1 from approvals a
              join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-             where a.tenant_id = $1 and a.id = $2 and a.created_at <= $3
-               and d.posted_version = d.version) as "stands!""#,
+             where a.tenant_id = $1 and a.id = $2 and d.posted_version = d.version
+               and d.version_posted_at <= $3) as "stands!""#,
         tenant.0,
         id.0,
         then
