@@ -74,6 +74,9 @@ pub enum What {
         /// What came with it.
         #[serde(default)]
         files: Vec<Attached>,
+        /// The platform's id of the one message that it replies to; most platforms have threads instead.
+        #[serde(default)]
+        answers: Option<String>,
     },
     /// The words of a message were changed.
     Edited {

@@ -121,6 +121,7 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
             text: words.text,
             addressed,
             files: dropped::files(event),
+            answers: None,
         },
     })))
 }

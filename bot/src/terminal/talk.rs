@@ -147,6 +147,7 @@ impl Talk {
             text: text.to_owned(),
             addressed: Addressed::Direct,
             files: Vec::new(),
+            answers: None,
         }
     }
 
