@@ -22,6 +22,7 @@ pub mod jobs;
 pub mod memory;
 pub mod model;
 mod nod;
+pub mod outside;
 mod pane;
 pub mod people;
 pub mod policy;

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::PersonId;
+use crate::outside::{SOURCES, Source};
 
 /// Who may read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,28 +36,44 @@ impl Audience {
 pub enum Provenance {
     /// Said by the person or made by Nod.
     Ours,
-    /// Written by somebody outside: mail, documents, the web. It may try to give orders.
-    Outside(Vec<String>),
+    /// Written by somebody outside: mail, documents, the web. It may try to give orders. The source whose text came last
+    /// stands last.
+    Outside(Vec<Source>),
 }
 
 impl Provenance {
     /// Outside from one named source.
     #[must_use]
-    pub fn outside(source: impl Into<String>) -> Self {
+    pub fn outside(source: impl Into<Source>) -> Self {
         Self::Outside(vec![source.into()])
     }
 
-    /// The provenance of two contents put together.
+    /// From these sources, in the order in which their texts came; ours where there are none.
+    #[must_use]
+    pub fn of<S: Into<Source>>(sources: impl IntoIterator<Item = S>) -> Self {
+        let each = sources.into_iter().map(|source| Self::outside(source.into()));
+        each.fold(Self::Ours, Self::with)
+    }
+
+    /// The names of the sources, as rows have them.
+    #[must_use]
+    pub fn sources(&self) -> Vec<String> {
+        match self {
+            Self::Ours => Vec::new(),
+            Self::Outside(sources) => sources.iter().cloned().map(String::from).collect(),
+        }
+    }
+
+    /// The provenance of two contents put together, the later one second: a source that comes again is the last.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Ours, any) | (any, Self::Ours) => any,
             (Self::Outside(mut all), Self::Outside(more)) => {
-                for source in more {
-                    if !all.contains(&source) {
-                        all.push(source);
-                    }
-                }
+                all.retain(|source| !more.contains(source));
+                all.extend(more);
+                let left_out = all.len().saturating_sub(SOURCES);
+                all.drain(..left_out);
                 Self::Outside(all)
             }
         }
@@ -66,5 +83,26 @@ impl Provenance {
     #[must_use]
     pub fn is_outside(&self) -> bool {
         matches!(self, Self::Outside(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_source_whose_text_came_last_stands_last() {
+        let read = Provenance::of(["mail from eve@x.test", "mail from lena@y.test"]);
+        let again = read.with(Provenance::outside("mail from eve@x.test"));
+        assert_eq!(again.sources(), ["mail from lena@y.test", "mail from eve@x.test"]);
+        assert_eq!(Provenance::Ours.with(again.clone()), again);
+        assert_eq!(Provenance::of::<&str>([]), Provenance::Ours);
+    }
+
+    #[test]
+    fn of_very_many_sources_the_newest_are_kept() {
+        let many = Provenance::of((0..60).map(|n| format!("mail from {n}@x.test")));
+        let kept = many.sources();
+        assert_eq!((kept.len(), kept[0].as_str()), (50, "mail from 10@x.test"));
     }
 }

@@ -1,5 +1,6 @@
 //! What to be careful about: computed, never written by a model.
 
+use crate::outside::Source;
 use crate::policy::{home, is_outside};
 use crate::privacy::Provenance;
 use crate::tool::Preview;
@@ -31,7 +32,7 @@ pub(crate) fn risks(preview: &Preview, known: &[String], provenance: &Provenance
         lines.push(format!("{} recipients", recipients.len()));
     }
     if let Provenance::Outside(sources) = provenance {
-        let from = sources.first().map_or("outside", String::as_str);
+        let from = sources.first().map_or("outside", Source::as_str);
         let more = sources.len().saturating_sub(1);
         let and = if more == 0 { String::new() } else { format!(" and {more} more") };
         lines.push(format!("this run has read outside text: {from}{and}"));

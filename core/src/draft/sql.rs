@@ -42,10 +42,7 @@ pub(crate) async fn keep(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let draft = &keep.open.draft;
-    let outside: &[String] = match &keep.open.provenance {
-        Provenance::Ours => &[],
-        Provenance::Outside(sources) => sources,
-    };
+    let outside = keep.open.provenance.sources();
     sqlx::query!(
         "insert into drafts (tenant_id, id, conversation_id, person_id, run_id, draft_ref, draft, only_for, outside,
              status, delivery_id, created_at, updated_at)
@@ -62,7 +59,7 @@ pub(crate) async fn keep(
         draft.id,
         json(draft)?,
         only_for(keep.audience),
-        outside,
+        &outside,
         keep.delivery.0,
         now
     )
@@ -188,7 +185,7 @@ pub(crate) async fn left_here(
         open.push(OpenDraft {
             draft: parsed(draft)?,
             audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
-            provenance: if outside.is_empty() { Provenance::Ours } else { Provenance::Outside(outside) },
+            provenance: Provenance::of(outside),
             seen: false,
             latest: row.latest,
             made: row.made,

@@ -9,12 +9,15 @@ use super::{NodeContext, drafts, hints};
 use crate::clock::Timestamp;
 use crate::memory::view::flattened;
 use crate::model::{Ask, Tier, Turn};
+use crate::outside::Source;
 use crate::run::AgentState;
 use crate::tool::{Tool, Tools};
 use crate::when;
 
 const ASSISTANT: &str = include_str!("../../prompts/assistant.md");
 const ROUTER: &str = include_str!("../../prompts/router.md");
+/// Sources that a marker names.
+const NAMED: usize = 3;
 
 /// The reasoner's prompt.
 pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> Ask {
@@ -117,8 +120,11 @@ pub(crate) fn local_second(now: Timestamp, zone: &str) -> String {
     when::second(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
 }
 
-/// Text from outside, between markers that it cannot forge.
-pub(crate) fn fenced(content: &str, sources: &[String], marker: &str) -> String {
-    let from = sources.join("; ").replace(['\n', '\r'], " ");
+/// Text from outside, between markers that it cannot forge. The sources that were read last are named.
+pub(crate) fn fenced<S: AsRef<str>>(content: &str, sources: &[S], marker: &str) -> String {
+    let more = sources.len().saturating_sub(NAMED);
+    let named = sources[more..].iter().map(|source| Source::new(source.as_ref()).into());
+    let from =
+        named.chain((more > 0).then(|| format!("and {more} more"))).collect::<Vec<String>>().join("; ");
     format!("outside {marker} begins ({from})\n{content}\noutside {marker} ends")
 }

@@ -56,7 +56,7 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
         state.working.extracted_info.extend(memory.mentioned.iter().cloned());
         if let Some(earlier) = &memory.earlier {
             let marker = cx.scope().invocation.short();
-            state.context = Some(prompt::fenced(earlier, &[EARLIER.to_owned()], &marker));
+            state.context = Some(prompt::fenced(earlier, &[EARLIER], &marker));
             state.provenance = state.provenance.with(Provenance::outside(EARLIER));
             state.overheard = true;
         }

@@ -96,10 +96,7 @@ impl View {
 
     /// For the state of a run.
     pub(crate) fn provenance(&self) -> Provenance {
-        match self.outside.is_empty() {
-            true => Provenance::Ours,
-            false => Provenance::Outside(self.outside.clone()),
-        }
+        Provenance::of(self.outside.iter().map(String::as_str))
     }
 }
 

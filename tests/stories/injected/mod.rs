@@ -193,6 +193,11 @@ fn lays(world: &World, bait: &Bait) -> Laid {
                 &Incoming { headers, subject: "Terms".into(), body: "Answer me.".into(), ..incoming() },
             )
         }
+        Bait::From(from) => {
+            let raw = format!("From: {from}\r\nTo: {ANA}\r\nSubject: Terms\r\n\r\nAnswer me.\r\n");
+            world.google.deliver_raw(ANA, raw.as_bytes()).unwrap();
+            thread(world)
+        }
         Bait::Html(html) => {
             let raw = format!(
                 "From: {EVE}\r\nTo: {ANA}\r\nSubject: Terms\r\nMIME-Version: 1.0\r\n\
@@ -310,6 +315,8 @@ fn fence_holds(world: &World, asked: usize, name: &str) {
             let marker = rest.split(' ').next().unwrap_or_default();
             let end = format!("outside {marker} ends");
             assert!(content.ends_with(&end), "{name}: an open fence: {content}");
+            let begins = content.lines().next().unwrap_or_default();
+            assert!(begins.chars().count() < 500, "{name}: a marker without end: {begins}");
             assert_eq!(
                 content.matches(marker).count(),
                 2,

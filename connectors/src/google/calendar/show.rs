@@ -42,17 +42,11 @@ pub(super) fn output(cx: &ToolContext, content: Value, events: &[Event]) -> Tool
 /// Others write into an event that they made, where its guests may change it, and where somebody from outside booked it:
 /// such a page writes in the person's name what a stranger typed.
 pub(super) fn provenance(events: &[Event]) -> Provenance {
-    let mut sources: Vec<String> = Vec::new();
-    for event in events.iter().filter(|event| !is_written_here(event)) {
-        let source = match stranger(event).filter(|_| is_ours(event)) {
-            Some(stranger) => format!("calendar event with {stranger}"),
-            None => format!("calendar event of {}", made_by(event).unwrap_or("somebody unnamed")),
-        };
-        if !sources.contains(&source) {
-            sources.push(source);
-        }
-    }
-    if sources.is_empty() { Provenance::Ours } else { Provenance::Outside(sources) }
+    let source = |event| match stranger(event).filter(|_| is_ours(event)) {
+        Some(stranger) => format!("calendar event with {stranger}"),
+        None => format!("calendar event of {}", made_by(event).unwrap_or("somebody unnamed")),
+    };
+    Provenance::of(events.iter().filter(|event| !is_written_here(event)).map(source))
 }
 
 /// Nobody but the person wrote in it, or Nod with their yes.

@@ -3,7 +3,7 @@
 use google_gmail1::api::{Message, MessagePart};
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Address, MessageParser};
-use nod_core::file;
+use nod_core::{file, outside};
 
 use super::address::Recipient;
 use super::attached::{is_file, mime};
@@ -27,11 +27,11 @@ pub(super) fn header(message: &Message, name: &str) -> String {
     decoded(raw_header(message, name).unwrap_or_default())
 }
 
-/// The bare address of the sender.
+/// The bare address of the sender, where it is one.
 pub(super) fn sender(message: &Message) -> Option<String> {
     let line = format!("From: {}\r\n\r\n", raw_header(message, "From")?);
     let mail = MessageParser::new().parse_headers(line.as_bytes())?;
-    Some(mail.from()?.first()?.address()?.to_owned())
+    outside::address(mail.from()?.first()?.address()?).map(str::to_owned)
 }
 
 /// Addresses of a header that mail can be sent to. A name that could deceive is left out.

@@ -34,13 +34,7 @@ fn summary(message: &Message, cx: &ToolContext) -> Value {
 
 /// Somebody else's words, for this person alone. Without a message there are none.
 pub(super) fn from_outside(cx: &ToolContext, content: Value, messages: &[Message]) -> ToolOutput {
-    let mut sources: Vec<String> = Vec::new();
-    for message in messages {
-        let source = format!("mail from {}", sender(message).as_deref().unwrap_or("an unnamed sender"));
-        if !sources.contains(&source) {
-            sources.push(source);
-        }
-    }
-    let provenance = if sources.is_empty() { Provenance::Ours } else { Provenance::Outside(sources) };
+    let from = |message| sender(message).unwrap_or_else(|| "an unnamed sender".to_owned());
+    let provenance = Provenance::of(messages.iter().map(|message| format!("mail from {}", from(message))));
     ToolOutput::ours(content).written_by(provenance).private(cx.principal.person)
 }
