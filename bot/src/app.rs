@@ -187,11 +187,7 @@ async fn converse(
     if let Some(socket) = socket {
         let router = server::router(Readiness::new(pool), connecting, Router::new());
         let asked = stop.clone();
-        tasks.spawn(async move {
-            if let Err(error) = server::serve(socket, router, asked).await {
-                tracing::error!(%error, "the server ended");
-            }
-        });
+        tasks.spawn(server::serve(socket, router, asked));
     }
     let history = config.data.dir.join("chat_history");
     let talk = terminal::run(terminal::Parts { nod, user, changed, history, clock, ids });
@@ -351,11 +347,7 @@ impl Started {
     fn open(mut self, url: Url, socket: TcpListener, connecting: Option<Connecting>) -> App {
         let router = server::router(self.readiness, connecting, self.routes);
         let asked = self.stop.clone();
-        self.tasks.spawn(async move {
-            if let Err(error) = server::serve(socket, router, asked).await {
-                tracing::error!(%error, "the server ended");
-            }
-        });
+        self.tasks.spawn(server::serve(socket, router, asked));
         App { nod: self.nod, url, listener: self.listener, tasks: self.tasks, stop: self.stop }
     }
 }
