@@ -14,7 +14,7 @@ use axum::Router;
 use chrono::TimeDelta;
 use nod_connectors::llm::OpenAi;
 use nod_core::chat::{Adapters, ChatAdapter};
-use nod_core::clock::{Clock, SystemClock};
+use nod_core::clock::Clock;
 use nod_core::connection::{Connections, Revoke};
 use nod_core::file::Shelf;
 use nod_core::ids::{Ids, SystemIds};
@@ -30,7 +30,7 @@ use url::Url;
 
 use crate::accept::into_inbox;
 use crate::config::{self, Config};
-use crate::database::{self, Database};
+use crate::database::{self, Database, DatabaseClock};
 use crate::discord::{self, Discord, SignIn};
 use crate::hearing::{Hearing, Hears, Storing};
 use crate::policy;
@@ -48,7 +48,8 @@ pub async fn run(config: Config, stop: CancellationToken) -> anyhow::Result<()> 
     let database = Database::open(&config).await?;
     let started = async {
         database::migrate(&database.pool).await?;
-        start(&config, database.pool.clone(), Arc::new(SystemClock), Arc::new(SystemIds)).await
+        let clock = DatabaseClock::follow(&database.pool, stop.clone()).await?;
+        start(&config, database.pool.clone(), clock, Arc::new(SystemIds)).await
     };
     let ended = match started.await {
         Ok(app) => {
@@ -160,7 +161,8 @@ async fn converse(
     let terminal = TerminalAdapter::here(std::env::current_dir()?);
     let changed = terminal.changed();
     let mut adapters: Vec<Arc<dyn ChatAdapter>> = vec![Arc::new(terminal)];
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(SystemIds));
+    let clock: Arc<dyn Clock> = DatabaseClock::follow(&pool, stop.clone()).await?;
+    let ids: Arc<dyn Ids> = Arc::new(SystemIds);
     if let Some(settings) = slack_settings(&mut Vec::new(), config) {
         adapters.push(slack::connect(settings).await?.adapter());
     }
