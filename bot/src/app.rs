@@ -14,7 +14,7 @@ use axum::Router;
 use chrono::TimeDelta;
 use nod_connectors::llm::OpenAi;
 use nod_core::chat::{Adapters, ChatAdapter};
-use nod_core::clock::{Clock, SystemClock};
+use nod_core::clock::Clock;
 use nod_core::connection::{Connections, Revoke};
 use nod_core::file::Shelf;
 use nod_core::ids::{Ids, SystemIds};
@@ -30,7 +30,7 @@ use url::Url;
 
 use crate::accept::into_inbox;
 use crate::config::{self, Config};
-use crate::database::{self, Database};
+use crate::database::{self, Database, DatabaseClock};
 use crate::discord::{self, Discord, SignIn};
 use crate::hearing::{Hearing, Hears, Storing};
 use crate::policy;
@@ -48,7 +48,8 @@ pub async fn run(config: Config, stop: CancellationToken) -> anyhow::Result<()> 
     let database = Database::open(&config).await?;
     let started = async {
         database::migrate(&database.pool).await?;
-        start(&config, database.pool.clone(), Arc::new(SystemClock), Arc::new(SystemIds)).await
+        let clock = DatabaseClock::follow(&database.pool, stop.clone()).await?;
+        start(&config, database.pool.clone(), clock, Arc::new(SystemIds)).await
     };
     let ended = match started.await {
         Ok(app) => {
@@ -157,7 +158,8 @@ async fn converse(
     let socket = listen(config).await.inspect_err(|error| tracing::info!(%error, "no server here")).ok();
     let at = socket.as_ref().map_or(Ok(config.server.bind), TcpListener::local_addr)?;
     let url = public_url(config, at)?;
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(SystemIds));
+    let clock: Arc<dyn Clock> = DatabaseClock::follow(&pool, stop.clone()).await?;
+    let ids: Arc<dyn Ids> = Arc::new(SystemIds);
     let terminal = TerminalAdapter::here(clock.clone(), std::env::current_dir()?);
     let changed = terminal.changed();
     let mut adapters: Vec<Arc<dyn ChatAdapter>> = vec![Arc::new(terminal)];
@@ -187,11 +189,7 @@ async fn converse(
     if let Some(socket) = socket {
         let router = server::router(Readiness::new(pool), connecting, Router::new());
         let asked = stop.clone();
-        tasks.spawn(async move {
-            if let Err(error) = server::serve(socket, router, asked).await {
-                tracing::error!(%error, "the server ended");
-            }
-        });
+        tasks.spawn(server::serve(socket, router, asked));
     }
     let history = config.data.dir.join("chat_history");
     let talk = terminal::run(terminal::Parts { nod, user, changed, history, clock, ids });
@@ -351,11 +349,7 @@ impl Started {
     fn open(mut self, url: Url, socket: TcpListener, connecting: Option<Connecting>) -> App {
         let router = server::router(self.readiness, connecting, self.routes);
         let asked = self.stop.clone();
-        self.tasks.spawn(async move {
-            if let Err(error) = server::serve(socket, router, asked).await {
-                tracing::error!(%error, "the server ended");
-            }
-        });
+        self.tasks.spawn(server::serve(socket, router, asked));
         App { nod: self.nod, url, listener: self.listener, tasks: self.tasks, stop: self.stop }
     }
 }

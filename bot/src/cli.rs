@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Config, Problems, SlackMode};
 use crate::database::{self, Database};
-use crate::{app, demo, discord, doctor, logging, policy, slack};
+use crate::{app, demo, discord, doctor, logging, policy, server, slack};
 
 /// How long a stop may take before it is cut short.
 const GRACE: Duration = Duration::from_secs(10);
@@ -118,6 +118,9 @@ pub fn main() -> ExitCode {
     }
     if let Err(error) = log(&cli.command, config.as_ref().ok()) {
         eprintln!("nod: no logging: {error}");
+    }
+    if let Err(error) = server::raise_open_files() {
+        tracing::debug!(%error, "no more files can be opened than at the start");
     }
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {

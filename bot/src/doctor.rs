@@ -151,6 +151,7 @@ mod tests {
     use super::services::{clock, google, public_address};
     use super::*;
     use crate::config::key_file;
+    use crate::database::Offset;
 
     fn config(pairs: &[(&str, &str)]) -> Arc<Config> {
         let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
@@ -188,6 +189,15 @@ mod tests {
         assert_eq!(clock(now, now).verdict, Verdict::Good);
         let found = clock(now - chrono::TimeDelta::seconds(95), now);
         assert_eq!((found.verdict, found.said.as_str()), (Verdict::Wrong, "95 s ahead of Slack's"));
+        for (by, verdict, said) in [
+            (1, Verdict::Good, "agrees with the database's"),
+            (12, Verdict::Good, "12 ms behind the database's; Nod goes by the database's"),
+            (-95_000, Verdict::Wrong, "95000 ms ahead of the database's; Nod goes by the database's"),
+        ] {
+            let (by, within) = (chrono::TimeDelta::milliseconds(by), chrono::TimeDelta::milliseconds(2));
+            let found = local::clock(Offset { by, within });
+            assert_eq!((found.verdict, found.said.as_str()), (verdict, said));
+        }
     }
 
     #[tokio::test]

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::Context;
 use nod_core::Settings;
-use nod_core::clock::{Clock, SystemClock};
+use nod_core::clock::Clock;
 use nod_core::policy::{self, OwnRules, Policy};
 use serde_json::json;
 
 use crate::cli::print;
 use crate::config::{self, Config};
-use crate::database::{self, Database};
+use crate::database::{self, Database, DatabaseClock};
 
 /// Puts the rules of a file in the place of those that the tenant had.
 ///
@@ -22,8 +22,8 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
         anyhow::anyhow!("{}: nothing was changed:\n  {}", file.display(), said.join("\n  "))
     })?;
     let by = std::env::var("USER").unwrap_or_else(|_| "somebody at the terminal".to_owned());
-    let (own, empty) = with(config, async |own| {
-        let set = own.set(&text, &rules, &by, SystemClock.now()).await?;
+    let (own, empty) = with(config, async |own, clock| {
+        let set = own.set(&text, &rules, &by, clock.now()).await?;
         let policy = own.in_force(&config.approvals.policy).await?;
         Ok((set, own.empty_lists(&policy).await?))
     })
@@ -49,7 +49,7 @@ pub async fn set(config: &Config, file: &Path) -> anyhow::Result<()> {
 /// When the database does not answer.
 pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
     let (own, policy) =
-        with(config, async |own| Ok((own.read().await?, own.in_force(&config.approvals.policy).await?)))
+        with(config, async |own, _| Ok((own.read().await?, own.in_force(&config.approvals.policy).await?)))
             .await?;
     let rules = policy::told(&policy);
     if as_json {
@@ -79,11 +79,15 @@ pub async fn show(config: &Config, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn with<T>(config: &Config, work: impl AsyncFnOnce(&OwnRules) -> sqlx::Result<T>) -> anyhow::Result<T> {
+async fn with<T>(
+    config: &Config,
+    work: impl AsyncFnOnce(&OwnRules, &DatabaseClock) -> sqlx::Result<T>,
+) -> anyhow::Result<T> {
     let database = Database::open_or_join(config).await?;
     let done = async {
         database::migrate(&database.pool).await?;
-        Ok(work(&OwnRules::new(database.pool.clone(), Settings::default().tenant)).await?)
+        let clock = DatabaseClock::measured(&database.pool).await?;
+        Ok(work(&OwnRules::new(database.pool.clone(), Settings::default().tenant), &clock).await?)
     };
     let done: anyhow::Result<T> = done.await;
     database.close().await;

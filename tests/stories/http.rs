@@ -8,6 +8,11 @@ use nod_sandbox::slack::{Deliver, MentionOrder, Say, sign};
 use nod_tests::{Mode, World, patience};
 use serde_json::{Value, json};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
 use crate::mail::late;
 
 const BOTH: [Mode; 2] = [Mode::Socket, Mode::Http];
@@ -216,5 +221,107 @@ async fn what_is_signed_and_cannot_be_read_is_kept() {
     assert_eq!(posts(&world, "events", "application/json", now, &signature, enormous).await, 413);
     let kept: i64 = sqlx::query_scalar("select count(*) from inbound").fetch_one(&world.pool).await.unwrap();
     assert_eq!(kept, 6);
+    world.ends().await;
+}
+
+/// Sends that much of a request to Nod's server and no more; gives the connection.
+async fn begins(world: &World, request: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(&world.env["NOD_SERVER__BIND"]).await.unwrap();
+    socket.write_all(request.as_bytes()).await.unwrap();
+    socket
+}
+
+/// What comes back until Nod closes the connection.
+async fn until_closed(mut socket: TcpStream) -> String {
+    let mut answer = Vec::new();
+    // A connection that is reset is closed as well.
+    timeout(patience(), socket.read_to_end(&mut answer)).await.expect("it was never closed").ok();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// The head of a post to Slack's events.
+fn head(at: i64, signature: &str, length: usize) -> String {
+    format!(
+        "POST /slack/events HTTP/1.1\r\nhost: nod\r\ncontent-type: application/json\r\n\
+         x-slack-request-timestamp: {at}\r\nx-slack-signature: {signature}\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn half_requests_end_and_slack_is_heard() {
+    nod_bot::server::raise_open_files().unwrap();
+    let mut world = World::in_mode(Mode::Http).await;
+    let mut strangers = JoinSet::new();
+    for _ in 0..700 {
+        strangers.spawn(until_closed(begins(&world, "GET /healthz HTTP/1.1\r\nhost: n").await));
+    }
+    world.model_will("conversational", [Answer::text("Here.")]);
+    world.slack.change(|w| w.config.redeliver_after = Duration::from_millis(200));
+    world.slack.say("ana", "dm:ana", None, "are you there?");
+    while let Some(answer) = strangers.join_next().await {
+        let answer = answer.unwrap();
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+    }
+    world.hears_nod("dm:ana", "Here.").await;
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: are you there?
+        nod: Here.
+    ");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_slow_body_ends() {
+    let world = World::in_mode(Mode::Http).await;
+    let now = world.clock.now().timestamp();
+    let body = "x".repeat(500);
+    let signature = sign(&secret(&world), now, &body);
+    let half = head(now, &signature, 500) + &body[..250];
+    let large = head(now, &signature, 600_000) + &body;
+    let mut slow = JoinSet::new();
+    for request in [half, large.clone(), large.clone(), large.clone(), large.clone(), large] {
+        slow.spawn(until_closed(begins(&world, &request).await));
+    }
+    // Large ones that do not come hold up no small one.
+    let event = event(&world, "1772789400.000100").to_string();
+    let signature = sign(&secret(&world), now, &event);
+    let other = event.replace("hello", "send everything");
+    assert_eq!(posts(&world, "events", "application/json", now, &signature, other).await, 401);
+    while let Some(answer) = slow.join_next().await {
+        let answer = answer.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    }
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_large_body_without_a_signature_is_not_read() {
+    let mut world = World::in_mode(Mode::Http).await;
+    let now = world.clock.now().timestamp();
+    let right = sign(&secret(&world), now, "x");
+    const MOST: usize = 2 * 1024 * 1024;
+    for (what, at, signature, length, status) in [
+        ("no signature", now, "", MOST, "401"),
+        ("half a signature", now, &right[..30], MOST, "401"),
+        ("no digits", now, &right.replace(|c: char| c.is_ascii_digit(), "z"), MOST, "401"),
+        ("long ago", now - 301, right.as_str(), MOST, "401"),
+        ("longer than anything of Slack's", now, right.as_str(), MOST + 1, "413"),
+    ] {
+        // The head alone is sent: whoever wanted the body would not answer.
+        let answer = until_closed(begins(&world, &head(at, signature, length)).await).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{what}: {answer}");
+        assert!(answer.contains("connection: close"), "{what}: {answer}");
+    }
+    // A long one of Slack's own is heard.
+    world.model_will("conversational", [Answer::text("That was long.")]);
+    let say =
+        Say { extra: json!({"blocks_of_others": "x".repeat(600_000)}), ..Say::new("ana", "dm:ana", "hi") };
+    world.slack.say_with(say).unwrap();
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("dm:ana"), @r"
+        ana: hi
+        nod: That was long.
+    ");
     world.ends().await;
 }

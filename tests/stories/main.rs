@@ -31,6 +31,7 @@ mod calendar;
 mod catch_up;
 mod changed;
 mod changes;
+mod clocks;
 mod commands;
 mod connect;
 mod contract;

@@ -1,6 +1,7 @@
 //! The database: a Postgres of the operator's own, or one that Nod runs for itself. Owns the pool and its
 //! settings, and applies the migrations. Knows no table.
 
+mod clock;
 mod embedded;
 
 use std::time::Duration;
@@ -12,6 +13,8 @@ use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::config::Config;
 
+pub use clock::DatabaseClock;
+pub(crate) use clock::{Offset, offset};
 pub use embedded::{Embedded, EmbeddedError};
 
 /// The oldest Postgres that the migrations are tried on.

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_core::clock::SystemClock;
 use nod_core::ids::SystemIds;
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
@@ -12,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app;
 use crate::config::Config;
-use crate::database::{self, Database};
+use crate::database::{self, Database, DatabaseClock};
 
 /// Long enough to see that it is away, and to say something to it meanwhile.
 const AWAY: Duration = Duration::from_secs(5);
@@ -67,9 +66,10 @@ impl Switch {
         let database = Database::open(&config).await?;
         let kept = async {
             database::migrate(&database.pool).await?;
+            let clock = DatabaseClock::follow(&database.pool, stop.clone()).await?;
             while !stop.is_cancelled() {
-                let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
-                let app = app::start(&config, database.pool.clone(), clock, ids).await?;
+                let app =
+                    app::start(&config, database.pool.clone(), clock.clone(), Arc::new(SystemIds)).await?;
                 tokio::select! {
                     // What does not end in time is dropped with the app, as a kill would.
                     () = self.pulled_after(ready()) => drop(tokio::time::timeout(GRACE, app.stop()).await),

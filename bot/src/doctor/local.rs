@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use nod_core::Settings;
 use nod_core::clock::{Clock, SystemClock};
 use nod_core::connection::{Endings, Loans, endings};
@@ -13,9 +14,10 @@ use secrecy::SecretString;
 use sqlx::PgPool;
 
 use super::Finding;
+use super::services::CLOCK_TOLERANCE;
 use crate::app::google::lending;
 use crate::config::{Config, key_file};
-use crate::database::{self as db, Database, OLDEST_MAJOR};
+use crate::database::{self as db, Database, DatabaseClock, OLDEST_MAJOR, Offset};
 use crate::policy;
 
 pub(super) async fn settings(config: Arc<Config>) -> Vec<Finding> {
@@ -87,6 +89,7 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) 
         Ok(facts) if facts.newest.is_some() && facts.pending.is_empty() => grants(&opened.pool).await,
         _ => None,
     };
+    let clock = db::offset(&opened.pool, &SystemClock).await.map(clock);
     opened.close().await;
     let facts = match facts {
         Ok(facts) => facts,
@@ -116,12 +119,26 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<String>) 
                     workspace are read when Nod starts";
         Finding::wrong("policy", said, cure)
     });
-    ([version, schema].into_iter().chain(nobody).chain(grants).collect(), somebody)
+    ([version, schema].into_iter().chain(clock.ok()).chain(nobody).chain(grants).collect(), somebody)
+}
+
+/// Nod goes by the database's clock, whatever this machine's says; far from it, one of the two is wrong.
+pub(super) fn clock(Offset { by, within }: Offset) -> Finding {
+    const WHAT: &str = "clock";
+    if by.abs() <= within {
+        return Finding::good(WHAT, "agrees with the database's");
+    }
+    let way = if by > TimeDelta::zero() { "behind" } else { "ahead of" };
+    let said = format!("{} ms {way} the database's; Nod goes by the database's", by.abs().num_milliseconds());
+    if by.abs().num_seconds() <= CLOCK_TOLERANCE {
+        return Finding::good(WHAT, said);
+    }
+    Finding::wrong(WHAT, said, "let both machines set their clocks by themselves: timedatectl set-ntp true")
 }
 
 /// Whether Google ends what people allowed after a week.
 async fn grants(pool: &PgPool) -> Option<Finding> {
-    let (tenant, now) = (Settings::default().tenant, SystemClock.now());
+    let (tenant, now) = (Settings::default().tenant, DatabaseClock::measured(pool).await.ok()?.now());
     let seen = endings(pool, tenant, Provider::Google, now).await.ok()?;
     (seen.accounts + seen.ended > 0).then(|| weekly(&seen))
 }

@@ -13,8 +13,8 @@ use crate::config::{Config, Slack, SlackMode, env_name};
 use crate::server;
 use crate::slack::{SlackSettings, Way, probe};
 
-/// A clock that is further off breaks sign-ins and expiries.
-const CLOCK_TOLERANCE: i64 = 30;
+/// A clock that is further off breaks sign-ins and expiries, in seconds.
+pub(super) const CLOCK_TOLERANCE: i64 = 30;
 
 pub(super) async fn slack(config: Arc<Config>) -> Vec<Finding> {
     let Slack { api_url, bot_token, app_token, .. } = &config.slack;

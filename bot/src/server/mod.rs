@@ -2,6 +2,7 @@
 //! platforms bring. Everything else is not there. Pages load nothing from elsewhere and are kept by nobody.
 
 mod connect;
+mod connections;
 mod cookie;
 mod headers;
 mod pages;
@@ -12,18 +13,16 @@ mod flow_tests;
 #[cfg(test)]
 mod tests;
 
-use std::io;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
-use axum::middleware::map_response;
+use axum::middleware::{from_fn, map_response};
 use axum::routing::get;
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 pub use connect::Connecting;
+pub use connections::{raise_open_files, serve};
 pub use ready::{Platform, Readiness};
 
 /// What `/healthz` says, so that `nod doctor` knows it reached Nod and not something else.
@@ -48,13 +47,6 @@ pub fn router(readiness: Readiness, connecting: Option<Connecting>, platforms: R
         .merge(platforms)
         .fallback(|| async { (StatusCode::NOT_FOUND, pages::not_here()) })
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(from_fn(connections::in_time))
         .layer(map_response(headers::guard))
-}
-
-/// Serves until told to stop, then lets what is under way finish.
-///
-/// # Errors
-/// When the listener fails.
-pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> io::Result<()> {
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
 }

@@ -1,10 +1,15 @@
 //! HTTP mode: Slack posts what people do to three routes of Nod's one server. What Slack did not sign just now
 //! is refused and leaves no trace; behind the signature stands the very door that Socket Mode leads to.
+//!
+//! A signature covers the body, so it cannot be checked before that is read. What can be told from the head is:
+//! then small bodies are read freely, and large ones a few at a time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{CONNECTION, CONTENT_LENGTH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -12,6 +17,8 @@ use axum::{Json, Router};
 use nod_core::clock::Clock;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use url::form_urlencoded;
 
 use super::door::Door;
@@ -21,12 +28,19 @@ use super::signature;
 /// The largest body that is taken, in bytes: a message of 40,000 characters comes several times in one event,
 /// and a press brings its whole card.
 const LARGEST_BODY: usize = 2 * 1024 * 1024;
+/// Bodies up to so many bytes are read whatever else is being read; nearly everything that Slack sends is smaller.
+const SMALL_BODY: usize = 64 * 1024;
+/// So many of the larger ones are read at once.
+const LARGE_BODIES: usize = 4;
+/// How long a body may take. Slack itself gives up after three seconds.
+const BODY: Duration = Duration::from_secs(10);
 
 /// What stands before the door.
 pub(super) struct Gate {
-    pub door: Door,
-    pub signing_secret: SecretString,
-    pub clock: Arc<dyn Clock>,
+    door: Door,
+    signing_secret: SecretString,
+    clock: Arc<dyn Clock>,
+    large: Semaphore,
 }
 
 /// The three routes that the app's manifest names.
@@ -35,14 +49,14 @@ pub(super) fn routes(gate: Gate) -> Router {
         .route("/slack/events", post(events))
         .route("/slack/interactions", post(interactions))
         .route("/slack/commands", post(commands))
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .with_state(Arc::new(gate))
 }
 
-async fn events(State(gate): State<Arc<Gate>>, headers: HeaderMap, body: Bytes) -> Response {
-    if !gate.signed(&headers, &body) {
-        return refused();
-    }
+async fn events(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+    let body = match gate.read(request).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
     match serde_json::from_slice::<Value>(&body) {
         Err(_) => gate.keep("body", &body).await,
         // Slack asks for this when the address is entered, to see that somebody listens there.
@@ -53,10 +67,11 @@ async fn events(State(gate): State<Arc<Gate>>, headers: HeaderMap, body: Bytes) 
     }
 }
 
-async fn interactions(State(gate): State<Arc<Gate>>, headers: HeaderMap, body: Bytes) -> Response {
-    if !gate.signed(&headers, &body) {
-        return refused();
-    }
+async fn interactions(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+    let body = match gate.read(request).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
     let field = form_urlencoded::parse(&body).find(|(name, _)| name == "payload");
     match field.and_then(|(_, payload)| serde_json::from_str::<Value>(&payload).ok()) {
         Some(payload) => gate.take(Kind::Interaction, &payload).await,
@@ -64,10 +79,11 @@ async fn interactions(State(gate): State<Arc<Gate>>, headers: HeaderMap, body: B
     }
 }
 
-async fn commands(State(gate): State<Arc<Gate>>, headers: HeaderMap, body: Bytes) -> Response {
-    if !gate.signed(&headers, &body) {
-        return refused();
-    }
+async fn commands(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+    let body = match gate.read(request).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
     let fields = form_urlencoded::parse(&body).map(|(name, value)| (name.into_owned(), value.into()));
     let payload = Value::Object(fields.collect::<Map<_, _>>());
     // Slack looks at the certificate now and then, with a command that nobody gave.
@@ -78,14 +94,37 @@ async fn commands(State(gate): State<Arc<Gate>>, headers: HeaderMap, body: Bytes
 }
 
 impl Gate {
-    fn signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let (at, signature) = (header(signature::TIMESTAMP), header(signature::SIGNATURE));
-        let signed = signature::holds(&self.signing_secret, at, body, signature, self.clock.now());
-        if !signed {
-            tracing::warn!("refused a request that Slack did not sign just now");
+    pub(super) fn new(door: Door, signing_secret: SecretString, clock: Arc<dyn Clock>) -> Self {
+        Self { door, signing_secret, clock, large: Semaphore::new(LARGE_BODIES) }
+    }
+
+    /// The body of a request that Slack signed just now, or the refusal.
+    async fn read(&self, request: Request) -> Result<Bytes, Response> {
+        let (head, body) = request.into_parts();
+        let (at, signature) =
+            (header(&head.headers, signature::TIMESTAMP), header(&head.headers, signature::SIGNATURE));
+        if !signature::is_plausible(at, signature, self.clock.now()) {
+            return Err(unsigned());
         }
-        signed
+        // One that does not say its length may be as long as it is allowed to be.
+        let length = header(&head.headers, CONTENT_LENGTH.as_str()).parse().unwrap_or(LARGEST_BODY);
+        if length > LARGEST_BODY {
+            return Err(refused(StatusCode::PAYLOAD_TOO_LARGE));
+        }
+        let reads = async {
+            // Never closed.
+            let _place = if length > SMALL_BODY { self.large.acquire().await.ok() } else { None };
+            to_bytes(body, LARGEST_BODY).await
+        };
+        let body = match timeout(BODY, reads).await {
+            Err(_) => return Err(refused(StatusCode::REQUEST_TIMEOUT)),
+            Ok(Err(_)) => return Err(refused(StatusCode::PAYLOAD_TOO_LARGE)),
+            Ok(Ok(body)) => body,
+        };
+        match signature::holds(&self.signing_secret, at, &body, signature, self.clock.now()) {
+            true => Ok(body),
+            false => Err(unsigned()),
+        }
     }
 
     /// Stored first, answered then: the immediate answer rides on the response, as it does on a socket's
@@ -106,8 +145,18 @@ impl Gate {
     }
 }
 
-fn refused() -> Response {
-    StatusCode::UNAUTHORIZED.into_response()
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn unsigned() -> Response {
+    tracing::warn!("refused a request that Slack did not sign just now");
+    refused(StatusCode::UNAUTHORIZED)
+}
+
+/// What is left of the body is not read.
+fn refused(status: StatusCode) -> Response {
+    (status, [(CONNECTION, "close")]).into_response()
 }
 
 fn unstored(error: &super::NotStored) -> Response {

@@ -150,7 +150,7 @@ impl Slack {
                 door,
             })),
             Way::Http { signing_secret } => {
-                let gate = http::Gate { door, signing_secret: signing_secret.clone(), clock };
+                let gate = http::Gate::new(door, signing_secret.clone(), clock);
                 Ear::Http(http::routes(gate))
             }
         }

@@ -1,0 +1,141 @@
+//! The connections of the one server: how many there are at once, and how long each may take. Owns its loop and knows
+//! no route. What strangers hold open never takes what the database and the platforms need.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// How long the head of a request may take, and how long a connection is kept that asks nothing.
+const HEAD: Duration = Duration::from_secs(10);
+/// The largest head, in bytes. Links carry a token, and browsers bring cookies of other pages of the host.
+const LARGEST_HEAD: usize = 32 * 1024;
+/// How long a whole request may take, from its head to its answer.
+const WHOLE: Duration = Duration::from_secs(30);
+/// How long a connection may live: also one that takes no answer is closed.
+const LIFE: Duration = Duration::from_secs(10 * 60);
+/// How long what is under way may take once a connection is to end.
+const FAREWELL: Duration = Duration::from_secs(8);
+/// The most connections at once, however many files may be open.
+const MOST: usize = 512;
+/// The fewest, however few.
+const FEWEST: usize = 8;
+/// Open files that stay for the database, the platforms, Google and the model.
+const OTHERS: usize = 256;
+/// After an accept that failed, since no file may be opened: something ends meanwhile.
+const SHORT: Duration = Duration::from_millis(100);
+
+/// Serves until told to stop, then lets what is under way finish. Beyond the most connections a stranger waits in the
+/// backlog. There is no limit for each address: behind a proxy all have the same.
+pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+    let places = Arc::new(Semaphore::new(most(open_files())));
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = async {
+            // Never closed.
+            let place = places.clone().acquire_owned().await.ok();
+            (place, listener.accept().await)
+        };
+        let Some((place, accepted)) = stop.run_until_cancelled(accepted).await else { break };
+        while connections.try_join_next().is_some() {}
+        match accepted {
+            Ok((stream, _)) => {
+                let (router, stop) = (router.clone(), stop.clone());
+                connections.spawn(async move {
+                    converse(stream, router, stop).await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                sleep(SHORT).await;
+            }
+        }
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// One connection, until either side ends it.
+async fn converse(stream: TcpStream, router: Router, stop: CancellationToken) {
+    // Without a timer hyper ends no head, whatever it is told.
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD).max_header_size(LARGEST_HEAD);
+    let served = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut served = std::pin::pin!(served);
+    let ended = tokio::select! {
+        ended = served.as_mut() => Some(ended),
+        () = stop.cancelled() => None,
+        () = sleep(LIFE) => None,
+    };
+    let ended = match ended {
+        Some(ended) => Ok(ended),
+        None => {
+            served.as_mut().graceful_shutdown();
+            timeout(FAREWELL, served).await
+        }
+    };
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "a connection ended"),
+        Err(_) => tracing::debug!("a connection that did not end was closed"),
+    }
+}
+
+/// Ends a request that takes too long.
+pub(super) async fn in_time(request: Request, next: Next) -> Result<Response, Infallible> {
+    let answer = timeout(WHOLE, next.run(request)).await;
+    Ok(answer.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response()))
+}
+
+/// So many connections leave the other half of what is free to what they cause.
+fn most(open_files: usize) -> usize {
+    (open_files.saturating_sub(OTHERS) / 2).clamp(FEWEST, MOST)
+}
+
+/// How many files this process may have open.
+fn open_files() -> usize {
+    let soft = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
+    usize::try_from(soft).unwrap_or(usize::MAX)
+}
+
+/// Lets this process open as many files as it may; many systems begin with fewer.
+///
+/// # Errors
+/// When the system refuses.
+pub fn raise_open_files() -> io::Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    if soft < hard {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_keep_their_files() {
+        assert_eq!(most(usize::MAX), 512);
+        assert_eq!(most(1280), 512);
+        assert_eq!(most(1024), 384);
+        assert_eq!(most(256), 8);
+        assert_eq!(most(0), 8);
+    }
+}
