@@ -67,6 +67,7 @@ mod places;
 mod policy;
 mod private;
 mod quota;
+mod reading;
 mod replies;
 mod scope;
 mod settings;
