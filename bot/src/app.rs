@@ -110,7 +110,7 @@ pub async fn start(
         Some(settings) => Some(discord::connect(settings, clock.clone()).await?),
         None => None,
     };
-    let mut adapters = vec![Arc::new(TerminalAdapter::default()) as Arc<dyn ChatAdapter>];
+    let mut adapters = vec![Arc::new(TerminalAdapter::elsewhere(clock.clone())) as Arc<dyn ChatAdapter>];
     adapters.extend(slack.as_ref().map(Slack::adapter));
     adapters.extend(discord.as_ref().map(Discord::adapter));
     let discord_sign_in = sign_in(discord.as_ref(), &url)?;
@@ -157,10 +157,10 @@ async fn converse(
     let socket = listen(config).await.inspect_err(|error| tracing::info!(%error, "no server here")).ok();
     let at = socket.as_ref().map_or(Ok(config.server.bind), TcpListener::local_addr)?;
     let url = public_url(config, at)?;
-    let terminal = TerminalAdapter::here(std::env::current_dir()?);
+    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(SystemIds));
+    let terminal = TerminalAdapter::here(clock.clone(), std::env::current_dir()?);
     let changed = terminal.changed();
     let mut adapters: Vec<Arc<dyn ChatAdapter>> = vec![Arc::new(terminal)];
-    let (clock, ids): (Arc<dyn Clock>, Arc<dyn Ids>) = (Arc::new(SystemClock), Arc::new(SystemIds));
     if let Some(settings) = slack_settings(&mut Vec::new(), config) {
         adapters.push(slack::connect(settings).await?.adapter());
     }

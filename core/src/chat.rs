@@ -74,6 +74,9 @@ pub enum What {
         /// What came with it.
         #[serde(default)]
         files: Vec<Attached>,
+        /// The platform's id of the one message that it replies to; most platforms have threads instead.
+        #[serde(default)]
+        answers: Option<String>,
     },
     /// The words of a message were changed.
     Edited {
@@ -245,6 +248,15 @@ impl Posted {
     }
 }
 
+/// A message on the platform, and since when it reads as it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// Where it stands.
+    pub at: Posted,
+    /// By the platform's clock, never too early; `None` where the platform does not tell.
+    pub since: Option<Timestamp>,
+}
+
 /// A file to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
@@ -258,7 +270,7 @@ pub struct File {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sighting {
     /// Here.
-    Yes(Posted),
+    Yes(Shown),
     /// Surely not.
     No,
     /// The platform does not let us look.
@@ -376,7 +388,7 @@ pub trait ChatAdapter: Send + Sync {
     /// How a command is typed there, with what stands behind it.
     fn typed(&self, command: &str) -> String;
     /// Posts a card under a key by which it can be found again.
-    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError>;
+    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError>;
     /// Whether one message shows the card whole.
     fn fits(&self, card: &Card) -> bool;
     /// How much of a request its card shows beside its frame, the risks, the buttons and the receipt: its fields and
@@ -384,8 +396,13 @@ pub trait ChatAdapter: Send + Sync {
     fn room(&self) -> usize;
     /// How long the platform wants between two posts in one place.
     fn pause(&self) -> TimeDelta;
-    /// Puts another card in the place of a posted one.
-    async fn replace(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError>;
+    /// Puts another card in the place of a posted one; gives since when it stands there, as [`Shown::since`].
+    async fn replace(
+        &self,
+        at: &Posted,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Option<Timestamp>, ChatError>;
     /// Takes a posted card away; one that is gone already is no error.
     async fn remove(&self, at: &Posted) -> Result<(), ChatError>;
     /// Shows what stands beside the messages of a place. A platform that has no room for it does nothing.
@@ -401,12 +418,12 @@ pub trait ChatAdapter: Send + Sync {
         file: &File,
         card: &Card,
         key: DeliveryId,
-    ) -> Result<Posted, ChatError>;
+    ) -> Result<Shown, ChatError>;
     /// Where a message can be opened, for whom may see it; none where the platform has no such addresses.
     fn link(&self, place: &Place, message: &str) -> Option<String>;
     /// Opens a message whose words are still to come, for the person whom it answers. It ends with
     /// [`Self::replace`], which says what stands there for good.
-    async fn open(&self, target: &Target, reader: &str, key: DeliveryId) -> Result<Posted, ChatError>;
+    async fn open(&self, target: &Target, reader: &str, key: DeliveryId) -> Result<Shown, ChatError>;
     /// Shows the words so far in an open message: Markdown, whole words only, mostly more of what was shown
     /// before. Gives how long to wait before the next time. What is lost here is made good by
     /// [`Self::replace`].

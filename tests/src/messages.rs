@@ -108,6 +108,15 @@ impl Chat {
         self.faults().next(look, fault);
     }
 
+    /// The next look into what was said in a channel goes wrong.
+    pub fn next_look_into_a_channel_meets(&self, fault: Fault) {
+        let look = match self {
+            Self::Slack(_) => "conversations.history",
+            Self::Discord(_) => "list_messages",
+        };
+        self.faults().next(look, fault);
+    }
+
     /// The platform does not deliver later what it could not deliver. Discord never does.
     pub fn loses_events_while_away(&self) {
         if let Self::Slack(fake) = self {

@@ -205,7 +205,7 @@ async fn mention(world: &World) -> Inbound {
         workspace,
         author: Author { user, standing: Standing::Member },
         at: world.clock.now(),
-        what: What::Said { place, message, text, addressed, files },
+        what: What::Said { place, message, text, addressed, files, answers: None },
     }
 }
 

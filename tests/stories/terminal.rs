@@ -64,6 +64,21 @@ async fn a_mail_is_asked_for_edited_and_sent() {
 }
 
 #[tokio::test]
+async fn a_typed_yes_approves_the_card_that_stands_on_the_screen() {
+    let (world, mut terminal) = at_the_terminal().await;
+    world.model_will("tool", [late(), Answer::text("Done: Bo knows.")]);
+    terminal.types("tell Bo I'm late").await;
+    terminal.reads("Approve & send").await;
+    terminal.types("yes").await;
+    terminal.reads("I took your yes").await;
+    terminal.reads("→ Sent").await;
+    terminal.reads("Done: Bo knows.").await;
+    assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    assert!(terminal.leaves().await.success());
+    world.abandoned().await;
+}
+
+#[tokio::test]
 async fn it_is_killed_while_it_waits_and_shows_it_again() {
     let (world, mut terminal) = at_the_terminal().await;
     world.model_will("tool", [late(), Answer::text("Done: Bo knows.")]);

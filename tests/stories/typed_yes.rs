@@ -2,9 +2,11 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
+use nod_sandbox::discord;
 use nod_sandbox::model::Answer;
+use nod_sandbox::slack::{Deliver, Say};
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::{Chat, On};
 use serde_json::json;
 
 use crate::mail::late;
@@ -15,6 +17,9 @@ on_each_platform!(
     with_outside_text_in_view_it_must_be_the_button,
     in_the_channel_it_does_not_count_for_what_was_asked_privately,
     a_yes_before_the_card_stands_was_said_to_something_else,
+    a_yes_that_is_older_than_its_card_does_not_count,
+    a_yes_to_a_colleague_is_none,
+    a_yes_while_others_words_are_still_caught_up_with_does_not_count,
 );
 
 fn last_lines(text: &str, n: usize) -> String {
@@ -32,13 +37,23 @@ async fn asked(platform: On, answers: impl IntoIterator<Item = Answer>) -> (Worl
     (world, thread)
 }
 
+/// The same in her direct line, on Slack.
+async fn asked_directly() -> World {
+    let mut world = World::with_undo_on(On::Slack).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [late()]);
+    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+    world
+}
+
 async fn a_typed_yes_approves_the_one_that_waits(platform: On) {
     let (mut world, thread) = asked(platform, []).await;
     // Somebody else's yes is theirs: an ordinary message.
     world.model_will("conversational", [Answer::text("I need Ana for that.")]);
     world.replies("bo", "general", &thread, "yes").await;
     assert!(world.google.sent("ana@acme.test").is_empty());
-    world.replies("ana", "general", &thread, "Yes!").await;
+    world.replies("ana", "general", &thread, "@nod Yes!").await;
     // Slack takes one message a second, so it may be a second later there.
     insta::allow_duplicates! {
         insta::assert_snapshot!(last_lines(&world.reads("general"), 7).replace(":11 WET", ":10 WET"), @r"
@@ -47,7 +62,7 @@ async fn a_typed_yes_approves_the_one_that_waits(platform: On) {
               [Undo]
             bo: yes
             nod: I need Ana for that.
-            ana: Yes!
+            ana: @nod Yes!
             nod: I took your yes for this: email to bo@acme.test “Running late”, digest db435d. [Undo] on its card takes it back for 10 s.
         ");
     }
@@ -153,6 +168,134 @@ async fn a_yes_before_the_card_stands_was_said_to_something_else(platform: On) {
     }
     world.model.will(Answer::text("All right."));
     world.denies("ana", "general", "").await;
+    world.reads("general");
+    world.ends().await;
+}
+
+/// The card could not be posted before Nod went away; what was typed meanwhile is read once it stands.
+async fn a_yes_that_is_older_than_its_card_does_not_count(platform: On) {
+    let mut world = World::with_undo_on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.model_will("tool", [late()]);
+    world.model_will("conversational", [Answer::text("To what?")]);
+    let waits = || Fault::Status { code: 429, retry_after: Some(30) };
+    world.chat.next_post_meets(waits());
+    world.says("ana", "dm:ana", "tell Bo I'm late").await;
+    world.stop().await;
+    world.chat.loses_events_while_away();
+    world.clock.pass(TimeDelta::minutes(5));
+    world.chat.say("ana", "dm:ana", None, "yes");
+    world.clock.pass(TimeDelta::seconds(1));
+    world.chat.next_look_into_a_channel_meets(waits());
+    world.start().await;
+    for _ in 0..2 {
+        world.later(TimeDelta::seconds(30)).await;
+    }
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    assert!(world.reads("dm:ana").contains("[Approve & send]"));
+    world.says("ana", "dm:ana", "yes").await;
+    world.model.will(Answer::text("Bo knows."));
+    world.the_window_passes().await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+/// It was on its way while the card became another.
+#[tokio::test]
+async fn a_yes_before_an_edit_does_not_count_for_what_it_became() {
+    let mut world = asked_directly().await;
+    let yes = Say { deliver: Deliver::Held, ..Say::new("ana", "dm:ana", "yes") };
+    world.slack.say_with(yes).unwrap();
+    assert_eq!(world.edits("ana", "dm:ana", &[("Body", "I'm two hours late.")]).await, "");
+    world.model_will("conversational", [Answer::text("To what?")]);
+    world.slack.release();
+    world.settles().await;
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.model.will(Answer::text("All right."));
+    world.denies("ana", "dm:ana", "").await;
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+async fn a_yes_to_a_colleague_is_none(platform: On) {
+    let (mut world, thread) = asked(platform, []).await;
+    world.model_will("conversational", [Answer::text("That is for Ana.")]);
+    world.replies("bo", "general", &thread, "shall I book the room, Ana?").await;
+    world.replies("ana", "general", &thread, "yes").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+            ana: yes
+            nod: Somebody else has written here since I asked, so your yes may be for them. Nothing was done: please press the button on the card, or write yes to me by name.
+        ");
+    }
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.replies("ana", "general", &thread, "@nod yes").await;
+    world.model.will(Answer::text("Bo knows."));
+    world.the_window_passes().await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("general");
+    world.ends().await;
+}
+
+/// Whom Nod does not listen to is heard speaking all the same.
+#[tokio::test]
+async fn a_yes_to_somebody_of_another_company_is_none() {
+    let (mut world, thread) = asked(On::Slack, []).await;
+    world.replies("eve", "general", &thread, "Shall we sign, Ana?").await;
+    world.replies("ana", "general", &thread, "yes").await;
+    assert!(world.reads("general").contains("Somebody else has written here since I asked"));
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.model.will(Answer::text("All right."));
+    world.denies("ana", "general", "").await;
+    world.reads("general");
+    world.ends().await;
+}
+
+/// What a colleague asked while Nod was away is not read yet.
+async fn a_yes_while_others_words_are_still_caught_up_with_does_not_count(platform: On) {
+    let (mut world, thread) = asked(platform, []).await;
+    world.stop().await;
+    world.chat.loses_events_while_away();
+    world.clock.pass(TimeDelta::minutes(5));
+    world.chat.say("bo", "general", Some(&thread), "shall I book the room, Ana?");
+    world.clock.pass(TimeDelta::seconds(1));
+    world.chat.next_look_into_a_channel_meets(Fault::Status { code: 429, retry_after: Some(30) });
+    world.start().await;
+    world.replies("ana", "general", &thread, "yes").await;
+    assert!(world.reads("general").contains("I am still reading what was written while I was away"));
+    world.model_will("conversational", [Answer::text("That is for Ana.")]);
+    world.later(TimeDelta::seconds(30)).await;
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.model.will(Answer::text("All right."));
+    world.denies("ana", "general", "").await;
+    world.reads("general");
+    world.ends().await;
+}
+
+/// Discord's replies say what they answer.
+#[tokio::test]
+async fn a_reply_to_the_card_is_a_yes_and_one_to_something_else_is_not() {
+    let (mut world, thread) = asked(On::Discord, []).await;
+    world.model_will("conversational", [Answer::text("That is for Ana.")]);
+    let question = world.replies("bo", "general", &thread, "shall I book the room, Ana?").await;
+    let card = world.button("general", "Approve & send");
+    let Chat::Discord(discord) = &world.chat else { panic!("on Discord") };
+    let replies = |to: &str| discord::Say {
+        thread: Some(thread.clone()),
+        reply_to: Some(to.to_owned()),
+        ..discord::Say::new("ana", "general", "yes")
+    };
+    world.model_will("conversational", [Answer::text("The room is yours to book.")]);
+    discord.say_with(replies(&question)).unwrap();
+    world.settles().await;
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    discord.say_with(replies(&card)).unwrap();
+    world.settles().await;
+    world.model.will(Answer::text("Bo knows."));
+    world.the_window_passes().await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.reads("general");
     world.ends().await;
 }

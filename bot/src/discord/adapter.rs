@@ -10,8 +10,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use nod_core::card::Card;
 use nod_core::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Sighting,
-    Target, Utterance,
+    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
+    Sighting, Target, Utterance,
 };
 use nod_core::clock::Timestamp;
 use nod_core::ids::DeliveryId;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::atlas::Atlas;
 use super::files::Files;
 use super::guilds::Guilds;
-use super::inbound::Identity;
+use super::inbound::{Identity, time_of};
 use super::tokens::Tokens;
 use super::web::Web;
 use super::{PLATFORM, limits, render};
@@ -79,7 +79,7 @@ impl DiscordAdapter {
     }
 
     /// Posts; where the thread is not open yet, opens it on the message that it is named after.
-    async fn say(&self, target: &Target, body: &Value) -> Result<Posted, ChatError> {
+    async fn say(&self, target: &Target, body: &Value) -> Result<Shown, ChatError> {
         let channel = self.channel(target).await?;
         let path = format!("channels/{channel}/messages");
         let opened = match target {
@@ -159,7 +159,7 @@ impl ChatAdapter for DiscordAdapter {
         super::commands::typed(command)
     }
 
-    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError> {
+    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {
         if let Target::Whisper { user, place, .. } = target
             && let Some(token) = self.tokens.of(user, place)
         {
@@ -186,15 +186,21 @@ impl ChatAdapter for DiscordAdapter {
         TimeDelta::zero()
     }
 
-    async fn replace(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError> {
+    async fn replace(
+        &self,
+        at: &Posted,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Option<Timestamp>, ChatError> {
         let (path, body) = (path_of(at), render::message(card, Some(key)));
-        match self.web.patch(&path, &body).await {
+        let answer = match self.web.patch(&path, &body).await {
             Err(ChatError::Closed { code }) if code == ARCHIVED => {
                 self.take_up(&at.channel).await?;
-                self.web.patch(&path, &body).await.map(|_| ())
+                self.web.patch(&path, &body).await
             }
-            answer => answer.map(|_| ()),
-        }
+            answer => answer,
+        };
+        Ok(edited(&answer?))
     }
 
     async fn remove(&self, at: &Posted) -> Result<(), ChatError> {
@@ -235,7 +241,7 @@ impl ChatAdapter for DiscordAdapter {
         file: &File,
         card: &Card,
         key: DeliveryId,
-    ) -> Result<Posted, ChatError> {
+    ) -> Result<Shown, ChatError> {
         let channel = self.channel(target).await?;
         let mut body = keyed(render::message(card, Some(key)), key);
         let shown = json!({"type": 13, "file": {"url": format!("attachment://{}", file.name)}});
@@ -258,7 +264,7 @@ impl ChatAdapter for DiscordAdapter {
         Some(format!("https://discord.com/channels/{guild}/{channel}/{message}"))
     }
 
-    async fn open(&self, target: &Target, _reader: &str, key: DeliveryId) -> Result<Posted, ChatError> {
+    async fn open(&self, target: &Target, _reader: &str, key: DeliveryId) -> Result<Shown, ChatError> {
         if matches!(target, Target::Whisper { .. }) {
             return Err(ChatError::Refused { code: "whispers_do_not_grow".to_owned() });
         }
@@ -266,7 +272,7 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     async fn grow(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
-        self.replace(at, &Card::say(words), key).await.map(|()| EDIT)
+        self.replace(at, &Card::say(words), key).await.map(|_| EDIT)
     }
 
     async fn find(
@@ -348,10 +354,17 @@ fn carries_file(message: &Value, key: DeliveryId) -> bool {
     files.filter_map(|file| file["filename"].as_str()).any(|name| name.contains(&key.short()))
 }
 
-fn posted(channel: &str, message: &Value) -> Result<Posted, ChatError> {
+fn posted(channel: &str, message: &Value) -> Result<Shown, ChatError> {
     let id = message["id"].as_str().ok_or_else(strange)?;
     let channel = message["channel_id"].as_str().unwrap_or(channel);
-    Ok(Posted { channel: channel.to_owned(), message: id.to_owned() })
+    let since = if message["edited_timestamp"].is_null() { time_of(id) } else { edited(message) };
+    Ok(Shown { at: Posted { channel: channel.to_owned(), message: id.to_owned() }, since })
+}
+
+/// When a message was edited last.
+fn edited(message: &Value) -> Option<Timestamp> {
+    let at = chrono::DateTime::parse_from_rfc3339(message["edited_timestamp"].as_str()?).ok()?;
+    Some(at.into())
 }
 
 /// The call was done, but the answer does not say what we need.

@@ -125,8 +125,11 @@ fn read_said(message: &Value, place: Place, identity: &Identity) -> Read {
         text: words.text,
         addressed,
         files: files(message),
+        answers: answers(message),
     };
-    Ok(inbound(identity, format!("message:{id}"), author, time_of(id), what))
+    // What was said at no time cannot be told from what was said before a card stood.
+    let at = time_of(id).ok_or(Heard::Unreadable("message with an unreadable id"))?;
+    Ok(inbound(identity, format!("message:{id}"), author, Some(at), what))
 }
 
 fn read_edited(message: &Value, place: Place, identity: &Identity) -> Read {
@@ -139,6 +142,13 @@ fn read_edited(message: &Value, place: Place, identity: &Identity) -> Read {
     let at = chrono::DateTime::parse_from_rfc3339(when).ok().map(Timestamp::from);
     let what = What::Edited { place, message: id.to_owned(), text };
     Ok(inbound(identity, format!("edit:{id}:{when}"), author, at, what))
+}
+
+/// The message that this one replies to. A forwarded one is referred to as well, and is no answer to anything.
+fn answers(message: &Value) -> Option<String> {
+    let to = &message["message_reference"];
+    let replies = to["type"].as_u64().unwrap_or_default() == 0;
+    replies.then(|| to["message_id"].as_str().map(str::to_owned)).flatten()
 }
 
 fn files(message: &Value) -> Vec<Attached> {

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use nod_core::card::{Card, Form, Press};
 use nod_core::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Sighting,
-    Target, Utterance,
+    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
+    Sighting, Target, Utterance,
 };
 use nod_core::clock::Timestamp;
 use nod_core::ids::DeliveryId;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::files::Files;
-use super::inbound::Identity;
+use super::inbound::{Identity, instant};
 use super::scopes::{
     DELETE, HISTORY_OF, OPEN, POST, PROMPTS, PUBLISH, REPLIES, STATUS, TITLE, UPLOAD, UPLOADED, USER, USERS,
     VIEW, WHISPER,
@@ -64,7 +64,7 @@ impl SlackAdapter {
     ///
     /// # Errors
     /// As the platform answers.
-    pub async fn whisper(&self, place: &Place, user: &str, card: &Card) -> Result<Posted, ChatError> {
+    pub async fn whisper(&self, place: &Place, user: &str, card: &Card) -> Result<Shown, ChatError> {
         // Whoever pressed on their own page is in no channel.
         let channel = if place.channel.is_empty() { self.line(user).await? } else { place.channel.clone() };
         let mut body = json!({"channel": channel, "user": user});
@@ -72,7 +72,7 @@ impl SlackAdapter {
             body["thread_ts"] = thread.as_str().into();
         }
         let answer = self.send(&WHISPER, body, card).await?;
-        posted(Some(&channel), &answer["message_ts"])
+        posted(Some(&channel), &answer["message_ts"], &Value::Null)
     }
 
     /// Opens a form for whoever pressed or commanded just now.
@@ -90,7 +90,7 @@ impl SlackAdapter {
         thread: Option<&str>,
         card: &Card,
         key: DeliveryId,
-    ) -> Result<Posted, ChatError> {
+    ) -> Result<Shown, ChatError> {
         let mut body = json!({
             "channel": channel, "unfurl_links": false, "unfurl_media": false, "metadata": metadata(key),
         });
@@ -98,7 +98,7 @@ impl SlackAdapter {
             body["thread_ts"] = thread.into();
         }
         let answer = self.send(&POST, body, card).await?;
-        posted(answer["channel"].as_str(), &answer["ts"])
+        posted(answer["channel"].as_str(), &answer["ts"], &Value::Null)
     }
 
     /// Sends a card; a shorter one where Slack finds it too long, since its measure is not documented.
@@ -150,7 +150,7 @@ impl SlackAdapter {
             };
             let found = messages.iter().find(|message| self.is_ours(message, key));
             if let Some(found) = found.or_else(|| messages.iter().find(perhaps)) {
-                return posted(Some(channel), &found["ts"]).map(Sighting::Yes);
+                return posted(Some(channel), &found["ts"], found).map(Sighting::Yes);
             }
             cursor = page["response_metadata"]["next_cursor"].as_str().unwrap_or_default().to_owned();
             if cursor.is_empty() {
@@ -212,7 +212,7 @@ impl ChatAdapter for SlackAdapter {
         format!("/nod {command}")
     }
 
-    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Posted, ChatError> {
+    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {
         match target {
             Target::Place { place, .. } => self.say(&place.channel, place.thread.as_deref(), card, key).await,
             Target::Direct { user, .. } => {
@@ -281,7 +281,7 @@ impl ChatAdapter for SlackAdapter {
         file: &File,
         card: &Card,
         _key: DeliveryId,
-    ) -> Result<Posted, ChatError> {
+    ) -> Result<Shown, ChatError> {
         let (channel, thread) = match target {
             Target::Place { place, .. } => (place.channel.clone(), place.thread.as_deref()),
             // A whisper cannot carry a file: it goes to the same person's direct line.
@@ -302,7 +302,7 @@ impl ChatAdapter for SlackAdapter {
         }
         self.web.call(&UPLOADED, &body).await?;
         // Slack shares it a moment later and does not say in which message; the file's id is what stands.
-        Ok(Posted { channel, message: id })
+        Ok(Shown { at: Posted { channel, message: id }, since: None })
     }
 
     fn link(&self, place: &Place, message: &str) -> Option<String> {
@@ -314,11 +314,16 @@ impl ChatAdapter for SlackAdapter {
         Some(link.into())
     }
 
-    async fn replace(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError> {
+    async fn replace(
+        &self,
+        at: &Posted,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Option<Timestamp>, ChatError> {
         self.finish(at, card, key).await
     }
 
-    async fn open(&self, target: &Target, reader: &str, key: DeliveryId) -> Result<Posted, ChatError> {
+    async fn open(&self, target: &Target, reader: &str, key: DeliveryId) -> Result<Shown, ChatError> {
         match target {
             Target::Place { place, .. } => self.begin(place, reader, key).await,
             Target::Direct { user, .. } => {
@@ -412,9 +417,18 @@ pub(super) fn metadata(key: DeliveryId) -> Value {
     json!({"event_type": METADATA, "event_payload": {"key": key.to_string()}})
 }
 
-pub(super) fn posted(channel: Option<&str>, ts: &Value) -> Result<Posted, ChatError> {
+/// A message of ours by its timestamp, as Slack shows it; nothing is shown of one that was posted just now.
+pub(super) fn posted(channel: Option<&str>, ts: &Value, message: &Value) -> Result<Shown, ChatError> {
     let channel = channel.ok_or_else(strange)?.to_owned();
-    Ok(Posted { channel, message: ts.as_str().ok_or_else(strange)?.to_owned() })
+    let ts = ts.as_str().ok_or_else(strange)?;
+    let since = if message["edited"].is_object() { edited(message) } else { instant(ts) };
+    Ok(Shown { at: Posted { channel, message: ts.to_owned() }, since })
+}
+
+/// When a message was edited last. Slack tells it in whole seconds at times, and means the one that had begun.
+pub(super) fn edited(message: &Value) -> Option<Timestamp> {
+    let at = instant(message["edited"]["ts"].as_str()?)?;
+    Some(if at.timestamp_subsec_nanos() == 0 { at + TimeDelta::seconds(1) } else { at })
 }
 
 /// The call was done, but the answer does not say what we need.

@@ -113,13 +113,15 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
         workspace: identity.team.clone(),
         key: format!("message:{}:{channel}:{ts}", identity.team),
         author: Author { user: user.to_owned(), standing: standing(event, identity) },
-        at: instant(ts).unwrap_or(now),
+        // What was said at no time cannot be told from what was said before a card stood.
+        at: instant(ts).ok_or(Heard::Unreadable("message with an unreadable ts"))?,
         what: What::Said {
             place: Place { channel: channel.to_owned(), direct, thread: thread.map(str::to_owned) },
             message: ts.to_owned(),
             text: words.text,
             addressed,
             files: dropped::files(event),
+            answers: None,
         },
     })))
 }

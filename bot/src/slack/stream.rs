@@ -9,11 +9,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use nod_core::card::{Block, Card};
-use nod_core::chat::{ChatError, Place, Posted};
+use nod_core::chat::{ChatError, Place, Posted, Shown};
+use nod_core::clock::Timestamp;
 use nod_core::ids::DeliveryId;
 use serde_json::{Value, json};
 
-use super::adapter::{SlackAdapter, metadata, posted};
+use super::adapter::{SlackAdapter, edited, metadata, posted};
 use super::limits;
 use super::scopes::{APPEND_STREAM, START_STREAM, STOP_STREAM, UPDATE};
 use super::text::{letters, unpinged, visible};
@@ -68,7 +69,7 @@ impl SlackAdapter {
         place: &Place,
         reader: &str,
         key: DeliveryId,
-    ) -> Result<Posted, ChatError> {
+    ) -> Result<Shown, ChatError> {
         if let Some(thread) = &place.thread {
             let body = json!({
                 "channel": place.channel, "thread_ts": thread,
@@ -76,9 +77,10 @@ impl SlackAdapter {
             });
             match self.web.call(&START_STREAM, &body).await {
                 Ok(answer) => {
-                    let at = posted(answer["channel"].as_str().or(Some(&place.channel)), &answer["ts"])?;
-                    self.streams.set(&at, Way::Stream(String::new()));
-                    return Ok(at);
+                    let channel = answer["channel"].as_str().or(Some(&place.channel));
+                    let shown = posted(channel, &answer["ts"], &Value::Null)?;
+                    self.streams.set(&shown.at, Way::Stream(String::new()));
+                    return Ok(shown);
                 }
                 Err(ChatError::Refused { code }) => {
                     tracing::info!(code, "Slack takes no stream here; the message is edited instead");
@@ -87,9 +89,9 @@ impl SlackAdapter {
             }
         }
         let coming = Card { body: vec![Block::Note("…".to_owned())], ..Card::default() };
-        let at = self.say(&place.channel, place.thread.as_deref(), &coming, key).await?;
-        self.streams.set(&at, Way::Edits);
-        Ok(at)
+        let shown = self.say(&place.channel, place.thread.as_deref(), &coming, key).await?;
+        self.streams.set(&shown.at, Way::Edits);
+        Ok(shown)
     }
 
     /// Shows the words so far.
@@ -150,20 +152,26 @@ impl SlackAdapter {
         }
     }
 
-    /// Puts the card into the place of a message that may still be growing.
-    pub(super) async fn finish(&self, at: &Posted, card: &Card, key: DeliveryId) -> Result<(), ChatError> {
+    /// Puts the card into the place of a message that may still be growing; gives when.
+    pub(super) async fn finish(
+        &self,
+        at: &Posted,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Option<Timestamp>, ChatError> {
         if let Some(Way::Stream(_)) = self.streams.forget(at) {
             self.end_stream(at, key).await?;
         }
         let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
-        match self.send(&UPDATE, body.clone(), card).await {
+        let answer = match self.send(&UPDATE, body.clone(), card).await {
             // Another replica opened it, or this one before it died.
             Err(ChatError::Refused { code }) if code == "streaming_state_conflict" => {
                 self.end_stream(at, key).await?;
-                self.send(&UPDATE, body, card).await.map(|_| ())
+                self.send(&UPDATE, body, card).await
             }
-            answer => answer.map(|_| ()),
-        }
+            answer => answer,
+        };
+        Ok(edited(&answer?["message"]))
     }
 
     /// Stops a stream, if it still is one. From here on it can be found by its key.

@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use nod_core::card::Card;
 use nod_core::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Sighting,
-    Standing, Target, Utterance,
+    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
+    Sighting, Standing, Target, Utterance,
 };
-use nod_core::clock::Timestamp;
+use nod_core::clock::{Clock, Timestamp};
 use nod_core::ids::DeliveryId;
 use tokio::sync::Notify;
 
@@ -23,8 +23,8 @@ const REQUEST: usize = 9_000;
 const WHOLE_ONLY: Duration = Duration::from_secs(3600);
 
 /// The adapter; in every replica, so that each can say something to whoever sits at a terminal.
-#[derive(Debug, Default)]
 pub struct TerminalAdapter {
+    clock: Arc<dyn Clock>,
     /// Rows changed.
     changed: Arc<Notify>,
     /// Where files go; only the replica at the terminal has it.
@@ -32,10 +32,16 @@ pub struct TerminalAdapter {
 }
 
 impl TerminalAdapter {
+    /// Of a replica at which nobody sits.
+    #[must_use]
+    pub fn elsewhere(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, changed: Arc::default(), folder: None }
+    }
+
     /// Of the replica at the terminal: files go into this folder.
     #[must_use]
-    pub fn here(folder: PathBuf) -> Self {
-        Self { folder: Some(folder), ..Self::default() }
+    pub fn here(clock: Arc<dyn Clock>, folder: PathBuf) -> Self {
+        Self { clock, changed: Arc::default(), folder: Some(folder) }
     }
 
     /// Told when rows may have changed.
@@ -44,10 +50,12 @@ impl TerminalAdapter {
         Arc::clone(&self.changed)
     }
 
-    fn stands(&self, key: DeliveryId) -> Posted {
-        // The row says so a moment later; the screen looks again by itself.
+    fn stands(&self, key: DeliveryId) -> Shown {
+        // The row says so a moment later; the screen looks again by itself, and what is typed counts as typed when it
+        // last looked.
         self.changed.notify_one();
-        Posted { channel: PLATFORM.to_owned(), message: key.to_string() }
+        let at = Posted { channel: PLATFORM.to_owned(), message: key.to_string() };
+        Shown { at, since: Some(self.clock.now()) }
     }
 }
 
@@ -65,7 +73,7 @@ impl ChatAdapter for TerminalAdapter {
         format!("/{command}")
     }
 
-    async fn post(&self, _target: &Target, _card: &Card, key: DeliveryId) -> Result<Posted, ChatError> {
+    async fn post(&self, _target: &Target, _card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {
         Ok(self.stands(key))
     }
 
@@ -81,9 +89,13 @@ impl ChatAdapter for TerminalAdapter {
         TimeDelta::zero()
     }
 
-    async fn replace(&self, _at: &Posted, _card: &Card, key: DeliveryId) -> Result<(), ChatError> {
-        self.stands(key);
-        Ok(())
+    async fn replace(
+        &self,
+        _at: &Posted,
+        _card: &Card,
+        key: DeliveryId,
+    ) -> Result<Option<Timestamp>, ChatError> {
+        Ok(self.stands(key).since)
     }
 
     async fn remove(&self, _at: &Posted) -> Result<(), ChatError> {
@@ -108,7 +120,7 @@ impl ChatAdapter for TerminalAdapter {
         file: &File,
         _card: &Card,
         key: DeliveryId,
-    ) -> Result<Posted, ChatError> {
+    ) -> Result<Shown, ChatError> {
         let Some(folder) = &self.folder else {
             return Err(ChatError::Lost("the terminal is with another replica".to_owned()));
         };
@@ -121,7 +133,7 @@ impl ChatAdapter for TerminalAdapter {
         None
     }
 
-    async fn open(&self, _target: &Target, _reader: &str, key: DeliveryId) -> Result<Posted, ChatError> {
+    async fn open(&self, _target: &Target, _reader: &str, key: DeliveryId) -> Result<Shown, ChatError> {
         Ok(self.stands(key))
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use nod_core::Nod;
 use nod_core::card::{Card, Field, FieldError, Form};
 use nod_core::chat::{Addressed, Author, Immediate, Inbound, Place, Standing, What};
-use nod_core::clock::Clock;
+use nod_core::clock::{Clock, Timestamp};
 use nod_core::ids::Ids;
 use nod_core::inbox::Inbox;
 use tokio::sync::Notify;
@@ -51,7 +51,8 @@ pub async fn run(parts: Parts) -> anyhow::Result<()> {
     parts.nod.introduce(PLATFORM, WORKSPACE, &parts.user).await?;
     let place = Place { channel: parts.user.clone(), direct: true, thread: None };
     let inbox = parts.nod.inbox();
-    let mut talk = Talk { parts, inbox, place, keyboard, screen: Screen::new(look) };
+    let looked = parts.clock.now();
+    let mut talk = Talk { parts, inbox, place, keyboard, screen: Screen::new(look), looked };
     talk.greet().await?;
     talk.go_on().await
 }
@@ -62,6 +63,8 @@ struct Talk {
     place: Place,
     keyboard: Keyboard,
     screen: Screen,
+    /// When the rows were last read that stand on the screen: what is typed now may mean those, and nothing newer.
+    looked: Timestamp,
 }
 
 impl Talk {
@@ -103,8 +106,10 @@ impl Talk {
 
     /// Shows what is new. Where the database does not answer, the next look does it.
     async fn look(&mut self) {
+        let now = self.parts.clock.now();
         match self.parts.nod.transcript(PLATFORM, WORKSPACE, &self.place).await {
             Ok(read) => {
+                self.looked = now;
                 for line in self.screen.news(&read) {
                     self.keyboard.print(&line);
                 }
@@ -142,6 +147,7 @@ impl Talk {
             text: text.to_owned(),
             addressed: Addressed::Direct,
             files: Vec::new(),
+            answers: None,
         }
     }
 
@@ -174,7 +180,7 @@ impl Talk {
             workspace: WORKSPACE.to_owned(),
             key: self.parts.ids.next().to_string(),
             author: Author { user: self.parts.user.clone(), standing: Standing::Member },
-            at: self.parts.clock.now(),
+            at: self.looked,
             what,
         };
         match self.inbox.accept(inbound).await {

@@ -33,7 +33,7 @@ pub(crate) use remind::{plan as plan_reminder, remind};
 pub(crate) use risks::risks;
 pub(crate) use second::{Approver, sql::Owner, wanted};
 pub(crate) use take_back::take_back;
-pub(crate) use typed::{shown, yes};
+pub(crate) use typed::{Word, shown, yes};
 pub(crate) use undo::undo;
 pub(crate) use whole::{TooLong, askable};
 

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::second::{self, Step};
+use super::typed::Heard;
 use super::{Approval, Decision, EffectEnd, Status};
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
@@ -553,24 +554,31 @@ pub(super) async fn called_off(
     Ok(())
 }
 
-/// Whether its card stood as it is now when somebody said something: what was said then may mean it.
-pub(super) async fn stands(
+/// What somebody may have meant by a word said then: its card, where that stood as it is now, both by the platform's
+/// clock. Where the platform does not tell since when it stands, nothing said means it.
+pub(super) async fn heard(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
+    by: PersonId,
     then: Timestamp,
-) -> sqlx::Result<bool> {
-    sqlx::query_scalar!(
-        r#"select exists (
-             select 1 from approvals a
-             join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-             where a.tenant_id = $1 and a.id = $2 and a.created_at <= $3
-               and d.posted_version = d.version) as "stands!""#,
+) -> sqlx::Result<Option<Heard>> {
+    sqlx::query_as!(
+        Heard,
+        r#"select d.posted->>'message' as "card!", (c.strangers_at >= d.version_posted_at) is true or exists (
+             select 1 from messages m
+             where m.tenant_id = a.tenant_id and m.conversation_id = a.conversation_id and m.role = 'human'
+               and m.person_id is distinct from $3 and coalesce(m.said_at, m.at) >= d.version_posted_at) as "others!"
+         from approvals a
+         join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+         join conversations c on c.tenant_id = a.tenant_id and c.id = a.conversation_id
+         where a.tenant_id = $1 and a.id = $2 and d.posted_version = d.version and d.version_posted_at <= $4"#,
         tenant.0,
         id.0,
+        by.0,
         then
     )
-    .fetch_one(conn)
+    .fetch_optional(conn)
     .await
 }
 

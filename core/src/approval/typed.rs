@@ -11,7 +11,8 @@ use super::sql::{Within, pending};
 use super::{Approval, Decision, remind};
 use crate::chat::Standing;
 use crate::clock::Timestamp;
-use crate::delivery;
+use crate::delivery::{self, Venue};
+use crate::history;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use crate::jobs::Verdict;
 use crate::nod::Core;
@@ -35,6 +36,22 @@ const YES: [&str; 14] = [
     "sim",
 ];
 
+/// What somebody typed, and where.
+#[derive(Debug)]
+pub(crate) struct Word<'a> {
+    pub(crate) by: PersonId,
+    pub(crate) conversation: ConversationId,
+    /// Others read and write there too.
+    pub(crate) shared: bool,
+    /// It names Nod.
+    pub(crate) named: bool,
+    /// The platform's id of the one message that it replies to.
+    pub(crate) answers: Option<&'a str>,
+    pub(crate) text: &'a str,
+    /// When it was said, by the platform's clock.
+    pub(crate) at: Timestamp,
+}
+
 /// What a typed yes did.
 #[derive(Debug, Default)]
 pub(crate) struct Yes {
@@ -51,19 +68,19 @@ fn is_yes(text: &str) -> bool {
 
 /// Takes what somebody typed as a yes, where it is one. The caller shows the card afterwards, by [`shown`]: the
 /// conversation's lane is locked before the channel's.
-#[expect(clippy::too_many_arguments, reason = "who said what, where and when")]
 pub(crate) async fn yes(
     core: &Core,
     conn: &mut PgConnection,
     tenant: TenantId,
-    by: PersonId,
-    conversation: ConversationId,
-    shared: bool,
-    text: &str,
-    at: Timestamp,
+    word: &Word<'_>,
     now: Timestamp,
 ) -> sqlx::Result<Yes> {
-    if !is_yes(text) || !welcome(core, conn, tenant, by, conversation).await? {
+    let Word { by, conversation, shared, .. } = *word;
+    if !is_yes(word.text) {
+        return Ok(Yes::default());
+    }
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    if !welcome(core, conn, tenant, by, &venue).await? {
         return Ok(Yes::default());
     }
     let mut waiting = pending(conn, tenant, by, Within::Conversation(conversation)).await?;
@@ -77,13 +94,34 @@ pub(crate) async fn yes(
     match &waiting[..] {
         [] if !shared && asked_second(conn, tenant, by).await? => said(TWO.to_owned()),
         [] => Ok(Yes::default()),
-        // Said before the card stood there as it is now, it was said to something else.
-        [one] if !super::sql::stands(conn, tenant, one.id, at).await? => Ok(Yes::default()),
-        [one] if !here(one) => said(ELSEWHERE.to_owned()),
-        [one] if one.second.is_some() => said(TWO.to_owned()),
-        [one] if one.outside => said(OUTSIDE.to_owned()),
-        [one] if anew::wants_two(core, conn, tenant, one).await? => said(TWO.to_owned()),
         [one] => {
+            // Said before the card stood there as it is now, it was said to something else.
+            let Some(heard) = super::sql::heard(conn, tenant, one.id, by, word.at).await? else {
+                return Ok(Yes::default());
+            };
+            let for_nod = match whom(word, &heard) {
+                Whom::Another => return Ok(Yes::default()),
+                Whom::Nod => true,
+                Whom::Perhaps => false,
+            };
+            if !here(one) {
+                return said(ELSEWHERE.to_owned());
+            }
+            if one.second.is_some() {
+                return said(TWO.to_owned());
+            }
+            if one.outside {
+                return said(OUTSIDE.to_owned());
+            }
+            if !for_nod && heard.others {
+                return said(OTHERS.to_owned());
+            }
+            if !for_nod && !history::has_caught_up(conn, tenant, &venue.platform, &venue.workspace).await? {
+                return said(BEHIND.to_owned());
+            }
+            if anew::wants_two(core, conn, tenant, one).await? {
+                return said(TWO.to_owned());
+            }
             let decision = Decision { id: one.id, revision: one.revision, by, approve: true, reason: None };
             let answer = match decided(core, conn, tenant, one, &decision, now).await? {
                 // Somebody may have been earlier by this much: then it is an ordinary message.
@@ -102,15 +140,42 @@ pub(crate) async fn yes(
     }
 }
 
+/// What is known of the card for which a yes may be.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// The platform's id of its message.
+    pub(super) card: String,
+    /// Somebody else has spoken there since it stands.
+    pub(super) others: bool,
+}
+
+/// For whom a yes is.
+#[derive(Debug, PartialEq, Eq)]
+enum Whom {
+    /// Somebody else, by what it replies to.
+    Another,
+    Nod,
+    /// For Nod where nobody else has spoken since the card stands.
+    Perhaps,
+}
+
+fn whom(word: &Word<'_>, heard: &Heard) -> Whom {
+    match word.answers {
+        Some(message) if message != heard.card => Whom::Another,
+        Some(_) => Whom::Nod,
+        None if word.named || !word.shared => Whom::Nod,
+        None => Whom::Perhaps,
+    }
+}
+
 /// Whether the platform counts whoever says it among the organisation's people still.
 async fn welcome(
     core: &Core,
     conn: &mut PgConnection,
     tenant: TenantId,
     by: PersonId,
-    conversation: ConversationId,
+    venue: &Venue,
 ) -> sqlx::Result<bool> {
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
     let person = people::sql::load_there(conn, tenant, by, &venue.platform, &venue.workspace).await?;
     let standing = person.map(|person| person.standing);
     Ok(standing.is_some_and(|there| there == Standing::Unknown || core.settings.welcomes(there)))
@@ -138,6 +203,10 @@ const TWO: &str = "A typed yes does not count where two people must decide. Noth
      on the card.";
 const OUTSIDE: &str = "A typed yes does not count for this one, since text from outside was in view when it was \
      prepared. Nothing was done: please press the button on its card.";
+const OTHERS: &str = "Somebody else has written here since I asked, so your yes may be for them. Nothing was done: please press the \
+     button on the card, or write yes to me by name.";
+const BEHIND: &str = "I am still reading what was written while I was away, so I cannot tell what your yes answers. Nothing was \
+     done: please press the button on the card.";
 const ELSEWHERE: &str = "I asked you privately, so a yes here does not count. Nothing was done: please press the button on the card there.";
 
 fn took(approval: &Approval) -> String {
@@ -163,7 +232,35 @@ fn which<'a>(here: impl Iterator<Item = &'a Approval>, count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+
+    #[test]
+    fn for_whom_a_yes_is() {
+        let heard = Heard { card: "card".to_owned(), others: true };
+        let word = |shared, named, answers| Word {
+            by: PersonId(Uuid::nil()),
+            conversation: ConversationId(Uuid::nil()),
+            shared,
+            named,
+            answers,
+            text: "yes",
+            at: Timestamp::default(),
+        };
+        for (shared, named, answers, expected) in [
+            (false, false, None, Whom::Nod),
+            (false, false, Some("card"), Whom::Nod),
+            (false, false, Some("another"), Whom::Another),
+            (true, true, None, Whom::Nod),
+            (true, false, Some("card"), Whom::Nod),
+            // A reply names whose message it answers, also where that is another of Nod's.
+            (true, true, Some("another"), Whom::Another),
+            (true, false, None, Whom::Perhaps),
+        ] {
+            assert_eq!(whom(&word(shared, named, answers), &heard), expected, "{shared} {named} {answers:?}");
+        }
+    }
 
     #[test]
     fn only_a_bare_yes_is_one() {

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::sql::{self, Delivery, NewDelivery, Venue};
 use crate::card::{Block, Card, Press, Style, Verb};
-use crate::chat::{ChatAdapter, ChatError, Posted, Sighting, Target};
+use crate::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
 use crate::clock::Timestamp;
 use crate::connection::links;
 use crate::ids::{DeliveryId, PersonId, TenantId};
@@ -38,14 +38,16 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
         return put_off(core, claim, free).await;
     }
     let outcome = match &delivery.posted {
-        Some(at) if card.is_nothing() => adapter.remove(at).await.map(|()| at.clone()),
-        Some(at) => adapter.replace(at, &card, id).await.map(|()| at.clone()),
+        Some(at) if card.is_nothing() => {
+            adapter.remove(at).await.map(|()| Shown { at: at.clone(), since: None })
+        }
+        Some(at) => adapter.replace(at, &card, id).await.map(|since| Shown { at: at.clone(), since }),
         None => {
             post(adapter.as_ref(), &target, &card, &delivery, claim.attempt > 1 || delivery.streamed).await
         }
     };
     match outcome {
-        Ok(at) => posted(core, claim, &delivery, &at).await,
+        Ok(shown) => posted(core, claim, &delivery, &shown).await,
         Err(ChatError::Busy { after_seconds }) => {
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
             put_off(core, claim, core.now() + wait).await
@@ -90,22 +92,25 @@ async fn post(
     card: &Card,
     delivery: &Delivery,
     tried: bool,
-) -> Result<Posted, ChatError> {
+) -> Result<Shown, ChatError> {
     // Where a platform does not let us look, a message twice is better than none.
     if tried
-        && let Sighting::Yes(at) =
+        && let Sighting::Yes(Shown { at, since }) =
             adapter.find(target, delivery.id, delivery.created_at, delivery.streamed).await?
     {
         // It was posted as it then was, and may have changed since: people press before we know it stands.
-        if card.is_nothing() {
+        let since = if card.is_nothing() {
             adapter.remove(&at).await?;
+            None
         } else if delivery.version > 1 {
-            adapter.replace(&at, card, delivery.id).await?;
-        }
-        return Ok(at);
+            adapter.replace(&at, card, delivery.id).await?
+        } else {
+            since
+        };
+        return Ok(Shown { at, since });
     }
     if card.is_nothing() {
-        return Ok(Posted { channel: String::new(), message: String::new() });
+        return Ok(Shown { at: Posted { channel: String::new(), message: String::new() }, since: None });
     }
     match &delivery.file {
         Some(file) => adapter.file(target, file, card, delivery.id).await,
@@ -146,7 +151,7 @@ pub(crate) async fn direct(
     Ok(user.map(|user| Target::Direct { workspace: venue.workspace.clone(), user }))
 }
 
-async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, at: &Posted) -> Result<(), WorkError> {
+async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, shown: &Shown) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     // First, since it locks the lane.
     jobs::finish(&mut tx, claim).await?;
@@ -154,10 +159,10 @@ async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, at: &Posted) ->
         // Should something be said there again, it is a new message.
         sql::removed(&mut tx, claim.tenant, delivery.id, delivery.version).await?;
     } else {
-        sql::posted(&mut tx, claim.tenant, delivery.id, at, delivery.version).await?;
+        sql::posted(&mut tx, claim.tenant, delivery.id, shown, delivery.version).await?;
     }
     if delivery.opens_thread {
-        sql::opened(&mut tx, claim.tenant, delivery.conversation, &at.message).await?;
+        sql::opened(&mut tx, claim.tenant, delivery.conversation, &shown.at.message).await?;
     }
     Ok(tx.commit().await?)
 }

@@ -7,7 +7,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::card::Card;
-use crate::chat::{File, Place, Posted, Target};
+use crate::chat::{File, Place, Posted, Shown, Target};
 use crate::clock::Timestamp;
 use crate::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use crate::jobs::Work;
@@ -218,15 +218,17 @@ pub(crate) async fn posted(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-    at: &Posted,
+    shown: &Shown,
     version: i32,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update deliveries set posted = $3, posted_version = $4, error = null, file = null where tenant_id = $1 and id = $2",
+        "update deliveries set posted = $3, posted_version = $4, version_posted_at = $5, error = null, file = null
+         where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        json(at)?,
-        version
+        json(&shown.at)?,
+        version,
+        shown.since
     )
     .execute(conn)
     .await?;
@@ -241,7 +243,8 @@ pub(super) async fn removed(
     version: i32,
 ) -> sqlx::Result<()> {
     sqlx::query!(
-        "update deliveries set posted = null, posted_version = $3 where tenant_id = $1 and id = $2",
+        "update deliveries set posted = null, posted_version = $3, version_posted_at = null
+         where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
         version

@@ -4,10 +4,13 @@
 //! The job carries what is left to be read, so that a killed one goes on where it was.
 
 use chrono::TimeDelta;
+use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::sql;
 use crate::chat::{ChatAdapter, ChatError};
 use crate::clock::Timestamp;
+use crate::ids::TenantId;
 use crate::inbox;
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
@@ -37,7 +40,7 @@ pub(crate) async fn hears(
     if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, &row).await? {
         let since = (until - MARGIN).max(now - LONGEST);
         let (platform, workspace) = (platform.to_owned(), workspace.to_owned());
-        let lane = lane_of(&["catch up", &platform, &workspace]);
+        let lane = lane(&platform, &workspace);
         let work = Work::CatchUp { platform, workspace, since, left: None, from: None };
         jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
     }
@@ -45,6 +48,21 @@ pub(crate) async fn hears(
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
+}
+
+/// In which a workspace is read.
+fn lane(platform: &str, workspace: &str) -> Uuid {
+    lane_of(&["catch up", platform, workspace])
+}
+
+/// Whether nothing is being looked up any more of what was said there while Nod did not hear it.
+pub(crate) async fn has_caught_up(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<bool> {
+    jobs::idle(conn, tenant, lane(platform, workspace)).await
 }
 
 /// Each part has a row of its own: what one brings says nothing of what another missed. The first one has the name that

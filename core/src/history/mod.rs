@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use sqlx::PgPool;
 
-pub(crate) use catch_up::{catch_up, hears};
+pub(crate) use catch_up::{catch_up, has_caught_up, hears};
 pub(crate) use forget::{forget, forget_later};
 pub(crate) use tools::{is_ours as reads_chat, tools};
 

@@ -73,6 +73,7 @@ impl Inbox {
         let core = &self.core;
         if refused(core, &inbound.author) {
             tracing::info!(platform = inbound.platform, standing = ?inbound.author.standing, "a stranger was refused");
+            overhear(core, &inbound).await?;
             return Ok(match inbound.what {
                 What::Said { .. }
                 | What::Edited { .. }
@@ -115,6 +116,7 @@ impl Inbox {
 /// is told so.
 pub(crate) async fn take_in(core: &Core, inbound: &Inbound, late: bool) -> sqlx::Result<Immediate> {
     if refused(core, &inbound.author) {
+        overhear(core, inbound).await?;
         return Ok(Immediate::Nothing);
     }
     let arrival = Arrival {
@@ -139,8 +141,9 @@ pub(crate) async fn take_in(core: &Core, inbound: &Inbound, late: bool) -> sqlx:
 
 async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
     match &arrival.inbound.what {
-        What::Said { place, message, text, addressed, files } => {
-            said::accept(arrival, &said::Words { place, message, text, addressed: *addressed, files }).await
+        What::Said { place, message, text, addressed, files, answers } => {
+            let (addressed, answers) = (*addressed, answers.as_deref());
+            said::accept(arrival, &said::Words { place, message, text, addressed, files, answers }).await
         }
         What::Edited { place, message, text } => changed::accept(arrival, place, message, Some(text)).await,
         What::Deleted { place, message } => changed::accept(arrival, place, message, None).await,
@@ -174,6 +177,13 @@ async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
     }
     tx.commit().await?;
     Ok(Immediate::Nothing)
+}
+
+/// Notes that somebody spoke whom Nod does not listen to: a yes in that thread may be for them.
+async fn overhear(core: &Core, inbound: &Inbound) -> sqlx::Result<()> {
+    let What::Said { place, .. } = &inbound.what else { return Ok(()) };
+    let mut conn = core.door.acquire().await?;
+    sql::mark_overheard(&mut conn, core.settings.tenant, inbound, place).await
 }
 
 /// Refused by what the event itself tells; the rest is known once the platform was asked for the profile.

@@ -24,10 +24,12 @@ pub(super) struct Words<'a> {
     pub(super) text: &'a str,
     pub(super) addressed: Addressed,
     pub(super) files: &'a [Attached],
+    /// The message that it replies to.
+    pub(super) answers: Option<&'a str>,
 }
 
 pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Result<Immediate> {
-    let Words { place, message, text, addressed, files } = *words;
+    let Words { place, message, text, addressed, files, answers } = *words;
     let mut conn = arrival.core.door.acquire().await?;
     let known = sql::look(&mut conn, arrival.tenant, arrival.inbound, place).await?;
     // Not addressed: acknowledged, not stored, and its key is not used up, since a twin may be addressed.
@@ -69,7 +71,9 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
         let shared = !place.direct;
         let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
         let at = arrival.inbound.at;
-        let yes = approval::yes(core, &mut tx, tenant, person, conversation, shared, text, at, now).await?;
+        let named = addressed == Addressed::Mention;
+        let word = approval::Word { by: person, conversation, shared, named, answers, text, at };
+        let yes = approval::yes(core, &mut tx, tenant, &word, now).await?;
         let said = Said {
             person,
             conversation,
@@ -229,6 +233,6 @@ pub(super) async fn begin_with(
         audience: Audience::Channel,
         provenance: &Provenance::Ours,
     };
-    run::sql::begin(conn, tenant, &new, &message, now).await?;
+    run::sql::begin(conn, tenant, &new, &message, arrival.inbound.at, now).await?;
     Ok(run)
 }

@@ -60,6 +60,29 @@ pub(super) async fn look(
     })
 }
 
+/// Keeps when somebody whom Nod does not listen to spoke last in a conversation, where Nod follows it; nothing else of it.
+pub(super) async fn mark_overheard(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    inbound: &Inbound,
+    place: &Place,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update conversations c set strangers_at = greatest(c.strangers_at, $6) from channels ch
+         where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
+           and c.tenant_id = ch.tenant_id and c.channel_id = ch.id and c.thread_ref = $5",
+        tenant.0,
+        inbound.platform,
+        inbound.workspace,
+        place.channel,
+        place.thread.as_deref().unwrap_or_default(),
+        inbound.at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Notes an arrival; false where the same came before.
 pub(super) async fn first(
     conn: &mut PgConnection,

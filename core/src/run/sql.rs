@@ -45,12 +45,14 @@ pub(crate) struct NewRun<'a> {
 }
 
 /// Begins a run: the job that advances it, its row, and the message that it answers. The lane of the
-/// conversation is locked first, as everywhere: whoever holds it is writing to this conversation.
+/// conversation is locked first, as everywhere: whoever holds it is writing to this conversation. When it was `said` is
+/// the platform's word.
 pub(crate) async fn begin(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: &NewRun<'_>,
     message: &NewMessage<'_>,
+    said: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let message = message.row();
@@ -62,8 +64,8 @@ pub(crate) async fn begin(
              from enqueue($1, $3, $9, $8, $8)
              returning tenant_id, conversation_id, id)
          insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn, only_for,
-             outside, at)
-         select run.tenant_id, $10, run.conversation_id, run.id, $11, $12, $13, $14, $15, $16, $8 from run",
+             outside, at, said_at)
+         select run.tenant_id, $10, run.conversation_id, run.id, $11, $12, $13, $14, $15, $16, $8, $17 from run",
         tenant.0,
         run.id.0,
         run.conversation.0,
@@ -79,7 +81,8 @@ pub(crate) async fn begin(
         message.message_ref,
         json(message.turn)?,
         message.only_for,
-        message.outside
+        message.outside,
+        said
     )
     .execute(conn)
     .await?;

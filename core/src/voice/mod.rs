@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::card::Card;
-use crate::chat::{ChatAdapter, ChatError, Posted, Sighting, Target};
+use crate::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
 use crate::clock::Timestamp;
 use crate::delivery::{self, Venue};
 use crate::graph::{Node, so_far};
@@ -113,7 +113,7 @@ async fn opened(
         false => Sighting::No,
     };
     let at = match found {
-        Sighting::Yes(at) => at,
+        Sighting::Yes(shown) => shown.at,
         Sighting::No | Sighting::CannotTell => {
             let mut conn = core.pool.acquire().await?;
             let reader =
@@ -121,13 +121,14 @@ async fn opened(
                     .await?
                     .ok_or("nobody to write to")?;
             drop(conn);
-            adapter.open(&target, &reader, open.id).await?
+            adapter.open(&target, &reader, open.id).await?.at
         }
     };
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     // Of no version yet: what it is to say in the end is still to come.
-    delivery::sql::posted(&mut tx, claim.tenant, open.id, &at, 0).await?;
+    let shown = Shown { at: at.clone(), since: None };
+    delivery::sql::posted(&mut tx, claim.tenant, open.id, &shown, 0).await?;
     tx.commit().await?;
     open.at = Some(at.clone());
     Ok(Some((at, open.id)))

@@ -2,7 +2,7 @@
 
 use nod_sandbox::Fault;
 use nod_sandbox::slack::EnvelopeKind;
-use nod_tests::chat::On;
+use nod_tests::chat::{Deed, On};
 use nod_tests::{Program, World};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Executor};
@@ -24,6 +24,7 @@ on_each_platform!(
     a_mention_that_was_stored_comes_again_and_counts_once,
     a_press_that_was_not_stored_may_be_repeated,
     a_press_that_was_stored_counts_though_the_platform_says_it_failed,
+    a_yes_to_a_card_that_never_stood_approves_nothing,
 );
 
 async fn a_mention_that_was_not_stored_comes_again(platform: On) {
@@ -72,6 +73,29 @@ async fn press(platform: On, came: Came) {
         Came::Stored => reads(&world, "Approved by Ana Silva").await,
     }
     holds(&mut world, Receipt::Sent).await;
+    world.kills(nod).await;
+    world.ends().await;
+}
+
+/// The card is posted only after the death, and what was typed before is read after it.
+async fn a_yes_to_a_card_that_never_stood_approves_nothing(platform: On) {
+    let mut world = World::in_real_time_on(platform).await;
+    let nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    let at = At::Chat(Deed::Posts, Fault::Hang);
+    plan(&world, &at);
+    let thread = world.chat.say("ana", "general", None, "@nod tell Bo I'm late");
+    happens(&world, &at, 1).await;
+    world.kills(nod).await;
+    world.chat.loses_events_while_away();
+    world.chat.say("ana", "general", Some(&thread), "yes");
+    let nod = world.start_program(NOD).await;
+    reads(&world, "[Approve & send]").await;
+    until(&world, "select count(*) from messages where role = 'human' and text = 'yes'", 1).await;
+    world.settles().await;
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.reads("general");
     world.kills(nod).await;
     world.ends().await;
 }

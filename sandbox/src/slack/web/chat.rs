@@ -206,7 +206,9 @@ impl World {
         content: Content,
     ) -> Result<(), Refusal> {
         let content = self.filled(content);
-        let (edit_ts, bot) = (self.next_ts(), self.config.app.bot_user.clone());
+        // Slack tells edits in whole seconds.
+        let edit_ts = format!("{}.000000", self.now().timestamp());
+        let bot = self.config.app.bot_user.clone();
         let message = self.message_mut(channel, ts).ok_or_else(|| Refusal::of("message_not_found"))?;
         let before = message.clone();
         match (content.text, content.blocks) {

@@ -1,0 +1,1 @@
+update deliveries set version_posted_at = now();
