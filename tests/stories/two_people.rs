@@ -382,6 +382,8 @@ async fn a_typed_yes_never_counts_where_two_must_decide(platform: On) {
         insta::assert_snapshot!(last_lines(&world.reads("general"), 1), @"    nod: A typed yes does not count where two people must decide. Nothing was done: please press the button on the card.");
     }
     world.presses("ana", "general", "Approve").await;
+    // The card stands anew, and Slack tells in whole seconds since when.
+    world.clock.pass(TimeDelta::seconds(1));
     world.replies("ana", "general", &thread, "yes").await;
     world.says("cho", "dm:cho", "yes").await;
     insta::allow_duplicates! {

@@ -371,3 +371,22 @@ fn edited(message: &Value) -> Option<Timestamp> {
 pub(super) fn strange() -> ChatError {
     ChatError::Lost("an answer without what it should hold".into())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_when_a_message_reads_as_it_does_is_discords_to_say() {
+        let since = |edited: Value| {
+            let message = json!({"id": "1479058020868423680", "edited_timestamp": edited});
+            posted("1", &message).unwrap().since
+        };
+        let at = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+        assert_eq!(since(Value::Null), time_of("1479058020868423680"));
+        let edited = "2026-03-06T09:30:05.000200+00:00";
+        assert_eq!(since(edited.into()), at("2026-03-06T09:30:05.000200Z"));
+        assert_eq!(since("soon".into()), None);
+    }
+}

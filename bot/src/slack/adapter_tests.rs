@@ -22,7 +22,7 @@ fn direct(fake: &Fake, who: &str) -> Target {
     Target::Direct { workspace: "T0ACME0001".into(), user }
 }
 
-async fn post(slack: &Slack, target: &Target, text: &str) -> Result<Posted, ChatError> {
+async fn post(slack: &Slack, target: &Target, text: &str) -> Result<Shown, ChatError> {
     slack.adapter().post(target, &Card::say(text).titled("Title"), KEY).await
 }
 
@@ -35,10 +35,14 @@ async fn a_card_is_posted_replaced_and_found() {
     for target in [general(&fake, None), general(&fake, Some(thread.clone())), direct(&fake, "ana")] {
         let find = || async { slack.adapter().find(&target, KEY, since, false).await.unwrap() };
         assert_eq!(find().await, Sighting::No);
-        let posted = post(&slack, &target, "**one** <!channel>").await.unwrap();
-        assert_eq!(find().await, Sighting::Yes(posted.clone()));
-        slack.adapter().replace(&posted, &Card::say("two"), KEY).await.unwrap();
-        assert_eq!(find().await, Sighting::Yes(posted.clone()), "still found after it was replaced");
+        let shown = post(&slack, &target, "**one** <!channel>").await.unwrap();
+        assert_eq!(find().await, Sighting::Yes(shown.clone()));
+        assert_eq!(shown.since, instant(&shown.at.message));
+        let posted = shown.at;
+        let since = slack.adapter().replace(&posted, &Card::say("two"), KEY).await.unwrap();
+        assert!(since > shown.since, "the edit is told in whole seconds");
+        let edited = Shown { at: posted.clone(), since };
+        assert_eq!(find().await, Sighting::Yes(edited), "still found after it was replaced");
         let message = fake.read(|w| w.message(&posted.channel, &posted.message).cloned()).unwrap();
         assert_eq!(message.text, "two");
         assert_eq!((message.unfurl_links, message.unfurl_media), (Some(false), Some(false)));
@@ -163,4 +167,23 @@ async fn the_probe_names_missing_scopes_and_a_wrong_app_token() {
     let refused = probe(&settings).await.unwrap_err().to_string();
     assert_eq!(refused, "Slack (auth.test): refused: invalid_auth");
     assert!(connect(settings).await.is_err());
+}
+
+#[test]
+fn since_when_a_message_reads_as_it_does_is_slacks_to_say() {
+    let ts = serde_json::json!("1772789400.000100");
+    let since = |message: &serde_json::Value| posted(Some("C1"), &ts, message).unwrap().since;
+    let seconds = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+    let edited = |ts: &str| serde_json::json!({"edited": {"user": "UNOD", "ts": ts}});
+    for (message, expected) in [
+        (serde_json::Value::Null, seconds("2026-03-06T09:30:00.000100Z")),
+        (edited("1772789405.000200"), seconds("2026-03-06T09:30:05.000200Z")),
+        // A whole second is the one in which it was edited.
+        (edited("1772789405.000000"), seconds("2026-03-06T09:30:06Z")),
+        (edited("1772789405"), seconds("2026-03-06T09:30:06Z")),
+        (edited("soon"), None),
+        (serde_json::json!({"edited": {}}), None),
+    ] {
+        assert_eq!(since(&message), expected, "{message}");
+    }
 }

@@ -73,7 +73,7 @@ async fn a_press_carries_its_verb_and_is_answered_with_a_whisper() {
     let place = Place { channel: channel.clone(), direct: false, thread: None };
     let target = Target::Place { workspace: slack.identity().team.clone(), place };
     let posted = slack.adapter().post(&target, &card, DeliveryId(Uuid::from_u128(1))).await.unwrap();
-    fake.press("ana", "general", &posted.message, "Approve").unwrap().acknowledged(SOON).await;
+    fake.press("ana", "general", &posted.at.message, "Approve").unwrap().acknowledged(SOON).await;
     assert!(matches!(&memory.heard()[..], [What::Pressed { verb: Some(v), .. }] if *v == verb));
     let whisper = until("the whisper", || fake.ephemerals("ana").pop()).await;
     assert_eq!((whisper.text.as_str(), whisper.channel), ("Noted.", channel));

@@ -81,7 +81,7 @@ pub(crate) async fn begin(
         message.message_ref,
         json(message.turn)?,
         message.only_for,
-        message.outside,
+        &message.outside,
         said
     )
     .execute(conn)
@@ -292,7 +292,7 @@ struct MessageRow<'a> {
     message_ref: Option<&'a str>,
     turn: &'a Turn,
     only_for: Option<Uuid>,
-    outside: &'a [String],
+    outside: Vec<String>,
 }
 
 impl NewMessage<'_> {
@@ -309,10 +309,7 @@ impl NewMessage<'_> {
             message_ref: self.message_ref,
             turn: self.turn,
             only_for: only_for(self.audience),
-            outside: match self.provenance {
-                Provenance::Ours => &[],
-                Provenance::Outside(sources) => sources,
-            },
+            outside: self.provenance.sources(),
         }
     }
 }

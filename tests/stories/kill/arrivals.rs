@@ -92,7 +92,7 @@ async fn a_yes_to_a_card_that_never_stood_approves_nothing(platform: On) {
     world.chat.say("ana", "general", Some(&thread), "yes");
     let nod = world.start_program(NOD).await;
     reads(&world, "[Approve & send]").await;
-    until(&world, "select count(*) from messages where role = 'human' and text = 'yes'", 1).await;
+    until(&world, "select count(*) from messages where role = 'human'", 2).await;
     world.settles().await;
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.reads("general");
