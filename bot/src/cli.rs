@@ -65,6 +65,9 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Reads documents from standard input for Nod, which starts this itself
+    #[command(hide = true)]
+    Parse,
 }
 
 #[derive(Debug, Subcommand)]
@@ -107,11 +110,15 @@ enum Invite {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // It has no use for anything below, and is the smaller and the safer without.
+    if matches!(cli.command, Command::Parse) {
+        return nod_reading::main();
+    }
     // Before anything opens a connection: the HTTP client panics without a provider.
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         tracing::debug!("a TLS provider was installed before");
     }
-    let cli = Cli::parse();
     let config = Config::load(cli.config.as_deref(), environment());
     if let Command::Manifest { platform: Manifest::Slack { public_url, mode, name } } = &cli.command {
         return manifest(config.as_ref().ok(), name, *mode, public_url.as_ref());
@@ -187,7 +194,7 @@ async fn carry_out(command: Command, config: Result<Config, Problems>) -> ExitCo
             return ended(policy::set(&config, &file).await);
         }
         (Command::Chat { user }, Ok(config)) => return ended(chat(config, user).await),
-        (Command::Run | Command::Manifest { .. }, Ok(config)) => config,
+        (Command::Run | Command::Manifest { .. } | Command::Parse, Ok(config)) => config,
     };
     ended(until_stopped(|stop| app::run(config, stop)).await)
 }

@@ -88,6 +88,7 @@ async fn all(config: Arc<Config>) -> Vec<Finding> {
     let checks: Vec<(&str, Check)> = vec![
         ("configuration", local::settings(config.clone()).boxed()),
         ("secret key", local::secret_key(config.clone()).boxed()),
+        ("documents", local::documents().boxed()),
         ("database", rows(config.clone()).boxed()),
         ("Slack", services::slack(config.clone()).boxed()),
         ("Discord", discord::discord(config.clone()).boxed()),
@@ -147,7 +148,9 @@ mod tests {
 
     use nod_core::clock::{Clock, SystemClock};
 
-    use super::local::{secret_key, settings};
+    use nod_core::reading::wire::Hello;
+
+    use super::local::{reader, secret_key, settings};
     use super::services::{clock, google, public_address};
     use super::*;
     use crate::config::key_file;
@@ -206,6 +209,17 @@ mod tests {
         let text = as_text(&found);
         assert!(text.contains("– llm.scorer.model: set, and inactive: this tier is not built yet; the reasoner does its work"), "{text}");
         assert!(text.ends_with("Nothing is wrong."), "{text}");
+    }
+
+    #[test]
+    fn what_a_reader_could_do_is_said() {
+        let hello = Hello { version: "1".to_owned(), memory: true, files: true, network: true };
+        let found = reader(Ok(hello.clone()));
+        assert_eq!((found.verdict, found.said.contains("no files, no network")), (Verdict::Good, true));
+        let found = reader(Ok(Hello { files: false, network: false, ..hello }));
+        assert_eq!(found.verdict, Verdict::Skipped);
+        assert!(found.said.ends_with("this system does not keep it from files and the network"), "{found:?}");
+        assert_eq!(reader(Err(std::io::ErrorKind::NotFound.into())).verdict, Verdict::Wrong);
     }
 
     #[tokio::test]

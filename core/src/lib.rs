@@ -28,6 +28,7 @@ pub mod people;
 pub mod policy;
 pub mod privacy;
 mod question;
+pub mod reading;
 pub mod run;
 pub mod scope;
 mod seat;

@@ -8,6 +8,7 @@ pub mod chat;
 pub mod contract;
 mod database;
 mod forms;
+pub mod hostile;
 mod messages;
 mod presses;
 mod program;

@@ -2,7 +2,7 @@
 
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;
-use nod_tests::{Dropped, World};
+use nod_tests::{Dropped, World, hostile};
 
 on_each_platform!(
     a_dropped_file_is_read_and_stays_in_the_conversation,
@@ -26,31 +26,9 @@ async fn a_dropped_file_is_read_and_stays_in_the_conversation(platform: On) {
     world.ends().await;
 }
 
-/// A file of one page with these words.
-pub fn pdf(words: &str) -> Vec<u8> {
-    let content = format!("BT /F1 12 Tf 72 720 Td ({words}) Tj ET");
-    let objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
-            .to_owned(),
-        format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()),
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
-    ];
-    let (mut file, mut places) = (String::from("%PDF-1.4\n"), String::new());
-    for (at, object) in objects.iter().enumerate() {
-        places.push_str(&format!("{:010} 00000 n \n", file.len()));
-        file.push_str(&format!("{} 0 obj\n{object}\nendobj\n", at + 1));
-    }
-    let table = file.len();
-    file.push_str(&format!("xref\n0 6\n0000000000 65535 f \n{places}trailer\n<< /Size 6 /Root 1 0 R >>\n"));
-    file.push_str(&format!("startxref\n{table}\n%%EOF\n"));
-    file.into_bytes()
-}
-
 async fn a_dropped_pdf_is_read_too(platform: On) {
     let mut world = World::on(platform).await;
-    let file = Dropped::new("offer.pdf", "application/pdf", pdf("The offer ends on Friday."));
+    let file = Dropped::new("offer.pdf", "application/pdf", hostile::pdf_of("The offer ends on Friday."));
     world.model_will("conversational", [Answer::text("On Friday.")]);
     world.drops_file("ana", "general", "@nod when does it end?", &file).await;
     let asked = world.model.requests().pop().unwrap().to_string();

@@ -68,6 +68,7 @@ mod places;
 mod policy;
 mod private;
 mod quota;
+mod reading;
 mod replies;
 mod scope;
 mod settings;

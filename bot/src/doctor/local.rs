@@ -8,6 +8,8 @@ use chrono::TimeDelta;
 use nod_core::Settings;
 use nod_core::clock::{Clock, SystemClock};
 use nod_core::connection::{Endings, Loans, endings};
+use nod_core::reading::Program;
+use nod_core::reading::wire::Hello;
 use nod_core::secret::Vault;
 use nod_core::tool::Provider;
 use secrecy::SecretString;
@@ -58,6 +60,33 @@ pub(super) async fn secret_key(config: Arc<Config>) -> Vec<Finding> {
 
 fn others_can_read(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
+}
+
+/// Whether the process that reads documents starts, and what it could do where it should not.
+pub(super) async fn documents() -> Vec<Finding> {
+    vec![reader(Program::new(None).try_out().await)]
+}
+
+pub(super) fn reader(tried: std::io::Result<Hello>) -> Finding {
+    const WHAT: &str = "documents";
+    let hello = match tried {
+        Ok(hello) => hello,
+        Err(error) => {
+            let said = format!("the process that reads them does not start: {error}");
+            return Finding::wrong(WHAT, said, "check that this program may start itself");
+        }
+    };
+    let open = [(hello.memory, "memory"), (hello.files, "files"), (hello.network, "the network")];
+    let open: Vec<&str> = open.into_iter().filter_map(|(held, what)| (!held).then_some(what)).collect();
+    if open.is_empty() {
+        return Finding::good(
+            WHAT,
+            "read in a process of their own (256 MB, 5 s of computing, no files, no network)",
+        );
+    }
+    let said =
+        format!("read in a process of their own; this system does not keep it from {}", open.join(" and "));
+    Finding::skipped(WHAT, said, Some("Linux 5.13 or later does".to_owned()))
 }
 
 /// How the database stands; and the address of somebody as whom Nod may act, where that can be told.

@@ -1,0 +1,148 @@
+//! The words of a Word document (DOCX), within bounds: it is a packed archive, and a small one may unpack to gigabytes.
+
+use std::io::{Cursor, Read};
+
+use nod_core::reading::wire::{Cut, Done, Failure};
+use quick_xml::Reader;
+use quick_xml::events::{BytesRef, Event};
+use zip::ZipArchive;
+
+use crate::sink::Sink;
+
+/// Where the text lies.
+const TEXT: &str = "word/document.xml";
+/// Bytes that the text may unpack to.
+const MOST_UNPACKED: u64 = 8 * 1024 * 1024;
+
+/// What stands in here is not what the document says: moved away, or once more for older programs.
+const PASSED_OVER: [&str; 3] = ["moveFrom", "Fallback", "pPr"];
+
+pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| Failure::Unknown)?;
+    let packed = archive.by_name(TEXT).map_err(|_| Failure::Unknown)?;
+    let mut text = Vec::new();
+    // What the archive says of its size may be wrong.
+    packed.take(MOST_UNPACKED + 1).read_to_end(&mut text).map_err(|_| Failure::Broken)?;
+    if text.len() as u64 > MOST_UNPACKED {
+        return Err(Failure::Large);
+    }
+    let text = std::str::from_utf8(&text).ok();
+    let words = text.and_then(|xml| spoken(xml, sink.left())).ok_or(Failure::Broken)?;
+    let cut = (words.len() > sink.left()).then_some(Cut::Size);
+    match words.trim() {
+        "" => Err(Failure::Empty),
+        words => {
+            sink.text(words, None);
+            Ok(Done { cut, ..Done::default() })
+        }
+    }
+}
+
+/// Paragraphs as lines, a few more bytes than `most` of them. What was struck out or moved away while changes were
+/// recorded is left out.
+fn spoken(xml: &str, most: usize) -> Option<String> {
+    let mut reader = Reader::from_str(xml);
+    let mut words = String::new();
+    // In a text; in how many things that are passed over.
+    let (mut in_text, mut over) = (false, 0_u32);
+    while words.len() <= most {
+        let event = reader.read_event().ok()?;
+        match &event {
+            Event::Start(tag) if PASSED_OVER.contains(&tag.local_name().as_ref()) => over += 1,
+            Event::End(tag) if PASSED_OVER.contains(&tag.local_name().as_ref()) => {
+                over = over.saturating_sub(1)
+            }
+            Event::Eof => break,
+            _ if over > 0 => continue,
+            Event::Start(tag) if tag.local_name().as_ref() == "t" => in_text = true,
+            Event::End(tag) => match tag.local_name().as_ref() {
+                "t" => in_text = false,
+                "p" => words.push('\n'),
+                _ => {}
+            },
+            Event::Empty(tag) | Event::Start(tag) => match tag.local_name().as_ref() {
+                "tab" => words.push('\t'),
+                "br" | "cr" => words.push('\n'),
+                "noBreakHyphen" => words.push('-'),
+                _ => {}
+            },
+            Event::Text(text) if in_text => words.push_str(text),
+            Event::CData(text) if in_text => words.push_str(text),
+            Event::GeneralRef(name) if in_text => words.extend(letter(name)),
+            _ => {}
+        }
+    }
+    Some(words)
+}
+
+/// `&amp;`, `&#228;`; what a document names itself is not looked up.
+fn letter(name: &BytesRef<'_>) -> Option<char> {
+    if let Some(letter) = name.resolve_char_ref().ok().flatten() {
+        return Some(letter);
+    }
+    match &**name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use nod_core::reading::wire::Kind;
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+    use crate::tests::{MOST_OUT, words};
+
+    fn packed(name: &str, content: &[u8]) -> Vec<u8> {
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        archive.start_file(name, SimpleFileOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        archive.write_all(content).unwrap_or_else(|e| panic!("{e}"));
+        archive.finish().unwrap_or_else(|e| panic!("{e}")).into_inner()
+    }
+
+    fn document(body: &str) -> Vec<u8> {
+        let xml =
+            format!("<?xml version=\"1.0\"?><w:document xmlns:w=\"w\"><w:body>{body}</w:body></w:document>");
+        packed(TEXT, xml.as_bytes())
+    }
+
+    #[test]
+    fn paragraphs_are_lines() {
+        let body = "<w:p><w:pPr><w:tabs><w:tab w:val=\"left\"/></w:tabs></w:pPr><w:r><w:t>Terms &amp; </w:t></w:r>\
+                    <w:r><w:t xml:space=\"preserve\">price&#228;</w:t><w:br/>\
+                    <w:t>net</w:t></w:r><w:del><w:r><w:delText>gross</w:delText></w:r></w:del></w:p>\
+                    <w:moveFrom><w:r><w:t>Paid twice</w:t></w:r></w:moveFrom>\
+                    <w:p><w:r><w:t>Due</w:t><w:tab/><w:t>Friday</w:t></w:r></w:p>";
+        assert_eq!(
+            words(Kind::Docx, &document(body)),
+            Ok(("Terms & priceä\nnet\nDue\tFriday".to_owned(), None))
+        );
+    }
+
+    #[test]
+    fn of_a_long_one_no_more_is_read_than_is_kept() {
+        let read = words(Kind::Docx, &document(&"<w:p><w:r><w:t>я</w:t></w:r></w:p>".repeat(MOST_OUT)));
+        assert_eq!(read.map(|(words, cut)| (words.len(), cut)), Ok((MOST_OUT, Some(Cut::Size))));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        for (bytes, why) in [
+            (document("<w:p/>"), Failure::Empty),
+            (packed(TEXT, b"<w:p><w:t>a</w:x>"), Failure::Broken),
+            (packed(TEXT, &vec![b' '; 9 * 1024 * 1024]), Failure::Large),
+            (packed("readme.txt", b"hello"), Failure::Unknown),
+            (b"PK\x03\x04rest".to_vec(), Failure::Unknown),
+        ] {
+            assert_eq!(words(Kind::Docx, &bytes), Err(why));
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Reads documents of others, in a process that can do nothing else (`nod parse`). Whatever a document holds ends that
+//! process at worst: it is given bytes and gives back text, and never opens a file, a socket or another program.
+
+mod child;
+mod docx;
+mod limits;
+mod pdf;
+mod sink;
+
+use nod_core::reading::wire::{Block, Done, Failure, Kind, Request};
+
+pub use child::main;
+use sink::Sink;
+
+/// Reads one document and hands on its blocks.
+///
+/// # Errors
+/// When it has no words for us.
+pub fn read(request: &Request, bytes: &[u8], out: &mut dyn FnMut(Block)) -> Result<Done, Failure> {
+    let mut sink = Sink::new(request, out);
+    match request.kind {
+        Kind::Pdf => pdf::read(bytes, &mut sink),
+        Kind::Docx => docx::read(bytes, &mut sink),
+        Kind::Html | Kind::Mail | Kind::Draft => Err(Failure::Unknown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nod_core::reading::wire::Cut;
+
+    use super::*;
+
+    /// Bytes of text that tests ask for.
+    pub(crate) const MOST_OUT: usize = 20_000;
+
+    /// The words of a document, and why not all of them are there.
+    pub(crate) fn words(kind: Kind, bytes: &[u8]) -> Result<(String, Option<Cut>), Failure> {
+        let mut words = String::new();
+        let request = Request {
+            kind,
+            name: String::new(),
+            length: bytes.len(),
+            most_pages: 200,
+            most_bytes_out: MOST_OUT,
+            seconds: 10,
+        };
+        let done = read(&request, bytes, &mut |block| match block {
+            Block::Text { text, .. } => words.push_str(&text),
+            other => panic!("{other:?}"),
+        })?;
+        Ok((words, done.cut))
+    }
+}

@@ -1,0 +1,134 @@
+//! What the process that reads gives up, for good, before it reads a byte. Where a system cannot keep it from
+//! something, it goes on without that and says so: it tries each thing against itself.
+
+use std::hint::black_box;
+use std::io::ErrorKind;
+
+use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
+use nod_core::reading::wire::{Hello, VERSION};
+
+/// Memory that it may have, in bytes: with the pages of its program some 256 MB.
+const MOST_MEMORY: usize = 240 * 1024 * 1024;
+/// Computing time of all that it reads, in seconds.
+const MOST_SECONDS: u64 = 120;
+
+/// Gives everything up that reading does not need.
+pub(crate) fn confine() -> Hello {
+    // Whatever a system refuses here is found below.
+    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    #[cfg(target_os = "linux")]
+    linux::confine();
+    let _ = setrlimit(Resource::RLIMIT_CPU, MOST_SECONDS, MOST_SECONDS);
+    Hello {
+        version: VERSION.to_owned(),
+        memory: is_refused_memory(),
+        files: is_refused(std::fs::File::open("/").map(drop)),
+        network: is_refused(std::net::UdpSocket::bind("127.0.0.1:0").map(drop)),
+    }
+}
+
+/// Computing time for one more document that may take so many seconds: half of them. Then SIGXCPU ends the process.
+pub(crate) fn allow(seconds: u64) {
+    let used = getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| {
+        let (user, system) = (usage.user_time(), usage.system_time());
+        u64::try_from(user.tv_sec() + system.tv_sec() + 1).unwrap_or_default()
+    });
+    let soft = (used + seconds.div_ceil(2).clamp(1, MOST_SECONDS)).min(MOST_SECONDS);
+    let _ = setrlimit(Resource::RLIMIT_CPU, soft, MOST_SECONDS);
+}
+
+fn is_refused_memory() -> bool {
+    let mut taken = Vec::<u8>::new();
+    let refused = taken.try_reserve_exact(MOST_MEMORY).is_err();
+    black_box(&taken);
+    refused
+}
+
+fn is_refused(tried: std::io::Result<()>) -> bool {
+    tried.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::BTreeMap;
+    use std::error::Error;
+
+    use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
+    use nix::libc;
+    use nix::sys::prctl::set_pdeathsig;
+    use nix::sys::resource::{Resource, setrlimit};
+    use nix::sys::signal::Signal;
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+        SeccompRule, apply_filter,
+    };
+
+    use super::MOST_MEMORY;
+
+    /// Standard input, output and error.
+    const MOST_FILES: u64 = 3;
+
+    /// In this order: Landlock needs a descriptor of its own, and nothing here is possible behind the last filter.
+    pub(super) fn confine() {
+        // It would end by itself when its input does; this ends also one that is busy.
+        let _ = set_pdeathsig(Signal::SIGKILL);
+        let _ = setrlimit(Resource::RLIMIT_DATA, MOST_MEMORY as u64, MOST_MEMORY as u64);
+        let _ = keep_from_files_and_network();
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, MOST_FILES, MOST_FILES);
+        let _ = keep_from_system_calls();
+    }
+
+    fn keep_from_files_and_network() -> Result<(), Box<dyn Error>> {
+        let abi = ABI::V6;
+        Ruleset::default()
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(abi))?
+            .handle_access(AccessNet::from_all(abi))?
+            .scope(Scope::from_all(abi))?
+            .create()?
+            .restrict_self()?;
+        Ok(())
+    }
+
+    /// Whatever is not listed is answered with EPERM.
+    fn keep_from_system_calls() -> Result<(), Box<dyn Error>> {
+        const FREE: [libc::c_long; 24] = [
+            libc::SYS_read,
+            libc::SYS_write,
+            libc::SYS_writev,
+            libc::SYS_close,
+            libc::SYS_mmap,
+            libc::SYS_munmap,
+            libc::SYS_mremap,
+            libc::SYS_brk,
+            libc::SYS_madvise,
+            libc::SYS_mprotect,
+            libc::SYS_futex,
+            libc::SYS_exit,
+            libc::SYS_exit_group,
+            libc::SYS_rt_sigaction,
+            libc::SYS_rt_sigprocmask,
+            libc::SYS_rt_sigreturn,
+            libc::SYS_sigaltstack,
+            libc::SYS_gettid,
+            libc::SYS_getpid,
+            libc::SYS_tgkill,
+            libc::SYS_getrandom,
+            libc::SYS_clock_gettime,
+            libc::SYS_getrusage,
+            libc::SYS_restart_syscall,
+        ];
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+            FREE.iter().map(|call| (*call, Vec::new())).collect();
+        // Computing time is set anew for each document.
+        let its_time =
+            SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, Resource::RLIMIT_CPU as u64)?;
+        rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![its_time])?]);
+        let denied = SeccompAction::Errno(u32::try_from(libc::EPERM)?);
+        let filter =
+            SeccompFilter::new(rules, denied, SeccompAction::Allow, std::env::consts::ARCH.try_into()?)?;
+        let program: BpfProgram = filter.try_into()?;
+        apply_filter(&program)?;
+        Ok(())
+    }
+}

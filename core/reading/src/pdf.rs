@@ -1,0 +1,114 @@
+//! The words of a PDF file, page by page. Such files are packed: a small one may unpack to gigabytes, or keep its reader
+//! busy for ever, which the limits of the process end.
+
+use lopdf::{Document, LoadOptions};
+use nod_core::reading::wire::{Cut, Done, Failure};
+
+use crate::sink::Sink;
+
+/// Bytes that one page, or one packed part of the file, may unpack to.
+const MOST_UNPACKED: usize = 8 * 1024 * 1024;
+
+pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
+    let options = LoadOptions { max_decompressed_size: Some(MOST_UNPACKED), ..LoadOptions::default() };
+    let file = Document::load_mem_with_options(bytes, options).map_err(|_| Failure::Broken)?;
+    if file.is_encrypted() {
+        return Err(Failure::Locked);
+    }
+    let pages = file.get_pages();
+    let mut cut = (pages.len() > sink.most_pages).then_some(Cut::Pages);
+    let mut blank = true;
+    for page in pages.keys().take(sink.most_pages) {
+        // A page that cannot be read does not hide the others.
+        let text = file.extract_text_with_limit(&[*page], MOST_UNPACKED).unwrap_or_else(|_| {
+            cut = Some(Cut::Pages);
+            String::new()
+        });
+        blank = blank && text.trim().is_empty();
+        if !sink.text(&format!("{}\n", text.trim()), Some(*page)) {
+            cut = Some(Cut::Size);
+            break;
+        }
+        if sink.is_late() {
+            cut = Some(Cut::Time);
+            break;
+        }
+    }
+    match blank {
+        true => Err(Failure::Scan),
+        false => Ok(Done { pages: Some(pages.len()), title: None, cut }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lopdf::content::{Content, Operation};
+    use lopdf::{Object, Stream, dictionary};
+    use nod_core::reading::wire::Kind;
+
+    use super::*;
+    use crate::tests::words;
+
+    /// A file with these contents of pages, packed.
+    fn file(pages: &[Vec<u8>]) -> Vec<u8> {
+        let mut file = Document::with_version("1.5");
+        let root = file.new_object_id();
+        let font =
+            file.add_object(dictionary! { "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Courier" });
+        let resources = file.add_object(dictionary! { "Font" => dictionary! { "F1" => font } });
+        let kids: Vec<Object> = pages
+            .iter()
+            .map(|content| {
+                let content = file.add_object(Stream::new(dictionary! {}, content.clone()));
+                file.add_object(dictionary! {
+                    "Type" => "Page", "Parent" => root, "Contents" => content, "Resources" => resources,
+                    "MediaBox" => vec![0.into(), 0.into(), 595.into(), 842.into()],
+                })
+                .into()
+            })
+            .collect();
+        let count = i64::try_from(kids.len()).unwrap_or_default();
+        file.objects.insert(
+            root,
+            Object::Dictionary(dictionary! { "Type" => "Pages", "Kids" => kids, "Count" => count }),
+        );
+        let catalog = file.add_object(dictionary! { "Type" => "Catalog", "Pages" => root });
+        file.trailer.set("Root", catalog);
+        file.compress();
+        let mut bytes = Vec::new();
+        file.save_to(&mut bytes).unwrap_or_else(|e| panic!("{e}"));
+        bytes
+    }
+
+    fn page(words: &str) -> Vec<u8> {
+        let operations = vec![
+            Operation::new("BT", vec![]),
+            Operation::new("Tf", vec!["F1".into(), 12.into()]),
+            Operation::new("Tj", vec![Object::string_literal(words)]),
+            Operation::new("ET", vec![]),
+        ];
+        Content { operations }.encode().unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn pages_are_read_in_order() {
+        let read = words(Kind::Pdf, &file(&[page("The plan"), page("is late.")]));
+        assert_eq!(read, Ok(("The plan\nis late.\n".to_owned(), None)));
+    }
+
+    #[test]
+    fn a_page_that_would_unpack_to_too_much_is_left_out() {
+        let bomb = b" ".repeat(MOST_UNPACKED + 1);
+        let packed = file(&[page("The plan"), bomb]);
+        assert!(packed.len() < 100_000, "it is a small file");
+        assert_eq!(words(Kind::Pdf, &packed), Ok(("The plan\n\n".to_owned(), Some(Cut::Pages))));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        for (bytes, why) in [(b"%PDF-1.7 rest".to_vec(), Failure::Broken), (file(&[page("")]), Failure::Scan)]
+        {
+            assert_eq!(words(Kind::Pdf, &bytes), Err(why));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Where the words of a document go: in blocks of a bounded size, as many as were asked for.
+
+use std::time::{Duration, Instant};
+
+use nod_core::reading::wire::{Block, MOST_TEXT, Request};
+
+pub(crate) struct Sink<'a> {
+    out: &'a mut dyn FnMut(Block),
+    left: usize,
+    pub(crate) most_pages: usize,
+    until: Instant,
+}
+
+impl<'a> Sink<'a> {
+    pub(crate) fn new(request: &Request, out: &'a mut dyn FnMut(Block)) -> Self {
+        // What can stop between two pages stops before the limit on computing time would end all of it.
+        let until = Instant::now() + Duration::from_millis(request.seconds.min(600) * 400);
+        Self { out, left: request.most_bytes_out, most_pages: request.most_pages, until }
+    }
+
+    /// Bytes of text that are still wanted.
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// There is no time for more.
+    pub(crate) fn is_late(&self) -> bool {
+        Instant::now() > self.until
+    }
+
+    /// Hands on a text. False where not all of it was wanted.
+    pub(crate) fn text(&mut self, text: &str, page: Option<u32>) -> bool {
+        let mut rest = &text[..text.floor_char_boundary(self.left)];
+        let whole = rest.len() == text.len();
+        self.left -= rest.len();
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(MOST_TEXT));
+            (self.out)(Block::Text { text: piece.to_owned(), page });
+            rest = after;
+        }
+        whole
+    }
+}

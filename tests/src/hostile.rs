@@ -1,0 +1,54 @@
+//! Documents that are made to harm whoever reads them.
+
+/// Small, and more memory than there is: 2,000 objects that all are one array of 500,000 elements.
+#[must_use]
+pub fn pdf_that_eats_memory() -> Vec<u8> {
+    packed_objects(2_000, &format!("[{}]", "0 ".repeat(500_000)))
+}
+
+/// 100,000 objects that all are one array which is not closed: days of computing.
+#[must_use]
+pub fn pdf_without_end() -> Vec<u8> {
+    packed_objects(100_000, &format!("[{}", "0 ".repeat(200_000)))
+}
+
+/// A PDF file with a stream of so many objects, all of which are this one.
+fn packed_objects(count: usize, object: &str) -> Vec<u8> {
+    let index: String = (0..count).map(|n| format!("{} 0 ", n + 10)).collect();
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [] /Count 0 >>".to_owned(),
+        format!(
+            "<< /Type /ObjStm /N {count} /First {} /Length {} >>\nstream\n{index}{object}\nendstream",
+            index.len(),
+            index.len() + object.len() + 1,
+        ),
+    ];
+    pdf(&objects)
+}
+
+/// A PDF file of one page with these words.
+#[must_use]
+pub fn pdf_of(words: &str) -> Vec<u8> {
+    let content = format!("BT /F1 12 Tf 72 720 Td ({words}) Tj ET");
+    pdf(&[
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+            .to_owned(),
+        format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
+    ])
+}
+
+fn pdf(objects: &[String]) -> Vec<u8> {
+    let (mut file, mut places) = (String::from("%PDF-1.5\n"), String::new());
+    for (at, object) in objects.iter().enumerate() {
+        places.push_str(&format!("{:010} 00000 n \n", file.len()));
+        file.push_str(&format!("{} 0 obj\n{object}\nendobj\n", at + 1));
+    }
+    let (table, size) = (file.len(), objects.len() + 1);
+    file.push_str(&format!("xref\n0 {size}\n0000000000 65535 f \n{places}"));
+    file.push_str(&format!("trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n"));
+    file.into_bytes()
+}

@@ -1,0 +1,64 @@
+//! What reads documents is a process that can do nothing else; what a document does to it, it does to nobody else.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use nod_tests::hostile;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
+
+/// What a reader says of one document and nothing more, and how it ends.
+async fn read(kind: &str, bytes: &[u8]) -> (Vec<serde_json::Value>, ExitStatus) {
+    let mut reader = Command::new(NOD)
+        .arg("parse")
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let request = serde_json::json!({
+        "kind": kind, "name": "", "length": bytes.len(), "most_pages": 200, "most_bytes_out": 400_000, "seconds": 10,
+    });
+    let mut input = reader.stdin.take().unwrap();
+    input.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+    input.write_all(bytes).await.unwrap();
+    drop(input);
+    let ended = timeout(Duration::from_secs(60), reader.wait_with_output()).await.unwrap().unwrap();
+    let said = String::from_utf8(ended.stdout).unwrap();
+    (said.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), ended.status)
+}
+
+#[tokio::test]
+async fn a_bomb_kills_its_reader_and_nothing_else() {
+    let (said, ended) = read("pdf", &hostile::pdf_of("The offer ends on Friday.")).await;
+    assert!(ended.success(), "{said:?}");
+    assert_eq!(said[1]["text"], "The offer ends on Friday.\n");
+    assert_eq!(said[2]["done"]["pages"], 1);
+    for (bytes, signal) in
+        [(hostile::pdf_that_eats_memory(), Signal::SIGABRT), (hostile::pdf_without_end(), Signal::SIGXCPU)]
+    {
+        let (said, ended) = read("pdf", &bytes).await;
+        assert_eq!(ended.signal(), Some(signal as i32), "{said:?}");
+        assert_eq!(said.len(), 1, "{said:?}");
+    }
+}
+
+/// It tried.
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_reader_can_open_nothing() {
+    let (said, ended) = read("pdf", b"no pdf").await;
+    let hello = &said[0]["hello"];
+    for held in ["memory", "files", "network"] {
+        assert_eq!(hello[held], true, "{hello}");
+    }
+    assert_eq!(said[1]["failed"], "broken");
+    assert!(ended.success());
+}
