@@ -2,8 +2,8 @@
 
 use nod_sandbox::google::{Appointment, Meeting, MeetingEdit, News};
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::On;
+use nod_tests::{World, hostile};
 use serde_json::{Value, json};
 
 on_each_platform!(
@@ -20,6 +20,7 @@ on_each_platform!(
     a_week_becomes_a_time_by_a_button,
     a_double_booking_is_said_to_its_person_alone,
     guests_elsewhere_read_their_own_time_on_the_card,
+    a_description_that_kills_its_reader_is_told,
 );
 
 pub(crate) const ANA: &str = "ana@acme.test";
@@ -534,5 +535,28 @@ async fn who_never_said_their_zone_is_told_that_times_are_utc() {
         world.reads(GENERAL);
         world.works_in("ana", "Europe/Lisbon").await;
     }
+    world.ends().await;
+}
+
+async fn a_description_that_kills_its_reader_is_told(platform: On) {
+    let mut world = at_work(platform).await;
+    let bomb = hostile::html_that_eats_memory(450, 500);
+    assert!(bomb.len() < 8_192, "Calendar takes as much");
+    for event in [
+        Appointment { description: bomb, ..standup() },
+        Appointment {
+            description: "Bring <b>the plan</b>".into(),
+            ..appointment("Review", "2026-03-09 11:00", "2026-03-09 11:30")
+        },
+    ] {
+        world.google.add_event(ANA, &event).unwrap();
+    }
+    let look = Answer::tool("calendar_get_agenda", json!({ "when": "Monday" }));
+    world.model_will("tool", [look, Answer::text("Two.")]);
+    world.says("ana", "dm:ana", "what is on Monday?").await;
+    let asked = world.model.requests().pop().unwrap().to_string();
+    assert!(asked.contains("(not read: reading it took more memory than I give to a text)"), "{asked}");
+    assert!(asked.contains("Bring the plan"), "{asked}");
+    world.reads("dm:ana");
     world.ends().await;
 }

@@ -2,8 +2,8 @@
 
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::On;
+use nod_tests::{World, hostile};
 use serde_json::{Value, json};
 
 use crate::attachments::given;
@@ -16,6 +16,8 @@ on_each_platform!(
     the_time_of_a_mail_is_said_as_its_owner_counts_it,
     an_attached_mail_is_a_file_and_not_what_the_sender_wrote,
     a_file_without_a_name_goes_along_with_a_forward,
+    a_mail_that_kills_its_reader_is_told_and_the_others_are_read,
+    a_mail_that_kills_its_reader_is_not_forwarded,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -217,6 +219,48 @@ async fn a_file_without_a_name_goes_along_with_a_forward(platform: On) {
     let names: Vec<&str> = got.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["attached mail.eml", "noname"]);
     assert!(got.body.contains("See what Eve wrote.") && !got.body.contains("Pay me"), "{}", got.body);
+    world.reads("dm:ana");
+    world.ends().await;
+}
+
+/// Three mails, of which the second is made to harm whoever reads it; its id and the thread's.
+fn with_a_bomb(world: &World) -> (String, String) {
+    let bomb = hostile::html_that_eats_memory(3_000, 20_000);
+    let of = |id: &str, html: &str| {
+        let mail = hostile::html_mail(ANA, KIM, id, "1@northwind.test", html);
+        world.google.deliver_raw(ANA, &mail).unwrap()
+    };
+    of("1@northwind.test", "<p>The <b>first</b> word</p>");
+    let id = of("2@northwind.test", &bomb);
+    of("3@northwind.test", "<p>The last word</p>");
+    (id, world.google.inbox(ANA)[0].thread_id.clone())
+}
+
+async fn a_mail_that_kills_its_reader_is_told_and_the_others_are_read(platform: On) {
+    let mut world = connected(platform).await;
+    let (_, thread) = with_a_bomb(&world);
+    let read = told(&mut world, "gmail_read_thread", json!({ "thread_id": thread })).await;
+    let said: Vec<(&str, Option<&str>)> = read["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mail| (mail["text"].as_str().unwrap().trim(), mail["note"].as_str()))
+        .collect();
+    let why = "its text could not be read: reading it took more memory than I give to a mail";
+    assert_eq!(said, [("The **first** word", None), ("", Some(why)), ("The last word", None)]);
+    world.ends().await;
+}
+
+async fn a_mail_that_kills_its_reader_is_not_forwarded(platform: On) {
+    let mut world = connected(platform).await;
+    world.can_be_written_to("bo").await;
+    let (id, thread) = with_a_bomb(&world);
+    let asked = json!({ "thread_id": thread, "message_id": id, "to": ["Bo"] });
+    world.model_will("tool", [Answer::tool("gmail_forward", asked), Answer::text("I cannot forward that.")]);
+    world.says("ana", "dm:ana", "forward Kim's mail to Bo").await;
+    let asked = world.model.requests().pop().unwrap().to_string();
+    assert!(asked.contains("that mail cannot be read safely; forward it in Gmail itself"), "{asked}");
+    assert!(world.google.inbox("bo@acme.test").is_empty());
     world.reads("dm:ana");
     world.ends().await;
 }

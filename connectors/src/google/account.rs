@@ -67,7 +67,7 @@ impl Accounts {
     /// Where this call reads what others wrote.
     fn reading(&self, cx: &ToolContext) -> Reading {
         let whose = Whose { tenant: cx.scope.tenant, person: cx.principal.person };
-        Reading::at(self.reading.desk(whose, Instant::now() + cx.time_left()))
+        Reading::new(self.reading.clone(), whose, Instant::now() + cx.time_left())
     }
 
     pub(in crate::google) fn lent(&self) -> &Arc<Lent> {
@@ -110,7 +110,7 @@ impl Accounts {
         needs: &[&str],
     ) -> Result<Diary, Fault> {
         let Access { account, token, refused, until } = self.access(cx, needs).await?;
-        Ok(Diary::new(&self.calendar, token, account, until, refused))
+        Ok(Diary::new(&self.calendar, token, account, until, refused, self.reading(cx)))
     }
 
     /// The way to the account of the person on whose behalf `cx` is, where these scopes are granted.

@@ -1,19 +1,68 @@
 //! Where one call reads what others wrote in a person's account. Nothing of it is parsed here.
 
-use nod_core::file;
-use nod_core::reading::Desk;
-use tokio::sync::Mutex;
+use std::sync::Arc;
 
-/// A desk, used by one at a time.
-pub(in crate::google) struct Reading(Mutex<Box<dyn Desk>>);
+use nod_core::file;
+use nod_core::reading::wire::Kind;
+use nod_core::reading::{Desk, Limits, Read, Reader, Unread, Whose};
+use nod_core::tool::{Fault, LONGEST_BODY};
+use tokio::time::Instant;
+
+/// Of one text, in bytes: well above what is passed on or shown.
+const LIMITS: Limits = Limits { pages: 0, bytes_out: 8 * LONGEST_BODY };
+/// The wait where others are read.
+const BUSY_SECONDS: u64 = 5;
+
+/// Opens desks for one call of one person; none where somebody only signs in.
+#[derive(Default)]
+pub(in crate::google) struct Reading(Option<(Arc<dyn Reader>, Whose, Instant)>);
 
 impl Reading {
-    pub(in crate::google) fn at(desk: Box<dyn Desk>) -> Self {
-        Self(Mutex::new(desk))
+    /// Nothing is waited for beyond `until`.
+    pub(in crate::google) fn new(reader: Arc<dyn Reader>, whose: Whose, until: Instant) -> Self {
+        Self(Some((reader, whose, until)))
+    }
+
+    /// For texts that are read one after another. It is one of few once something is read at it, so it is not kept
+    /// while Google is waited for.
+    pub(in crate::google) fn desk(&self) -> Texts {
+        Texts(self.0.as_ref().map(|(reader, whose, until)| reader.desk(*whose, *until)))
     }
 
     /// The words of a file, or why there are none, as the end of a sentence.
     pub(in crate::google) async fn file(&self, bytes: Vec<u8>) -> Result<String, String> {
-        file::words(self.0.lock().await.as_mut(), bytes).await
+        match self.desk().0 {
+            Some(mut desk) => file::words(desk.as_mut(), bytes).await,
+            None => Err(Unread::Away.sentence(Kind::Pdf)),
+        }
+    }
+}
+
+/// Texts at one desk.
+pub(in crate::google) struct Texts(Option<Box<dyn Desk>>);
+
+impl Texts {
+    /// What HTML says. Where there is nothing, no reader is asked.
+    pub(in crate::google) async fn html(&mut self, kind: Kind, html: &str) -> Result<String, Unread> {
+        if html.trim().is_empty() {
+            return Ok(String::new());
+        }
+        Ok(self.read(kind, html.as_bytes()).await?.text())
+    }
+
+    /// A document that is no file.
+    pub(in crate::google) async fn read(&mut self, kind: Kind, bytes: &[u8]) -> Result<Read, Unread> {
+        match &mut self.0 {
+            Some(desk) => desk.read(kind, bytes, LIMITS).await,
+            None => Err(Unread::Away),
+        }
+    }
+}
+
+/// What comes of a text that a deed needs: where others are read it is tried again, else it is refused for this reason.
+pub(in crate::google) fn refused(unread: Unread, reason: &str) -> Fault {
+    match unread {
+        Unread::Busy | Unread::Away => Fault::Busy { after_seconds: BUSY_SECONDS },
+        _ => Fault::Forbidden { reason: reason.to_owned() },
     }
 }

@@ -3,6 +3,7 @@
 
 mod child;
 mod docx;
+mod html;
 mod limits;
 mod pdf;
 mod sink;
@@ -21,7 +22,8 @@ pub fn read(request: &Request, bytes: &[u8], out: &mut dyn FnMut(Block)) -> Resu
     match request.kind {
         Kind::Pdf => pdf::read(bytes, &mut sink),
         Kind::Docx => docx::read(bytes, &mut sink),
-        Kind::Html | Kind::Mail | Kind::Draft => Err(Failure::Unknown),
+        kind @ (Kind::Html | Kind::Description | Kind::Signature) => html::read(kind, bytes, &mut sink),
+        Kind::Mail | Kind::Draft => Err(Failure::Unknown),
     }
 }
 

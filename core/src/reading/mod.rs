@@ -103,7 +103,8 @@ impl Unread {
     pub fn sentence(self, kind: Kind) -> String {
         let (thing, things) = match kind {
             Kind::Pdf | Kind::Docx => ("file", "files"),
-            Kind::Html | Kind::Mail | Kind::Draft => ("mail", "mail"),
+            Kind::Description => ("text", "texts"),
+            Kind::Html | Kind::Signature | Kind::Mail | Kind::Draft => ("mail", "mail"),
         };
         match (self, kind) {
             (Self::Memory, _) => format!("reading it took more memory than I give to a {thing}"),

@@ -25,6 +25,10 @@ pub enum Kind {
     Docx,
     /// HTML in UTF-8, such as a mail's body.
     Html,
+    /// The same without marks, as calendars have it.
+    Description,
+    /// The same without marks and lists, as it stands below letters.
+    Signature,
     /// A mail as it was sent.
     Mail,
     /// A mail that is being written.

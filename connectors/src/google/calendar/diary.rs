@@ -16,6 +16,7 @@ use url::Url;
 use super::guarded::{self, Guarded};
 use crate::google::call::Calls;
 use crate::google::http::{self, Connector, HttpClient};
+use crate::google::reading::Reading;
 use crate::google::trouble::Trouble;
 
 pub(super) const PRIMARY: &str = "primary";
@@ -48,6 +49,7 @@ pub(in crate::google) struct Diary {
     base: String,
     address: String,
     calls: Calls,
+    reading: Reading,
 }
 
 /// Which events are looked for.
@@ -69,6 +71,7 @@ impl Diary {
         address: String,
         until: Instant,
         refused: Arc<AtomicBool>,
+        reading: Reading,
     ) -> Self {
         let mut hub = google_calendar3::CalendarHub::new(calendar.client.clone(), token.clone());
         hub.base_url(calendar.base.clone());
@@ -76,7 +79,12 @@ impl Diary {
         hub.user_agent("nod".into());
         let (client, base) = (calendar.client.clone(), calendar.base.clone());
         let calls = Calls::new(until).renewing(refused);
-        Self { hub, token: Box::new(token), client, base, address, calls }
+        Self { hub, token: Box::new(token), client, base, address, calls, reading }
+    }
+
+    /// Where what others wrote is read.
+    pub(super) fn reading(&self) -> &Reading {
+        &self.reading
     }
 
     /// The account's address.

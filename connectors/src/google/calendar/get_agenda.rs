@@ -67,7 +67,7 @@ impl ReadTool for GetAgenda {
         let (from, until) = times.ends(&zone)?;
         events.retain(|event| show::is_of_days(event, &from, Some(&until), &zone));
         let more = events.len() > MOST;
-        let mut output = show::list(cx, &events[..events.len().min(MOST)], more);
+        let mut output = show::list(cx, &diary, &events[..events.len().min(MOST)], more).await;
         output.content["asked_for"] = json!(times.said(&zone, cx.now));
         Ok(output)
     }

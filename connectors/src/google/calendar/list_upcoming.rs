@@ -64,6 +64,6 @@ impl ReadTool for ListUpcoming {
         let now =
             instant(cx.now).ok_or_else(|| Fault::broken("there is no such time"))?.to_zoned(zone.clone());
         events.retain(|event| show::is_of_days(event, &now, None, &zone));
-        Ok(show::list(cx, &events[..events.len().min(max)], more))
+        Ok(show::list(cx, &diary, &events[..events.len().min(max)], more).await)
     }
 }

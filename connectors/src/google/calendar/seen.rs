@@ -131,7 +131,7 @@ pub(super) async fn still(
 ) -> Result<(Event, String), Fault> {
     let event = named(diary, id).await?;
     if fingerprint(&event)? != seen {
-        let mut now = show::list(cx, &[event], false);
+        let mut now = show::list(cx, diary, &[event], false).await;
         now.content["status"] = json!("not_done");
         now.content["why"] = json!("the event was changed meanwhile");
         return Err(Fault::Outdated { now: Box::new(now) });

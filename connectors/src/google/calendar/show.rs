@@ -6,12 +6,15 @@ use jiff::{ToSpan, Zoned};
 use nod_core::clock::Timestamp;
 use nod_core::policy;
 use nod_core::privacy::Provenance;
+use nod_core::reading::wire::Kind;
 use nod_core::tool::{Gist, Principal, ToolContext, ToolOutput, people};
 use serde_json::{Value, json};
 
 use super::create_event;
+use super::diary::Diary;
 use super::seen::Of;
 use super::times::Times;
+use crate::google::reading::Texts;
 
 const DESCRIPTION_CHARS: usize = 1_000;
 const TITLE_CHARS: usize = 300;
@@ -24,9 +27,13 @@ pub(super) fn zone(principal: &Principal) -> TimeZone {
 }
 
 /// A list of them.
-pub(super) fn list(cx: &ToolContext, events: &[Event], more: bool) -> ToolOutput {
+pub(super) async fn list(cx: &ToolContext, diary: &Diary, events: &[Event], more: bool) -> ToolOutput {
     let zone = zone(&cx.principal);
-    let shown: Vec<Value> = events.iter().map(|event| one(event, &zone, cx.now)).collect();
+    let (mut shown, mut texts) = (Vec::with_capacity(events.len()), diary.reading().desk());
+    for event in events {
+        let text = text(&mut texts, event.description.as_deref().unwrap_or_default()).await;
+        shown.push(one(event, text, &zone, cx.now));
+    }
     let mut content = json!({"events": shown, "zone": cx.principal.zone});
     if more {
         content["more"] = json!("there are more; ask for a shorter time to see them");
@@ -115,9 +122,8 @@ fn on_one_line(text: Option<&String>) -> String {
     cut(&words.join(" "), TITLE_CHARS)
 }
 
-fn one(event: &Event, zone: &TimeZone, now: Timestamp) -> Value {
+fn one(event: &Event, text: String, zone: &TimeZone, now: Timestamp) -> Value {
     let when = times(event, zone);
-    let text = event.description.as_deref().map(plain).filter(|text| !text.is_empty());
     let guests: Vec<Value> = event.attendees.iter().flatten().take(MOST_GUESTS).map(guest).collect();
     let fields = [
         ("id", json!(event.id)),
@@ -133,7 +139,7 @@ fn one(event: &Event, zone: &TimeZone, now: Timestamp) -> Value {
         ("repeats", if repeats(event) { json!(true) } else { Value::Null }),
         ("cancelled", if is_cancelled(event) { json!(true) } else { Value::Null }),
         ("link", json!(event.html_link)),
-        ("text", json!(text)),
+        ("text", if text.is_empty() { Value::Null } else { json!(text) }),
     ];
     fields
         .into_iter()
@@ -188,11 +194,12 @@ pub(super) fn is_cancelled(event: &Event) -> bool {
 }
 
 /// Descriptions may be HTML.
-fn plain(text: &str) -> String {
+async fn text(texts: &mut Texts, text: &str) -> String {
     let text = match text.contains('<') {
-        true => html2text::config::plain_no_decorate()
-            .string_from_read(text.as_bytes(), 200)
-            .unwrap_or_else(|_| text.to_owned()),
+        true => texts
+            .html(Kind::Description, text)
+            .await
+            .unwrap_or_else(|unread| format!("(not read: {})", unread.sentence(Kind::Description))),
         false => text.to_owned(),
     };
     cut(text.trim(), DESCRIPTION_CHARS)

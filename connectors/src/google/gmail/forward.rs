@@ -17,9 +17,10 @@ use serde_json::{Value, json};
 use super::identity::Identities;
 use super::letter::{Asked, BODY_CHARS, Letter, MOST_RECIPIENTS, Reply};
 use super::mailbox::Mailbox;
-use super::message::{has_label, header, sender};
+use super::message::{Body, has_label, header, sender};
 use super::{arguments, files, quote, reply, send_email};
 use crate::google::account::Accounts;
+use crate::google::reading;
 
 pub(super) const NAME: &str = "gmail_forward";
 
@@ -148,8 +149,11 @@ async fn forward(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted) -> Result<
         body: wanted.body,
     };
     let attachments = if wanted.without_files { Vec::new() } else { files::of_mail(mailbox, &mail).await? };
+    let body = Body::read(&mail, &mut mailbox.reading().desk()).await;
+    let unread =
+        |unread| reading::refused(unread, "that mail cannot be read safely; forward it in Gmail itself");
     let letter = Letter {
-        quoted: Some(quote::forwarded(&mail, &from, &cx.principal.zone)?),
+        quoted: Some(quote::forwarded(&mail, &body.map_err(unread)?, &from, &cx.principal.zone)?),
         attachments,
         // Gmail keeps a forward in the thread of what it forwards.
         reply: Some(Reply {

@@ -2,15 +2,15 @@
 //! the text of each.
 
 use google_gmail1::api::{Message, SendAs};
-use html2text::config;
-use html2text::render::TrivialDecorator;
+use nod_core::reading::Unread;
+use nod_core::reading::wire::Kind;
 use nod_core::tool::Fault;
 
 use super::address::Recipient;
 use super::mailbox::Mailbox;
 use super::message::people;
+use crate::google::reading::refused;
 
-const SIGNATURE_COLUMNS: usize = 100;
 /// A longer one is a page, and is left to Gmail.
 const LONGEST_SIGNATURE: usize = 2_000;
 
@@ -51,7 +51,8 @@ impl Identity {
         }
     }
 
-    fn of(one: SendAs) -> Option<Self> {
+    /// With what stands below its text, as text.
+    fn of(one: SendAs, signature: &str) -> Option<Self> {
         let primary = one.is_primary.unwrap_or_default();
         let address = one.send_as_email?;
         let named = one.display_name.and_then(|name| Recipient::parse(&format!("{name} <{address}>")).ok());
@@ -60,7 +61,7 @@ impl Identity {
             name: named.and_then(|one| one.name),
             reply_to: elsewhere.map(|one| one.address).filter(|to| !to.eq_ignore_ascii_case(&address)),
             address,
-            signature: signature(&one.signature.unwrap_or_default()),
+            signature: lines(signature),
             usual: one.is_default.unwrap_or_default(),
             verified: primary || one.verification_status.as_deref() == Some("accepted"),
             theirs: primary || one.treat_as_alias.unwrap_or_default(),
@@ -75,11 +76,24 @@ impl Identities {
     /// Where Gmail does not tell.
     pub(super) async fn of(mailbox: &Mailbox) -> Result<Self, Fault> {
         let all = mailbox.send_as().await.map_err(|trouble| trouble.looking("the addresses to send from"))?;
-        Ok(Self::new(mailbox.address(), all))
+        let (mut read, mut texts) = (Vec::with_capacity(all.len()), mailbox.reading().desk());
+        for one in all {
+            // Signatures are HTML.
+            let html = one.signature.as_deref().unwrap_or_default();
+            let signature = match texts.html(Kind::Signature, html).await {
+                Ok(text) => text,
+                Err(unread @ (Unread::Busy | Unread::Away)) => return Err(refused(unread, "")),
+                // One that cannot be read is left out, which the card shows.
+                Err(_) => String::new(),
+            };
+            read.push((signature, one));
+        }
+        Ok(Self::new(mailbox.address(), read))
     }
 
-    fn new(account: &str, all: Vec<SendAs>) -> Self {
-        let mut all: Vec<Identity> = all.into_iter().filter_map(Identity::of).collect();
+    fn new(account: &str, all: Vec<(String, SendAs)>) -> Self {
+        let read = all.into_iter().filter_map(|(signature, one)| Identity::of(one, &signature));
+        let mut all: Vec<Identity> = read.collect();
         // Gmail calls an address without a name as it calls the account.
         let usual = all.iter().find(|one| one.address.eq_ignore_ascii_case(account));
         let name = usual.and_then(|one| one.name.clone());
@@ -152,12 +166,9 @@ impl Identities {
     }
 }
 
-/// Signatures are HTML.
-fn signature(html: &str) -> String {
-    let text = config::with_decorator(TrivialDecorator::new())
-        .string_from_read(html.as_bytes(), SIGNATURE_COLUMNS)
-        .unwrap_or_default();
-    let plain: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
+/// As it stands below letters.
+fn lines(signature: &str) -> String {
+    let plain: String = signature.chars().filter(|c| !c.is_control() || *c == '\n').collect();
     let lines: Vec<&str> = plain.lines().map(str::trim_end).collect();
     let text = lines.join("\n").trim().to_owned();
     if text.chars().count() > LONGEST_SIGNATURE { String::new() } else { text }
@@ -171,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    fn one(address: &str, usual: bool, status: Option<&str>) -> SendAs {
-        SendAs {
+    fn one(address: &str, usual: bool, status: Option<&str>) -> (String, SendAs) {
+        let one = SendAs {
             send_as_email: Some(address.to_owned()),
             is_default: Some(usual),
             is_primary: Some(status.is_none()),
@@ -181,7 +192,8 @@ mod tests {
             display_name: address.starts_with("ana").then(|| "Silva, Ana".to_owned()),
             reply_to_address: address.starts_with("team").then(|| "desk@acme.test".to_owned()),
             ..SendAs::default()
-        }
+        };
+        (String::new(), one)
     }
 
     fn to(address: &str) -> Message {
@@ -233,11 +245,8 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_read_as_text() {
-        let html =
-            "<div dir=\"ltr\"><b>Ana Silva</b><br>Acme · <a href=\"https://acme.test\">acme.test</a></div>";
-        assert_eq!(signature(html), "Ana Silva\nAcme · acme.test");
-        assert_eq!(signature(""), "");
-        assert_eq!(signature(&"x".repeat(3_000)), "");
+    fn a_signature_is_lines_of_text() {
+        assert_eq!(lines("Ana Silva \nAcme\u{7} · acme.test\n"), "Ana Silva\nAcme · acme.test");
+        assert_eq!(lines(&"x".repeat(3_000)), "");
     }
 }

@@ -11,8 +11,6 @@ use std::sync::atomic::AtomicBool;
 use google_gmail1::api::{Draft, Message, Thread};
 use google_gmail1::common::GetToken;
 use nod_core::file::{Lying, Shelf};
-use nod_core::reading::Unread;
-use nod_core::reading::wire::Kind;
 use nod_core::tool::{Fault, ToolContext};
 use tokio::time::Instant;
 use url::Url;
@@ -55,7 +53,7 @@ pub(in crate::google) struct Mailbox {
     /// The files of the conversation; none where somebody only signs in.
     beside: Option<(Shelf, ToolContext)>,
     /// Where its mail is read; nowhere where somebody only signs in.
-    reading: Option<Reading>,
+    reading: Reading,
 }
 
 impl Mailbox {
@@ -70,7 +68,7 @@ impl Mailbox {
         hub.base_url(gmail.base.clone());
         hub.root_url(gmail.base.clone());
         hub.user_agent("nod".into());
-        Self { hub, address, calls: Calls::new(until), beside: None, reading: None }
+        Self { hub, address, calls: Calls::new(until), beside: None, reading: Reading::default() }
     }
 
     /// With a flag that tells the token's source when Google rejected its token.
@@ -80,15 +78,12 @@ impl Mailbox {
 
     /// With the files of the conversation in which it is called, and where documents are read.
     pub(in crate::google) fn beside(self, shelf: Shelf, reading: Reading, cx: ToolContext) -> Self {
-        Self { beside: Some((shelf, cx)), reading: Some(reading), ..self }
+        Self { beside: Some((shelf, cx)), reading, ..self }
     }
 
-    /// The words of a file, or why there are none, as the end of a sentence.
-    pub(super) async fn file(&self, bytes: Vec<u8>) -> Result<String, String> {
-        match &self.reading {
-            Some(reading) => reading.file(bytes).await,
-            None => Err(Unread::Away.sentence(Kind::Pdf)),
-        }
+    /// Where what others wrote is read.
+    pub(super) fn reading(&self) -> &Reading {
+        &self.reading
     }
 
     /// The newest file of that name in the conversation.

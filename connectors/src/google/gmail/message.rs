@@ -3,19 +3,19 @@
 use google_gmail1::api::{Message, MessagePart};
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Address, MessageParser};
+use nod_core::reading::Unread;
+use nod_core::reading::wire::Kind;
 use nod_core::{file, outside};
 
 use super::address::Recipient;
 use super::attached::{is_file, mime};
 use super::charset;
+use crate::google::reading::Texts;
 
 /// The longest part of a body that is passed on.
 pub(super) const BODY_CHARS: usize = 8_000;
 /// How deep parts may lie in parts.
 pub(super) const DEPTH: usize = 10;
-const HTML_COLUMNS: usize = 100;
-/// HTML beyond this is not rendered: it would take long and is cut anyway.
-const HTML_BYTES: usize = 1 << 20;
 
 /// A header as Gmail keeps it.
 pub(super) fn raw_header<'a>(message: &'a Message, name: &str) -> Option<&'a str> {
@@ -74,22 +74,52 @@ pub(super) struct Text {
     pub cut: String,
 }
 
-/// The text of a message: plain where there is plain, else read from its HTML.
-pub(super) fn text(message: &Message) -> Text {
-    text_within(message, BODY_CHARS)
+/// What a message says, before anything is left out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Body {
+    Text(String),
+    /// Still to be read.
+    Html(String),
+    /// Gmail has it apart.
+    Apart,
+    Nothing,
 }
 
-/// The same with another bound, in characters.
-pub(super) fn text_within(message: &Message, most: usize) -> Text {
-    let Some(payload) = &message.payload else { return Text::default() };
-    let plain = find(payload, "text/plain", DEPTH).and_then(content);
-    let text = plain.filter(|text| !text.trim().is_empty()).or_else(|| html(payload));
-    match text {
-        Some(text) => bounded(text.trim_end(), most),
-        None if find(payload, "text/", DEPTH).is_some() => {
-            Text { cut: "the text is kept as an attachment and was not read".into(), ..Text::default() }
+impl Body {
+    /// Plain where there is plain, else HTML.
+    pub(super) fn of(message: &Message) -> Self {
+        let Some(payload) = &message.payload else { return Self::Nothing };
+        let plain = find(payload, "text/plain", DEPTH).and_then(content);
+        if let Some(text) = plain.filter(|text| !text.trim().is_empty()) {
+            return Self::Text(text);
         }
-        None => Text::default(),
+        match find(payload, "text/html", DEPTH).and_then(content) {
+            Some(html) => Self::Html(html),
+            None if find(payload, "text/", DEPTH).is_some() => Self::Apart,
+            None => Self::Nothing,
+        }
+    }
+
+    /// With its HTML read.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub(super) async fn read(message: &Message, texts: &mut Texts) -> Result<Self, Unread> {
+        match Self::of(message) {
+            Self::Html(html) => Ok(Self::Text(texts.html(Kind::Html, &html).await?)),
+            other => Ok(other),
+        }
+    }
+
+    /// At most so many characters of it.
+    pub(super) fn within(&self, most: usize) -> Text {
+        match self {
+            Self::Text(text) => bounded(text.trim_end(), most),
+            Self::Apart => {
+                Text { cut: "the text is kept as an attachment and was not read".into(), ..Text::default() }
+            }
+            Self::Html(_) | Self::Nothing => Text::default(),
+        }
     }
 }
 
@@ -104,15 +134,6 @@ fn find<'a>(part: &'a MessagePart, kind: &str, depth: usize) -> Option<&'a Messa
         return None;
     }
     part.parts.iter().flatten().find_map(|part| find(part, kind, depth - 1))
-}
-
-fn html(payload: &MessagePart) -> Option<String> {
-    let part = find(payload, "text/html", DEPTH)?;
-    let mut html = content(part)?;
-    if html.len() > HTML_BYTES {
-        html.truncate(html.floor_char_boundary(HTML_BYTES));
-    }
-    html2text::from_read(html.as_bytes(), HTML_COLUMNS).ok()
 }
 
 /// A part's text. Gmail hands out the bytes in the sender's own character set.
@@ -177,6 +198,10 @@ mod tests {
         }
     }
 
+    fn text(message: &Message) -> Text {
+        Body::of(message).within(BODY_CHARS)
+    }
+
     fn of(parts: Vec<MessagePart>) -> Message {
         let payload = MessagePart {
             mime_type: Some("multipart/mixed".into()),
@@ -187,12 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_preferred_and_html_is_read() {
+    fn plain_text_is_preferred_to_html() {
         let html =
             part("text/html", "text/html; charset=utf-8", b"<p>Hello <b>Bo</b></p><script>x()</script>");
         let plain = part("text/plain", "text/plain", "Grüße".as_bytes());
-        assert_eq!(text(&of(vec![html.clone(), plain])).text, "Grüße");
-        assert_eq!(text(&of(vec![html])).text.trim(), "Hello **Bo**");
+        assert_eq!(Body::of(&of(vec![html.clone(), plain])), Body::Text("Grüße".into()));
+        let read = Body::Html("<p>Hello <b>Bo</b></p><script>x()</script>".into());
+        assert_eq!(Body::of(&of(vec![html])), read);
     }
 
     #[test]

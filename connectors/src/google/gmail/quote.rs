@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use nod_core::tool::{Fault, LONGEST_BODY};
 use serde::{Deserialize, Serialize};
 
-use super::message::{Text, header, one_line, people, text_within};
+use super::message::{Body, Text, header, one_line, people};
 
 /// Characters that are quoted under an answer; of what is longer the beginning is, and a line says so.
 const MOST_QUOTED: usize = 10_000;
@@ -25,8 +25,8 @@ pub(super) struct Quoted {
 }
 
 /// As it stands under an answer.
-pub(super) fn quoted(mail: &Message, from: &str, zone: &str) -> Quoted {
-    let Text { text, cut } = text_within(mail, MOST_QUOTED);
+pub(super) fn quoted(mail: &Message, body: &Body, from: &str, zone: &str) -> Quoted {
+    let Text { text, cut } = body.within(MOST_QUOTED);
     let who = one_line(&header(mail, "From"), HEADER_SHOWN);
     let mut lines = vec![format!("On {}, {who} wrote:", when(mail, zone)), String::new()];
     let quoted = |line: &str| if line.is_empty() { ">".to_owned() } else { format!("> {line}") };
@@ -43,8 +43,8 @@ pub(super) fn quoted(mail: &Message, from: &str, zone: &str) -> Quoted {
 ///
 /// # Errors
 /// [`Fault::Forbidden`] where it is longer than can be shown before it leaves.
-pub(super) fn forwarded(mail: &Message, from: &str, zone: &str) -> Result<Quoted, Fault> {
-    let Text { text, cut } = text_within(mail, LONGEST_BODY);
+pub(super) fn forwarded(mail: &Message, body: &Body, from: &str, zone: &str) -> Result<Quoted, Fault> {
+    let Text { text, cut } = body.within(LONGEST_BODY);
     if !cut.is_empty() {
         let reason = "that mail is longer than can be shown before it leaves; forward it in Gmail itself";
         return Err(Fault::Forbidden { reason: reason.to_owned() });
@@ -103,24 +103,28 @@ mod tests {
 
     #[test]
     fn an_answer_quotes_line_by_line_in_the_persons_own_time() {
-        let quoted = quoted(&mail("Hi,\r\n\r\n> before\u{7}\r\nBo"), "bo@acme.test", "Europe/Berlin");
+        let answered = mail("Hi,\r\n\r\n> before\u{7}\r\nBo");
+        let quoted = quoted(&answered, &Body::of(&answered), "bo@acme.test", "Europe/Berlin");
         assert_eq!(
             quoted.text,
             "On Fri, 6 Mar 2026 at 16:00, Bo Lind <bo@acme.test> wrote:\n\n> Hi,\n>\n> > before\n> Bo"
         );
-        let long = super::quoted(&mail(&"word ".repeat(4_000)), "bo@acme.test", "nowhere");
+        let long = mail(&"word ".repeat(4_000));
+        let long = super::quoted(&long, &Body::of(&long), "bo@acme.test", "nowhere");
         assert!(long.text.starts_with("On Fri, 6 Mar 2026 at 15:00") && long.text.ends_with("\n> […]"));
     }
 
     #[test]
     fn a_forward_shows_it_whole_or_not_at_all() {
-        let forwarded = forwarded(&mail("Hi"), "bo@acme.test", "UTC").unwrap();
+        let hi = mail("Hi");
+        let forwarded = forwarded(&hi, &Body::of(&hi), "bo@acme.test", "UTC").unwrap();
         assert_eq!(
             forwarded.text,
             "---------- Forwarded message ---------\nFrom: Bo Lind <bo@acme.test>\n\
              Date: Fri, 6 Mar 2026 at 15:00\nSubject: Plan\nTo: ana@acme.test\n\n\nHi"
         );
-        let long = super::forwarded(&mail(&"x".repeat(30_001)), "bo@acme.test", "UTC");
+        let long = mail(&"x".repeat(30_001));
+        let long = super::forwarded(&long, &Body::of(&long), "bo@acme.test", "UTC");
         assert!(matches!(long, Err(Fault::Forbidden { .. })));
     }
 }

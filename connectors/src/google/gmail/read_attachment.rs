@@ -111,6 +111,6 @@ async fn words(mailbox: &Mailbox, message: &str, file: Attachment) -> Result<Res
     }
     Ok(match is_mail.then(|| attached::mail(&bytes)).flatten() {
         Some(words) => Ok(words),
-        None => mailbox.file(bytes).await,
+        None => mailbox.reading().file(bytes).await,
     })
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use google_gmail1::api::Message;
+use nod_core::reading::Unread;
+use nod_core::reading::wire::Kind;
 use nod_core::tool::{Fault, Leaves, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,10 +14,11 @@ use super::arguments;
 use super::attached::attachments;
 use super::days::at;
 use super::mailbox::Mailbox;
-use super::message::{Text, has_label, header, one_line, text, text_within};
+use super::message::{BODY_CHARS, Body, Text, has_label, header, one_line};
 use super::room::{ROOM, fitting, written};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
+use crate::google::reading::Texts;
 use crate::google::scopes;
 
 /// The newest of a thread that are read.
@@ -78,7 +81,7 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: 
         let at = messages.iter().position(|message| message.id.as_deref() == Some(before));
         messages.truncate(at.ok_or_else(|| Fault::NotFound { what: "that message in that thread".into() })?);
     }
-    let letters = newest(&messages, cx);
+    let letters = newest(&messages, &mut mailbox.reading().desk(), cx).await;
     let earlier = messages.len() - letters.len();
     let oldest = letters.first().map(|letter| letter["id"].as_str().unwrap_or_default().to_owned());
     let mut content = json!({"thread_id": id, "messages": letters});
@@ -90,24 +93,38 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: 
 }
 
 /// As many as the model reads at once, oldest first. Of one that alone is longer, the beginning.
-fn newest(messages: &[Message], cx: &ToolContext) -> Vec<Value> {
+async fn newest(messages: &[Message], texts: &mut Texts, cx: &ToolContext) -> Vec<Value> {
     let (mut letters, mut left) = (Vec::new(), ROOM);
     for message in messages.iter().rev().take(MOST_MESSAGES) {
-        let body = text(message);
-        let mut shown = letter(message, &body, cx);
-        if written(&shown) > left {
-            if !letters.is_empty() {
-                break;
-            }
-            let around = written(&shown) - written(&shown["text"]);
-            let room = left.saturating_sub(around).max(LEAST_TEXT);
-            shown = letter(message, &text_within(message, fitting(&body.text, room).chars().count()), cx);
-        }
+        let shown = match Body::read(message, texts).await {
+            Ok(body) => fitted(message, &body, left, letters.is_empty(), cx),
+            Err(unread) => Some(closed(message, unread, cx)),
+        };
+        let Some(shown) = shown else { break };
         left = left.saturating_sub(written(&shown));
         letters.push(shown);
     }
     letters.reverse();
     letters
+}
+
+/// As it is shown where there is so much room left; of the newest, which is always shown, the beginning.
+fn fitted(message: &Message, body: &Body, left: usize, newest: bool, cx: &ToolContext) -> Option<Value> {
+    let text = body.within(BODY_CHARS);
+    let shown = letter(message, &text, cx);
+    if written(&shown) <= left {
+        return Some(shown);
+    }
+    let around = written(&shown) - written(&shown["text"]);
+    let room = left.saturating_sub(around).max(LEAST_TEXT);
+    newest.then(|| letter(message, &body.within(fitting(&text.text, room).chars().count()), cx))
+}
+
+/// A mail that nobody could read.
+fn closed(message: &Message, unread: Unread, cx: &ToolContext) -> Value {
+    let mut letter = letter(message, &Text::default(), cx);
+    letter["note"] = json!(format!("its text could not be read: {}", unread.sentence(Kind::Html)));
+    letter
 }
 
 fn letter(message: &Message, body: &Text, cx: &ToolContext) -> Value {

@@ -13,6 +13,7 @@ use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::effect::{EffectKey, Permit};
 use nod_core::privacy::{Audience, Provenance};
+use nod_core::reading::Unread;
 use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -21,9 +22,10 @@ use super::address::Recipient;
 use super::identity::Identities;
 use super::letter::{Asked, BODY_CHARS, Letter, Reply, SUBJECT_CHARS};
 use super::mailbox::Mailbox;
-use super::message::{has_label, header, people, raw_header, sender};
+use super::message::{Body, has_label, header, people, raw_header, sender};
 use super::{arguments, create_draft, files, quote, send_email};
 use crate::google::account::Accounts;
+use crate::google::reading;
 
 /// Sends.
 pub(super) const SEND: &str = "gmail_reply";
@@ -189,8 +191,15 @@ async fn answer(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted, tool: &str)
     let asked = Asked { to, cc, bcc: Vec::new(), subject: subject(&of), body: wanted.body };
     let from = sender(&newest).unwrap_or_else(|| "an unnamed sender".to_owned());
     let tied = tied(&newest, wanted.thread_id, &of, &from);
+    let quoted = match wanted.quote {
+        true => {
+            let body = Body::read(&newest, &mut mailbox.reading().desk()).await.map_err(unquoted)?;
+            Some(quote::quoted(&newest, &body, &from, &cx.principal.zone))
+        }
+        false => None,
+    };
     let letter = Letter {
-        quoted: wanted.quote.then(|| quote::quoted(&newest, &from, &cx.principal.zone)),
+        quoted,
         attachments: files::wanted(mailbox, &wanted.attach).await?,
         // Where answers to one's own mail are to go is for others.
         reply: Some(Reply { reply_to: tied.reply_to.clone().filter(|_| !mine), ..tied }),
@@ -198,6 +207,10 @@ async fn answer(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted, tool: &str)
             .sent_as(&identities.chosen(wanted.from.as_deref(), Some(&newest))?)
     };
     Ok(Answer { source: format!("mail from {from}"), letter })
+}
+
+fn unquoted(unread: Unread) -> Fault {
+    reading::refused(unread, "that mail cannot be read safely; answer it without quoting it")
 }
 
 /// The newest mail of a thread, whole.
