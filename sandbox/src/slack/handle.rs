@@ -91,9 +91,9 @@ impl Slack {
         self.state().change(act)
     }
 
-    /// Adds or replaces a person.
+    /// Adds a person, and tells the app; whoever is there already has changed.
     pub fn add_user(&self, user: User) {
-        self.change(|w| w.users.insert(user.id.clone(), user));
+        self.change(|w| w.add_user(user));
     }
 
     /// Adds or replaces a channel.
