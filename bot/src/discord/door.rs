@@ -207,7 +207,7 @@ impl Door {
 }
 
 /// Between the tries to store a message.
-fn pauses() -> impl Iterator<Item = Duration> {
+pub(super) fn pauses() -> impl Iterator<Item = Duration> {
     let doubled = std::iter::successors(Some(Duration::from_millis(250)), |pause| Some(*pause * 2));
     doubled.map(|pause| pause.min(MOST_PAUSE)).take(MOST_TRIES)
 }

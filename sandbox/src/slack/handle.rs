@@ -287,6 +287,14 @@ impl Slack {
         self.wait_for("a socket", within, |w| (w.sockets.count() > 0).then_some(())).await;
     }
 
+    /// Resolves once no socket stands.
+    ///
+    /// # Panics
+    /// With the transcript after `within`.
+    pub async fn disconnected(&self, within: Duration) {
+        self.wait_for("the end of every socket", within, |w| (w.sockets.count() == 0).then_some(())).await;
+    }
+
     #[must_use]
     pub fn connections(&self) -> usize {
         self.read(|w| w.sockets.count())
