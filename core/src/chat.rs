@@ -504,6 +504,11 @@ impl Adapters {
         Typing(self.get(platform).map(AsRef::as_ref))
     }
 
+    /// The platforms that are served.
+    pub(crate) fn platforms(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().copied()
+    }
+
     /// The adapter of a platform.
     #[must_use]
     pub fn get(&self, platform: &str) -> Option<&Arc<dyn ChatAdapter>> {

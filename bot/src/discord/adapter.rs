@@ -250,7 +250,7 @@ impl ChatAdapter for DiscordAdapter {
         if let Some(components) = body["components"].as_array_mut() {
             components.push(shown);
         }
-        body["attachments"] = json!([{"id": 0, "filename": file.name}]);
+        body["attachments"] = json!([{"id": "0", "filename": file.name}]);
         let path = format!("channels/{channel}/messages");
         let answer = self.web.upload(&path, &body, &file.name, &file.text).await?;
         posted(&channel, &answer)
