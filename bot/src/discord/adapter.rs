@@ -178,6 +178,10 @@ impl ChatAdapter for DiscordAdapter {
         render::fits(card)
     }
 
+    fn most(&self) -> usize {
+        limits::TEXT
+    }
+
     fn room(&self) -> usize {
         limits::REQUEST
     }
