@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use nod_core::chat::{Immediate, Inbound};
+use nod_core::chat::{Immediate, Inbound, Profile};
 use nod_core::inbox::Inbox;
 use serde_json::Value;
 
@@ -12,6 +12,13 @@ use serde_json::Value;
 pub enum Arrival {
     /// An inbound.
     Inbound(Inbound),
+    /// What the platform tells of one of its people by itself.
+    Person {
+        /// The workspace.
+        workspace: String,
+        /// Who they are now.
+        profile: Profile,
+    },
     /// A payload that nobody can read, as it came.
     Unreadable {
         /// The workspace.
@@ -37,6 +44,9 @@ pub fn into_inbox(platform: &'static str, inbox: Inbox) -> Accept {
         Box::pin(async move {
             let answer = match arrival {
                 Arrival::Inbound(inbound) => inbox.accept(inbound).await,
+                Arrival::Person { workspace, profile } => {
+                    inbox.learn(platform, &workspace, &profile).await.map(|()| Immediate::Nothing)
+                }
                 Arrival::Unreadable { workspace, raw } => {
                     inbox.keep_unreadable(platform, &workspace, &raw).await.map(|()| Immediate::Nothing)
                 }

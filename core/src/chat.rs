@@ -391,6 +391,8 @@ pub trait ChatAdapter: Send + Sync {
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError>;
     /// Whether one message shows the card whole.
     fn fits(&self, card: &Card) -> bool;
+    /// No message holds more characters than this; it may hold fewer.
+    fn most(&self) -> usize;
     /// How much of a request its card shows beside its frame, the risks, the buttons and the receipt: its fields and
     /// its body together, counted as `approval::whole` does.
     fn room(&self) -> usize;
@@ -502,6 +504,11 @@ impl Adapters {
     /// How commands are typed on a platform.
     pub(crate) fn typing(&self, platform: &str) -> Typing<'_> {
         Typing(self.get(platform).map(AsRef::as_ref))
+    }
+
+    /// The platforms that are served.
+    pub(crate) fn platforms(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().copied()
     }
 
     /// The adapter of a platform.

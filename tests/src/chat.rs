@@ -275,15 +275,52 @@ impl Chat {
         }
     }
 
+    /// Somebody new comes, and the platform tells of it.
+    pub fn joins(&self, user: &str, name: &str) {
+        match self {
+            Self::Slack(fake) => fake.add_user(slack::User::new(user, name)),
+            Self::Discord(fake) => {
+                fake.add_user(discord::User::new(user, name).stranger());
+                fake.join(user);
+            }
+        }
+    }
+
+    /// The same, and the platform does not tell: an installation that did not ask for it, or nobody who hears.
+    pub fn joins_untold(&self, user: &str, name: &str) {
+        match self {
+            Self::Slack(fake) => fake.change(|w| {
+                let user = slack::User::new(user, name);
+                w.users.insert(user.id.clone(), user);
+            }),
+            Self::Discord(fake) => drop(fake.add_user(discord::User::new(user, name))),
+        }
+    }
+
+    /// Somebody is called otherwise from now on.
+    pub fn renames(&self, user: &str, name: &str) {
+        match self {
+            Self::Slack(fake) => fake.add_user(slack::User::new(user, name)),
+            Self::Discord(fake) => fake.nick(user, name),
+        }
+    }
+
+    /// How often the people were listed.
+    #[must_use]
+    pub fn lists_of_people(&self) -> usize {
+        match self {
+            Self::Slack(fake) => fake.calls_of("users.list").len(),
+            Self::Discord(fake) => fake.calls_of("list_guild_members").len(),
+        }
+    }
+
     /// Somebody leaves for good.
     pub fn leaves(&self, user: &str) {
         match self {
-            Self::Slack(fake) => fake.change(|w| {
-                let id = w.user_id(user).unwrap_or_default();
-                if let Some(user) = w.users.get_mut(&id) {
-                    user.deleted = true;
-                }
-            }),
+            Self::Slack(fake) => {
+                let person = fake.read(|w| w.users[&w.user_id(user).unwrap_or_default()].clone());
+                fake.add_user(slack::User { deleted: true, ..person });
+            }
             Self::Discord(fake) => fake.leave(user),
         }
     }

@@ -1,11 +1,13 @@
 //! Nod was away: what was said meanwhile is looked up, heard once each, and answered where that still helps.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use nod_sandbox::Fault;
 use nod_sandbox::model::{Answer, ModelScript};
 use nod_sandbox::slack::{Deliver, Say};
 use nod_tests::chat::On;
-use nod_tests::{Mode, World};
+use nod_tests::{Mode, World, patience};
 use serde_json::{Value, json};
 
 on_each_platform!(
@@ -140,6 +142,25 @@ async fn what_is_too_old_is_not_acted_upon_and_nod_says_so_once_in_a_place(platf
     world.ends().await;
 }
 
+/// Slack ends the old connection before the next one stands, and tries to deliver nothing twice.
+#[tokio::test]
+async fn what_is_said_while_a_connection_is_renewed_is_answered_once() {
+    let mut world = World::new().await;
+    answers(&world, "in between", "Heard.");
+    world.slack.change(|w| w.config.disconnect_grace = Duration::from_millis(200));
+    world.slack.faults().next("apps.connections.open", Fault::Delay(Duration::from_secs(3)));
+    world.slack.disconnect_sockets("refresh_requested");
+    world.slack.disconnected(patience()).await;
+    world.chat.say_untold("ana", "general", "@nod in between");
+    world.hears_nod("general", "Heard.").await;
+    world.settles().await;
+    insta::assert_snapshot!(world.reads("general"), @r"
+        ana: @nod in between
+            nod: Heard.
+    ");
+    world.ends().await;
+}
+
 #[tokio::test]
 async fn catching_up_keeps_to_the_pace_that_slack_asks_for() {
     let mut world = World::new().await;
@@ -191,7 +212,7 @@ async fn many_reconnects_lose_nothing_and_double_nothing(platform: On) {
         }
         // Some in the middle of it, some once it stands again.
         if at % 2 == 1 {
-            world.chat.connected(nod_tests::patience()).await;
+            world.chat.connected(patience()).await;
         }
     }
     for word in words {

@@ -2,6 +2,7 @@
 
 mod away;
 mod completing;
+mod presses;
 mod shards;
 mod threads;
 

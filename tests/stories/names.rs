@@ -5,7 +5,7 @@ use nod_sandbox::Fault;
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
 use nod_tests::World;
-use nod_tests::chat::On;
+use nod_tests::chat::{Chat, On};
 use serde_json::json;
 
 on_each_platform!(
@@ -25,6 +25,12 @@ on_each_platform!(
     whoever_is_none_of_the_contacts_is_asked_for_in_words,
     without_an_account_no_mail_is_looked_at,
     mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown,
+    who_joined_today_is_found,
+    who_is_called_otherwise_today_is_found,
+    who_left_today_is_nobody,
+    a_second_bo_who_joined_is_asked_about,
+    a_name_that_misses_reads_the_list_once_in_ten_minutes,
+    a_name_that_fits_an_old_list_is_looked_up_in_a_new_one,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -397,5 +403,135 @@ async fn mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown(platfo
                 nod: What is her address?
         ");
     }
+    world.ends().await;
+}
+
+/// What the model is told of a mail to somebody of whom no platform tells an address.
+async fn cannot_write_to(world: &mut World, name: &str) -> String {
+    world.model_will("tool", [mail_to(name), Answer::text("I cannot write to them.")]);
+    world.says("ana", "general", &format!("@nod say hello to {name}")).await;
+    world.reads("general");
+    world.model.requests().pop().unwrap().to_string()
+}
+
+/// A mail to them is asked for. Discord tells no address: there it is said that they have none.
+async fn is_found(world: &mut World, name: &str, address: &str) {
+    if matches!(world.chat, Chat::Discord(_)) {
+        let told = cannot_write_to(world, name).await;
+        assert!(told.contains("shows no address here"), "{told}");
+        return;
+    }
+    world.model_will("tool", [mail_to(name), Answer::text("As you like.")]);
+    world.says("ana", "general", &format!("@nod say hello to {name}")).await;
+    let asked = world.reads("general");
+    assert!(asked.contains(&format!("To  {address}\n")), "{asked}");
+    world.denies("ana", "general", "").await;
+    world.reads("general");
+}
+
+async fn who_joined_today_is_found(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    let lists = world.chat.lists_of_people();
+    world.chat.joins("dee", "Dee Moss");
+    world.settles().await;
+    is_found(&mut world, "Dee", "dee@acme.test").await;
+    assert_eq!(world.chat.lists_of_people(), lists);
+    world.ends().await;
+}
+
+async fn who_is_called_otherwise_today_is_found(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.chat.renames("cho", "Cho Winter");
+    world.settles().await;
+    is_found(&mut world, "Cho Winter", "cho@acme.test").await;
+    world.ends().await;
+}
+
+async fn who_left_today_is_nobody(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.chat.leaves("bo");
+    world.settles().await;
+    let told = cannot_write_to(&mut world, "Bo Lind").await;
+    assert!(told.contains("Bo Lind is nobody in this workspace"), "{told}");
+    world.ends().await;
+}
+
+async fn a_second_bo_who_joined_is_asked_about(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.chat.joins("marsh", "Bo Marsh");
+    world.settles().await;
+    world.model_will("tool", [mail_to("Bo")]);
+    world.says("ana", "general", "@nod say hello to Bo").await;
+    let asked = world.reads("general");
+    assert!(asked.contains("# Which Bo?") && asked.contains("[Bo Lind (bo@acme.test)]"), "{asked}");
+    world.ends().await;
+}
+
+async fn a_name_that_misses_reads_the_list_once_in_ten_minutes(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    let lists = world.chat.lists_of_people();
+    world.chat.joins_untold("dee", "Dee Moss");
+    let told = cannot_write_to(&mut world, "Dee").await;
+    assert!(told.contains("Dee is nobody in this workspace"), "{told}");
+    assert_eq!(world.chat.lists_of_people(), lists);
+
+    world.later(TimeDelta::minutes(11)).await;
+    is_found(&mut world, "Dee", "dee@acme.test").await;
+    assert_eq!(world.chat.lists_of_people(), lists + 1);
+    cannot_write_to(&mut world, "Zoe").await;
+    assert_eq!(world.chat.lists_of_people(), lists + 1);
+
+    world.later(TimeDelta::minutes(11)).await;
+    cannot_write_to(&mut world, "Zoe").await;
+    assert_eq!(world.chat.lists_of_people(), lists + 2);
+    // The daily reading goes on, once a day.
+    world.later(TimeDelta::hours(25)).await;
+    assert_eq!(world.chat.lists_of_people(), lists + 3);
+    world.reads("general");
+    world.ends().await;
+}
+
+async fn a_name_that_fits_an_old_list_is_looked_up_in_a_new_one(platform: On) {
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    world.can_be_written_to("bo").await;
+    world.chat.joins_untold("marsh", "Bo Marsh");
+    world.later(TimeDelta::minutes(11)).await;
+    world.model_will("tool", [mail_to("Bo")]);
+    world.says("ana", "general", "@nod say hello to Bo").await;
+    let asked = world.reads("general");
+    assert!(asked.contains("# Which Bo?") && asked.contains("[Bo Lind (bo@acme.test)]"), "{asked}");
+    world.ends().await;
+}
+
+/// Slack takes its time with the list of a large workspace.
+#[tokio::test]
+async fn while_the_list_is_being_read_nobody_is_taken_for_granted() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.later(TimeDelta::minutes(11)).await;
+    world.slack.faults().next("users.list", Fault::Status { code: 429, retry_after: Some(30) });
+    let told = cannot_write_to(&mut world, "Zoe").await;
+    assert!(told.contains("Zoe is nobody in this workspace"), "{told}");
+    assert!(told.contains("I am reading the list of people again, ask me once more in a minute"), "{told}");
+    world.later(TimeDelta::seconds(10)).await;
+    world.model_will("tool", [mail_to("Bo")]);
+    world.says("ana", "general", "@nod say hello to Bo").await;
+    let asked = world.reads("general");
+    let asked = &asked[asked.find("# Which Bo?").unwrap_or_else(|| panic!("{asked}"))..];
+    insta::assert_snapshot!(asked, @r"
+        # Which Bo?
+              · I am reading the list of people again: there may be another one by now.
+              [Bo Lind (bo@acme.test)] [Someone else]
+    ");
+    world.later(TimeDelta::seconds(30)).await;
+    is_found(&mut world, "Cho", "cho@acme.test").await;
     world.ends().await;
 }

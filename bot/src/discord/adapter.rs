@@ -160,6 +160,7 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {
+        shown_whole(card)?;
         if let Target::Whisper { user, place, .. } = target
             && let Some(token) = self.tokens.of(user, place)
         {
@@ -177,6 +178,10 @@ impl ChatAdapter for DiscordAdapter {
         render::fits(card)
     }
 
+    fn most(&self) -> usize {
+        limits::TEXT
+    }
+
     fn room(&self) -> usize {
         limits::REQUEST
     }
@@ -192,6 +197,7 @@ impl ChatAdapter for DiscordAdapter {
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
+        shown_whole(card)?;
         let (path, body) = (path_of(at), render::message(card, Some(key)));
         let answer = match self.web.patch(&path, &body).await {
             Err(ChatError::Closed { code }) if code == ARCHIVED => {
@@ -248,7 +254,7 @@ impl ChatAdapter for DiscordAdapter {
         if let Some(components) = body["components"].as_array_mut() {
             components.push(shown);
         }
-        body["attachments"] = json!([{"id": 0, "filename": file.name}]);
+        body["attachments"] = json!([{"id": "0", "filename": file.name}]);
         let path = format!("channels/{channel}/messages");
         let answer = self.web.upload(&path, &body, &file.name, &file.text).await?;
         posted(&channel, &answer)
@@ -343,6 +349,14 @@ fn keyed(mut body: Value, key: DeliveryId) -> Value {
     body["nonce"] = URL_SAFE_NO_PAD.encode(key.0.as_bytes()).into();
     body["enforce_nonce"] = true.into();
     body
+}
+
+/// What asks for a nod is shown whole or not at all.
+fn shown_whole(card: &Card) -> Result<(), ChatError> {
+    if card.asks() && !render::fits(card) {
+        return Err(ChatError::Refused { code: "too_long".to_owned() });
+    }
+    Ok(())
 }
 
 fn path_of(at: &Posted) -> String {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_core::chat::{ChatError, Immediate, Inbound, Place};
+use nod_core::chat::{ChatError, Immediate, Inbound, Place, Profile};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::adapter::DiscordAdapter;
+use super::guilds;
 use super::inbound::{self, Heard};
 use crate::accept::{Accept, Arrival, NotStored, storable};
 use crate::hearing::Storing;
@@ -77,7 +78,32 @@ impl Door {
             "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
                 self.message(kind, &event).await;
             }
+            "GUILD_MEMBER_ADD" | "GUILD_MEMBER_UPDATE" | "GUILD_MEMBER_REMOVE" => {
+                self.person(kind, event, interactions).await;
+            }
             _ => self.adapter.atlas.learn(kind, &event),
+        }
+    }
+
+    /// Somebody joined, changed or left. What is missed of that, the next reading of all members brings.
+    async fn person(&self, kind: &str, event: Value, asking: &mut JoinSet<()>) {
+        if kind == "GUILD_MEMBER_REMOVE" {
+            // Discord is asked where else they are; what is said meanwhile does not wait for that.
+            let door = self.clone();
+            asking.spawn(async move {
+                if let Some(profile) = door.adapter.guilds.left(&event).await {
+                    door.learn(profile).await;
+                }
+            });
+        } else if let Some(profile) = guilds::joined(&event) {
+            self.learn(profile).await;
+        }
+    }
+
+    async fn learn(&self, profile: Profile) {
+        let arrival = Arrival::Person { workspace: self.adapter.identity.application.clone(), profile };
+        if let Err(error) = self.store(arrival).await {
+            tracing::warn!(%error, "who joined, changed or left was not stored");
         }
     }
 
@@ -181,7 +207,7 @@ impl Door {
 }
 
 /// Between the tries to store a message.
-fn pauses() -> impl Iterator<Item = Duration> {
+pub(super) fn pauses() -> impl Iterator<Item = Duration> {
     let doubled = std::iter::successors(Some(Duration::from_millis(250)), |pause| Some(*pause * 2));
     doubled.map(|pause| pause.min(MOST_PAUSE)).take(MOST_TRIES)
 }

@@ -48,6 +48,8 @@ pub(super) struct Line {
     pub shards: u32,
     /// Whether we may hear what does not name us.
     pub reads_messages: bool,
+    /// Whether we may hear who joins and leaves.
+    pub sees_members: bool,
     pub events: UnboundedSender<Event>,
     pub turns: Arc<Turns>,
 }
@@ -176,6 +178,9 @@ fn intents(line: &Line) -> GatewayIntents {
         intents |= GatewayIntents::MESSAGE_CONTENT;
     } else {
         tracing::warn!("the Message Content Intent is off: follow-ups without a mention are not heard");
+    }
+    if line.sees_members {
+        intents |= GatewayIntents::GUILD_MEMBERS;
     }
     intents
 }

@@ -65,6 +65,19 @@ impl Guilds {
         }
     }
 
+    /// Who somebody is after they left a server: they may belong to another. Where Discord does not tell now, it is asked
+    /// when they are next met.
+    pub(super) async fn left(&self, event: &Value) -> Option<Profile> {
+        let seen = profile(&event["user"], None)?;
+        Some(match self.profile(&seen.user).await {
+            Ok(profile) => profile,
+            Err(error) => {
+                tracing::warn!(%error, "whether somebody who left a server belongs to another is not known");
+                Profile { standing: Standing::Unknown, ..seen }
+            }
+        })
+    }
+
     pub(super) async fn member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
         match self.web.get(&format!("guilds/{guild}/members/{user}"), &[]).await {
             Ok(member) => Ok(Some(member)),
@@ -104,6 +117,11 @@ impl Guilds {
         };
         Ok((page.iter().filter_map(|member| profile(&member["user"], Some(member))).collect(), next))
     }
+}
+
+/// Who somebody is of whom a member's event tells.
+pub(super) fn joined(event: &Value) -> Option<Profile> {
+    profile(&event["user"], Some(event))
 }
 
 fn unknown(error: &ChatError) -> bool {

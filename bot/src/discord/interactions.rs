@@ -9,9 +9,10 @@ use nod_core::chat::{ChatAdapter, ChatError, Immediate, Inbound, Target, What};
 use nod_core::ids::DeliveryId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::door::Door;
+use super::door::{Door, pauses};
 use super::inbound::{self, Heard};
 use super::limits::label;
 use super::{form, render};
@@ -22,6 +23,8 @@ use crate::text::split;
 const SOON: Duration = Duration::from_millis(1_500);
 /// How long it may take to find out where somebody pressed, before that.
 const LOOKED_UP: Duration = Duration::from_secs(1);
+/// How long what was put off can be answered: Discord's token lives a minute longer.
+const TOKEN_LIVES: Duration = Duration::from_secs(14 * 60);
 /// How Discord numbers interactions, and the answers to them.
 const PRESS: u64 = 3;
 const AUTOCOMPLETE: u64 = 4;
@@ -50,6 +53,8 @@ struct Asked {
     user: String,
     /// A form that was opened from a message.
     on_message: bool,
+    /// When it came.
+    since: Instant,
 }
 
 impl Door {
@@ -98,18 +103,14 @@ impl Door {
 
     /// Stores it, and answers in the same breath where that is quick.
     async fn take(&self, asked: &Asked, inbound: Inbound, event: &Value) {
-        let mut storing = pin!(self.store(Arrival::Inbound(inbound.clone())));
-        let (answer, first) = tokio::select! {
-            answer = &mut storing => (answer, true),
+        let mut storing = pin!(self.store_in_time(asked, inbound.clone()));
+        let (immediate, first) = tokio::select! {
+            immediate = &mut storing => (immediate, true),
             () = tokio::time::sleep(SOON) => {
                 self.defer(asked).await;
                 (storing.await, false)
             }
         };
-        let immediate = answer.unwrap_or_else(|error| {
-            tracing::error!(interaction = asked.id, %error, "what somebody pressed was not stored");
-            Immediate::whisper(UNSURE)
-        });
         match immediate {
             Immediate::Nothing | Immediate::Choices(_) if first => self.nothing(asked).await,
             Immediate::Nothing | Immediate::Choices(_) => self.done(asked).await,
@@ -120,6 +121,32 @@ impl Door {
             }
             Immediate::Form(form) => self.open(asked, *form, &inbound, first).await,
         }
+    }
+
+    /// Stores it, again and again while the database does not take it, for as long as the answer can still be given. Its key
+    /// makes it one, also where a try was taken that did not say so.
+    async fn store_in_time(&self, asked: &Asked, inbound: Inbound) -> Immediate {
+        let tries = async {
+            // The last pause is the longest, and as good for all that come after it.
+            let mut pauses = pauses();
+            let mut pause = Duration::ZERO;
+            loop {
+                match self.store(Arrival::Inbound(inbound.clone())).await {
+                    Ok(immediate) => return immediate,
+                    Err(error) => {
+                        tracing::warn!(interaction = asked.id, %error, "what somebody pressed waits to be stored");
+                    }
+                }
+                pause = pauses.next().unwrap_or(pause);
+                tokio::time::sleep(pause).await;
+            }
+        };
+        tokio::time::timeout(TOKEN_LIVES.saturating_sub(asked.since.elapsed()), tries).await.unwrap_or_else(
+            |_| {
+                tracing::error!(interaction = asked.id, "what somebody pressed was not stored");
+                Immediate::whisper(UNSURE)
+            },
+        )
     }
 
     /// Opens a form, which must be the very first answer.
@@ -146,8 +173,7 @@ impl Door {
                 let what = What::Submitted { place, verb: Some(form.verb), values };
                 let key = format!("unopened:{}", inbound.key);
                 let submitted = Inbound { key, what, ..inbound.clone() };
-                let stored = self.store(Arrival::Inbound(submitted)).await;
-                stored.unwrap_or_else(|_| Immediate::whisper(UNSURE))
+                self.store_in_time(asked, submitted).await
             }
         };
         match immediate {
@@ -263,6 +289,7 @@ impl Asked {
             kind,
             user: text(&event["member"]["user"]["id"]).or_else(|| text(&event["user"]["id"]))?,
             on_message: kind == FORM && event["message"].is_object(),
+            since: Instant::now(),
         })
     }
 }

@@ -227,6 +227,7 @@ impl Discord {
             url: url.to_owned(),
             shards,
             reads_messages: reads_messages(&self.application),
+            sees_members: flags(&self.application) & MEMBERS != 0,
             events,
             turns: Arc::new(gateway::Turns::new(at_once.and_then(|n| u32::try_from(n).ok()).unwrap_or(1))),
         };

@@ -172,11 +172,11 @@ async fn the_probe_names_missing_scopes_and_a_wrong_app_token() {
 #[test]
 fn since_when_a_message_reads_as_it_does_is_slacks_to_say() {
     let ts = serde_json::json!("1772789400.000100");
-    let since = |message: &serde_json::Value| posted(Some("C1"), &ts, message).unwrap().since;
+    let since = |message: &Value| posted(Some("C1"), &ts, message).unwrap().since;
     let seconds = |text: &str| Some(text.parse::<Timestamp>().unwrap());
     let edited = |ts: &str| serde_json::json!({"edited": {"user": "UNOD", "ts": ts}});
     for (message, expected) in [
-        (serde_json::Value::Null, seconds("2026-03-06T09:30:00.000100Z")),
+        (Value::Null, seconds("2026-03-06T09:30:00.000100Z")),
         (edited("1772789405.000200"), seconds("2026-03-06T09:30:05.000200Z")),
         // A whole second is the one in which it was edited.
         (edited("1772789405.000000"), seconds("2026-03-06T09:30:06Z")),

@@ -84,6 +84,13 @@ impl Connection {
         watched.wait_for(|now| *now >= Phase::Leaving).await.map_or(Phase::Gone, |phase| *phase)
     }
 
+    /// Waits until nothing comes by it any more.
+    pub(super) async fn gone(&self) {
+        let mut watched = self.phase.clone();
+        // An error means that nobody will say anything any more: as good as gone.
+        let _ = watched.wait_for(|now| *now == Phase::Gone).await;
+    }
+
     pub(super) async fn close(&self) {
         self.manager.shutdown().await;
     }

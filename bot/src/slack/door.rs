@@ -43,6 +43,10 @@ impl Door {
     pub async fn take(&self, kind: Kind, payload: &Value) -> Result<Option<Value>, NotStored> {
         let inbound = match heard(kind, payload, &self.identity, self.clock.now()) {
             Heard::Inbound(inbound) => *inbound,
+            Heard::Person(profile) => {
+                let workspace = self.identity.team.clone();
+                return self.store(Arrival::Person { workspace, profile: *profile }).await.map(|_| None);
+            }
             Heard::Ignored(_) => return Ok(None),
             Heard::Unreadable(why) => return self.keep(why, payload.clone()).await.map(|()| None),
         };

@@ -161,7 +161,7 @@ impl SlackAdapter {
             message["channel_type"] = if direct { "im" } else { "channel" }.into();
             match heard(Kind::Event, &json!({"event": message}), self.identity(), at) {
                 Heard::Inbound(inbound) => Some(*inbound),
-                Heard::Ignored(_) | Heard::Unreadable(_) => None,
+                Heard::Person(_) | Heard::Ignored(_) | Heard::Unreadable(_) => None,
             }
         };
         messages.into_iter().filter_map(event).collect()

@@ -4,11 +4,11 @@
 //! message.
 
 use nod_core::card::Verb;
-use nod_core::chat::{Addressed, Author, Inbound, Place, Standing, What, Wish};
+use nod_core::chat::{Addressed, Author, Inbound, Place, Profile, Standing, What, Wish};
 use nod_core::clock::Timestamp;
 use serde_json::Value;
 
-use super::{PLATFORM, buttons, dropped, form, incoming_text};
+use super::{PLATFORM, buttons, dropped, form, incoming_text, profile};
 
 /// Who Nod is in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub enum Kind {
 pub enum Heard {
     /// Something for the inbox.
     Inbound(Box<Inbound>),
+    /// Who somebody is now.
+    Person(Box<Profile>),
     /// Nothing for Nod; the word says why.
     Ignored(&'static str),
     /// It should have meant something, and does not.
@@ -67,6 +69,11 @@ fn event(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     match event["type"].as_str() {
         Some("app_mention" | "message") => said(event, identity, now),
         Some("assistant_thread_started" | "assistant_thread_context_changed") => pane(event, identity, now),
+        // The second comes for everybody whose profile changes, also for those who leave.
+        Some("team_join" | "user_change") => {
+            let profile = profile::read(&event["user"], &identity.team);
+            Ok(Heard::Person(Box::new(profile.ok_or(Heard::Unreadable("person without id"))?)))
+        }
         Some("app_home_opened") => home_opened(event, identity, now),
         Some(_) => Ok(Heard::Ignored("event type")),
         None => Err(Heard::Unreadable("event without type")),

@@ -31,6 +31,9 @@ macro_rules! payload {
 fn line(kind: Kind, payload: &Value) -> String {
     let inbound = match heard(kind, payload, &identity(), now()) {
         Heard::Inbound(inbound) => inbound,
+        Heard::Person(profile) => {
+            return format!("{} is {} ({:?})", profile.user, profile.full_name, profile.standing);
+        }
         Heard::Ignored(why) => return format!("ignored: {why}"),
         Heard::Unreadable(why) => return format!("unreadable: {why}"),
     };
@@ -91,6 +94,10 @@ fn forms_are_read() {
     assert_eq!(line(Kind::Interaction, &closed), "ignored: interaction type");
 }
 
+fn person(event: &str, user: Value) -> Value {
+    json!({"event": {"type": event, "user": user}})
+}
+
 #[test]
 fn events_are_read() {
     for (payload, expected) in [
@@ -145,6 +152,12 @@ fn events_are_read() {
         (payload!("message_deleted"), "U0ANA00001 Unknown | C0GENERAL1 - | 1764842400.000100 is gone"),
         (payload!("channel_join"), "ignored: message subtype"),
         (payload!("unknown_event"), "ignored: event type"),
+        (
+            person("team_join", json!({"id": "U2", "profile": {"real_name": "Dee Moss"}})),
+            "U2 is Dee Moss (Member)",
+        ),
+        (person("user_change", json!({"id": "U2", "name": "dee", "deleted": true})), "U2 is dee (Gone)"),
+        (person("user_change", json!({"name": "dee"})), "unreadable: person without id"),
         (payload!("event_null"), "unreadable: event without type"),
         (payload!("channel_missing"), "unreadable: message without channel"),
         (Value::Null, "unreadable: event without type"),

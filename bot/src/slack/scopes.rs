@@ -70,16 +70,21 @@ pub(super) const METHODS: [&Method; 23] = [
     &CONNECT,
 ];
 
-/// Events, each with its scope; none where it is empty.
-pub(super) const EVENTS: [(&str, &str); 8] = [
+/// Events, each with its scopes' first; none where it is empty. Those of a channel's members are asked for before they are
+/// of use, so that an app has to be installed anew once.
+pub(super) const EVENTS: [(&str, &str); 12] = [
     ("app_home_opened", ""),
     ("app_mention", "app_mentions:read"),
     ("assistant_thread_context_changed", "assistant:write"),
     ("assistant_thread_started", "assistant:write"),
+    ("member_joined_channel", "channels:read"),
+    ("member_left_channel", "channels:read"),
     ("message.channels", "channels:history"),
     ("message.groups", "groups:history"),
     ("message.im", "im:history"),
     ("message.mpim", "mpim:history"),
+    ("team_join", "users:read"),
+    ("user_change", "users:read"),
 ];
 
 /// What the slash command and the message shortcuts need, and reading the files of a message.

@@ -1,5 +1,6 @@
 //! Socket Mode: keeps one connection open, and opens the next before the last one ends.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -50,7 +51,7 @@ async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationT
     let mut times = 0;
     loop {
         let opened = tokio::select! {
-            opened = Connection::open(&line, pause) => opened,
+            opened = beside(standing.as_ref(), &connected, Connection::open(&line, pause)) => opened,
             () = stop.cancelled() => break,
         };
         let Some(fresh) = opened else {
@@ -80,13 +81,32 @@ async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationT
             _ => break,
         }
         if since.elapsed() < SHORT {
-            tokio::time::sleep(SHORT).await;
+            beside(standing.as_ref(), &connected, tokio::time::sleep(SHORT)).await;
         }
     }
     connected.send_replace(Hears::No);
     if let Some(last) = standing {
         last.close().await;
     }
+}
+
+/// Does this while the last connection, which Slack is ending, may still bring something. Once it does not, nothing is heard:
+/// what is said until the next one stands is looked up.
+async fn beside<T>(
+    last: Option<&Connection>,
+    connected: &watch::Sender<Hears>,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = pin!(work);
+    let Some(last) = last else { return work.await };
+    tokio::select! {
+        biased;
+        () = last.gone() => {}
+        done = &mut work => return done,
+    }
+    connected.send_replace(Hears::No);
+    tracing::info!("the last connection to Slack ended before the next one stood");
+    work.await
 }
 
 /// Lets the last connection bring what is under way, then closes it.

@@ -78,7 +78,7 @@ impl Memory {
         let mut keys = std::collections::HashSet::new();
         let inbounds = self.all().into_iter().filter_map(|arrival| match arrival {
             Arrival::Inbound(inbound) => Some(inbound),
-            Arrival::Unreadable { .. } => None,
+            Arrival::Person { .. } | Arrival::Unreadable { .. } => None,
         });
         inbounds.filter(|inbound| keys.insert(inbound.key.clone())).map(|inbound| inbound.what).collect()
     }

@@ -41,7 +41,8 @@ use crate::clock::Timestamp;
 use crate::draft::{Closing, OpenDraft};
 use crate::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
 use crate::model::{Model, ModelError, Words};
-use crate::people::{self, contacts::Contacts};
+use crate::people::refresh::Lists;
+use crate::people::{self, contacts::Contacts, names};
 use crate::policy::{self, Policy, Terms};
 use crate::privacy::Audience;
 use crate::question::Vote;
@@ -200,16 +201,47 @@ pub(crate) struct Directory<'a> {
     pub(crate) adapters: &'a Adapters,
     /// The rules of the installation.
     pub(crate) policy: &'a Policy,
+    /// Has the people listed anew.
+    pub(crate) lists: Lists<'a>,
     pub(crate) tenant: TenantId,
     pub(crate) platform: &'a str,
     pub(crate) workspace: &'a str,
 }
 
 impl Directory<'_> {
-    /// Whom a recipient means who was written by a model.
+    /// Whom a recipient means who was written by a model. Where the people were listed a while ago, a name may mean
+    /// somebody else by now: they are listed anew first.
     pub(crate) async fn address(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, Fault>> {
+        let found = self.listed(written, me).await?;
+        // Of several, whoever asks picks one.
+        if !names::is_name(written) || matches!(found, Err(Fault::Ambiguous { .. })) {
+            return Ok(found);
+        }
+        let fresh = self.lists.refresh().await?;
+        let found = self.listed(written, me).await?;
+        if fresh { Ok(found) } else { self.perhaps(names::bare(written), found).await }
+    }
+
+    async fn listed(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, Fault>> {
         let mut conn = self.pool.acquire().await?;
         people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
+    }
+
+    /// What a list says that is being read anew: whoever is in it is asked about, and who is not may come.
+    async fn perhaps(&self, name: &str, found: Result<String, Fault>) -> sqlx::Result<Result<String, Fault>> {
+        Ok(match found {
+            Ok(address) => {
+                let mut conn = self.pool.acquire().await?;
+                let choices = people::choices(&mut conn, self.tenant, &address).await?;
+                let why =
+                    "I am reading the list of people again: there may be another one by now.".to_owned();
+                Err(Fault::Ambiguous { name: name.to_owned(), choices, why: Some(why) })
+            }
+            Err(Fault::NotFound { what }) => Err(Fault::NotFound {
+                what: format!("{what}; I am reading the list of people again, ask me once more in a minute"),
+            }),
+            other => other,
+        })
     }
 
     /// The rules in force.

@@ -23,7 +23,7 @@ use sqlx::PgTransaction;
 
 pub(crate) use command::{ABLE, help_text};
 
-use crate::chat::{Author, Immediate, Inbound, Place, Standing, Typing, What};
+use crate::chat::{Author, Immediate, Inbound, Place, Profile, Standing, Typing, What};
 use crate::clock::Timestamp;
 use crate::connection::links;
 use crate::home::{self, Home};
@@ -87,8 +87,22 @@ impl Inbox {
         let immediate = take_in(core, &inbound, false).await?;
         Ok(match immediate {
             Immediate::Whisper(card) => Immediate::Whisper(links::resolved(core, card)),
+            Immediate::Form(form) => {
+                if form.fields.iter().any(|field| field.people) {
+                    request_lists(core).await;
+                }
+                Immediate::Form(form)
+            }
             other => other,
         })
+    }
+
+    /// Writes down what a platform tells of one of its people by itself: who joined, changed or left.
+    ///
+    /// # Errors
+    /// When it could not be stored.
+    pub async fn learn(&self, platform: &str, workspace: &str, profile: &Profile) -> Result<(), AcceptError> {
+        Ok(people::directory::learn(&self.core, platform, workspace, profile).await?)
     }
 
     /// Keeps something that could not be read, so that it is not lost. It has no effect.
@@ -184,6 +198,13 @@ async fn overhear(core: &Core, inbound: &Inbound) -> sqlx::Result<()> {
     let What::Said { place, .. } = &inbound.what else { return Ok(()) };
     let mut conn = core.door.acquire().await?;
     sql::mark_overheard(&mut conn, core.settings.tenant, inbound, place).await
+}
+
+/// Who joined today should be found once a form with names is sent, which has to be answered at once.
+async fn request_lists(core: &Core) {
+    if let Err(error) = people::refresh::Lists::at_the_door(core).request().await {
+        tracing::warn!(%error, "the people of a workspace were not asked for");
+    }
 }
 
 /// Refused by what the event itself tells; the rest is known once the platform was asked for the profile.

@@ -97,6 +97,29 @@ pub(crate) async fn enqueue_once(
     Ok(())
 }
 
+/// Has the job for which a lane waits done now, where its time is after `later` and nobody has begun it; false where
+/// there is none.
+pub(crate) async fn bring_forward(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    later: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let moved = sqlx::query!(
+        "with lane as (
+             update lanes set due_at = $4 where tenant_id = $1 and id = $2 and lease is null and due_at > $3
+             returning tenant_id, id)
+         update jobs j set run_at = $4 from lane
+         where j.tenant_id = lane.tenant_id and j.lane_id = lane.id and j.run_at > $3",
+        tenant.0,
+        lane,
+        later,
+        now
+    );
+    Ok(moved.execute(conn).await?.rows_affected() > 0)
+}
+
 /// Leases the lanes that have waited longest, at most so many, and returns the first job of each (`claim` in the
 /// migrations).
 pub(super) async fn claim(

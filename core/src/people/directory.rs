@@ -10,6 +10,7 @@ use crate::chat::{ChatError, Profile, Standing};
 use crate::ids::TenantId;
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::store;
 
 /// Members of whom nothing was heard for so long are not listed any more: the people are read once a day.
 const UNLISTED: TimeDelta = TimeDelta::hours(12);
@@ -73,6 +74,20 @@ pub(crate) async fn read(
     jobs::enqueue(&mut tx, claim.tenant, claim.lane, &again, now + TimeDelta::hours(24), now).await?;
     jobs::finish(&mut tx, claim).await?;
     Ok(tx.commit().await?)
+}
+
+/// Writes down what a platform tells of somebody by itself: who joined, changed or left.
+pub(crate) async fn learn(
+    core: &Core,
+    platform: &str,
+    workspace: &str,
+    profile: &Profile,
+) -> sqlx::Result<()> {
+    let (tenant, now) = (core.settings.tenant, core.now());
+    let mut tx = store::begin(&core.door).await?;
+    let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+    sql::learn(&mut tx, tenant, person, platform, workspace, profile, now).await?;
+    tx.commit().await
 }
 
 async fn put_off(core: &Core, claim: &Claim, after_seconds: u64) -> Result<(), WorkError> {

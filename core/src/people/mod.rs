@@ -6,6 +6,7 @@ pub(crate) mod directory;
 pub mod hours;
 pub(crate) mod join;
 pub mod names;
+pub(crate) mod refresh;
 pub(crate) mod sql;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use sqlx::PgConnection;
 
 use crate::chat::Standing;
 use crate::ids::{PersonId, TenantId};
-use crate::tool::{Fault, Principal};
+use crate::tool::{Choice, Fault, Principal};
 
 /// To whoever is no member where only members may use Nod.
 pub(crate) const NOT_FOR_STRANGERS: &str =
@@ -112,4 +113,18 @@ pub(crate) async fn address(
         None => Vec::new(),
     };
     Ok(names::resolve(written, me, &people))
+}
+
+/// Whoever has this address, as one picks among people.
+pub(crate) async fn choices(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    address: &str,
+) -> sqlx::Result<Vec<Choice>> {
+    let people = sql::at_addresses(conn, tenant, &[address.to_owned()]).await?;
+    let choice = |(_, _, name): (String, PersonId, String)| Choice {
+        label: format!("{name} ({address})"),
+        value: address.to_owned(),
+    };
+    Ok(people.into_iter().map(choice).collect())
 }

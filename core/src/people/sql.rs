@@ -436,6 +436,53 @@ pub(crate) async fn open_directory(
     Ok(synced.is_none_or(|at| at < stale))
 }
 
+/// When a workspace's people were last read, and asked for before the daily reading.
+pub(super) struct Reading {
+    pub(super) platform: String,
+    pub(super) workspace: String,
+    pub(super) asked_at: Option<Timestamp>,
+    pub(super) synced_at: Option<Timestamp>,
+}
+
+/// Of the workspaces of these platforms.
+pub(super) async fn readings(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platforms: &[String],
+) -> sqlx::Result<Vec<Reading>> {
+    sqlx::query_as!(
+        Reading,
+        "select platform, workspace, asked_at, synced_at from directories
+         where tenant_id = $1 and platform = any($2) order by platform, workspace",
+        tenant.0,
+        platforms
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Notes that a workspace's people are asked for; false where they were read or asked for since `stale`.
+pub(super) async fn ask_for(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    stale: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let asked = sqlx::query!(
+        "update directories set asked_at = $5
+         where tenant_id = $1 and platform = $2 and workspace = $3
+           and coalesce(greatest(asked_at, synced_at) < $4, true)",
+        tenant.0,
+        platform,
+        workspace,
+        stale,
+        now
+    );
+    Ok(asked.execute(conn).await?.rows_affected() == 1)
+}
+
 pub(crate) async fn directory_read(
     conn: &mut PgConnection,
     tenant: TenantId,

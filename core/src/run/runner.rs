@@ -22,6 +22,7 @@ use crate::memory::{self, view::View};
 use crate::model::{ModelError, Turn, Words};
 use crate::nod::Core;
 use crate::pane;
+use crate::people::refresh::Lists;
 use crate::people::{self, Person, names};
 use crate::reading::Whose;
 use crate::voice::{self, Open};
@@ -232,6 +233,7 @@ async fn context<'a>(
             pool: &core.pool,
             adapters: &core.adapters,
             policy: &core.settings.policy,
+            lists: Lists::of(core, claim.tenant),
             tenant: claim.tenant,
             platform: &venue.platform,
             workspace: &venue.workspace,

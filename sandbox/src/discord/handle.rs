@@ -131,6 +131,15 @@ impl Discord {
         allowed(self.change(|w| w.member(user, true)));
     }
 
+    /// A person is called otherwise in the guild.
+    ///
+    /// # Panics
+    /// When there is no such member.
+    #[track_caller]
+    pub fn nick(&self, user: &str, nick: &str) {
+        allowed(self.change(|w| w.nick(user, nick)));
+    }
+
     /// A person leaves the guild.
     ///
     /// # Panics

@@ -203,7 +203,16 @@ impl World {
         if let Some(user) = self.users.get_mut(&id) {
             user.is_member = joined;
         }
-        self.tell_member(&id, joined);
+        self.tell_member(if joined { "GUILD_MEMBER_ADD" } else { "GUILD_MEMBER_REMOVE" }, &id);
+        Ok(())
+    }
+
+    /// A member is called otherwise in this guild from now on.
+    pub(super) fn nick(&mut self, who: &str, nick: &str) -> Result<(), String> {
+        let id = self.actor(who)?;
+        let user = self.users.get_mut(&id).filter(|user| user.is_member).ok_or("That is no member.")?;
+        user.nick = Some(nick.to_owned());
+        self.tell_member("GUILD_MEMBER_UPDATE", &id);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::config::MentionOrder;
-use super::entities::{Channel, ChannelKind, Message};
+use super::entities::{Channel, ChannelKind, Message, User};
 use super::envelopes::{Context, EnvelopeKind};
 use super::render::merge;
 use super::world::{World, secret};
@@ -120,6 +120,21 @@ impl World {
         self.send(EnvelopeKind::EventsApi, payload, Context::None);
     }
 
+    /// Adds a person, and tells the app where it may know.
+    pub(super) fn add_user(&mut self, user: User) {
+        let id = user.id.clone();
+        let known = self.users.insert(id.clone(), user).is_some();
+        if !self.config.app.scopes.contains("users:read") {
+            return;
+        }
+        let Some(user) = self.users.get(&id) else { return };
+        let mut body =
+            json!({"type": if known { "user_change" } else { "team_join" }, "user": self.user_json(user)});
+        body["event_ts"] = json!(self.next_ts());
+        let payload = self.enveloped(false, body);
+        self.send(EnvelopeKind::EventsApi, payload, Context::None);
+    }
+
     fn hears(&self, channel: &Channel, body: &Value) -> bool {
         let app = &self.config.app;
         let scope = match body["type"].as_str() {
@@ -130,6 +145,10 @@ impl World {
     }
 
     fn callback(&mut self, channel: &Channel, event: Value) -> Value {
+        self.enveloped(self.is_shared(channel), event)
+    }
+
+    fn enveloped(&mut self, shared: bool, event: Value) -> Value {
         let number = self.next_number();
         let (team, app) = (&self.config.team.id, &self.config.app);
         json!({
@@ -146,7 +165,7 @@ impl World {
                 "enterprise_id": null, "team_id": team, "user_id": app.bot_user, "is_bot": true,
                 "is_enterprise_install": false,
             }],
-            "is_ext_shared_channel": self.is_shared(channel),
+            "is_ext_shared_channel": shared,
             "event_context": format!("4-{}", secret()),
         })
     }

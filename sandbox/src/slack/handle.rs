@@ -91,9 +91,9 @@ impl Slack {
         self.state().change(act)
     }
 
-    /// Adds or replaces a person.
+    /// Adds a person, and tells the app; whoever is there already has changed.
     pub fn add_user(&self, user: User) {
-        self.change(|w| w.users.insert(user.id.clone(), user));
+        self.change(|w| w.add_user(user));
     }
 
     /// Adds or replaces a channel.
@@ -285,6 +285,14 @@ impl Slack {
     /// With the transcript after `within`.
     pub async fn connected(&self, within: Duration) {
         self.wait_for("a socket", within, |w| (w.sockets.count() > 0).then_some(())).await;
+    }
+
+    /// Resolves once no socket stands.
+    ///
+    /// # Panics
+    /// With the transcript after `within`.
+    pub async fn disconnected(&self, within: Duration) {
+        self.wait_for("the end of every socket", within, |w| (w.sockets.count() == 0).then_some(())).await;
     }
 
     #[must_use]

@@ -89,10 +89,11 @@ impl World {
         self.dispatch(name, GUILDS, guild, &body);
     }
 
-    pub(in crate::discord) fn tell_member(&mut self, id: &str, joined: bool) {
-        let mut body = if joined { self.member_json(id) } else { json!({"user": self.user_json(id)}) };
+    /// `name` is one of the three events of a member.
+    pub(in crate::discord) fn tell_member(&mut self, name: &str, id: &str) {
+        let leaves = name == "GUILD_MEMBER_REMOVE";
+        let mut body = if leaves { json!({"user": self.user_json(id)}) } else { self.member_json(id) };
         body["guild_id"] = json!(self.config.guild.id);
-        let name = if joined { "GUILD_MEMBER_ADD" } else { "GUILD_MEMBER_REMOVE" };
         self.dispatch(name, GUILD_MEMBERS, true, &body);
     }
 }

@@ -169,7 +169,7 @@ async fn a_file_comes_along() {
     let raw = Raw::start(acme()).await;
     let path = format!("/channels/{}/messages", raw.channel("general"));
     let body = "--b\r\nContent-Disposition: form-data; name=\"payload_json\"\r\nContent-Type: application/json\
-                \r\n\r\n{\"content\":\"here\",\"attachments\":[{\"id\":0,\"filename\":\"a.txt\"}]}\r\n--b\r\n\
+                \r\n\r\n{\"content\":\"here\",\"attachments\":[{\"id\":\"0\",\"filename\":\"a.txt\"}]}\r\n--b\r\n\
                 Content-Disposition: form-data; name=\"files[0]\"; filename=\"a.txt\"\r\nContent-Type: \
                 text/plain\r\n\r\nwords\r\n--b--\r\n";
     let request =
@@ -178,5 +178,8 @@ async fn a_file_comes_along() {
     assert_eq!(answer["attachments"][0]["filename"], "a.txt", "{answer}");
     assert_eq!(raw.discord.file("a.txt").as_deref(), Some("words"));
     assert_eq!(raw.discord.spoken("general"), "nod: here\n  [file a.txt]\n");
-    raw.clean();
+    let numbered = body.replace("\"id\":\"0\"", "\"id\":0");
+    let request =
+        raw.request("POST", &path).header("content-type", "multipart/form-data; boundary=b").body(numbered);
+    assert_eq!(request.send().await.unwrap().status(), 400);
 }
