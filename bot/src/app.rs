@@ -229,7 +229,7 @@ impl House {
         let oauth = google::oauth(config, url)?;
         let lending = google::lending(&config.google);
         let program = Program::new(config.reading.program.as_deref());
-        let reading: Arc<dyn Reader> = Arc::new(Readers::new(program));
+        let reading: Arc<dyn Reader> = Arc::new(Readers::new(program, pool.clone(), clock.clone()));
         let accounts = oauth.as_ref().map(|oauth| {
             let shelf = Shelf::new(pool.clone(), adapters.clone());
             google::accounts(

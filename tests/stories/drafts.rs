@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use nod_sandbox::google::{DraftEdit, Mail};
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::On;
+use nod_tests::{World, hostile};
 use serde_json::{Value, json};
 
 on_each_platform!(
@@ -29,6 +29,7 @@ on_each_platform!(
     what_was_changed_on_the_card_is_what_leaves,
     a_no_with_a_reason_is_for_the_model_to_work_with,
     what_was_formatted_in_gmail_is_said_before_it_is_lost,
+    a_draft_that_quotes_a_harmful_mail_is_still_a_draft,
 );
 
 const ANA: &str = "ana@acme.test";
@@ -527,6 +528,21 @@ async fn a_no_with_a_reason_is_for_the_model_to_work_with(platform: On) {
     let heard = world.model.requests()[2]["messages"].to_string();
     assert!(heard.contains("make it friendlier"), "{heard}");
     assert_eq!(only_draft(&world).body, "Friendly.");
+    world.reads("general");
+    world.ends().await;
+}
+
+async fn a_draft_that_quotes_a_harmful_mail_is_still_a_draft(platform: On) {
+    let (mut world, _) = drafted(platform).await;
+    let id = only_draft(&world).draft_id.unwrap();
+    let bomb = hostile::html_that_eats_memory(3_000, 5_000);
+    let edit = DraftEdit { html: Some(format!("<div>Ready.</div>{bomb}")), ..DraftEdit::default() };
+    assert!(world.google.edit_draft(ANA, &id, &edit));
+    let open = Answer::tool("gmail_open_draft", json!({ "draft_id": id }));
+    world.model_will("tool", [open, Answer::text("Here it is.")]);
+    world.says("ana", "dm:ana", "open my draft to Bo").await;
+    let said = world.reads("dm:ana");
+    assert!(said.contains("Ready.") && said.contains("Formatting  made in Gmail"), "{said}");
     world.reads("general");
     world.ends().await;
 }

@@ -225,7 +225,7 @@ async fn a_file_without_a_name_goes_along_with_a_forward(platform: On) {
 
 /// Three mails, of which the second is made to harm whoever reads it; its id and the thread's.
 fn with_a_bomb(world: &World) -> (String, String) {
-    let bomb = hostile::html_that_eats_memory(3_000, 20_000);
+    let bomb = hostile::html_that_eats_memory(600, 2_000);
     let of = |id: &str, html: &str| {
         let mail = hostile::html_mail(ANA, KIM, id, "1@northwind.test", html);
         world.google.deliver_raw(ANA, &mail).unwrap()

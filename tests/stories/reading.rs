@@ -5,10 +5,14 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use nod_tests::hostile;
+use nod_sandbox::model::Answer;
+use nod_tests::chat::On;
+use nod_tests::{Dropped, World, hostile};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::time::timeout;
+
+on_each_platform!(what_killed_its_reader_is_not_opened_again);
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 
@@ -48,6 +52,36 @@ async fn a_bomb_kills_its_reader_and_nothing_else() {
         assert_eq!(ended.signal(), Some(signal as i32), "{said:?}");
         assert_eq!(said.len(), 1, "{said:?}");
     }
+}
+
+/// However it ends, it gives no words and takes no more than its time.
+#[tokio::test]
+async fn a_mail_in_two_hundred_thousand_mails_gives_no_words() {
+    let (said, ended) = read("mail", &hostile::nested_mail(200_000)).await;
+    assert!(said.len() == 1 || said[1]["failed"] == "large", "{ended}: {said:?}");
+}
+
+async fn what_killed_its_reader_is_not_opened_again(platform: On) {
+    let mut world = World::on(platform).await;
+    let bomb = Dropped::new("offer.pdf", "application/pdf", hostile::pdf_that_eats_memory());
+    let killed = "I could not read offer.pdf: reading it took more memory than I give to a file";
+    let known = "I could not read offer.pdf: it broke my reader on Fri 6 Mar 2026, ";
+    for (user, channel, why) in [
+        ("ana", "dm:ana", killed),
+        ("ana", "dm:ana", known),
+        ("bo", "dm:bo", known),
+        ("ana", "dm:ana", killed),
+    ] {
+        if why == killed {
+            // What another version of Nod could not read is tried once more.
+            sqlx::query("update unreadable set reader = 'older'").execute(&world.pool).await.unwrap();
+        }
+        world.model_will("conversational", [Answer::text("I see.")]);
+        world.drops_file(user, channel, "when does it end?", &bomb).await;
+        let said = world.reads_on(channel);
+        assert!(said.contains(why), "{said}");
+    }
+    world.ends().await;
 }
 
 /// It tried.

@@ -200,7 +200,7 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
     let (adapters, tools) = (Adapters::new([]), Tools::new([]));
     let ids = Arc::new(SystemIds);
     let (contacts, revokes, door) = (Vec::new(), Vec::new(), pool.clone());
-    let reading = Arc::new(Readers::new(Program::new(None)));
+    let reading = Arc::new(Readers::new(Program::new(None), pool.clone(), clock.clone()));
     Nod::new(Parts {
         door,
         pool,

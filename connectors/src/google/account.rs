@@ -66,7 +66,8 @@ impl Accounts {
 
     /// Where this call reads what others wrote.
     fn reading(&self, cx: &ToolContext) -> Reading {
-        let whose = Whose { tenant: cx.scope.tenant, person: cx.principal.person };
+        let zone = cx.principal.zone.clone();
+        let whose = Whose { tenant: cx.scope.tenant, person: cx.principal.person, zone };
         Reading::new(self.reading.clone(), whose, Instant::now() + cx.time_left())
     }
 

@@ -5,6 +5,7 @@ mod child;
 mod docx;
 mod html;
 mod limits;
+mod mail;
 mod pdf;
 mod sink;
 
@@ -23,7 +24,8 @@ pub fn read(request: &Request, bytes: &[u8], out: &mut dyn FnMut(Block)) -> Resu
         Kind::Pdf => pdf::read(bytes, &mut sink),
         Kind::Docx => docx::read(bytes, &mut sink),
         kind @ (Kind::Html | Kind::Description | Kind::Signature) => html::read(kind, bytes, &mut sink),
-        Kind::Mail | Kind::Draft => Err(Failure::Unknown),
+        Kind::Mail => mail::read(bytes, &mut sink),
+        Kind::Draft => mail::draft(bytes, &mut sink),
     }
 }
 
@@ -38,7 +40,17 @@ mod tests {
 
     /// The words of a document, and why not all of them are there.
     pub(crate) fn words(kind: Kind, bytes: &[u8]) -> Result<(String, Option<Cut>), Failure> {
-        let mut words = String::new();
+        let (blocks, cut) = blocks(kind, bytes)?;
+        let text = |block| match block {
+            Block::Text { text, .. } => text,
+            other => panic!("{other:?}"),
+        };
+        Ok((blocks.into_iter().map(text).collect(), cut))
+    }
+
+    /// Its blocks, and why not all of them are there.
+    pub(crate) fn blocks(kind: Kind, bytes: &[u8]) -> Result<(Vec<Block>, Option<Cut>), Failure> {
+        let mut blocks = Vec::new();
         let request = Request {
             kind,
             name: String::new(),
@@ -47,10 +59,7 @@ mod tests {
             most_bytes_out: MOST_OUT,
             seconds: 10,
         };
-        let done = read(&request, bytes, &mut |block| match block {
-            Block::Text { text, .. } => words.push_str(&text),
-            other => panic!("{other:?}"),
-        })?;
-        Ok((words, done.cut))
+        let done = read(&request, bytes, &mut |block| blocks.push(block))?;
+        Ok((blocks, done.cut))
     }
 }

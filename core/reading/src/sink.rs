@@ -28,6 +28,17 @@ impl<'a> Sink<'a> {
         Instant::now() > self.until
     }
 
+    /// Hands on a block that is small by itself. False where it was too large, or not wanted any more.
+    pub(crate) fn block(&mut self, block: Block) -> bool {
+        let size = block.size();
+        let wanted = size <= self.left.min(MOST_TEXT);
+        if wanted {
+            self.left -= size;
+            (self.out)(block);
+        }
+        wanted
+    }
+
     /// Hands on a text. False where not all of it was wanted.
     pub(crate) fn text(&mut self, text: &str, page: Option<u32>) -> bool {
         let mut rest = &text[..text.floor_char_boundary(self.left)];

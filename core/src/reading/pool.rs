@@ -8,15 +8,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use nix::sys::signal::Signal;
+use sqlx::PgPool;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::process::{Answer, Process, Program};
-use super::wire::{Failure, Kind, Request};
+use super::unreadable::Document;
+use super::wire::{Failure, Kind, MOST_BYTES, Request};
 use super::{Desk, Limits, PATIENCE, Read, Reader, Unread, Whose};
+use crate::clock::Clock;
+use crate::ids::{PersonId, TenantId};
 
 /// Readers at once.
 const PLACES: usize = 4;
+/// Seconds from which on a document had its time; what is left of ten is rounded down.
+const WHOLE_TIME: u64 = 9;
 /// Readers that wait for work, once there was some.
 const WARM: usize = 2;
 
@@ -25,19 +31,23 @@ pub struct Readers(Arc<Pool>);
 
 struct Pool {
     program: Program,
+    rows: PgPool,
+    clock: Arc<dyn Clock>,
     /// Never given anything yet.
     idle: Mutex<Vec<Process>>,
     places: Arc<Semaphore>,
     /// One desk at a time for each of them: nobody's documents hold up everybody's.
-    people: Mutex<HashMap<Whose, Arc<Semaphore>>>,
+    people: Mutex<HashMap<(TenantId, PersonId), Arc<Semaphore>>>,
 }
 
 impl Readers {
     /// Nothing is started before it is needed.
     #[must_use]
-    pub fn new(program: Program) -> Self {
+    pub fn new(program: Program, rows: PgPool, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Pool {
             program,
+            rows,
+            clock,
             idle: Mutex::default(),
             places: Arc::new(Semaphore::new(PLACES)),
             people: Mutex::default(),
@@ -47,7 +57,7 @@ impl Readers {
 
 impl Reader for Readers {
     fn desk(&self, whose: Whose, until: Instant) -> Box<dyn Desk> {
-        Box::new(OneDesk { pool: self.0.clone(), whose, until, place: None, process: None })
+        Box::new(OneDesk { pool: self.0.clone(), whose, until, place: None, process: None, died: None })
     }
 }
 
@@ -58,13 +68,22 @@ struct OneDesk {
     /// The person's turn, and a place among all. Kept to the end of the desk.
     place: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
     process: Option<Process>,
+    /// Why the last one died, where that is sure.
+    died: Option<&'static str>,
 }
 
 #[async_trait]
 impl Desk for OneDesk {
     async fn read(&mut self, kind: Kind, bytes: &[u8], limits: Limits) -> Result<Read, Unread> {
+        if bytes.len() > MOST_BYTES {
+            return Err(Unread::Failed(Failure::Large));
+        }
+        let document = Document::of(self.whose.tenant, kind, bytes);
+        if let Some(at) = document.known(&self.pool.rows).await {
+            return Err(Unread::Known(self.whose.moment(at)));
+        }
         if self.place.is_none() {
-            let place = timeout_at(self.until, self.pool.place(self.whose)).await;
+            let place = timeout_at(self.until, self.pool.place(&self.whose)).await;
             self.place = Some(place.map_err(|_| Unread::Busy)?);
         }
         let until = self.until.min(Instant::now() + PATIENCE);
@@ -72,11 +91,11 @@ impl Desk for OneDesk {
             return Err(Unread::Busy);
         }
         let read = timeout_at(until, self.attempt(kind, bytes, limits, until)).await;
-        // Its answer would come to the next one: whoever is not waited for is ended.
-        read.unwrap_or_else(|_| {
-            self.process = None;
-            Err(Unread::Time)
-        })
+        if let Some(why) = self.died.take() {
+            document.remember(&self.pool.rows, why, self.pool.clock.now()).await;
+        }
+        // Whoever is not waited for any more is ended with it. The machine may be busy, so that proves nothing.
+        read.unwrap_or(Err(Unread::Time))
     }
 }
 
@@ -114,7 +133,9 @@ impl OneDesk {
             }
             Ok(Answer::Died(ended)) => {
                 tracing::warn!(?kind, %ended, "a document ended its reader");
-                Err(cause(ended))
+                let (unread, sure) = cause(ended, request.seconds >= WHOLE_TIME);
+                self.died = sure;
+                Err(unread)
             }
             Err(error) => {
                 tracing::warn!(?kind, %error, "a reader was lost");
@@ -124,21 +145,23 @@ impl OneDesk {
     }
 }
 
-/// What a document did to its reader.
-fn cause(ended: ExitStatus) -> Unread {
+/// What a document did to its reader, and whether it is sure to do so again: one that had less than the whole time may
+/// be read the next time. A SIGKILL comes from elsewhere: the system that has no memory left, an operator.
+fn cause(ended: ExitStatus, whole_time: bool) -> (Unread, Option<&'static str>) {
     match ended.signal().and_then(|signal| Signal::try_from(signal).ok()) {
-        Some(Signal::SIGABRT | Signal::SIGSEGV | Signal::SIGBUS | Signal::SIGKILL) => Unread::Memory,
-        Some(Signal::SIGXCPU) => Unread::Time,
-        _ => Unread::Failed(Failure::Broken),
+        Some(Signal::SIGABRT | Signal::SIGSEGV | Signal::SIGBUS) => (Unread::Memory, Some("memory")),
+        Some(Signal::SIGKILL) => (Unread::Memory, None),
+        Some(Signal::SIGXCPU) => (Unread::Time, whole_time.then_some("time")),
+        _ => (Unread::Failed(Failure::Broken), None),
     }
 }
 
 impl Pool {
-    async fn place(&self, whose: Whose) -> (OwnedSemaphorePermit, OwnedSemaphorePermit) {
+    async fn place(&self, whose: &Whose) -> (OwnedSemaphorePermit, OwnedSemaphorePermit) {
         let turn = {
             let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
             people.retain(|_, turn| Arc::strong_count(turn) > 1);
-            people.entry(whose).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
+            people.entry((whose.tenant, whose.person)).or_insert_with(|| Arc::new(Semaphore::new(1))).clone()
         };
         (permit(turn).await, permit(self.places.clone()).await)
     }

@@ -4,6 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -12,6 +13,8 @@ use super::wire::{Block, Done, Failure, Hello, Line, MOST_LINE, Request};
 
 /// Bytes that the lines of one document may have beyond its text, written in full.
 const MOST_BESIDE: usize = 1024 * 1024;
+/// How long one that says nothing more may take to be gone.
+const LINGERS: Duration = Duration::from_millis(500);
 
 /// What is started to read: called with `parse`.
 #[derive(Debug, Clone)]
@@ -90,11 +93,8 @@ impl Process {
     pub(super) async fn read(&mut self, request: &Request, bytes: &[u8]) -> io::Result<Answer> {
         match self.exchange(request, bytes).await {
             Ok(Some(answer)) => Ok(answer),
-            // It ended in the middle: how, tells why. Or it speaks in a way that we do not know, and is ended.
-            Ok(None) | Err(_) => {
-                let ended = self.ended().await?;
-                Ok(Answer::Died(ended))
-            }
+            // It ended in the middle: how, tells why.
+            Ok(None) | Err(_) => Ok(Answer::Died(self.ended().await?)),
         }
     }
 
@@ -124,16 +124,16 @@ impl Process {
         }
     }
 
-    /// How it ended. It has closed its output, so it is as good as gone; one that lingers is killed.
+    /// How it ended.
+    ///
+    /// # Errors
+    /// When it has not: then it speaks in a way that we do not know, and is killed.
     async fn ended(&mut self) -> io::Result<ExitStatus> {
-        let patience = std::time::Duration::from_millis(500);
-        match tokio::time::timeout(patience, self.child.wait()).await {
-            Ok(ended) => ended,
-            Err(_) => {
-                self.child.start_kill()?;
-                self.child.wait().await
-            }
-        }
+        let Ok(ended) = tokio::time::timeout(LINGERS, self.child.wait()).await else {
+            self.child.start_kill()?;
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        ended
     }
 }
 

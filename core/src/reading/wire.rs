@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
 /// Longest request line, in bytes.
 pub const MOST_REQUEST: usize = 4 * 1024;
-/// Largest document, in bytes.
-pub const MOST_BYTES: usize = 32 * 1024 * 1024;
+/// Largest document, in bytes: Gmail's largest mail as it is written.
+pub const MOST_BYTES: usize = 40 * 1024 * 1024;
 /// Longest line of an answer, in bytes.
 pub const MOST_LINE: usize = 64 * 1024;
 /// Longest text of one block, in bytes: written as JSON it may be six times as long.

@@ -2,17 +2,15 @@
 //! were the mail's own; they are somebody else's, so nothing here looks into one.
 
 use google_gmail1::api::{Message, MessagePart};
-use mail_parser::{MessageParser, MimeHeaders};
 use nod_core::tool::Fault;
 
 use super::mailbox::Mailbox;
-use super::message::{DEPTH, decoded, one_line, part_header};
+use super::message::{DEPTH, decoded, part_header};
 
 /// How an attached mail is called that has no name.
 const MAIL: &str = "attached mail.eml";
 /// How a file is called that has none, as Gmail shows it.
 const NAMELESS: &str = "noname";
-const HEADER_CHARS: usize = 1_000;
 
 /// A file that came with a mail.
 pub(super) struct Attachment {
@@ -102,25 +100,6 @@ pub(super) async fn bytes(
         }
         (None, None) => Ok((!withheld).then(Vec::new)),
     }
-}
-
-/// What an attached mail says, with who wrote it.
-pub(super) fn mail(bytes: &[u8]) -> Option<String> {
-    let mail = MessageParser::new().parse(bytes)?;
-    let mut lines = Vec::new();
-    for name in ["From", "To", "Cc", "Date", "Subject"] {
-        if let Some(value) = mail.header_raw(name) {
-            lines.push(format!("{name}: {}", one_line(&decoded(value), HEADER_CHARS)));
-        }
-    }
-    let files: Vec<&str> =
-        mail.attachments().map(|file| file.attachment_name().unwrap_or(NAMELESS)).collect();
-    if !files.is_empty() {
-        lines.push(format!("Files, which cannot be read from here: {}", files.join(", ")));
-    }
-    lines.push(String::new());
-    lines.push(mail.body_text(0).unwrap_or_default().replace("\r\n", "\n").trim_end().to_owned());
-    Some(lines.join("\n"))
 }
 
 #[cfg(test)]

@@ -14,6 +14,10 @@ use crate::google::reading::Texts;
 
 /// The longest part of a body that is passed on.
 pub(super) const BODY_CHARS: usize = 8_000;
+/// Of a header that is parsed, in bytes. Whole mails are parsed by a reader.
+const HEADER_BYTES: usize = 8 * 1024;
+/// Of a header that names people.
+const LIST_BYTES: usize = 64 * 1024;
 /// How deep parts may lie in parts.
 pub(super) const DEPTH: usize = 10;
 
@@ -29,7 +33,8 @@ pub(super) fn header(message: &Message, name: &str) -> String {
 
 /// The bare address of the sender, where it is one.
 pub(super) fn sender(message: &Message) -> Option<String> {
-    let line = format!("From: {}\r\n\r\n", raw_header(message, "From")?);
+    let from = raw_header(message, "From").filter(|from| from.len() <= HEADER_BYTES)?;
+    let line = format!("From: {from}\r\n\r\n");
     let mail = MessageParser::new().parse_headers(line.as_bytes())?;
     outside::address(mail.from()?.first()?.address()?).map(str::to_owned)
 }
@@ -37,6 +42,10 @@ pub(super) fn sender(message: &Message) -> Option<String> {
 /// Addresses of a header that mail can be sent to. A name that could deceive is left out.
 pub(super) fn people(mail: &Message, name: &str) -> Vec<Recipient> {
     let Some(value) = raw_header(mail, name) else { return Vec::new() };
+    if value.len() > LIST_BYTES {
+        // More than any letter may have; half a list would leave somebody out unseen.
+        return Vec::new();
+    }
     let line = format!("To: {}\r\n\r\n", value.replace(['\r', '\n'], " "));
     let parsed = MessageParser::new().parse_headers(line.as_bytes());
     let Some(list) = parsed.as_ref().and_then(|mail| mail.to()) else { return Vec::new() };
@@ -165,7 +174,8 @@ pub(super) fn decoded(value: &str) -> String {
     if !value.contains("=?") {
         return value.trim().to_owned();
     }
-    let line = format!("Subject: {value}\r\n\r\n");
+    let beginning = &value[..value.floor_char_boundary(HEADER_BYTES)];
+    let line = format!("Subject: {beginning}\r\n\r\n");
     let mail = MessageParser::new().parse_headers(line.as_bytes());
     mail.and_then(|mail| mail.subject().map(str::to_owned)).unwrap_or_else(|| value.to_owned())
 }

@@ -40,6 +40,7 @@ mod shown;
 mod stories;
 mod summary;
 mod update_draft;
+mod written;
 
 use std::sync::Arc;
 

@@ -2,7 +2,6 @@
 //! person writes there by hand counts, and nothing of it is overwritten unseen.
 
 use google_gmail1::api::Draft;
-use mail_parser::{Addr, Address, HeaderValue, MessageParser, PartType};
 use nod_core::draft::{Closing, Draft as Open, DraftTools};
 use nod_core::effect::EffectKey;
 use nod_core::privacy::Provenance;
@@ -15,7 +14,8 @@ use super::identity::Identities;
 use super::letter::{Asked, Letter, Reply, Seen};
 use super::mailbox::Mailbox;
 use super::mime::EFFECT_HEADER;
-use super::{create_draft, discard_draft, drafts, files, read_draft, send_draft, update_draft};
+use super::written::{Person, Written};
+use super::{create_draft, discard_draft, drafts, read_draft, send_draft, update_draft};
 use crate::google::trouble::Trouble;
 
 /// How an open draft stands in Gmail now.
@@ -63,8 +63,8 @@ pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Resu
     if seen_now.version == seen.version {
         return Ok(Now::Same(Box::new(letter.clone()), seen_now));
     }
-    let raw = message.raw.unwrap_or_default();
-    let written = written(&picked(mailbox, letter, &raw).await?, &raw)?;
+    let draft = Written::read(mailbox, &message.raw.unwrap_or_default()).await?;
+    let written = written(&picked(mailbox, letter, &draft).await?, &draft)?;
     let same = Letter { body: written.body.clone(), ..letter.clone() } == written
         && letter.body.trim_end() == written.body.trim_end();
     Ok(match same {
@@ -74,38 +74,28 @@ pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Resu
 }
 
 /// The letter from the address that the draft has now: in Gmail another can be picked.
-async fn picked(mailbox: &Mailbox, letter: &Letter, raw: &[u8]) -> Result<Letter, Fault> {
-    match sender(raw) {
+async fn picked(mailbox: &Mailbox, letter: &Letter, draft: &Written) -> Result<Letter, Fault> {
+    match draft.sender() {
         Some(from) if !from.eq_ignore_ascii_case(&letter.from) => {
-            let identity = Identities::of(mailbox).await?.sending(&from);
+            let identity = Identities::of(mailbox).await?.sending(from);
             Ok(letter.clone().still_sent_as(&identity))
         }
         _ => Ok(letter.clone()),
     }
 }
 
-fn sender(raw: &[u8]) -> Option<String> {
-    let mail = MessageParser::new().parse_headers(raw)?;
-    Some(mail.from()?.first()?.address()?.to_owned())
-}
-
 /// A draft of the mailbox that was not open before.
 pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), Fault> {
     let identities = Identities::of(mailbox).await?;
     let message = draft.message.unwrap_or_default();
-    let raw = message.raw.unwrap_or_default();
-    let mail = MessageParser::new().parse_headers(&raw);
-    let from = sender(&raw).unwrap_or_else(|| mailbox.address().to_owned());
-    let ids = |value: &HeaderValue<'_>| -> Vec<String> {
-        value.as_text_list().unwrap_or_default().iter().map(ToString::to_string).collect()
-    };
-    let answered = mail.as_ref().map(|mail| ids(mail.in_reply_to())).unwrap_or_default();
-    let reply = answered.last().map(|newest| Reply {
+    let draft = Written::read(mailbox, &message.raw.unwrap_or_default()).await?;
+    let from = draft.sender().unwrap_or_else(|| mailbox.address()).to_owned();
+    let reply = draft.answered.last().map(|newest| Reply {
         thread_id: message.thread_id.unwrap_or_default(),
         in_reply_to: Some(newest.clone()),
-        references: mail.as_ref().map(|mail| ids(mail.references())).unwrap_or_default(),
+        references: draft.references.clone(),
         answers: "a mail in its thread".to_owned(),
-        subject: Some(mail.as_ref().and_then(|mail| mail.subject()).unwrap_or_default().to_owned()),
+        subject: Some(draft.subject.clone()),
         reply_to: None,
         forwards: false,
     });
@@ -115,27 +105,23 @@ pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Resul
     // Whatever stands in it is the person's.
     let known = Letter { signature: None, reply, ..sent };
     let seen = Seen { id: id.to_owned(), version: message.id.unwrap_or_default() };
-    Ok((written(&known, &raw)?, seen))
+    Ok((written(&known, &draft)?, seen))
 }
 
-/// Reads what stands in the draft, in the place of what was known of it.
-fn written(known: &Letter, raw: &[u8]) -> Result<Letter, Fault> {
-    let mail = MessageParser::new().parse(raw);
-    let mail = mail.ok_or_else(|| Fault::broken("the draft in Gmail cannot be read"))?;
-    let there: Vec<String> = mail.attachments().map(|file| files::digest(file.contents())).collect();
-    if !there.iter().eq(known.attachments.iter().map(|file| &file.sha256)) {
+/// What stands in the draft, in the place of what was known of it.
+fn written(known: &Letter, draft: &Written) -> Result<Letter, Fault> {
+    if !draft.files.iter().eq(known.attachments.iter().map(|file| &file.sha256)) {
         let reason =
             "the draft has other attachments now, which I cannot carry; change and send it in Gmail".into();
         return Err(Fault::Forbidden { reason });
     }
-    let text = mail.body_text(0).unwrap_or_default().replace("\r\n", "\n");
-    let (body, below) = apart(known, text.trim_end());
+    let (body, below) = apart(known, draft.text.trim_end());
     let Below { signed, quoted } = below;
     let asked = Asked {
-        to: people(mail.to()),
-        cc: people(mail.cc()),
-        bcc: people(mail.bcc()),
-        subject: mail.subject().unwrap_or_default().to_owned(),
+        to: people(&draft.to),
+        cc: people(&draft.cc),
+        bcc: people(&draft.bcc),
+        subject: draft.subject.clone(),
         body: body.to_owned(),
     };
     let letter = Letter::new(&asked, &known.tool, &known.from)?;
@@ -147,25 +133,8 @@ fn written(known: &Letter, raw: &[u8]) -> Result<Letter, Fault> {
         quoted: known.quoted.clone().filter(|_| quoted),
         attachments: known.attachments.clone(),
         reply: known.reply.clone(),
-        formatted: formatted(&mail),
+        formatted: draft.formatted,
         ..letter
-    })
-}
-
-/// Whether somebody gave it a look that plain text cannot keep. Gmail writes every draft as HTML, but plain words as
-/// nothing but lines.
-fn formatted(mail: &mail_parser::Message<'_>) -> bool {
-    const LINES: [&str; 10] = ["", "!doctype", "html", "head", "meta", "body", "div", "p", "br", "wbr"];
-    let look = |tag: &str| {
-        let name: String = tag.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '!').collect();
-        !LINES.contains(&name.to_ascii_lowercase().as_str())
-    };
-    let mut html = mail.parts.iter().filter_map(|part| match &part.body {
-        PartType::Html(html) => Some(html),
-        _ => None,
-    });
-    html.any(|html| {
-        html.contains("style=") || html.split('<').skip(1).any(|tag| look(tag.trim_start_matches('/')))
     })
 }
 
@@ -188,16 +157,15 @@ fn apart<'a>(known: &Letter, text: &'a str) -> (&'a str, Below) {
     (text, Below { signed: false, quoted: false })
 }
 
-fn people(list: Option<&Address<'_>>) -> Vec<String> {
-    list.map(|list| list.iter().map(person).collect()).unwrap_or_default()
+fn people(list: &[Person]) -> Vec<String> {
+    list.iter().map(person).collect()
 }
 
 /// A name that we would not write is left out; a wrong address is refused later, by its own name.
-fn person(one: &Addr<'_>) -> String {
-    let address = one.address().unwrap_or_default().to_owned();
-    let named = one.name().map(|name| format!("{name} <{address}>"));
+fn person((name, address): &Person) -> String {
+    let named = Some(format!("{name} <{address}>")).filter(|_| !name.is_empty());
     let sound = |text: &String| Recipient::parse(text).is_ok();
-    named.filter(sound).unwrap_or(address)
+    named.filter(sound).unwrap_or_else(|| address.clone())
 }
 
 /// The draft as the core keeps it, where others may read it too. A signature is told empty: Gmail's settings have it.

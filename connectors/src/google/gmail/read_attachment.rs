@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use nod_core::reading::wire::{Failure, Kind};
+use nod_core::reading::{Read, Unread};
 use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -109,8 +111,12 @@ async fn words(mailbox: &Mailbox, message: &str, file: Attachment) -> Result<Res
     if bytes.len() > MOST_BYTES {
         return large();
     }
-    Ok(match is_mail.then(|| attached::mail(&bytes)).flatten() {
-        Some(words) => Ok(words),
-        None => mailbox.reading().file(bytes).await,
-    })
+    if is_mail {
+        match mailbox.reading().desk().read(Kind::Mail, &bytes).await {
+            // It is none, whatever it is called.
+            Err(Unread::Failed(Failure::Broken)) => {}
+            read => return Ok(read.map(Read::text).map_err(|unread| unread.sentence(Kind::Mail))),
+        }
+    }
+    Ok(mailbox.reading().file(bytes).await)
 }

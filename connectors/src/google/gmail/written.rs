@@ -1,0 +1,83 @@
+//! What a draft in Gmail says, as a reader tells it. Nothing of it is parsed here.
+
+use nod_core::reading::Read;
+use nod_core::reading::wire::{Block, Kind};
+use nod_core::tool::Fault;
+
+use super::mailbox::Mailbox;
+use crate::google::reading::refused;
+
+/// A name, which may be empty, and an address.
+pub(super) type Person = (String, String);
+
+/// A draft, piece by piece.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    from: Vec<Person>,
+    pub(super) to: Vec<Person>,
+    pub(super) cc: Vec<Person>,
+    pub(super) bcc: Vec<Person>,
+    pub(super) subject: String,
+    /// The mail that it answers.
+    pub(super) answered: Vec<String>,
+    pub(super) references: Vec<String>,
+    /// The SHA-256 of each file, in their order.
+    pub(super) files: Vec<String>,
+    /// Somebody gave it a look that plain text cannot keep.
+    pub(super) formatted: bool,
+    pub(super) text: String,
+}
+
+impl Written {
+    /// Of these bytes of a draft.
+    ///
+    /// # Errors
+    /// [`Fault::Forbidden`] where it cannot be read whole.
+    pub(super) async fn read(mailbox: &Mailbox, raw: &[u8]) -> Result<Self, Fault> {
+        const UNSAFE: &str = "that draft cannot be read safely; change and send it in Gmail itself";
+        let read = mailbox.reading().desk().read(Kind::Draft, raw).await;
+        let read = read.map_err(|unread| refused(unread, UNSAFE))?;
+        if read.done.cut.is_some() {
+            let reason = "that draft is longer than I can show; change and send it in Gmail itself";
+            return Err(Fault::Forbidden { reason: reason.to_owned() });
+        }
+        Ok(Self::of(read))
+    }
+
+    fn of(read: Read) -> Self {
+        let mut draft = Self::default();
+        for block in read.blocks {
+            match block {
+                Block::Row { head, cells } => draft.add(&head, cells),
+                Block::Field { name, text } => match name.as_str() {
+                    "subject" => draft.subject = text,
+                    "in-reply-to" => draft.answered.push(text),
+                    "references" => draft.references.push(text),
+                    "file" => draft.files.push(text),
+                    "formatted" => draft.formatted = true,
+                    _ => {}
+                },
+                Block::Text { text, .. } => draft.text.push_str(&text),
+                Block::Heading { .. } => {}
+            }
+        }
+        draft
+    }
+
+    fn add(&mut self, head: &[String], cells: Vec<String>) {
+        let Ok([name, address]) = <[String; 2]>::try_from(cells) else { return };
+        let list = match head.first().map(String::as_str) {
+            Some("from") => &mut self.from,
+            Some("to") => &mut self.to,
+            Some("cc") => &mut self.cc,
+            Some("bcc") => &mut self.bcc,
+            _ => return,
+        };
+        list.push((name, address));
+    }
+
+    /// Whose address it goes out from.
+    pub(super) fn sender(&self) -> Option<&str> {
+        self.from.first().map(|(_, address)| address.as_str()).filter(|address| !address.is_empty())
+    }
+}

@@ -1,0 +1,45 @@
+//! What ended its reader once is not opened again, by whoever it comes, until another version of Nod reads.
+
+use sha2::{Digest, Sha256};
+use sqlx::PgPool;
+
+use super::sql;
+use super::wire::{Kind, VERSION};
+use crate::clock::Timestamp;
+use crate::ids::TenantId;
+
+/// A document by what it holds, and the reader it goes to.
+pub(super) struct Document {
+    tenant: TenantId,
+    digest: Vec<u8>,
+    reader: String,
+}
+
+impl Document {
+    pub(super) fn of(tenant: TenantId, kind: Kind, bytes: &[u8]) -> Self {
+        let reader = format!("{VERSION} {kind:?}").to_lowercase();
+        Self { tenant, digest: Sha256::digest(bytes).to_vec(), reader }
+    }
+
+    /// Since when it is known. Where the rows do not tell, it is read: its reader keeps it from harm.
+    pub(super) async fn known(&self, pool: &PgPool) -> Option<Timestamp> {
+        let looked = async {
+            let mut conn = pool.acquire().await?;
+            sql::find(&mut conn, self.tenant, &self.digest, &self.reader).await
+        };
+        looked.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "what cannot be read was not looked up");
+            None
+        })
+    }
+
+    pub(super) async fn remember(&self, pool: &PgPool, why: &str, now: Timestamp) {
+        let written = async {
+            let mut conn = pool.acquire().await?;
+            sql::insert(&mut conn, self.tenant, &self.digest, &self.reader, why, now).await
+        };
+        if let Err(error) = written.await {
+            tracing::warn!(%error, "what cannot be read was not written down");
+        }
+    }
+}
