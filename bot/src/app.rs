@@ -18,6 +18,7 @@ use nod_core::clock::Clock;
 use nod_core::connection::{Connections, Revoke};
 use nod_core::file::Shelf;
 use nod_core::ids::{Ids, SystemIds};
+use nod_core::reading::{Program, Reader, Readers};
 use nod_core::secret::Vault;
 use nod_core::tool::Tools;
 use nod_core::{Nod, Parts, Settings};
@@ -227,9 +228,19 @@ impl House {
         let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
         let oauth = google::oauth(config, url)?;
         let lending = google::lending(&config.google);
+        let program = Program::new(config.reading.program.as_deref());
+        let reading: Arc<dyn Reader> = Arc::new(Readers::new(program));
         let accounts = oauth.as_ref().map(|oauth| {
             let shelf = Shelf::new(pool.clone(), adapters.clone());
-            google::accounts(&config.google, oauth, pool, connections, lending.clone(), shelf)
+            google::accounts(
+                &config.google,
+                oauth,
+                pool,
+                connections,
+                lending.clone(),
+                shelf,
+                reading.clone(),
+            )
         });
         let tools =
             accounts.as_ref().map_or_else(Vec::new, |accounts| google::tools(&config.google, accounts, pool));
@@ -241,6 +252,7 @@ impl House {
             adapters: adapters.clone(),
             tools: Tools::new(tools),
             contacts: accounts.iter().map(nod_connectors::google::contacts).collect(),
+            reading,
             revokes: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Revoke>).collect(),
             model: Arc::new(model),
             vault: Vault::clone(&vault),

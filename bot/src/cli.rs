@@ -132,7 +132,7 @@ pub fn main() -> ExitCode {
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let code = runtime.block_on(carry_out(cli.command, config));
-            // A thread that reads a file may hang; nobody waits for it.
+            // A thread that looks up a name may hang; nobody waits for it.
             runtime.shutdown_background();
             code
         }

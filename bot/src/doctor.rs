@@ -88,7 +88,7 @@ async fn all(config: Arc<Config>) -> Vec<Finding> {
     let checks: Vec<(&str, Check)> = vec![
         ("configuration", local::settings(config.clone()).boxed()),
         ("secret key", local::secret_key(config.clone()).boxed()),
-        ("documents", local::documents().boxed()),
+        ("documents", local::documents(config.clone()).boxed()),
         ("database", rows(config.clone()).boxed()),
         ("Slack", services::slack(config.clone()).boxed()),
         ("Discord", discord::discord(config.clone()).boxed()),

@@ -232,6 +232,12 @@ impl Card {
         *self == Self::default()
     }
 
+    /// Whether somebody can say yes to what it shows, which therefore has to be shown whole.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.buttons.iter().any(|button| matches!(&button.does, Press::Verb(verb) if verb.approves()))
+    }
+
     /// With a title.
     #[must_use]
     pub fn titled(mut self, title: impl Into<String>) -> Self {

@@ -17,6 +17,7 @@ use crate::jobs::{Dispatcher, Jobs, Work};
 use crate::model::Model;
 use crate::people::contacts::Contacts;
 use crate::policy::Policy;
+use crate::reading::Reader;
 use crate::secret::Vault;
 use crate::tool::{Tool, Tools};
 use crate::transcript::{Said, Transcript};
@@ -38,6 +39,8 @@ pub struct Parts {
     pub tools: Tools,
     /// Whose names people know from their own mail.
     pub contacts: Vec<Arc<dyn Contacts>>,
+    /// Where documents are read.
+    pub reading: Arc<dyn Reader>,
     /// Takes grants back, one for each provider.
     pub revokes: Vec<Arc<dyn Revoke>>,
     /// The model endpoint.
@@ -132,6 +135,7 @@ pub(crate) struct Core {
     pub(crate) adapters: Adapters,
     pub(crate) tools: Tools,
     pub(crate) contacts: Vec<Arc<dyn Contacts>>,
+    pub(crate) reading: Arc<dyn Reader>,
     pub(crate) revokes: Vec<Arc<dyn Revoke>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) vault: Vault,
@@ -166,8 +170,20 @@ impl Nod {
     /// # Errors
     /// When the database does not answer.
     pub async fn new(parts: Parts) -> sqlx::Result<Self> {
-        let Parts { pool, door, clock, ids, adapters, tools, contacts, revokes, model, vault, settings } =
-            parts;
+        let Parts {
+            pool,
+            door,
+            clock,
+            ids,
+            adapters,
+            tools,
+            contacts,
+            reading,
+            revokes,
+            model,
+            vault,
+            settings,
+        } = parts;
         let jobs = Jobs::default();
         let tools = tools.and(history::tools(&pool, &adapters));
         let core = Arc::new(Core {
@@ -180,6 +196,7 @@ impl Nod {
             adapters,
             tools,
             contacts,
+            reading,
             revokes,
             model,
             vault,

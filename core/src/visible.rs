@@ -21,6 +21,11 @@ pub(crate) fn fields(fields: &[(String, String)]) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| (name.clone(), visible(value).into_owned())).collect()
 }
 
+/// The same of lines.
+pub(crate) fn lines(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| visible(line).into_owned()).collect()
+}
+
 /// Whether a mark turns or hides text.
 #[must_use]
 pub fn hides(c: char) -> bool {

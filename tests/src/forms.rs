@@ -256,7 +256,9 @@ fn carry(world: &mut nod_sandbox::discord::World, form: &str, verb: Value) -> Va
 /// The words of a form or a message, letter by letter.
 fn words(given: &Value) -> String {
     match given {
-        Value::Object(all) if all.get("type").is_some_and(|kind| kind == "text" || *kind == 10) => {
+        Value::Object(all)
+            if all.get("type").is_some_and(|kind| kind == "text" || kind == "plain_text" || *kind == 10) =>
+        {
             let text = all.get("text").or(all.get("content"));
             text.and_then(Value::as_str).unwrap_or_default().to_owned()
         }

@@ -401,6 +401,13 @@ fn specs_dir() -> Option<PathBuf> {
     std::env::var_os("NOD_SPECS_DIR").map(PathBuf::from)
 }
 
+/// `nod` as it was built beside the tests: what runs them reads nothing.
+fn program() -> String {
+    let tests = started(std::env::current_exe());
+    let folder = tests.parent().and_then(std::path::Path::parent);
+    folder.map(|folder| folder.join("nod-under-test").display().to_string()).unwrap_or_default()
+}
+
 fn env(
     slack: &Slack,
     google: &Google,
@@ -417,6 +424,7 @@ fn env(
         ("SERVER__BIND", format!("127.0.0.1:{port}")),
         ("DATA__DIR", data.display().to_string()),
         ("DATABASE__URL", database.to_owned()),
+        ("READING__PROGRAM", program()),
         ("SLACK__API_URL", slack.api_url()),
         ("SLACK__BOT_TOKEN", bot),
         ("SLACK__APP_TOKEN", app),

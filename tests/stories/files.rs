@@ -1,5 +1,7 @@
 //! Files dropped with a mention are read into the conversation; what cannot be read is said, and harms nothing.
 
+use std::time::{Duration, Instant};
+
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;
 use nod_tests::{Dropped, World, hostile};
@@ -9,6 +11,8 @@ on_each_platform!(
     a_dropped_pdf_is_read_too,
     what_cannot_be_read_is_said_and_the_rest_is_answered,
     a_file_without_a_word_is_a_message,
+    a_pdf_that_eats_memory_is_told_and_nod_lives,
+    files_that_never_end_do_not_hold_up_others,
 );
 
 async fn a_dropped_file_is_read_and_stays_in_the_conversation(platform: On) {
@@ -65,5 +69,47 @@ async fn a_file_without_a_word_is_a_message(platform: On) {
     world.model_will("conversational", [Answer::text("A note about milk.")]);
     world.drops_file("ana", "dm:ana", "", &file).await;
     assert!(world.reads("dm:ana").contains("nod: A note about milk."));
+    world.ends().await;
+}
+
+async fn a_pdf_that_eats_memory_is_told_and_nod_lives(platform: On) {
+    let mut world = World::on(platform).await;
+    let bomb = Dropped::new("offer.pdf", "application/pdf", hostile::pdf_that_eats_memory());
+    // Whoever is answered first: each gets one of them.
+    for _ in 0..2 {
+        world.model_will("conversational", [Answer::text("I am here.")]);
+    }
+    let _ = world.chat.drop_file("ana", "dm:ana", "when does it end?", &bomb);
+    world.says("bo", "dm:bo", "are you there?").await;
+    assert!(world.reads("dm:bo").contains("nod: I am here."));
+    const WHY: &str = "reading it took more memory than I give to a file";
+    let said = world.reads("dm:ana");
+    assert!(said.contains(&format!("· I could not read offer.pdf: {WHY}")), "{said}");
+    let asked = world.model.requests().into_iter().map(|request| request.to_string());
+    assert!(asked.into_iter().any(|asked| asked.contains(WHY)));
+    world.ends().await;
+}
+
+async fn files_that_never_end_do_not_hold_up_others(platform: On) {
+    let mut world = World::on(platform).await;
+    let endless = Dropped::new("offer.pdf", "application/pdf", hostile::pdf_without_end());
+    let good = Dropped::new("plan.pdf", "application/pdf", hostile::pdf_of("The plan is late."));
+    for _ in 0..3 {
+        world.model_will("conversational", [Answer::text("I have seen it.")]);
+    }
+    let _ = world.chat.drop_file("ana", "dm:ana", "look", &endless);
+    let _ = world.chat.drop_file("cho", "dm:cho", "look", &endless);
+    let begun = Instant::now();
+    let _ = world.chat.drop_file("bo", "dm:bo", "look", &good);
+    world.stands("dm:bo", "I have seen it.").await;
+    assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
+    world.settles().await;
+    let asked = world.model.requests().into_iter().map(|request| request.to_string());
+    assert!(asked.into_iter().any(|asked| asked.contains("The plan is late.")));
+    for channel in ["dm:ana", "dm:cho"] {
+        let said = world.reads(channel);
+        assert!(said.contains("I could not read offer.pdf: reading it took longer than 10 s"), "{said}");
+    }
+    world.reads("dm:bo");
     world.ends().await;
 }

@@ -404,7 +404,7 @@ const HERS: [(&str, &str, &[&str]); 9] = [
     ("drafts", "only_for", &["draft", "outside"]),
     ("summaries", "only_for", &["text", "outside"]),
     ("runs", "person_id", &["state"]),
-    ("approvals", "decider_id", &["preview", "risks"]),
+    ("approvals", "decider_id", &["preview", "risks", "sources"]),
     ("questions", "person_id", &["choices"]),
     ("effects", "person_id", &["payload", "recipients", "handle", "outcome"]),
 ];

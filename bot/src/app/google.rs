@@ -8,6 +8,7 @@ use nod_connectors::google::{
 use nod_core::connection::{Borrowers, Connections, Lending, Loans};
 use nod_core::file::Shelf;
 use nod_core::people::colleagues::Colleagues;
+use nod_core::reading::Reader;
 use nod_core::tool::Tool;
 use sqlx::PgPool;
 use url::Url;
@@ -47,13 +48,14 @@ pub(super) fn accounts(
     connections: Connections,
     lending: Arc<Lending>,
     shelf: Shelf,
+    reading: Arc<dyn Reader>,
 ) -> Arc<Accounts> {
     let delegation = google.delegation.as_ref().map(|delegation| Delegation::new(delegation.key.clone()));
     let system = google.system.as_ref();
     let system = system.map(|system| SystemAccount::new(oauth.clone(), system.refresh_token.clone()));
     let lent = Lent::new(Loans::new(pool.clone(), lending), delegation, system);
     let calendar = Calendar::new(&google.calendar_url);
-    Accounts::new(connections, lent, oauth.clone(), calendar, shelf)
+    Accounts::new(connections, lent, oauth.clone(), calendar, shelf, reading)
 }
 
 pub(super) fn tools(google: &config::Google, accounts: &Arc<Accounts>, pool: &PgPool) -> Vec<Tool> {

@@ -57,11 +57,20 @@ pub struct Config {
     pub approvals: Approvals,
     /// `admin.*`
     pub admin: Admin,
+    /// `reading.*`
+    pub reading: Reading,
     /// `secrets.*`
     pub secrets: Secrets,
     /// `log.*`
     pub log: Log,
     inactive: Vec<Inactive>,
+}
+
+/// How documents are read.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// What is started to read them; `None` means Nod itself.
+    pub program: Option<PathBuf>,
 }
 
 /// Nod's one HTTP server.

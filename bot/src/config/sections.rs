@@ -18,8 +18,8 @@ use super::value::{
     BaseUrl, DatabaseUrl, Filter, Kind, Pause, Rooms, Seconds, SlackMode, Snowflakes, Temperature,
 };
 use super::{
-    Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Replies, Secrets, Server, Slack,
-    Tier,
+    Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Reading, Replies, Secrets, Server,
+    Slack, Tier,
 };
 
 type Env = BTreeMap<String, String>;
@@ -39,6 +39,7 @@ pub(super) fn read(reader: &mut Reader, env: &Env) -> Config {
         },
         google: google(reader),
         llm: llm(reader),
+        reading: Reading { program: reader.maybe("reading.program") },
         replies: replies(reader),
         approvals: approvals(reader),
         admin: Admin {

@@ -165,6 +165,7 @@ impl ChatAdapter for DiscordAdapter {
     }
 
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {
+        shown_whole(card)?;
         if let Target::Whisper { user, place, .. } = target
             && let Some(token) = self.tokens.of(user, place)
         {
@@ -197,6 +198,7 @@ impl ChatAdapter for DiscordAdapter {
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
+        shown_whole(card)?;
         let (path, body) = (path_of(at), render::message(card, Some(key)));
         let answer = match self.web.patch(&path, &body).await {
             Err(ChatError::Closed { code }) if code == ARCHIVED => {
@@ -348,6 +350,14 @@ fn keyed(mut body: Value, key: DeliveryId) -> Value {
     body["nonce"] = URL_SAFE_NO_PAD.encode(key.0.as_bytes()).into();
     body["enforce_nonce"] = true.into();
     body
+}
+
+/// What asks for a nod is shown whole or not at all.
+fn shown_whole(card: &Card) -> Result<(), ChatError> {
+    if card.asks() && !render::fits(card) {
+        return Err(ChatError::Refused { code: "too_long".to_owned() });
+    }
+    Ok(())
 }
 
 fn path_of(at: &Posted) -> String {

@@ -63,8 +63,8 @@ fn others_can_read(path: &Path) -> bool {
 }
 
 /// Whether the process that reads documents starts, and what it could do where it should not.
-pub(super) async fn documents() -> Vec<Finding> {
-    vec![reader(Program::new(None).try_out().await)]
+pub(super) async fn documents(config: Arc<Config>) -> Vec<Finding> {
+    vec![reader(Program::new(config.reading.program.as_deref()).try_out().await)]
 }
 
 pub(super) fn reader(tried: std::io::Result<Hello>) -> Finding {

@@ -15,6 +15,7 @@ use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_core::chat::Adapters;
 use nod_core::clock::{Clock, SystemClock};
 use nod_core::ids::{Ids, SystemIds};
+use nod_core::reading::{Program, Readers};
 use nod_core::secret::Vault;
 use nod_core::tool::Tools;
 use nod_core::{Nod, Parts, Settings};
@@ -199,9 +200,23 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
     let (adapters, tools) = (Adapters::new([]), Tools::new([]));
     let ids = Arc::new(SystemIds);
     let (contacts, revokes, door) = (Vec::new(), Vec::new(), pool.clone());
-    Nod::new(Parts { door, pool, clock, ids, adapters, tools, contacts, revokes, model, vault, settings })
-        .await
-        .unwrap()
+    let reading = Arc::new(Readers::new(Program::new(None)));
+    Nod::new(Parts {
+        door,
+        pool,
+        clock,
+        ids,
+        adapters,
+        tools,
+        contacts,
+        reading,
+        revokes,
+        model,
+        vault,
+        settings,
+    })
+    .await
+    .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use nod_core::card::{Card, Form, Press};
+use nod_core::card::{Card, Form};
 use nod_core::chat::{
     Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
     Sighting, Target, Utterance,
@@ -112,7 +112,7 @@ impl SlackAdapter {
         body["blocks"] = render::blocks(card).into();
         match self.web.call(method, &body).await {
             // What asks for a nod is shown whole or not at all.
-            Err(ChatError::Refused { code }) if code == "msg_blocks_too_long" && !asks(card) => {
+            Err(ChatError::Refused { code }) if code == "msg_blocks_too_long" && !card.asks() => {
                 body["blocks"] = render::within(card, limits::BLOCKS_JSON / 2).into();
                 self.web.call(method, &body).await
             }
@@ -439,8 +439,3 @@ pub(super) fn strange() -> ChatError {
 #[cfg(test)]
 #[path = "adapter_tests.rs"]
 mod tests;
-
-/// Whether somebody could approve what the card shows.
-fn asks(card: &Card) -> bool {
-    card.buttons.iter().any(|button| matches!(&button.does, Press::Verb(verb) if verb.approves()))
-}

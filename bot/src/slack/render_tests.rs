@@ -1,6 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
+use nod_core::approval::{askable, request};
 use nod_core::card::{Button, Press, Style, Time, Verb};
+use nod_core::tool::{Preview, Words};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -321,4 +323,40 @@ fn only_who_is_called_is_told_whatever_the_words_say() {
     let sections = blocks[0]["elements"].as_array().unwrap();
     assert_eq!(sections[0]["elements"], json!([{"type": "user", "user_id": "U1"}]));
     assert_eq!(sections[1]["elements"][0]["type"], "text");
+}
+
+/// Any request that somebody may be asked about, on a card with its frame.
+fn asked() -> impl Strategy<Value = (Preview, Card)> {
+    let long = || prop_oneof![3 => text(), 1 => "[ -~]{0,2000}".boxed(), 1 => "(é|\"|_|\n){0,900}".boxed()];
+    let fields = proptest::collection::vec(("[A-Z][a-z]{0,11}", long()), 0..6);
+    let risks = proptest::collection::vec(long(), 0..12);
+    (fields, proptest::option::of(long()), risks).prop_filter_map(
+        "asked about by nobody",
+        |(fields, body, risks)| {
+            let words =
+                serde_json::json!({"approve": "", "doing": "", "done": "", "not_done": "", "thing": ""});
+            let words: Words = serde_json::from_value(words).ok()?;
+            let room = limits::REQUEST;
+            let preview = Preview { fields, body, room, ..Preview::new(Value::Null, "", words) };
+            askable(&preview).ok()?;
+            let by = Block::Note("Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.".to_owned());
+            let card = request(&preview, &risks).titled("Send this email? · rev 1 · a91f3c").with(by);
+            let press = |verb| Press::Verb(Verb::new(verb, Uuid::nil()));
+            let card = card
+                .button("Approve & send", Style::Primary, press("approve"))
+                .button("Edit", Style::Plain, press("edit"))
+                .button("Deny", Style::Danger, press("deny"))
+                .button("Show all", Style::Plain, press("whole"));
+            Some((preview, card))
+        },
+    )
+}
+
+#[test]
+fn what_somebody_is_asked_about_has_room_on_its_card() {
+    let config =
+        ProptestConfig { cases: 300, failure_persistence: None, max_shrink_iters: 200, ..Default::default() };
+    proptest!(config, |((preview, card) in asked())| {
+        prop_assert!(fits(&card), "{:?}", preview);
+    });
 }

@@ -16,6 +16,7 @@ use nod_core::clock::Timestamp;
 use nod_core::connection::{Connected, Connections, Grant, Loan, scopes};
 use nod_core::file::Shelf;
 use nod_core::ids::{PersonId, TenantId};
+use nod_core::reading::{Reader, Whose};
 use nod_core::tool::{Fault, Provider, ToolContext};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep};
@@ -25,6 +26,7 @@ use super::calendar::{Calendar, Diary};
 use super::gmail::Mailbox;
 use super::lent::{Borrowed, Lent};
 use super::oauth::{GoogleOAuth, OAuthError, SCOPES};
+use super::reading::Reading;
 
 /// How long the job waits before it tries again when Google's sign-in does not answer.
 const TRY_AGAIN_SECONDS: u64 = 5;
@@ -34,7 +36,7 @@ const OTHERS_TURN: Duration = Duration::from_secs(12);
 /// How often it is looked what came of another replica's turn.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-type Whose = (TenantId, PersonId);
+type Owner = (TenantId, PersonId);
 
 /// The Google accounts that people connected, and those that are lent to them.
 pub struct Accounts {
@@ -43,11 +45,13 @@ pub struct Accounts {
     oauth: GoogleOAuth,
     calendar: Calendar,
     shelf: Shelf,
-    renewing: Mutex<HashMap<Whose, Arc<tokio::sync::Mutex<()>>>>,
+    reading: Arc<dyn Reader>,
+    renewing: Mutex<HashMap<Owner, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Accounts {
-    /// Over the stored connections and what is lent, Google's sign-in and its calendars, and the files of conversations.
+    /// Over the stored connections and what is lent, Google's sign-in and its calendars, the files of conversations, and
+    /// where documents are read.
     #[must_use]
     pub fn new(
         connections: Connections,
@@ -55,8 +59,15 @@ impl Accounts {
         oauth: GoogleOAuth,
         calendar: Calendar,
         shelf: Shelf,
+        reading: Arc<dyn Reader>,
     ) -> Arc<Self> {
-        Arc::new(Self { connections, lent, oauth, calendar, shelf, renewing: Mutex::default() })
+        Arc::new(Self { connections, lent, oauth, calendar, shelf, reading, renewing: Mutex::default() })
+    }
+
+    /// Where this call reads what others wrote.
+    fn reading(&self, cx: &ToolContext) -> Reading {
+        let whose = Whose { tenant: cx.scope.tenant, person: cx.principal.person };
+        Reading::at(self.reading.desk(whose, Instant::now() + cx.time_left()))
     }
 
     pub(in crate::google) fn lent(&self) -> &Arc<Lent> {
@@ -82,9 +93,11 @@ impl Accounts {
     ) -> Result<Mailbox, Fault> {
         let access = self.access(cx, needs).await?;
         let Access { account, token, refused, until } = access;
-        Ok(Mailbox::new(self.oauth.gmail(), token, account, until)
-            .renewing(refused)
-            .beside(self.shelf.clone(), cx.clone()))
+        Ok(Mailbox::new(self.oauth.gmail(), token, account, until).renewing(refused).beside(
+            self.shelf.clone(),
+            self.reading(cx),
+            cx.clone(),
+        ))
     }
 
     /// Their calendar, to do no more than what these scopes allow.
@@ -137,7 +150,7 @@ impl Accounts {
     /// just rejected.
     async fn grant(
         &self,
-        whose: Whose,
+        whose: Owner,
         needs: &[&str],
         now: Timestamp,
         refused: Option<&SecretString>,
@@ -169,7 +182,7 @@ impl Accounts {
         Err(Fault::Busy { after_seconds: TRY_AGAIN_SECONDS })
     }
 
-    async fn stored(&self, (tenant, person): Whose, needs: &[&str]) -> Result<Grant, Fault> {
+    async fn stored(&self, (tenant, person): Owner, needs: &[&str]) -> Result<Grant, Fault> {
         match self.connections.of(tenant, person, Provider::Google).await {
             Ok(Connected::Yes(grant)) => match scopes::missing(&grant.scopes, needs) {
                 missing if missing.is_empty() => Ok(*grant),
@@ -184,7 +197,7 @@ impl Accounts {
         }
     }
 
-    async fn renew(&self, whose: Whose, grant: Grant, by: Uuid, now: Timestamp) -> Result<Grant, Fault> {
+    async fn renew(&self, whose: Owner, grant: Grant, by: Uuid, now: Timestamp) -> Result<Grant, Fault> {
         let (tenant, person) = whose;
         let broken = |error| Fault::broken(format!("the connected account cannot be kept: {error}"));
         let renewed = match &grant.refresh {
@@ -214,7 +227,7 @@ impl Accounts {
         }
     }
 
-    fn lock(&self, whose: Whose) -> Arc<tokio::sync::Mutex<()>> {
+    fn lock(&self, whose: Owner) -> Arc<tokio::sync::Mutex<()>> {
         let mut renewing = self.renewing.lock().unwrap_or_else(PoisonError::into_inner);
         renewing.retain(|_, lock| Arc::strong_count(lock) > 1);
         renewing.entry(whose).or_default().clone()
@@ -252,7 +265,7 @@ pub(in crate::google) fn same(a: &SecretString, b: &SecretString) -> bool {
 #[derive(Clone)]
 enum Source {
     /// Whoever has to connect again is asked for these scopes.
-    Own(Whose, Vec<String>),
+    Own(Owner, Vec<String>),
     /// To do no more than these scopes.
     Lent(Loan, Vec<String>),
 }

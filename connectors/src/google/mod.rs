@@ -13,6 +13,7 @@ pub mod gmail;
 mod http;
 pub mod lent;
 pub mod oauth;
+mod reading;
 mod trouble;
 
 use std::sync::Arc;

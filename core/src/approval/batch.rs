@@ -138,7 +138,7 @@ pub(crate) fn fits(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool {
     let receipt = || Block::Note("…".repeat(RECEIPT));
     let mut later = card(all);
     later.body.extend(std::iter::repeat_with(receipt).take(all.len()));
-    all.iter().all(|approval| whole::beginning(&approval.preview).is_none()) && shows(&later)
+    all.iter().all(|approval| whole::beginning(&approval.preview, &approval.risks).is_none()) && shows(&later)
 }
 
 /// A press on [Approve all], [Approve selected] or [Deny all]: each that still waits is decided as by a press of

@@ -46,7 +46,7 @@ pub(super) fn single(approval: &Approval, reader: Role) -> Card {
 
 /// The way to what does not stand on the card.
 pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
-    if !whole::more(&approval.preview) {
+    if !whole::more(&approval.preview, &approval.risks, &approval.sources) {
         return card;
     }
     let all = Press::Verb(Verb::on_revision("whole", approval.id, approval.revision));
@@ -68,7 +68,31 @@ pub(super) fn shown(card: Card, approval: &Approval) -> Card {
             preview.account, approval.decider_name
         )));
     }
-    match whole::beginning(preview) {
+    card = payload(card, preview, &approval.risks);
+    if approval.status == Status::Pending {
+        card = careful(card, &approval.risks);
+    }
+    card
+}
+
+/// What a request shows beside its frame: every platform has room for it, where [`whole::askable`] finds so.
+#[must_use]
+pub fn request(preview: &Preview, risks: &[String]) -> Card {
+    let fields = Block::Fields(visible::fields(&preview.fields));
+    careful(payload(Card::default().with(fields), preview, risks), risks)
+}
+
+fn careful(card: Card, risks: &[String]) -> Card {
+    if risks.is_empty() {
+        return card;
+    }
+    let lines = whole::risk_lines(risks);
+    card.with(Block::Risks(visible::lines(&lines)))
+}
+
+/// The body, or its beginning.
+fn payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
+    match whole::beginning(preview, risks) {
         None => card.body.extend(preview.body.as_deref().map(literal)),
         Some(beginning) => {
             let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
@@ -78,10 +102,6 @@ pub(super) fn shown(card: Card, approval: &Approval) -> Card {
                 grouped(length)
             )));
         }
-    }
-    if approval.status == Status::Pending && !approval.risks.is_empty() {
-        card =
-            card.with(Block::Risks(approval.risks.iter().map(|line| visible(line).into_owned()).collect()));
     }
     card
 }

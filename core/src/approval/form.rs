@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::card::literal;
-use super::second::{Role, Step};
+use super::second::{self, Role, Step};
 use super::told::told;
 use super::{Approval, sql, waiting_line};
 use crate::card::{Block, Field, Form, Unopened, Verb};
@@ -57,15 +57,19 @@ pub(crate) async fn show(
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
         return Ok(unknown());
     };
-    let asked = approval.asked().iter().any(|(one, _)| one.person == by);
-    let decides = approval.decider == by || asked;
+    let asked = approval.asked().into_iter().map(|(one, _)| one).find(|one| one.person == by);
+    let decides = approval.decider == by || asked.is_some();
     if !decides && !stands_openly(conn, tenant, &approval, by, place).await? {
         return Ok(Immediate::whisper("That is for somebody else, or gone. Nothing was done."));
     }
     if approval.revision != verb.revision() {
         return Ok(Immediate::whisper(changed(&approval)));
     }
-    Ok(Immediate::Form(Box::new(whole(&approval, decides))))
+    let seen = match asked.filter(|_| approval.decider != by) {
+        Some(other) => second::seen_by_another(&approval, other),
+        None => approval,
+    };
+    Ok(Immediate::Form(Box::new(whole(&seen, decides))))
 }
 
 /// Whether everybody in that place reads the card.
@@ -135,6 +139,15 @@ fn whole(approval: &Approval, decides: bool) -> Form {
     if preview.below.is_some() && !decides {
         body.push(Block::Note(format!("What stands below it is for {} alone.", approval.decider_name)));
     }
+    if !approval.risks.is_empty() {
+        body.push(Block::Risks(visible::lines(&approval.risks)));
+    }
+    if !approval.sources.is_empty() {
+        let newest_first: Vec<String> = approval.sources.iter().rev().cloned().collect();
+        let read = visible::lines(&newest_first).join("; ");
+        body.push(Block::Note(format!("Outside text that was in view, the last read first: {read}.")));
+    }
+    body.push(Block::Note(format!("Revision {}, SHA-256 {}.", approval.revision, approval.digest)));
     Form {
         title: format!("The whole {}", preview.words.thing),
         verb: Verb::on_revision("whole", approval.id, approval.revision),

@@ -24,6 +24,7 @@ mod whole;
 pub(crate) use again::{again, look, went_out};
 pub(crate) use anew::forbidden;
 pub(crate) use batch::{Many, fits, press as press_many, tick};
+pub use card::request;
 pub(crate) use card::{card, card_for, prompt_line, waiting_line};
 pub(crate) use decide::{Decision, expire, press, refresh, refuse, supersede, supersede_draft, withdraw};
 pub use digest::digest;
@@ -35,7 +36,7 @@ pub(crate) use second::{Approver, sql::Owner, wanted};
 pub(crate) use take_back::take_back;
 pub(crate) use typed::{Word, shown, yes};
 pub(crate) use undo::undo;
-pub(crate) use whole::{TooLong, askable};
+pub use whole::{TooLong, askable};
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,8 @@ pub(crate) struct Approval {
     pub(crate) preview: Preview,
     pub(crate) digest: String,
     pub(crate) risks: Vec<String>,
+    /// Where the outside text came from that was in view when it was asked for, in the order in which it was read.
+    pub(crate) sources: Vec<String>,
     pub(crate) decider: PersonId,
     pub(crate) decider_name: String,
     pub(crate) zone: String,

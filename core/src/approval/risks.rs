@@ -32,10 +32,12 @@ pub(crate) fn risks(preview: &Preview, known: &[String], provenance: &Provenance
         lines.push(format!("{} recipients", recipients.len()));
     }
     if let Provenance::Outside(sources) = provenance {
-        let from = sources.first().map_or("outside", Source::as_str);
-        let more = sources.len().saturating_sub(1);
-        let and = if more == 0 { String::new() } else { format!(" and {more} more") };
-        lines.push(format!("this run has read outside text: {from}{and}"));
+        // What came last may be what asks for this.
+        let from = sources.last().map_or("outside", Source::as_str);
+        lines.push(match sources.len().saturating_sub(1) {
+            0 => format!("this run has read outside text: {from}"),
+            more => format!("this run has read outside text: last {from}, before it {more} more"),
+        });
     }
     lines
 }

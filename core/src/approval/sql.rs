@@ -20,8 +20,9 @@ pub(crate) async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into approvals (tenant_id, id, conversation_id, run_id, call_id, tool, revision, preview, digest,
-             risks, decider_id, status, expires_at, delivery_id, created_at, undo_seconds, outside, again_of, second)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14, $15, $16, $17, $18)",
+             risks, decider_id, status, expires_at, delivery_id, created_at, undo_seconds, outside, again_of, second,
+             sources)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14, $15, $16, $17, $18, $19)",
         tenant.0,
         approval.id.0,
         approval.conversation.0,
@@ -39,7 +40,8 @@ pub(crate) async fn insert(
         seconds(approval.undo),
         approval.outside,
         approval.again_of.map(|a| a.0),
-        approval.second
+        approval.second,
+        &approval.sources
     )
     .execute(&mut *conn)
     .await?;
@@ -63,6 +65,7 @@ struct Row {
     preview: serde_json::Value,
     digest: String,
     risks: Vec<String>,
+    sources: Vec<String>,
     decider_id: Uuid,
     decider_name: String,
     zone: Option<String>,
@@ -105,6 +108,7 @@ impl Row {
             preview: parsed(self.preview)?,
             digest: self.digest,
             risks: self.risks,
+            sources: self.sources,
             decider: PersonId(self.decider_id),
             decider_name: self.decider_name,
             zone: self.zone.unwrap_or_else(|| "UTC".to_owned()),
@@ -143,7 +147,7 @@ pub(crate) async fn load(
 ) -> sqlx::Result<Option<Approval>> {
     let row = sqlx::query_as!(
         Row,
-        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
+        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks, a.sources,
              a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
              coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
                  p.zone) as zone, a.status,
@@ -176,7 +180,7 @@ pub(crate) async fn on_card(
 ) -> sqlx::Result<Vec<Approval>> {
     let rows = sqlx::query_as!(
         Row,
-        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
+        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks, a.sources,
              a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
              coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
                  p.zone) as zone, a.status,
@@ -228,7 +232,7 @@ pub(crate) async fn pending(
     };
     let rows = sqlx::query_as!(
         Row,
-        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks,
+        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks, a.sources,
              a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
              coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
                  p.zone) as zone, a.status,

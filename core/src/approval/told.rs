@@ -132,6 +132,7 @@ pub(super) mod tests {
             preview,
             digest: "a91f3c".into(),
             risks: vec![],
+            sources: vec![],
             decider: id.into(),
             decider_name: "Ana".into(),
             zone: "UTC".into(),

@@ -1,35 +1,32 @@
 //! Files that people drop with a message: read once, kept with the run that they came with, outside text. And the
 //! words in a file, wherever it lies.
 
-mod docx;
-mod pdf;
 mod shelf;
 pub(crate) mod sql;
 mod text;
 
-use std::time::Duration;
-
 use futures::future::join_all;
 use sqlx::PgConnection;
-use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 pub use shelf::{Lying, Shelf};
+pub(crate) use text::PACKED;
 pub use text::western;
 
 use crate::chat::{Attached, FetchError};
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, RunId, TenantId};
 use crate::nod::Core;
+use crate::reading::wire::{Cut, Kind};
+use crate::reading::{self, Desk, Limits, Whose};
 
 /// Largest file that is read, in bytes.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 /// Characters of one file that are kept.
 const MOST_KEPT: usize = 100_000;
 
-/// How long reading may take; one that takes longer is left to itself.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Files that are read at once.
-static ROOM: Semaphore = Semaphore::const_new(2);
+/// What of a document is read. A letter may take four bytes.
+const LIMITS: Limits = Limits { pages: 200, bytes_out: 4 * MOST_KEPT };
 
 /// A file as its row tells.
 #[derive(Debug, Clone)]
@@ -58,23 +55,28 @@ pub(crate) async fn keep(
 }
 
 /// Reads what of a run's files is not read yet. A file that cannot be read says why and stops nothing.
-pub(crate) async fn read(core: &Core, tenant: TenantId, platform: &str, run: RunId) -> sqlx::Result<()> {
+pub(crate) async fn read(core: &Core, whose: Whose, platform: &str, run: RunId) -> sqlx::Result<()> {
+    let tenant = whose.tenant;
     let mut conn = core.pool.acquire().await?;
     let waiting = sql::waiting(&mut conn, tenant, run).await?;
     drop(conn);
     if waiting.is_empty() {
         return Ok(());
     }
-    let reading = waiting.iter().map(|(_, file)| one(core, platform, file));
-    let read = join_all(reading).await;
-    let mut conn = core.pool.acquire().await?;
-    for ((id, _), read) in waiting.iter().zip(read) {
+    let fetched = join_all(waiting.iter().map(|(_, file)| fetch(core, platform, file))).await;
+    let mut desk = core.reading.desk(whose, Instant::now() + reading::PATIENCE);
+    for ((id, _), fetched) in waiting.iter().zip(fetched) {
+        let read = match fetched {
+            Ok(bytes) => words(desk.as_mut(), bytes).await,
+            Err(why) => Err(why),
+        };
+        let mut conn = core.pool.acquire().await?;
         sql::read(&mut conn, tenant, *id, &read).await?;
     }
     Ok(())
 }
 
-async fn one(core: &Core, platform: &str, file: &Attached) -> Result<String, String> {
+async fn fetch(core: &Core, platform: &str, file: &Attached) -> Result<Vec<u8>, String> {
     let Some(adapter) = core.adapters.get(platform) else { return Err(NOT_GIVEN.to_owned()) };
     let Some(address) = &file.address else { return Err("it does not lie in this chat".to_owned()) };
     // What is told of the size may be wrong, so the bytes are counted too.
@@ -92,43 +94,35 @@ async fn one(core: &Core, platform: &str, file: &Attached) -> Result<String, Str
     if text::is_page(&bytes, &file.kind) {
         return Err("the chat gave me a web page in its place".to_owned());
     }
-    words(bytes).await
+    Ok(bytes)
 }
 
 /// The words of a file, whatever its name claims: PDF, DOCX or text. Or why there are none, as the end of a sentence.
 ///
 /// # Errors
 /// When it cannot be read.
-pub async fn words(bytes: Vec<u8>) -> Result<String, String> {
-    let words = if bytes.starts_with(b"%PDF") {
-        patiently(bytes, pdf::words).await?
-    } else if text::is_packed(&bytes) {
-        patiently(bytes, docx::words).await?
-    } else {
-        text::of(&bytes)?
+pub async fn words(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String> {
+    let kind = match &bytes {
+        bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
+        bytes if text::is_packed(bytes) => Kind::Docx,
+        // Nothing in a text can keep us busy.
+        bytes => return Ok(kept(text::of(bytes)?, false)),
     };
-    match words.char_indices().nth(MOST_KEPT) {
-        Some((end, _)) => Ok(format!("{}… (the rest was left out)", &words[..end])),
-        None => Ok(words),
+    let read = desk.read(kind, &bytes, LIMITS).await.map_err(|unread| unread.sentence(kind))?;
+    let cut = read.done.cut;
+    let mut words = read.text();
+    if matches!(cut, Some(Cut::Pages | Cut::Time)) {
+        words.push_str("(not every page could be read)");
     }
+    Ok(kept(words, cut == Some(Cut::Size)))
 }
 
-/// Reads what may keep a reader busy for ever, in a thread of its own, of which there are few.
-async fn patiently(
-    bytes: Vec<u8>,
-    read: impl FnOnce(&[u8]) -> Result<String, String> + Send + 'static,
-) -> Result<String, String> {
-    // Held by the thread, however long it takes. Never closed.
-    let place = ROOM.acquire().await;
-    let reading = tokio::task::spawn_blocking(move || {
-        let _place = place;
-        read(&bytes)
-    });
-    match tokio::time::timeout(PATIENCE, reading).await {
-        Ok(Ok(words)) => words,
-        // It panicked: the library met something that it had not thought of.
-        Ok(Err(_)) => Err("it is no file that I can read".to_owned()),
-        Err(_) => Err(format!("reading it took longer than {} s", PATIENCE.as_secs())),
+/// As much as is kept.
+fn kept(words: String, cut: bool) -> String {
+    match words.char_indices().nth(MOST_KEPT) {
+        Some((end, _)) => format!("{}… (the rest was left out)", &words[..end]),
+        None if cut => format!("{words}… (the rest was left out)"),
+        None => words,
     }
 }
 

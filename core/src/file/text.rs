@@ -17,7 +17,7 @@ pub(super) fn of(bytes: &[u8]) -> Result<String, String> {
 }
 
 /// Why other archives are not read.
-pub(super) const PACKED: &str =
+pub(crate) const PACKED: &str =
     "it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV";
 
 pub(super) fn is_packed(bytes: &[u8]) -> bool {

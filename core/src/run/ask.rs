@@ -83,6 +83,7 @@ impl Commit<'_> {
                 if self.is_personal() { preview.private_risks.clone() } else { Vec::new() },
             ]
             .concat(),
+            sources: run.state.provenance.sources(),
             preview,
             decider: run.person,
             decider_name: person.display_name().to_owned(),

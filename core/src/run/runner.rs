@@ -24,6 +24,7 @@ use crate::nod::Core;
 use crate::pane;
 use crate::people::refresh::Lists;
 use crate::people::{self, Person, names};
+use crate::reading::Whose;
 use crate::voice::{self, Open};
 
 /// After so many failures that time did not mend, the run gives up and says so.
@@ -264,7 +265,8 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Res
     let beside = sql::beside(&mut conn, claim.tenant, run).await?;
     if beside.files {
         drop(conn);
-        file::read(core, claim.tenant, &venue.platform, run.id).await?;
+        let whose = Whose { tenant: claim.tenant, person: run.person };
+        file::read(core, whose, &venue.platform, run.id).await?;
         conn = core.pool.acquire().await?;
     }
     let alone = memory::is_alone(venue);

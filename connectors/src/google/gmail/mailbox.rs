@@ -11,6 +11,8 @@ use std::sync::atomic::AtomicBool;
 use google_gmail1::api::{Draft, Message, Thread};
 use google_gmail1::common::GetToken;
 use nod_core::file::{Lying, Shelf};
+use nod_core::reading::Unread;
+use nod_core::reading::wire::Kind;
 use nod_core::tool::{Fault, ToolContext};
 use tokio::time::Instant;
 use url::Url;
@@ -19,6 +21,7 @@ use uuid::Uuid;
 use crate::google::call::Calls;
 use crate::google::http::{self, Connector, HttpClient};
 use crate::google::oauth::SCOPES;
+use crate::google::reading::Reading;
 use crate::google::trouble::Trouble;
 
 const READONLY: &str = SCOPES[0];
@@ -51,6 +54,8 @@ pub(in crate::google) struct Mailbox {
     calls: Calls,
     /// The files of the conversation; none where somebody only signs in.
     beside: Option<(Shelf, ToolContext)>,
+    /// Where its mail is read; nowhere where somebody only signs in.
+    reading: Option<Reading>,
 }
 
 impl Mailbox {
@@ -65,7 +70,7 @@ impl Mailbox {
         hub.base_url(gmail.base.clone());
         hub.root_url(gmail.base.clone());
         hub.user_agent("nod".into());
-        Self { hub, address, calls: Calls::new(until), beside: None }
+        Self { hub, address, calls: Calls::new(until), beside: None, reading: None }
     }
 
     /// With a flag that tells the token's source when Google rejected its token.
@@ -73,9 +78,17 @@ impl Mailbox {
         Self { calls: self.calls.renewing(refused), ..self }
     }
 
-    /// With the files of the conversation in which it is called.
-    pub(in crate::google) fn beside(self, shelf: Shelf, cx: ToolContext) -> Self {
-        Self { beside: Some((shelf, cx)), ..self }
+    /// With the files of the conversation in which it is called, and where documents are read.
+    pub(in crate::google) fn beside(self, shelf: Shelf, reading: Reading, cx: ToolContext) -> Self {
+        Self { beside: Some((shelf, cx)), reading: Some(reading), ..self }
+    }
+
+    /// The words of a file, or why there are none, as the end of a sentence.
+    pub(super) async fn file(&self, bytes: Vec<u8>) -> Result<String, String> {
+        match &self.reading {
+            Some(reading) => reading.file(bytes).await,
+            None => Err(Unread::Away.sentence(Kind::Pdf)),
+        }
     }
 
     /// The newest file of that name in the conversation.

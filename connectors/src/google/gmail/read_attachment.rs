@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_core::file;
 use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -112,6 +111,6 @@ async fn words(mailbox: &Mailbox, message: &str, file: Attachment) -> Result<Res
     }
     Ok(match is_mail.then(|| attached::mail(&bytes)).flatten() {
         Some(words) => Ok(words),
-        None => file::words(bytes).await,
+        None => mailbox.file(bytes).await,
     })
 }

@@ -73,10 +73,7 @@ pub(crate) fn seen_by(approval: &Approval) -> String {
 /// The card of one of the others: the same request in their words and their time, without what only the owner's
 /// mailbox tells and without what only the owner can do.
 pub(crate) fn card(approval: &Approval, reader: &Approver) -> Card {
-    let mut seen =
-        Approval { zone: reader.zone.clone(), risks: told_by_itself(approval), ..approval.clone() };
-    seen.preview.room = reader.room;
-    let mut card = single(&seen, Role::Approver);
+    let mut card = single(&seen_by_another(approval, reader), Role::Approver);
     let theirs = |button: &Button| match &button.does {
         Press::Verb(verb) => !matches!(verb.verb.as_str(), "look" | "again" | again::VERB),
         Press::Link(_) | Press::Connect { .. } => false,
@@ -84,6 +81,18 @@ pub(crate) fn card(approval: &Approval, reader: &Approver) -> Card {
     card.buttons.retain(theirs);
     card.body.retain(|block| !matches!(block, Block::Note(note) if note == ASK_AGAIN));
     card
+}
+
+/// The request as one of the others may know it.
+pub(crate) fn seen_by_another(approval: &Approval, reader: &Approver) -> Approval {
+    let mut seen = Approval {
+        zone: reader.zone.clone(),
+        risks: told_by_itself(approval),
+        sources: Vec::new(),
+        ..approval.clone()
+    };
+    seen.preview.room = reader.room;
+    seen
 }
 
 /// What the request itself tells, and no more: whom the owner wrote to before, and whose mail they have read, is

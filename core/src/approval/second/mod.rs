@@ -10,8 +10,8 @@ use sqlx::PgConnection;
 
 pub(crate) use card::{card, others};
 pub(super) use card::{
-    changed, first_of, gone, last_of, nobody_left, note, reminder_of, seen_by, too_much, unanswered, waiting,
-    waits,
+    changed, first_of, gone, last_of, nobody_left, note, reminder_of, seen_by, seen_by_another, too_much,
+    unanswered, waiting, waits,
 };
 
 use super::Approval;

@@ -1,0 +1,1 @@
+update approvals set sources = '{mail from eve@x.test}';
