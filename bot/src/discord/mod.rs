@@ -174,7 +174,7 @@ pub async fn probe(settings: DiscordSettings) -> Result<Report, ConnectError> {
     Ok(Report {
         identity: discord.adapter.identity.clone(),
         message_content: reads_messages(application),
-        members: flags(application) & MEMBERS != 0,
+        members: sees_members(application),
         public: is_public(application),
         guilds: guilds.len(),
         listed: !listed.is_empty(),
@@ -192,6 +192,10 @@ fn flags(application: &Value) -> u64 {
 
 fn is_public(application: &Value) -> bool {
     application["bot_public"] == true
+}
+
+fn sees_members(application: &Value) -> bool {
+    flags(application) & MEMBERS != 0
 }
 
 fn reads_messages(application: &Value) -> bool {
@@ -257,7 +261,7 @@ impl Discord {
             url: url.to_owned(),
             shards,
             reads_messages: reads_messages(&self.application),
-            sees_members: flags(&self.application) & MEMBERS != 0,
+            sees_members: sees_members(&self.application),
             events,
             turns: Arc::new(gateway::Turns::new(at_once.and_then(|n| u32::try_from(n).ok()).unwrap_or(1))),
         };
