@@ -391,6 +391,8 @@ pub trait ChatAdapter: Send + Sync {
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError>;
     /// Whether one message shows the card whole.
     fn fits(&self, card: &Card) -> bool;
+    /// No message holds more characters than this; it may hold fewer.
+    fn most(&self) -> usize;
     /// How much of a request its card shows beside its frame, the risks, the buttons and the receipt: its fields and
     /// its body together, counted as `approval::whole` does.
     fn room(&self) -> usize;

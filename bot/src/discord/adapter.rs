@@ -183,6 +183,10 @@ impl ChatAdapter for DiscordAdapter {
         render::fits(card)
     }
 
+    fn most(&self) -> usize {
+        limits::TEXT
+    }
+
     fn room(&self) -> usize {
         limits::REQUEST
     }

@@ -227,6 +227,10 @@ impl ChatAdapter for SlackAdapter {
         render::fits(card)
     }
 
+    fn most(&self) -> usize {
+        limits::BLOCKS_JSON
+    }
+
     fn room(&self) -> usize {
         limits::REQUEST
     }

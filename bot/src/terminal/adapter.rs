@@ -17,6 +17,8 @@ use tokio::sync::Notify;
 
 use super::PLATFORM;
 
+/// More than anybody reads at once.
+const MOST: usize = 60_000;
 /// What is longer than about two screens is shown on demand.
 const REQUEST: usize = 9_000;
 /// How seldom an answer that is being written is shown: never, since its row comes with the whole.
@@ -79,6 +81,10 @@ impl ChatAdapter for TerminalAdapter {
 
     fn fits(&self, _card: &Card) -> bool {
         true
+    }
+
+    fn most(&self) -> usize {
+        MOST
     }
 
     fn room(&self) -> usize {

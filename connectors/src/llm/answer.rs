@@ -14,6 +14,9 @@ use super::attempt::Miss;
 use super::transport::short;
 use super::veil::{CLOSE, Veil};
 
+/// More of an answer is not taken, in bytes: it counts as cut at the model's limit.
+const MOST: usize = 1 << 20;
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Chunk {
@@ -210,16 +213,23 @@ impl Assembly {
         }
     }
 
+    /// Whether more is not taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.text.len() >= MOST
+    }
+
     /// The answer, once nothing more comes. `asked` is the model's name where the endpoint tells none;
     /// `now` (microseconds) makes ids for calls that came without.
     pub(super) fn finish(self, asked: &str, now: i64) -> Result<Answer, Miss> {
-        let Some(finish) = self.finish.map(|finish| finish.to_lowercase()) else {
+        let full = self.is_full().then(|| "length".to_owned());
+        let Some(finish) = full.or(self.finish).map(|finish| finish.to_lowercase()) else {
             return Err(Miss::lost("the answer broke off"));
         };
         if finish == "error" {
             return Err(Miss::lost("it failed while answering"));
         }
         let mut text = self.text + self.veil.rest();
+        text.truncate(text.floor_char_boundary(MOST));
         if let Some(after) = after_thought(&text) {
             text = after.to_owned();
         }
@@ -326,6 +336,16 @@ mod tests {
             "refusal": null}, "finish_reason": "length"}], "usage": null});
         let answer = assemble(vec![whole]).unwrap();
         assert_eq!((answer.text.as_str(), answer.truncated, answer.usage), ("Hi", true, None));
+    }
+
+    #[test]
+    fn an_answer_without_end_is_cut() {
+        let mut assembly = Assembly::default();
+        while !assembly.is_full() {
+            assembly.take(delta(json!({"content": "ab\u{e9}".repeat(9_999)}), None)).unwrap();
+        }
+        let answer = assembly.finish("asked", 7).unwrap();
+        assert!(answer.truncated && answer.text.len() <= MOST, "{}", answer.text.len());
     }
 
     #[test]

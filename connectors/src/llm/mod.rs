@@ -215,6 +215,9 @@ impl OpenAi {
             let mut stream = opened.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?;
             while let Some(chunk) = timeout(silence, stream.next()).await.map_err(|_| Miss::slow(silence))? {
                 words.add(assembly.take(chunk.map_err(Miss::from_client)?)?);
+                if assembly.is_full() {
+                    break;
+                }
             }
         } else {
             let chat = line.whole.chat();

@@ -10,7 +10,7 @@ pub(crate) mod sql;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub(crate) use pages::pages;
+pub(crate) use pages::{beginning, pages};
 pub(crate) use post::{deliver, direct};
 pub(crate) use sql::{NewDelivery, Venue};
 

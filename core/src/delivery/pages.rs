@@ -5,23 +5,25 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use crate::card::{Block, Card};
 
-/// The card as one or more messages, each of which `fits`. The title opens the first; what can be pressed stands
-/// under the last.
-pub(crate) fn pages(card: &Card, fits: impl Fn(&Card) -> bool) -> Vec<Card> {
-    if fits(card) {
+/// The card as one or more messages, each of which `fits`; nothing of more than `most` characters does. The title opens
+/// the first; what can be pressed stands under the last.
+pub(crate) fn pages(card: &Card, most: usize, fits: impl Fn(&Card) -> bool) -> Vec<Card> {
+    if letters(card) <= most && fits(card) {
         return vec![card.clone()];
     }
-    let mut book = Book { done: Vec::new(), open: Card { title: card.title.clone(), ..Card::default() } };
+    let mut book =
+        Book { most, fits, done: Vec::new(), open: Card { title: card.title.clone(), ..Card::default() } };
     for block in &card.body {
         match block {
             Block::Markdown(text) => {
-                units(text).into_iter().for_each(|unit| book.write(Block::Markdown(unit), &fits));
+                units(text).into_iter().for_each(|unit| book.write(unit, cut, Block::Markdown));
             }
-            other => book.write(other.clone(), &fits),
+            Block::Literal(text) => book.write(text, cut_lines, Block::Literal),
+            other => book.add(other.clone()),
         }
     }
     let last = Card { buttons: card.buttons.clone(), ..book.open.clone() };
-    if !fits(&last) && !book.open.body.is_empty() {
+    if !(book.fits)(&last) && !book.open.body.is_empty() {
         book.turn();
     }
     book.open.buttons.clone_from(&card.buttons);
@@ -29,41 +31,153 @@ pub(crate) fn pages(card: &Card, fits: impl Fn(&Card) -> bool) -> Vec<Card> {
     book.done
 }
 
+/// The beginning of a text, at most so many characters of it, cut as a message is.
+pub(crate) fn beginning(text: &str, most: usize) -> String {
+    let mut left = most;
+    let mut shown = Vec::new();
+    for unit in units(text) {
+        let window = head(unit, left);
+        if window.len() < unit.len() {
+            shown.push(cut(window, left * 9 / 10).head);
+            break;
+        }
+        left -= unit.chars().count();
+        shown.push(unit.to_owned());
+    }
+    shown.join("\n\n")
+}
+
+/// Of what can be cut.
+fn letters(card: &Card) -> usize {
+    let of = |block: &Block| match block {
+        Block::Markdown(text) | Block::Literal(text) => text.chars().count(),
+        _ => 0,
+    };
+    card.body.iter().map(of).sum()
+}
+
 /// The messages so far, and the one that is being filled.
-struct Book {
+struct Book<F> {
+    most: usize,
+    fits: F,
     done: Vec<Card>,
     open: Card,
 }
 
-impl Book {
+impl<F: Fn(&Card) -> bool> Book<F> {
     fn turn(&mut self) {
         self.done.push(std::mem::take(&mut self.open));
     }
 
-    /// Adds a block; what does not fit goes on in the next message.
-    fn write(&mut self, block: Block, fits: &impl Fn(&Card) -> bool) {
-        let mut rest = Some(block);
-        while let Some(block) = rest.take() {
-            let with = joined(&self.open, block.clone());
-            if fits(&with) {
-                self.open = with;
-                continue;
+    /// Adds what cannot be cut.
+    fn add(&mut self, block: Block) {
+        if !(self.fits)(&joined(&self.open, block.clone())) && self.says_something() {
+            self.turn();
+        }
+        self.open = joined(&self.open, block);
+    }
+
+    /// Whom it calls does not stand alone.
+    fn says_something(&self) -> bool {
+        self.open.body.iter().any(|block| !matches!(block, Block::Mention(_)))
+    }
+
+    /// Adds a text; what does not fit goes on in the next message.
+    fn write(&mut self, text: &str, cut: fn(&str, usize) -> Cut, block: fn(String) -> Block) {
+        let mut rest = Rest { before: String::new(), text };
+        loop {
+            let window = rest.window(self.most);
+            if window.is_all {
+                let with = joined(&self.open, block(window.text.clone()));
+                if (self.fits)(&with) {
+                    self.open = with;
+                    return;
+                }
             }
-            // Whom it calls does not stand alone.
-            let says = |block: &Block| !matches!(block, Block::Mention(_));
-            if self.open.body.iter().any(says) {
+            if self.says_something() {
                 self.turn();
-                rest = Some(block);
                 continue;
             }
-            let (head, tail) = fitting(&self.open, block, fits);
+            let (head, tail) = self.fitting(&rest, &window, cut, block);
             self.open = joined(&self.open, head);
+            let Some(tail) = tail else { return };
+            self.turn();
             rest = tail;
-            if rest.is_some() {
-                self.turn();
-            }
         }
     }
+
+    /// The longest head that fits, and what is left. A head of a few characters is taken as it is: no platform refuses
+    /// that little for its length.
+    fn fitting<'t>(
+        &self,
+        rest: &Rest<'t>,
+        window: &Window,
+        cut: fn(&str, usize) -> Cut,
+        block: fn(String) -> Block,
+    ) -> (Block, Option<Rest<'t>>) {
+        const FEW: usize = 20;
+        let shorter = |room: usize| room * 3 / 4;
+        let all = window.text.chars().count();
+        // Not all of a longer one fits for sure, and all of what is in the window may.
+        let mut room = if window.is_all { shorter(all) } else { all };
+        while all > FEW {
+            let cut = cut(&window.text, room);
+            let tail = rest.after(cut.at, cut.before);
+            let head = block(cut.head);
+            if !tail.is_empty() && ((self.fits)(&joined(&self.open, head.clone())) || room <= FEW) {
+                return (head, Some(tail));
+            }
+            if room <= FEW {
+                break;
+            }
+            room = shorter(room);
+        }
+        (block(window.text.clone()), None)
+    }
+}
+
+/// What is left of a text: what is repeated before it (the line that opens code, a table's head, the next number), and
+/// where it goes on.
+struct Rest<'t> {
+    before: String,
+    text: &'t str,
+}
+
+/// As much of a rest as one message can hold at most.
+struct Window {
+    text: String,
+    is_all: bool,
+}
+
+impl<'t> Rest<'t> {
+    fn window(&self, most: usize) -> Window {
+        let text = head(self.text, most);
+        Window { text: format!("{}{text}", self.before), is_all: text.len() == self.text.len() }
+    }
+
+    /// What is left behind that place in the window.
+    fn after(&self, at: usize, before: String) -> Self {
+        match at.checked_sub(self.before.len()) {
+            Some(at) => Self { before, text: &self.text[at..] },
+            None => Self { before: before + &self.before[at..], text: self.text },
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+/// A text in two: its head, whole in itself, and its tail, which begins at that byte and is read behind `before`.
+struct Cut {
+    head: String,
+    before: String,
+    at: usize,
+}
+
+/// The first characters of a text.
+fn head(text: &str, letters: usize) -> &str {
+    &text[..offset(text, letters)]
 }
 
 /// The card with one more block; Markdown follows Markdown as the next paragraph.
@@ -79,37 +193,12 @@ fn joined(card: &Card, block: Block) -> Card {
     card
 }
 
-/// The longest head of a block that fits, and what is left. A head of a few characters is taken as it is: no
-/// platform refuses that little for its length.
-fn fitting(page: &Card, block: Block, fits: &impl Fn(&Card) -> bool) -> (Block, Option<Block>) {
-    const FEW: usize = 20;
-    let (text, make): (&str, fn(String) -> Block) = match &block {
-        Block::Markdown(text) => (text, Block::Markdown),
-        Block::Literal(text) => (text, Block::Literal),
-        _ => return (block, None),
-    };
-    let marked = matches!(block, Block::Markdown(_));
-    let mut room = text.chars().count();
-    while room > FEW {
-        room = room * 3 / 4;
-        let (head, tail) = if marked { cut(text, room) } else { cut_lines(text, room) };
-        if tail.is_empty() {
-            continue;
-        }
-        let head = make(head);
-        if fits(&joined(page, head.clone())) || room <= FEW {
-            return (head, Some(make(tail)));
-        }
-    }
-    (block, None)
-}
-
 fn options() -> Options {
     Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS
 }
 
 /// Paragraphs, lists, tables and code, each whole, in order.
-fn units(text: &str) -> Vec<String> {
+fn units(text: &str) -> Vec<&str> {
     let mut starts = Vec::new();
     let mut depth = 0_usize;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
@@ -132,7 +221,7 @@ fn units(text: &str) -> Vec<String> {
     for at in starts.into_iter().chain([text.len()]) {
         // What stands before the first, or between two, belongs to the one before it.
         if at > from {
-            parts.push(text[from..at].trim_end().trim_start_matches('\n').to_owned());
+            parts.push(text[from..at].trim_end().trim_start_matches('\n'));
             from = at;
         }
     }
@@ -145,20 +234,20 @@ fn line_start(text: &str, at: usize) -> usize {
 }
 
 /// Cuts one unit of Markdown after at most `room` characters: both halves read as the whole did.
-fn cut(text: &str, room: usize) -> (String, String) {
+fn cut(text: &str, room: usize) -> Cut {
     let end = offset(text, room);
     match shape(text) {
         Shape::List(items) => match items.iter().rfind(|item| item.at > 0 && item.at <= end) {
             Some(item) => {
-                let tail = &text[item.at..];
-                (text[..item.at].trim_end().to_owned(), renumbered(tail, item.number))
+                let (before, at) = renumbered(text, item);
+                Cut { head: text[..item.at].trim_end().to_owned(), before, at }
             }
             None => cut_lines(text, room),
         },
         Shape::Table(rows) => match rows.iter().rfind(|at| **at <= end) {
-            Some(at) => {
-                let head: Vec<&str> = text.lines().take(2).collect();
-                (text[..*at].trim_end().to_owned(), format!("{}\n{}", head.join("\n"), &text[*at..]))
+            Some(&at) => {
+                let before = text.lines().take(2).map(|line| format!("{line}\n")).collect();
+                Cut { head: text[..at].trim_end().to_owned(), before, at }
             }
             None => cut_lines(text, room),
         },
@@ -217,16 +306,18 @@ fn shape(text: &str) -> Shape {
     }
 }
 
-/// The rest of a numbered list goes on counting: Markdown counts from its first number on.
-fn renumbered(tail: &str, number: Option<u64>) -> String {
-    let Some(number) = number else { return tail.to_owned() };
+/// The rest of a numbered list goes on counting: Markdown counts from its first number on. Gives what stands in the
+/// place of its number, and where it goes on behind it.
+fn renumbered(text: &str, item: &Item) -> (String, usize) {
+    let Some(number) = item.number else { return (String::new(), item.at) };
+    let tail = &text[item.at..];
     let indent = tail.len() - tail.trim_start().len();
     let rest = tail[indent..].trim_start_matches(|c: char| c.is_ascii_digit());
-    format!("{}{number}{rest}", &tail[..indent])
+    (format!("{}{number}", &tail[..indent]), text.len() - rest.len())
 }
 
 /// Cuts before `end`: after a sentence where one ends in the latter half, else after a word.
-fn cut_words(text: &str, end: usize) -> (String, String) {
+fn cut_words(text: &str, end: usize) -> Cut {
     let head = &text[..end];
     let late = |at: &usize| *at > end / 2;
     // The dot after a number that begins a line is no full stop.
@@ -236,11 +327,12 @@ fn cut_words(text: &str, end: usize) -> (String, String) {
     let at =
         sentence.filter(late).map(|at| at + 1).or_else(|| head.rfind(char::is_whitespace)).unwrap_or(end);
     let at = if at == 0 { end } else { at };
-    (text[..at].trim_end().to_owned(), text[at..].trim_start().to_owned())
+    let tail = text[at..].trim_start();
+    Cut { head: text[..at].trim_end().to_owned(), before: String::new(), at: text.len() - tail.len() }
 }
 
 /// Cuts after a line, or in one that is too long. Code that is open there is closed, and opened again.
-fn cut_lines(text: &str, room: usize) -> (String, String) {
+fn cut_lines(text: &str, room: usize) -> Cut {
     let end = offset(text, room);
     let at = match text[..end].rfind('\n') {
         Some(newline) if newline > 0 => newline + 1,
@@ -254,10 +346,11 @@ fn cut_lines(text: &str, room: usize) -> (String, String) {
             let end = offset(tail, room);
             let word = tail[..end].rfind(char::is_whitespace).filter(|at| *at > end / 2);
             let (first, rest) = tail.split_at(word.map_or(end, |at| at + 1));
-            (format!("{fence}\n{first}\n{}", closing(fence)), format!("{fence}\n{rest}"))
+            let head = format!("{fence}\n{first}\n{}", closing(fence));
+            Cut { head, before: format!("{fence}\n"), at: text.len() - rest.len() }
         }
-        Some(fence) => (format!("{head}\n{}", closing(fence)), format!("{fence}\n{tail}")),
-        None => (head.to_owned(), tail.to_owned()),
+        Some(fence) => Cut { head: format!("{head}\n{}", closing(fence)), before: format!("{fence}\n"), at },
+        None => Cut { head: head.to_owned(), before: String::new(), at },
     }
 }
 

@@ -15,7 +15,7 @@ fn up_to(most: usize) -> impl Fn(&Card) -> bool {
 }
 
 fn cut_into(text: &str, most: usize) -> Vec<String> {
-    let pages = pages(&Card::say(text), up_to(most));
+    let pages = pages(&Card::say(text), most, up_to(most));
     let words = |card: Card| match card.body.into_iter().next() {
         Some(Block::Markdown(text)) => text,
         other => panic!("{other:?}"),
@@ -40,7 +40,7 @@ fn a_long_paragraph_is_cut_after_a_sentence() {
     let text = "One sentence of a few words. Another sentence of words. And a last one.";
     assert_eq!(
         cut_into(text, 60),
-        ["One sentence of a few words.", "Another sentence of words. And a last one."]
+        ["One sentence of a few words. Another sentence of words.", "And a last one."]
     );
 }
 
@@ -89,7 +89,7 @@ fn buttons_stand_under_the_last_and_the_title_over_the_first() {
         Style::Plain,
         Press::Link("https://a.test".to_owned()),
     );
-    let pages = pages(&card, up_to(20));
+    let pages = pages(&card, 20, up_to(20));
     assert_eq!(pages.len(), 2);
     assert_eq!((pages[0].title.as_deref(), pages[0].buttons.len()), (Some("Title"), 0));
     assert_eq!((pages[1].title.as_deref(), pages[1].buttons.len()), (None, 1));
@@ -156,7 +156,43 @@ fn nothing_is_lost_or_swapped_and_code_is_closed_in_every_message() {
 #[test]
 fn whom_it_calls_stands_with_the_first_words() {
     let card = Card::say("one two three four five six seven").calling(Some("U1"));
-    let pages = pages(&card, up_to(25));
+    let pages = pages(&card, 25, up_to(25));
     assert!(pages.len() > 1 && pages[0].body.len() == 2, "{pages:?}");
     assert!(pages[1..].iter().all(|page| !page.body.contains(&Block::Mention("U1".to_owned()))));
+}
+
+/// Twice the text takes about twice the looks, however it is made.
+#[test]
+fn cutting_is_linear() {
+    let texts: [(&str, fn(usize) -> String); 5] = [
+        ("words", |size| "a sentence of words. ".repeat(size / 21)),
+        ("one line", |size| "x".repeat(size)),
+        ("a list", |size| (1..size / 20).map(|n| format!("{n}. item of a list\n")).collect()),
+        ("a table", |size| format!("| a | b |\n|---|---|\n{}", "| row | of it |\n".repeat(size / 16))),
+        ("code", |size| format!("```rust\n{}```", "let a = 1; // line\n".repeat(size / 19))),
+    ];
+    for (name, text) in texts {
+        let looked_at = |size: usize| {
+            let looked = std::cell::Cell::new(0);
+            let fits = |card: &Card| {
+                looked.set(looked.get() + letters(card));
+                up_to(4_000)(card)
+            };
+            let card = Card::say(text(size));
+            assert!(pages(&card, 4_000, fits).len() > size / 4_001, "{name}");
+            looked.get()
+        };
+        let (once, twice) = (looked_at(500_000), looked_at(1_000_000));
+        assert!(twice * 2 <= once * 5, "{name}: {once} and {twice}");
+    }
+}
+
+#[test]
+fn a_beginning_is_whole_in_itself() {
+    assert_eq!(beginning("One.\n\nTwo.", 100), "One.\n\nTwo.");
+    let code = format!("Before.\n\n```sh\n{}```", "line of it\n".repeat(100));
+    let shown = beginning(&code, 200);
+    assert!(shown.starts_with("Before.\n\n```sh\nline") && shown.ends_with("\n```"), "{shown}");
+    assert!(shown.chars().count() <= 200, "{shown}");
+    assert!(beginning(&"x".repeat(500), 200).len() >= 100);
 }

@@ -4,6 +4,7 @@
 use chrono::TimeDelta;
 use sqlx::PgConnection;
 
+use super::long::{self, Said};
 use super::progress;
 use super::runner::new_turns;
 use super::share;
@@ -234,9 +235,11 @@ impl<'a> Commit<'a> {
     ) -> Result<(), WorkError> {
         let adapter = self.core.adapters.get(&self.venue.platform);
         let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits(card));
-        let card = card.clone().calling(self.called(conn, audience).await?.as_deref());
+        let most = adapter.map_or(usize::MAX, |adapter| adapter.most());
+        let Said { card, whole } = long::said(card);
+        let card = card.calling(self.called(conn, audience).await?.as_deref());
         let first = self.core.id();
-        for (at, page) in delivery::pages(&card, fits).iter().enumerate() {
+        for (at, page) in delivery::pages(&card, most, fits).iter().enumerate() {
             let id = delivery::page_of(first, at);
             match audience {
                 Audience::Channel => self.send(conn, id, page, None, audience, now).await?,
@@ -246,7 +249,7 @@ impl<'a> Commit<'a> {
                 Audience::Person(_) => self.alone(conn, id, page, now).await?,
             }
         }
-        Ok(())
+        self.send_whole(conn, whole.as_ref(), audience, now).await
     }
 
     /// Whom the platform has to be asked to tell of what is said to this audience; what goes to one person alone tells
@@ -282,7 +285,7 @@ impl<'a> Commit<'a> {
     }
 
     /// To the person alone, and nothing anywhere else.
-    async fn alone(
+    pub(super) async fn alone(
         &self,
         conn: &mut PgConnection,
         id: DeliveryId,

@@ -7,6 +7,7 @@ mod became;
 mod changed;
 pub(crate) mod commit;
 mod drafts;
+mod long;
 mod progress;
 mod runner;
 pub(crate) mod share;

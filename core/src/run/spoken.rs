@@ -4,6 +4,7 @@
 use sqlx::PgConnection;
 
 use super::commit::Commit;
+use super::long::{self, Said};
 use crate::card::Card;
 use crate::delivery;
 use crate::graph::{Emit, before_tools};
@@ -22,11 +23,14 @@ pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result
         Some((at, card, audience)) if here(work, audience) => {
             let adapter = work.core.adapters.get(&work.venue.platform);
             let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits(card));
-            let pages = delivery::pages(card, fits);
+            let most = adapter.map_or(usize::MAX, |adapter| adapter.most());
+            let Said { card, whole } = long::said(card);
+            let pages = delivery::pages(&card, most, fits);
             close(work, conn, pages.first(), audience).await?;
             for page in pages.iter().skip(1) {
                 work.send(conn, work.core.id(), page, None, audience, work.core.now()).await?;
             }
+            work.send_whole(conn, whole.as_ref(), audience, work.core.now()).await?;
             Ok(Some(at))
         }
         None if work.run.status == "running" => {

@@ -25,6 +25,9 @@ use crate::people;
 use crate::privacy::Audience;
 use crate::run::Run;
 
+/// In bytes; nobody reads along so far.
+const LONGEST: usize = 40_000;
+
 /// A message whose words are still coming.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Open {
@@ -183,6 +186,8 @@ async fn grow(
     loop {
         let words = so_far(&ear.borrow_and_update(), &run.state);
         let pause = match words {
+            // More than is said whole comes as its beginning and a file.
+            Some(words) if words.len() > LONGEST => return Ok(()),
             // Never less than before: a claim that is not shown yet takes nothing away.
             Some(words) if !shown.starts_with(&words) => {
                 let pause = adapter.grow(at, &words, id).await?;
