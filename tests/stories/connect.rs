@@ -257,6 +257,34 @@ async fn who_connects_before_the_directory_was_read_is_asked_for() {
     world.ends().await;
 }
 
+/// The link of a guest who was not known as one when it was made.
+#[tokio::test]
+async fn the_link_of_somebody_who_does_not_belong_connects_nothing() {
+    let mut world = World::new().await;
+    let link = world.asks_for_link("ana").await;
+    let standing = "update identities set standing = 'unknown' where user_ref = $1";
+    sqlx::query(standing).bind("U000000ANA").execute(&world.pool).await.unwrap();
+    world.slack.faults().next("users.info", Fault::Status { code: 503, retry_after: None });
+    let browser = Browser::new();
+    let page = words_of(&browser.looks(&link).await);
+    insta::assert_snapshot!(page, @r"
+        Not now
+        I could not find out yet whose link this is. Nothing was connected; please try again in a moment.
+    ");
+    world
+        .slack
+        .change(|w| w.users.values_mut().filter(|u| u.name == "ana").for_each(|u| u.is_restricted = true));
+    let page = words_of(&browser.looks(&link).await);
+    insta::assert_snapshot!(page, @r"
+        This is for members
+        I work for members of this workspace only. Nothing was connected. An admin can change that.
+    ");
+    let accounts: i64 =
+        sqlx::query_scalar("select count(*) from connections").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(accounts, 0);
+    world.ends().await;
+}
+
 #[tokio::test]
 async fn only_an_admin_allows_another_account() {
     let mut world = World::new().await;

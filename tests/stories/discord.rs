@@ -3,6 +3,7 @@
 mod away;
 mod completing;
 mod presses;
+mod servers;
 mod shards;
 mod threads;
 

@@ -1,13 +1,18 @@
 //! Nod works for members; everybody else is refused, and nothing of theirs reaches the model.
 
+use nod_sandbox::Fault;
 use nod_sandbox::discord::{self, User};
 use nod_sandbox::slack::Say;
 use nod_tests::World;
-use nod_tests::chat::{Chat, On};
+use nod_tests::chat::{Chat, Deed, On};
 
 use crate::mail::late;
 
-on_each_platform!(somebody_elses_press_changes_nothing);
+on_each_platform!(
+    somebody_elses_press_changes_nothing,
+    whose_standing_is_not_known_is_not_served,
+    the_press_of_somebody_who_is_not_known_changes_nothing,
+);
 
 async fn nothing_happened(world: &World) {
     assert!(world.model.requests().is_empty());
@@ -135,4 +140,44 @@ async fn still_waits(mut world: World) {
     assert!(world.google.sent("ana@acme.test").is_empty());
     world.reads("general");
     world.ends().await;
+}
+
+/// Somebody whom Nod has not met, and of whom the platform does not tell in time.
+fn dee_is_not_told_of(world: &World) {
+    world.chat.joins_untold("dee", "Dee Moss");
+    if let Chat::Slack(slack) = &world.chat {
+        slack.change(|w| {
+            let (dee, general) = (w.user_id("dee").unwrap(), w.channel_id("general").unwrap());
+            w.channels.get_mut(&general).unwrap().members.push(dee);
+        });
+    }
+    world.chat.faults().next(world.chat.operation(Deed::LooksUp), Fault::Hang);
+}
+
+async fn whose_standing_is_not_known_is_not_served(platform: On) {
+    let mut world = World::on(platform).await;
+    dee_is_not_told_of(&world);
+    let refused = world.commands("dee", "general", "connect google").await;
+    let served = world.commands("dee", "general", "approvals").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(refused, @"(dee only) nod: I could not find out yet who you are here, so I did nothing. Please try again in a moment.");
+        insta::assert_snapshot!(served, @"(dee only) nod: Nothing waits for your nod.");
+    }
+    let offers: i64 = sqlx::query_scalar("select count(*) from offers").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(offers, 0);
+    world.ends().await;
+}
+
+async fn the_press_of_somebody_who_is_not_known_changes_nothing(platform: On) {
+    let mut world = asked(platform).await;
+    dee_is_not_told_of(&world);
+    world.presses("dee", "general", "Approve & send").await;
+    let refused = world.hears("dee").await;
+    world.presses("dee", "general", "Approve & send").await;
+    let told = world.hears("dee").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(refused, @"(dee only) nod: I could not find out yet who you are here, so I did nothing. Please try again in a moment.");
+        insta::assert_snapshot!(told, @"(dee only) nod: Only Ana Silva can decide this. Nothing was done.");
+    }
+    still_waits(world).await;
 }

@@ -37,6 +37,7 @@ pub(crate) fn discord_settings(config: &Config) -> Option<DiscordSettings> {
         token: discord.token.clone()?,
         application_id: discord.application_id.clone(),
         client_secret: discord.client_secret.clone(),
+        servers: discord.servers.clone(),
     })
 }
 

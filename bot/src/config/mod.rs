@@ -130,6 +130,8 @@ pub struct Discord {
     pub application_id: Option<String>,
     /// What the application signs people in with; without it an admin says whose account somebody's is.
     pub client_secret: Option<SecretString>,
+    /// The ids of the servers that it serves; all that it is in where there are none.
+    pub servers: Vec<String>,
 }
 
 /// The Google OAuth client and Google's addresses.

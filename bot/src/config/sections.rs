@@ -14,7 +14,9 @@ use super::lent;
 use super::policy;
 use super::preset::Preset;
 use super::reader::Reader;
-use super::value::{BaseUrl, DatabaseUrl, Filter, Kind, Pause, Rooms, Seconds, SlackMode, Temperature};
+use super::value::{
+    BaseUrl, DatabaseUrl, Filter, Kind, Pause, Rooms, Seconds, SlackMode, Snowflakes, Temperature,
+};
 use super::{
     Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Reading, Replies, Secrets, Server,
     Slack, Tier,
@@ -33,6 +35,7 @@ pub(super) fn read(reader: &mut Reader, env: &Env) -> Config {
             token: reader.maybe("discord.token"),
             application_id: reader.maybe("discord.application_id"),
             client_secret: reader.maybe("discord.client_secret"),
+            servers: reader.maybe("discord.servers").map(|Snowflakes(all)| all).unwrap_or_default(),
         },
         google: google(reader),
         llm: llm(reader),

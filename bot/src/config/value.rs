@@ -190,6 +190,19 @@ impl Kind for Vec<String> {
     }
 }
 
+/// Discord's ids.
+pub(super) struct Snowflakes(pub(super) Vec<String>);
+
+impl Kind for Snowflakes {
+    const WANTED: &'static str =
+        "a list of ids like [\"123456789012345678\"], or 123456789012345678,234567890123456789";
+    fn read(given: &Value) -> Option<Self> {
+        let all = Vec::<String>::read(given)?;
+        let digits = |id: &String| id.len() >= 15 && id.bytes().all(|b| b.is_ascii_digit());
+        all.iter().all(|id| digits(id) && id.parse::<u64>().is_ok()).then_some(Self(all))
+    }
+}
+
 /// How Slack reaches Nod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SlackMode {

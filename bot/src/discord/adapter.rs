@@ -52,8 +52,13 @@ pub struct DiscordAdapter {
 }
 
 impl DiscordAdapter {
-    pub(super) fn new(web: Arc<Web>, identity: Identity, atlas: Arc<Atlas>, files: Files) -> Self {
-        let guilds = Guilds::new(Arc::clone(&web));
+    pub(super) fn new(
+        web: Arc<Web>,
+        identity: Identity,
+        atlas: Arc<Atlas>,
+        guilds: Guilds,
+        files: Files,
+    ) -> Self {
         Self { web, identity, atlas, guilds, tokens: Tokens::default(), files, lines: Mutex::default() }
     }
 

@@ -73,6 +73,14 @@ impl Door {
     }
 
     async fn take_event(&self, kind: &str, event: Value, interactions: &mut JoinSet<()>) {
+        let guild = if kind == "GUILD_CREATE" { &event["id"] } else { &event["guild_id"] };
+        if let Some(guild) = guild.as_str().filter(|guild| !self.adapter.guilds.is_served(guild)) {
+            // Nothing of it is answered or kept.
+            if kind == "GUILD_CREATE" {
+                interactions.spawn(self.clone().leave(guild.to_owned()));
+            }
+            return;
+        }
         match kind {
             "INTERACTION_CREATE" => drop(interactions.spawn(self.clone().interact(event))),
             "MESSAGE_CREATE" | "MESSAGE_UPDATE" | "MESSAGE_DELETE" | "MESSAGE_DELETE_BULK" => {
@@ -104,6 +112,15 @@ impl Door {
         let arrival = Arrival::Person { workspace: self.adapter.identity.application.clone(), profile };
         if let Err(error) = self.store(arrival).await {
             tracing::warn!(%error, "who joined, changed or left was not stored");
+        }
+    }
+
+    async fn leave(self, guild: String) {
+        match self.adapter.guilds.leave(&guild).await {
+            Ok(()) => tracing::info!(guild, "left a server that is not among discord.servers"),
+            Err(error) => {
+                tracing::warn!(guild, %error, "a server that is not among discord.servers was not left")
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use url::Url;
 
 use super::super::atlas::Atlas;
 use super::super::files::Files;
+use super::super::guilds::Guilds;
 use super::super::inbound::Identity;
 use super::super::web::Web;
 use super::*;
@@ -19,7 +20,9 @@ fn door(takes_from: usize) -> (Door, watch::Receiver<Storing>, Arc<Mutex<Vec<Inb
     let url = Url::parse("http://127.0.0.1:1/api/v10/").unwrap();
     let web = Arc::new(Web::new(url.clone(), "token".to_owned().into(), Arc::new(SystemClock)).unwrap());
     let identity = Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() };
-    let adapter = DiscordAdapter::new(web, identity, Arc::new(Atlas::default()), Files::new(&url).unwrap());
+    let guilds = Guilds::new(Arc::clone(&web), Vec::new());
+    let files = Files::new(&url).unwrap();
+    let adapter = DiscordAdapter::new(web, identity, Arc::new(Atlas::default()), guilds, files);
     let tried = Arc::new(Mutex::new(Vec::new()));
     let tries = Arc::clone(&tried);
     let accept: Accept = Arc::new(move |arrival| {

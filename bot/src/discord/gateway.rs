@@ -98,6 +98,7 @@ pub(super) fn keep(mut line: Line, shard: u32, hears: Told, stop: CancellationTo
                     // Discord hangs up on whoever asks for an intent that was switched off meanwhile.
                     if let Ok(application) = line.web.get("applications/@me", &[]).await {
                         line.reads_messages = super::reads_messages(&application);
+                        line.sees_members = super::sees_members(&application);
                     }
                 }
                 if stop.is_cancelled() {

@@ -20,13 +20,26 @@ const UNKNOWN: [&str; 2] = ["10013", "10007"];
 
 pub(super) struct Guilds {
     web: Arc<Web>,
+    /// Those that are served; all where there are none.
+    served: Vec<String>,
 }
 
 impl Guilds {
-    pub(super) fn new(web: Arc<Web>) -> Self {
-        Self { web }
+    pub(super) fn new(web: Arc<Web>, served: Vec<String>) -> Self {
+        Self { web, served }
     }
 
+    /// Whether a server is one that is served.
+    pub(super) fn is_served(&self, guild: &str) -> bool {
+        self.served.is_empty() || self.served.iter().any(|served| served == guild)
+    }
+
+    /// Leaves a server that is not.
+    pub(super) async fn leave(&self, guild: &str) -> Result<(), ChatError> {
+        self.web.delete(&format!("users/@me/guilds/{guild}")).await.map(|_| ())
+    }
+
+    /// Those that it is in and serves.
     pub(super) async fn all(&self) -> Result<Vec<String>, ChatError> {
         let mut all: Vec<String> = Vec::new();
         loop {
@@ -46,6 +59,7 @@ impl Guilds {
             let full = page.len().to_string() == GUILDS_PAGE && ids.last() != all.last();
             all.extend(ids);
             if !full {
+                all.retain(|guild| self.is_served(guild));
                 return Ok(all);
             }
         }

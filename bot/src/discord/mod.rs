@@ -53,6 +53,7 @@ use crate::hearing::{Hears, Storing};
 use atlas::Atlas;
 use door::Door;
 use files::Files;
+use guilds::Guilds;
 use web::Web;
 
 /// The platform's name in rows.
@@ -69,6 +70,8 @@ pub struct DiscordSettings {
     pub application_id: Option<String>,
     /// With it people can sign in with Discord on the pages.
     pub client_secret: Option<SecretString>,
+    /// The servers that are served; all where there are none.
+    pub servers: Vec<String>,
 }
 
 /// Why there is no Discord.
@@ -83,6 +86,12 @@ pub enum ConnectError {
     /// Discord does not say where its gateway is.
     #[error("Discord (gateway/bot): {0}")]
     Gateway(ChatError),
+    /// Whoever adds it to a server of their own would be a member.
+    #[error(
+        "discord.servers is not set, and anybody may add this bot to their own server: list the servers that it \
+         serves, or switch off Public Bot in the developer portal"
+    )]
+    Anybody,
     /// The token is another application's.
     #[error("discord.token is of application {0}, not of the one in discord.application_id")]
     Another(String),
@@ -106,8 +115,16 @@ pub(crate) struct Shards {
 /// Signs in: asks whose the token is.
 ///
 /// # Errors
-/// When Discord refuses the token or does not answer.
+/// When Discord refuses the token or does not answer, or where anybody could make themselves a member.
 pub async fn connect(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result<Discord, ConnectError> {
+    let discord = introduce(settings, clock).await?;
+    match is_public(&discord.application) && discord.settings.servers.is_empty() {
+        true => Err(ConnectError::Anybody),
+        false => Ok(discord),
+    }
+}
+
+async fn introduce(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result<Discord, ConnectError> {
     let web = Arc::new(Web::new(settings.api_url.clone(), settings.token.clone(), clock)?);
     let application = web.get("applications/@me", &[]).await?;
     let user = web.get("users/@me", &[]).await?;
@@ -121,7 +138,8 @@ pub async fn connect(settings: DiscordSettings, clock: Arc<dyn Clock>) -> Result
         return Err(ConnectError::Another(identity.application));
     }
     let files = Files::new(&settings.api_url)?;
-    let adapter = DiscordAdapter::new(Arc::clone(&web), identity, Arc::new(Atlas::default()), files);
+    let guilds = Guilds::new(Arc::clone(&web), settings.servers.clone());
+    let adapter = DiscordAdapter::new(Arc::clone(&web), identity, Arc::new(Atlas::default()), guilds, files);
     Ok(Discord { adapter: Arc::new(adapter), web, settings, application })
 }
 
@@ -136,8 +154,12 @@ pub struct Report {
     pub members: bool,
     /// Whether anybody may add it to a server.
     pub public: bool,
-    /// In how many servers it is.
+    /// In how many servers it is that are served.
     pub guilds: usize,
+    /// Whether those are listed.
+    pub listed: bool,
+    /// Those of the list in which it is not.
+    pub absent: Vec<String>,
 }
 
 /// Looks at everything that is set in the developer portal.
@@ -145,14 +167,18 @@ pub struct Report {
 /// # Errors
 /// When Discord refuses the token or does not answer.
 pub async fn probe(settings: DiscordSettings) -> Result<Report, ConnectError> {
-    let discord = connect(settings, Arc::new(SystemClock)).await?;
+    let discord = introduce(settings, Arc::new(SystemClock)).await?;
     let application = &discord.application;
+    let guilds = discord.adapter.guilds.all().await?;
+    let listed = &discord.settings.servers;
     Ok(Report {
         identity: discord.adapter.identity.clone(),
         message_content: reads_messages(application),
-        members: flags(application) & MEMBERS != 0,
-        public: application["bot_public"] == true,
-        guilds: discord.adapter.guilds.all().await?.len(),
+        members: sees_members(application),
+        public: is_public(application),
+        guilds: guilds.len(),
+        listed: !listed.is_empty(),
+        absent: listed.iter().filter(|id| !guilds.contains(id)).cloned().collect(),
     })
 }
 
@@ -162,6 +188,14 @@ const MESSAGE_CONTENT: u64 = 1 << 18 | 1 << 19;
 
 fn flags(application: &Value) -> u64 {
     application["flags"].as_u64().unwrap_or_default()
+}
+
+fn is_public(application: &Value) -> bool {
+    application["bot_public"] == true
+}
+
+fn sees_members(application: &Value) -> bool {
+    flags(application) & MEMBERS != 0
 }
 
 fn reads_messages(application: &Value) -> bool {
@@ -227,7 +261,7 @@ impl Discord {
             url: url.to_owned(),
             shards,
             reads_messages: reads_messages(&self.application),
-            sees_members: flags(&self.application) & MEMBERS != 0,
+            sees_members: sees_members(&self.application),
             events,
             turns: Arc::new(gateway::Turns::new(at_once.and_then(|n| u32::try_from(n).ok()).unwrap_or(1))),
         };

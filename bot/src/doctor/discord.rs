@@ -62,12 +62,19 @@ fn told(report: &Report) -> Vec<Finding> {
                 portal("Server Members Intent"),
             ),
         },
-        match report.public {
-            false => Finding::good(ADDED, "by its owner alone"),
-            true => Finding::wrong(
+        match (report.public, report.listed) {
+            (false, _) => Finding::good(ADDED, "by its owner alone"),
+            (true, true) => {
+                Finding::good(ADDED, "by anybody, and Nod leaves the servers that are not listed")
+            }
+            (true, false) => Finding::wrong(
                 ADDED,
-                "by anybody: whoever adds Nod to a server of their own is a member there, and so may use it",
-                "switch off \"Public Bot\" (Developer Portal, Bot; before that, Installation: Install Link: None)",
+                "by anybody: whoever adds Nod to a server of their own would be a member there, so Nod does not start",
+                format!(
+                    "list the servers that it serves in {}, or switch off \"Public Bot\" (Developer Portal, Bot; before \
+                     that, Installation: Install Link: None)",
+                    env_name("discord.servers")
+                ),
             ),
         },
         match report.guilds {
@@ -75,6 +82,11 @@ fn told(report: &Report) -> Vec<Finding> {
                 SERVERS,
                 "in none",
                 "nod invite discord prints the address that adds Nod to one",
+            ),
+            _ if !report.absent.is_empty() => Finding::wrong(
+                SERVERS,
+                format!("listed, and Nod is not in them: {}", report.absent.join(", ")),
+                "nod invite discord prints the address that adds Nod to one; or take them off the list",
             ),
             servers => Finding::good(SERVERS, format!("in {servers}")),
         },
@@ -90,11 +102,23 @@ mod tests {
     #[test]
     fn what_is_switched_off_comes_with_its_cure() {
         let identity = Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() };
-        let report = Report { identity, message_content: false, members: true, public: true, guilds: 0 };
+        let report = Report {
+            identity,
+            message_content: false,
+            members: true,
+            public: true,
+            guilds: 0,
+            listed: false,
+            absent: Vec::new(),
+        };
         let found = told(&report);
         let wrong: Vec<&str> =
             found.iter().filter(|f| f.verdict == Verdict::Wrong).map(|f| f.what.as_str()).collect();
         assert_eq!(wrong, [CONTENT, ADDED, SERVERS]);
         assert!(found.iter().all(|f| (f.verdict == Verdict::Wrong) == f.cure.is_some()));
+        let listed = Report { guilds: 1, listed: true, absent: vec!["5".to_owned()], ..report };
+        let found = told(&listed);
+        assert_eq!(found[3].verdict, Verdict::Good);
+        assert_eq!(found[4].said, "listed, and Nod is not in them: 5");
     }
 }

@@ -101,6 +101,12 @@ impl Setting {
             .bind(person)
             .bind(now),
             sqlx::query(
+                "insert into identities (tenant_id, platform, workspace, user_ref, person_id, standing)
+                 values ($1, 'slack', 'T1', $2::text, $2, 'member')",
+            )
+            .bind(tenant)
+            .bind(person),
+            sqlx::query(
                 "insert into channels (tenant_id, id, platform, workspace, channel_ref, direct, created_at)
                  values ($1, $2, 'slack', 'T1', $2::text, true, $3)",
             )

@@ -194,6 +194,8 @@ pub(super) fn offer_error(error: &OfferError) -> Response {
         OfferError::Unknown => (StatusCode::NOT_FOUND, "No such link"),
         OfferError::Expired => (StatusCode::GONE, "This link has expired"),
         OfferError::Used => (StatusCode::GONE, "This link was used already"),
+        OfferError::Stranger => (StatusCode::FORBIDDEN, "This is for members"),
+        OfferError::NotNow => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
         OfferError::Database(error) => {
             tracing::error!(%error, "the database did not answer a page");
             (StatusCode::SERVICE_UNAVAILABLE, "Not now")

@@ -114,6 +114,8 @@ async fn what_went_wrong_is_said_without_the_inside() {
         (OfferError::Unknown, StatusCode::NOT_FOUND),
         (OfferError::Expired, StatusCode::GONE),
         (OfferError::Used, StatusCode::GONE),
+        (OfferError::Stranger, StatusCode::FORBIDDEN),
+        (OfferError::NotNow, StatusCode::SERVICE_UNAVAILABLE),
         (OfferError::Database(inside), StatusCode::SERVICE_UNAVAILABLE),
     ] {
         let page = pages::offer_error(&error);

@@ -9,7 +9,6 @@ use super::decide::{Decided, decided, redraw, tell};
 use super::second::Role;
 use super::sql::{Within, pending};
 use super::{Approval, Decision, remind};
-use crate::chat::Standing;
 use crate::clock::Timestamp;
 use crate::delivery::{self, Venue};
 use crate::history;
@@ -178,7 +177,7 @@ async fn welcome(
 ) -> sqlx::Result<bool> {
     let person = people::sql::load_there(conn, tenant, by, &venue.platform, &venue.workspace).await?;
     let standing = person.map(|person| person.standing);
-    Ok(standing.is_some_and(|there| there == Standing::Unknown || core.settings.welcomes(there)))
+    Ok(standing.is_some_and(|there| core.settings.welcomes(there)))
 }
 
 /// Shows the card of what was approved by a typed yes.

@@ -146,6 +146,14 @@ pub enum OfferError {
     /// A link works once.
     #[error("A link works once. Ask Nod in chat to connect if you need another.")]
     Used,
+    /// It is somebody's who does not belong.
+    #[error("I work for members of this workspace only. Nothing was connected. An admin can change that.")]
+    Stranger,
+    /// Whether they belong cannot be told now.
+    #[error(
+        "I could not find out yet whose link this is. Nothing was connected; please try again in a moment."
+    )]
+    NotNow,
     /// The database did not answer; nothing was changed.
     #[error("Something is wrong here just now. Nothing was connected; please try again in a minute.")]
     Database(#[from] sqlx::Error),
@@ -170,16 +178,20 @@ impl Offers {
         offer.usable(core.now())?;
         let (platform, workspace) = (offer.platform.as_str(), offer.workspace.as_str());
         let person = people::sql::load_there(&mut conn, tenant, offer.person, platform, workspace).await?;
-        if let Some(person) = person.filter(|person| person.standing == Standing::Unknown) {
-            drop(conn);
-            match people::directory::known(core, tenant, person, platform, workspace).await {
-                Ok(_) => {
-                    let mut conn = core.pool.acquire().await?;
-                    offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
-                }
-                // An admin can still allow the account.
-                Err(error) => tracing::warn!(offer = %id, %error, "whose link it is could not be asked"),
-            }
+        drop(conn);
+        let mut person = person.ok_or(OfferError::Unknown)?;
+        if person.standing == Standing::Unknown {
+            person = people::directory::known(core, tenant, person, platform, workspace).await.map_err(
+                |error| {
+                    tracing::warn!(offer = %id, %error, "whose link it is could not be asked");
+                    OfferError::NotNow
+                },
+            )?;
+            let mut conn = core.pool.acquire().await?;
+            offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
+        }
+        if !core.settings.welcomes(person.standing) {
+            return Err(OfferError::Stranger);
         }
         Ok(offer)
     }

@@ -60,9 +60,9 @@ pub(super) async fn accept(
         return Ok(Immediate::Nothing);
     }
     let person = arrival.person(&mut tx).await?;
-    if arrival.is_stranger(&mut tx, person).await? {
+    if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
-        return Ok(Immediate::whisper(people::NOT_FOR_STRANGERS));
+        return Ok(Immediate::whisper(why));
     }
     let immediate = match name {
         "" | "help" => Immediate::whisper(help_text(arrival.typing())),
@@ -112,7 +112,7 @@ pub(super) async fn complete(
     let mut conn = arrival.core.door.acquire().await?;
     let known = people::sql::by_user(&mut conn, arrival.tenant, platform, workspace, &author.user).await?;
     let choices = match known {
-        Some(person) if !arrival.is_stranger(&mut conn, person.id).await? => {
+        Some(person) if arrival.refusal(&mut conn, person.id).await?.is_none() => {
             memory::choices(&arrival.asker(person.id, place), &mut conn, typed).await?
         }
         _ => Vec::new(),

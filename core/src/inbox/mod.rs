@@ -18,6 +18,7 @@ mod submit;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use sqlx::PgTransaction;
 
@@ -32,6 +33,9 @@ use crate::memory::Asker;
 use crate::nod::Core;
 use crate::people::{self, join};
 use crate::store::{self, deadlocked};
+
+/// So long a platform is asked who somebody is: the shortest time for an answer is that of Discord's, three seconds.
+const ASKS_FOR: Duration = Duration::from_millis(1_200);
 
 /// The door.
 #[derive(Clone)]
@@ -141,6 +145,9 @@ pub(crate) async fn take_in(core: &Core, inbound: &Inbound, late: bool) -> sqlx:
         now: core.now(),
         stops: AtomicBool::new(false),
     };
+    if is_by_hand(&inbound.what) {
+        arrival.ask_who().await?;
+    }
     let immediate = match taken_in(&arrival).await {
         // The other transaction has gone on, and platforms do not repeat a press: once more.
         Err(error) if deadlocked(&error) => taken_in(&arrival).await?,
@@ -151,6 +158,23 @@ pub(crate) async fn take_in(core: &Core, inbound: &Inbound, late: bool) -> sqlx:
         core.stops.notify_waiters();
     }
     Ok(immediate)
+}
+
+/// What is answered at once, so that nobody is asked later who it was.
+fn is_by_hand(what: &What) -> bool {
+    match what {
+        What::Command { .. }
+        | What::Pressed { .. }
+        | What::Submitted { .. }
+        | What::Picked { .. }
+        | What::PaneLooked { .. } => true,
+        // What somebody only types asks nobody.
+        What::Said { .. }
+        | What::Edited { .. }
+        | What::Deleted { .. }
+        | What::HomeOpened
+        | What::Completing { .. } => false,
+    }
 }
 
 async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
@@ -267,10 +291,36 @@ impl Arrival<'_> {
         }
     }
 
-    /// Whether the platform has told that this person does not belong.
-    async fn is_stranger(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<bool> {
-        let standing = self.standing(conn, person).await?;
-        Ok(standing != Standing::Unknown && !self.core.settings.welcomes(standing))
+    /// Has the platform asked about an author of whom it has not told: before the transaction, and never for longer than
+    /// whoever pressed can wait. Messages do not wait here: the run asks.
+    async fn ask_who(&self) -> sqlx::Result<()> {
+        let Inbound { platform, workspace, author, .. } = self.inbound;
+        let mut conn = self.core.door.acquire().await?;
+        let known = people::sql::by_user(&mut conn, self.tenant, platform, workspace, &author.user).await?;
+        drop(conn);
+        if known.is_some_and(|person| person.standing != Standing::Unknown) {
+            return Ok(());
+        }
+        let Some(adapter) = self.core.adapters.get(platform) else { return Ok(()) };
+        match tokio::time::timeout(ASKS_FOR, adapter.profile(workspace, &author.user)).await {
+            Ok(Ok(profile)) => people::directory::learn(self.core, platform, workspace, &profile).await?,
+            Ok(Err(error)) => tracing::warn!(platform, %error, "the platform did not say who somebody is"),
+            Err(_) => tracing::warn!(platform, "the platform did not say in time who somebody is"),
+        }
+        Ok(())
+    }
+
+    /// What is said to this person in place of serving them; `None` where they belong.
+    async fn refusal(
+        &self,
+        conn: &mut sqlx::PgConnection,
+        person: PersonId,
+    ) -> sqlx::Result<Option<&'static str>> {
+        Ok(match self.standing(conn, person).await? {
+            standing if self.core.settings.welcomes(standing) => None,
+            Standing::Unknown => Some(people::NOT_KNOWN_YET),
+            _ => Some(people::NOT_FOR_STRANGERS),
+        })
     }
 
     /// What the platform has told of this person's standing there.

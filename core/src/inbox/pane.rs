@@ -28,7 +28,7 @@ pub(super) async fn looked(
             said::conversation(arrival, &mut tx, place, place.thread.as_deref(), person).await?;
         let fresh =
             pane::sql::looks(&mut tx, arrival.tenant, conversation, person, viewing, arrival.now).await?;
-        if fresh && !arrival.is_stranger(&mut tx, person).await? {
+        if fresh && arrival.refusal(&mut tx, person).await?.is_none() {
             let venue = delivery::sql::venue(&mut tx, arrival.tenant, conversation).await?;
             let new = NewDelivery {
                 id: arrival.core.id(),
@@ -64,9 +64,9 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
         return Ok(Immediate::Nothing);
     }
     let person = arrival.person(&mut tx).await?;
-    if arrival.is_stranger(&mut tx, person).await? {
+    if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
-        return Ok(Immediate::whisper(people::NOT_FOR_STRANGERS));
+        return Ok(Immediate::whisper(why));
     }
     if picked.text.trim().is_empty() {
         tx.commit().await?;

@@ -13,7 +13,7 @@ use crate::delivery;
 use crate::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
 use crate::jobs::{News, Work, sql as jobs};
 use crate::memory;
-use crate::people::{self, join};
+use crate::people::join;
 use crate::question;
 use crate::run;
 use crate::run::share;
@@ -30,8 +30,11 @@ pub(super) async fn accept(
         return Ok(Immediate::Nothing);
     }
     let person = arrival.person(&mut tx).await?;
+    if let Some(why) = arrival.refusal(&mut tx, person).await? {
+        tx.commit().await?;
+        return Ok(Immediate::whisper(why));
+    }
     let immediate = match verb {
-        _ if arrival.is_stranger(&mut tx, person).await? => Immediate::whisper(people::NOT_FOR_STRANGERS),
         Some(verb) => {
             let immediate = pressed(arrival, &mut tx, place, verb, person).await?;
             echo::tell(arrival, &mut tx, verb, place, person, &immediate).await?;

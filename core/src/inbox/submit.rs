@@ -7,7 +7,6 @@ use crate::approval::{self, Editor};
 use crate::card::Verb;
 use crate::chat::{Immediate, Inbound, Place};
 use crate::ids::PersonId;
-use crate::people;
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
@@ -23,8 +22,11 @@ pub(super) async fn accept(
     let person = arrival.person(&mut tx).await?;
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let Inbound { platform, workspace, .. } = arrival.inbound;
+    if let Some(why) = arrival.refusal(&mut tx, person).await? {
+        tx.commit().await?;
+        return Ok(Immediate::whisper(why));
+    }
     let immediate = match verb {
-        _ if arrival.is_stranger(&mut tx, person).await? => Immediate::whisper(people::NOT_FOR_STRANGERS),
         Some(verb) if verb.verb == "edit" => {
             let by = Editor { person, platform, workspace };
             approval::save(core, &mut tx, tenant, verb, values, &by, now).await?

@@ -21,6 +21,10 @@ use crate::tool::{Choice, Fault, Principal};
 pub(crate) const NOT_FOR_STRANGERS: &str =
     "I work for members of this workspace only, so I did nothing. An admin can change that.";
 
+/// To whoever the platform has not told of, and does not tell of now.
+pub(crate) const NOT_KNOWN_YET: &str =
+    "I could not find out yet who you are here, so I did nothing. Please try again in a moment.";
+
 /// A person as the rows know them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {

@@ -46,6 +46,9 @@ pub struct App {
 pub struct DiscordConfig {
     /// The one server.
     pub guild: Guild,
+    /// Another server to which somebody added the app: whoever is no member of the first is one there. Nothing more is
+    /// known of it.
+    pub elsewhere: Option<Guild>,
     /// The app under test.
     pub app: App,
     /// The people (and foreign bots) of the guild.
@@ -78,6 +81,7 @@ impl DiscordConfig {
     pub fn new(name: &str) -> Self {
         Self {
             guild: Guild { id: "1100000000000000100".into(), name: "Acme".into() },
+            elsewhere: None,
             app: App {
                 id: "1100000000000000001".into(),
                 name: name.to_owned(),

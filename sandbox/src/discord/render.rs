@@ -237,7 +237,10 @@ impl World {
             told["nonce"] = json!(nonce);
         }
         if self.in_guild(&message.channel) {
-            told["guild_id"] = json!(self.config.guild.id);
+            // What is laid over a message may say that it is of another guild.
+            if told["guild_id"].is_null() {
+                told["guild_id"] = json!(self.config.guild.id);
+            }
             if self.users.get(&message.user).is_some_and(|u| u.is_member) {
                 told["member"] = self.bare_member(&message.user);
             }

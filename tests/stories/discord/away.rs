@@ -63,3 +63,16 @@ async fn a_post_in_a_forum_is_answered_and_also_what_was_posted_while_nod_was_aw
     ");
     world.ends().await;
 }
+
+#[tokio::test]
+async fn an_intent_that_was_switched_off_meanwhile_is_asked_for_no_more() {
+    let (mut world, discord) = world().await;
+    discord.change(|w| w.config.app.members_intent = false);
+    // Nod has to identify anew, and Discord hangs up on whoever asks for what they may not hear.
+    discord.invalidate(false);
+    answers(&world, "still there", "Here.");
+    discord.say("ana", "general", None, "@nod are you still there?");
+    world.hears_nod("general", "Here.").await;
+    world.reads("general");
+    world.ends().await;
+}

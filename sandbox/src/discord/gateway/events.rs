@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::entities::{Channel, Message};
 use super::super::pings;
-use super::super::world::World;
+use super::super::world::{World, number};
 
 pub(super) const GUILDS: u64 = 1;
 pub(super) const GUILD_MEMBERS: u64 = 1 << 1;
@@ -87,6 +87,18 @@ impl World {
         }
         let guild = self.in_guild(&channel.id);
         self.dispatch(name, GUILDS, guild, &body);
+    }
+
+    /// The app has left the other server.
+    pub(in crate::discord) fn leave_elsewhere(&mut self) {
+        let Some(guild) = self.config.elsewhere.take() else { return };
+        let shards = |session: &super::sessions::Session| (number(&guild.id) >> 22) % session.shard[1].max(1);
+        for at in 0..self.gateway.sessions.len() {
+            let session = &self.gateway.sessions[at];
+            if session.intents & GUILDS != 0 && shards(session) == session.shard[0] {
+                self.gateway.deliver(at, "GUILD_DELETE", &json!({"id": guild.id}));
+            }
+        }
     }
 
     /// `name` is one of the three events of a member.

@@ -74,6 +74,20 @@ impl World {
         if guild && intents & GUILDS != 0 {
             self.gateway.deliver(at, "GUILD_CREATE", &whole);
         }
+        let other = self.config.elsewhere.clone();
+        if let Some(other) = other.filter(|other| (number(&other.id) >> 22) % shard[1].max(1) == shard[0])
+            && intents & GUILDS != 0
+        {
+            let mut told = self.guild_json();
+            let more = json!({
+                "id": other.id, "name": other.name, "joined_at": self.now().to_rfc3339(), "large": false,
+                "unavailable": false, "member_count": 1, "members": [], "channels": [], "threads": [],
+                "voice_states": [], "presences": [], "stage_instances": [], "guild_scheduled_events": [],
+                "soundboard_sounds": [], "roles": [],
+            });
+            super::super::render::merge(&mut told, &more);
+            self.gateway.deliver(at, "GUILD_CREATE", &told);
+        }
     }
 
     fn ready(&self, session: &str, shard: [u64; 2], guild: bool) -> Value {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::config::Guild;
 use super::super::entities::{ChannelKind, User};
 use super::super::refusal::Refusal;
 use super::super::world::{World, number};
@@ -16,6 +17,11 @@ impl World {
         let app = &self.config.app;
         let members = if app.members_intent { MEMBERS_FLAG } else { 0 };
         members | if app.content_intent { CONTENT_FLAG } else { 0 }
+    }
+
+    /// Whether that is the other server to which the app was added.
+    pub(super) fn is_elsewhere(&self, id: &str) -> bool {
+        self.config.elsewhere.as_ref().is_some_and(|guild| guild.id == id)
     }
 
     /// Refuses every guild but the one.
@@ -49,14 +55,26 @@ pub(super) fn me(w: &mut World, request: &Request) -> Answer {
 
 pub(super) fn mine(w: &mut World, request: &Request) -> Answer {
     request.limit("limit", 200, 200)?;
-    let guild = &w.config.guild;
-    let after = request.snowflake("after")?.is_some_and(|id| number(&guild.id) <= id);
-    let before = request.snowflake("before")?.is_some_and(|id| number(&guild.id) >= id);
-    let told = json!({
-        "id": guild.id, "name": guild.name, "icon": null, "banner": null, "owner": false,
-        "permissions": "0", "features": [],
-    });
-    Ok((200, if after || before { json!([]) } else { json!([told]) }))
+    let (after, before) = (request.snowflake("after")?, request.snowflake("before")?);
+    let mut all: Vec<&Guild> = std::iter::once(&w.config.guild).chain(&w.config.elsewhere).collect();
+    all.retain(|guild| after.is_none_or(|id| number(&guild.id) > id));
+    all.retain(|guild| before.is_none_or(|id| number(&guild.id) < id));
+    all.sort_by_key(|guild| number(&guild.id));
+    let told = |guild: &Guild| {
+        json!({
+            "id": guild.id, "name": guild.name, "icon": null, "banner": null, "owner": false,
+            "permissions": "0", "features": [],
+        })
+    };
+    Ok((200, all.into_iter().map(told).collect()))
+}
+
+pub(super) fn leave(w: &mut World, request: &Request) -> Answer {
+    if !w.is_elsewhere(request.param(0)) {
+        return Err(Refusal::unknown("Guild", 10004));
+    }
+    w.leave_elsewhere();
+    Ok((204, Value::Null))
 }
 
 pub(super) fn user(w: &mut World, request: &Request) -> Answer {
@@ -127,11 +145,14 @@ pub(super) fn search(w: &mut World, request: &Request) -> Answer {
 }
 
 pub(super) fn member(w: &mut World, request: &Request) -> Answer {
-    w.guild_ok(request.param(0))?;
+    let elsewhere = w.is_elsewhere(request.param(0));
+    if !elsewhere {
+        w.guild_ok(request.param(0))?;
+    }
     let id = request.param(1);
     match w.users.get(id) {
         None => Err(Refusal::unknown("User", 10013)),
-        Some(user) if !user.is_member => Err(Refusal::unknown("Member", 10007)),
+        Some(user) if user.is_member == elsewhere => Err(Refusal::unknown("Member", 10007)),
         Some(_) => Ok((200, w.member_json(id))),
     }
 }

@@ -69,11 +69,12 @@ const ORIGINAL: &str = "/webhooks/{}/{}/messages/@original";
 const FOLLOW_UP: &str = "/webhooks/{}/{}/messages/{}";
 
 /// Those with fixed words stand before those with holes.
-static OPERATIONS: [Operation; 39] = [
+static OPERATIONS: [Operation; 40] = [
     open(get("get_gateway", "/gateway", &[], guilds::gateway), &[]),
     get("get_bot_gateway", "/gateway/bot", &[], guilds::gateway_bot),
     Operation { auth: Auth::Either, ..get("get_my_user", "/users/@me", &[], guilds::me) },
     get("list_my_guilds", "/users/@me/guilds", &["before", "after", "limit", "with_counts"], guilds::mine),
+    bare("leave_guild", "DELETE", "/users/@me/guilds/{}", guilds::leave),
     with_body("create_dm", "POST", "/users/@me/channels", channels::create_dm),
     get("get_user", "/users/{}", &[], guilds::user),
     get("get_my_oauth2_application", "/oauth2/applications/@me", &[], guilds::application),

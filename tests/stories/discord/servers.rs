@@ -1,0 +1,69 @@
+//! Which servers Nod serves: those that are listed. Anybody may add a public bot to a server of their own.
+
+use std::sync::Arc;
+
+use nod_bot::app;
+use nod_bot::config::Config;
+use nod_sandbox::discord::{Guild, Say};
+use nod_tests::{TestIds, patience};
+
+use super::*;
+
+const ELSEWHERE: &str = "1100000000000000777";
+const SERVERS: &str = "NOD_DISCORD__SERVERS";
+
+/// A Nod that was added to two servers, not started yet.
+async fn in_two() -> (World, Discord) {
+    let world = World::without_nod_on(On::Discord).await;
+    let discord = server(&world);
+    let elsewhere = Guild { id: ELSEWHERE.to_owned(), name: "Elsewhere".to_owned() };
+    discord.change(|w| w.config.elsewhere = Some(elsewhere));
+    (world, discord)
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_listed_is_left_and_nothing_of_it_is_kept() {
+    let (mut world, discord) = in_two().await;
+    world.env.insert(SERVERS.to_owned(), discord.read(|w| w.config.guild.id.clone()));
+    discord.faults().next("leave_guild", Fault::Status { code: 500, retry_after: None });
+    world.start().await;
+    discord.faults().met("leave_guild", 1).await;
+    // Discord did not take that, and brings what is said there.
+    let there = serde_json::json!({ "guild_id": ELSEWHERE });
+    let said = discord.say_with(Say { extra: there, ..Say::new("bo", "general", "@nod hello") }).unwrap();
+    world.settles().await;
+    discord.delete("bo", "general", &said);
+    let kept: i64 = sqlx::query_scalar("select count(*) from inbound").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(kept, 0);
+    // Eve belongs there, and so to nobody here.
+    world.says("eve", "dm:eve", "what is in the mail?").await;
+    insta::assert_snapshot!(world.reads("dm:eve"), @r"
+        eve: what is in the mail?
+        nod: I work for members of this workspace only, so I did nothing. An admin can change that.
+    ");
+    assert!(world.model.requests().is_empty());
+    world.stop().await;
+    world.start().await;
+    discord.wait_for("that it is left", patience(), |w| w.config.elsewhere.is_none().then_some(())).await;
+    world.reads("general");
+    world.ends().await;
+}
+
+#[tokio::test]
+async fn a_public_bot_without_a_list_does_not_start() {
+    let (mut world, discord) = in_two().await;
+    discord.change(|w| w.config.app.public = true);
+    let env = world.env.iter().map(|(k, v)| (k.clone(), v.clone()));
+    let config = Config::load(None, env).unwrap();
+    let ids = Arc::new(TestIds::default());
+    let started = app::start(&config, world.pool.clone(), Arc::new(world.clock.clone()), ids).await;
+    let Err(error) = started else { panic!("it started") };
+    assert_eq!(
+        format!("{error:#}"),
+        "discord.servers is not set, and anybody may add this bot to their own server: list the servers that it \
+         serves, or switch off Public Bot in the developer portal"
+    );
+    world.env.insert(SERVERS.to_owned(), discord.read(|w| w.config.guild.id.clone()));
+    world.start().await;
+    world.ends().await;
+}
