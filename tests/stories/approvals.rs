@@ -14,6 +14,7 @@ on_each_platform!(
     only_the_person_whose_account_it_is_may_press,
     a_second_press_changes_nothing,
     a_late_press_is_told_that_nobody_answered,
+    what_lapsed_is_asked_for_again_by_a_press,
     a_newer_request_takes_the_place_of_the_one_that_waits,
     pending_approvals_survive_a_restart,
     what_gmail_refuses_is_told_on_the_card,
@@ -45,9 +46,10 @@ async fn a_no_is_told_and_nothing_is_sent(platform: On) {
     let mut world = asked(platform, [Answer::text("All right, I did not send it.")]).await;
     world.denies("ana", "general", "").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
               Denied by Ana Silva 09:30 WET. Not sent.
             nod: All right, I did not send it.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert!(world.google.calls().iter().all(|call| !call.operation.contains("drafts")));
@@ -89,10 +91,11 @@ async fn a_late_press_is_told_that_nobody_answered(platform: On) {
     let late = world.keeps_press("ana", "general", "Approve & send");
     world.later(TimeDelta::hours(25)).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
               Nobody answered in time. Not sent.
-              · Ask again and I will prepare it anew.
+              [Ask again]
             nod: Nobody answered, so nothing was sent.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.sends_press(&late).await;
@@ -102,6 +105,23 @@ async fn a_late_press_is_told_that_nobody_answered(platform: On) {
     let prompt = world.model.requests().pop().unwrap();
     let heard = prompt["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
     assert!(heard.contains("nobody answered in time") && !heard.contains("denied"), "{heard}");
+    world.ends().await;
+}
+
+async fn what_lapsed_is_asked_for_again_by_a_press(platform: On) {
+    let mut world = asked(platform, [Answer::text("Nobody answered.")]).await;
+    world.later(TimeDelta::hours(25)).await;
+    let again = world.keeps_press("ana", "general", "Ask again");
+    world.sends_press(&again).await;
+    let read = world.reads("general");
+    assert_eq!(read.matches("Hi Bo,").count(), 2, "{read}");
+    assert!(read.contains("Expires Sun 8 Mar 2026") && !read.contains("[Ask again]"), "{read}");
+    world.sends_press(&again).await;
+    assert!(world.whispers("ana").contains("I asked you again already"));
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    let read = world.reads("general");
+    assert!(read.contains("→ Sent") && !read.contains("happen twice"), "{read}");
     world.ends().await;
 }
 
@@ -142,6 +162,7 @@ async fn a_newer_request_takes_the_place_of_the_one_that_waits(platform: On) {
                   · Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.
                   [Approve & send] [Edit] [Deny]
                 nod: The first was replaced.
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.model.will(Answer::text("Sent the new one."));
@@ -166,10 +187,11 @@ async fn what_gmail_refuses_is_told_on_the_card(platform: On) {
     world.google.faults.next("gmail.users.drafts.send", Fault::Status { code: 400, retry_after: None });
     world.presses("ana", "general", "Approve & send").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
               · Google refuses: Request contains an invalid argument. Nothing was sent; ask again once that is mended.
             nod: It was not sent.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty());

@@ -207,6 +207,7 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: On) {
               Ana
               Denied by Ana Silva 09:30 WET. Not sent.
             nod: All right, not sent.
+              · For the record: nothing was sent or changed in this turn.
             ana: tell Bo I'm late
             nod: # Email not sent · rev 1 · db435d
               From  ana@acme.test
@@ -220,8 +221,9 @@ async fn a_denial_and_a_silence_are_kept_apart(platform: On) {
 
               Ana
               Nobody answered in time. Not sent.
-              · Ask again and I will prepare it anew.
+              [Ask again]
             nod: Nobody answered.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.ends().await;

@@ -108,7 +108,7 @@ async fn the_request_of_somebody_who_left_ends_and_its_card_says_so(platform: On
 
                   Ana
                   Nobody answered in time. Not sent.
-                  · Ask again and I will prepare it anew.
+                  [Ask again]
                 nod: · I reminded Ana Silva of a request; its card says what became of it.
         ");
     }

@@ -202,9 +202,10 @@ async fn a_no_of_the_second_ends_it(platform: On) {
     let mut world = approved(platform, [Answer::text("Cho said no, so it was not sent.")]).await;
     world.denies("cho", "dm:cho", "not before the contract").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
               Approved by Ana Silva 09:30 WET → Denied by Cho Park 09:30 WET (not before the contract). Not sent.
             nod: Cho said no, so it was not sent.
+              · For the record: nothing was sent or changed in this turn.
         ");
         insta::assert_snapshot!(in_lisbon(&last_lines(&world.reads("dm:stone"), 1)), @"  Approved by Ana Silva 09:30 WET → Denied by Cho Park 09:30 WET (not before the contract). Not sent.");
     }
@@ -302,10 +303,11 @@ async fn it_expires_for_both_and_whoever_it_waits_for_is_reminded(platform: On) 
     }
     world.later(TimeDelta::hours(1)).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
               Approved by Ana Silva 09:30 WET. Nobody of legal answered in time. Not sent.
-              · Ask again and I will prepare it anew.
+              [Ask again]
             nod: Nobody of legal answered.
+              · For the record: nothing was sent or changed in this turn.
         ");
         insta::assert_snapshot!(in_lisbon(&last_lines(&world.reads("dm:cho"), 3)), @r"
               Ana
@@ -436,9 +438,10 @@ async fn either_can_take_it_back(platform: On) {
     world.presses("stone", "dm:stone", "Undo").await;
     world.the_window_passes().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
               Approved by Ana Silva 09:30 WET and by Cho Park 09:30 WET → Undone by Bob Stone 09:30 WET. Not sent.
             nod: Not sent.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert_eq!(arrived(&world), 0);
@@ -639,9 +642,10 @@ async fn what_is_forbidden_by_the_time_of_the_press_is_not_done(platform: On) {
     world.presses("cho", "dm:cho", "Approve & send").await;
     insta::allow_duplicates! {
         insta::assert_snapshot!(world.whispers("cho"), @"(cho only) nod: The rules here never allow this: we are closed. Nothing was done.");
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
               Approved by Ana Silva 09:30 WET → The rules here never allow this: we are closed. Not sent.
             nod: The rules here do not allow that any more.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();

@@ -1,5 +1,7 @@
-//! Where nobody knows whether it happened: looking once more, and asking once more.
+//! Where nobody knows whether it happened: looking once more, and asking once more. Where nobody answered in time, the
+//! same is asked for once more too.
 
+use chrono::TimeDelta;
 use serde_json::json;
 use sqlx::PgConnection;
 
@@ -50,8 +52,18 @@ pub(crate) async fn look(
     Ok(Immediate::Nothing)
 }
 
-/// A press on [Send again]: the same person is asked once more, and told that it may happen twice. Nothing is done
-/// before they approve that; and it is asked once however often it is pressed.
+/// How the risk begins that stands first where it may happen twice.
+const TWICE: &str = "this may happen twice";
+/// What lapsed longer ago is not asked for as it was.
+const LONGEST: TimeDelta = TimeDelta::days(7);
+
+/// That this may happen twice, where it may.
+pub(super) fn twice(approval: &Approval) -> Option<&String> {
+    approval.again_of.and(approval.risks.first()).filter(|risk| risk.starts_with(TWICE))
+}
+
+/// A press on [Send again] or [Ask again]: the same person is asked once more for the same, and told where it may happen
+/// twice. Nothing is done before they approve that; and it is asked once however often it is pressed.
 pub(crate) async fn again(
     core: &Core,
     conn: &mut PgConnection,
@@ -64,9 +76,16 @@ pub(crate) async fn again(
     let Some(old) = sql::load(conn, tenant, id).await? else {
         return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
     };
-    let Some((_, at)) = unknown(&old).filter(|_| old.decider == by) else {
+    let lapsed = old.status == Status::Expired && old.preview.draft.is_none();
+    let settled = unknown(&old);
+    if old.decider != by || (settled.is_none() && !lapsed) {
         return Ok(Immediate::whisper(told(&old, by, old.revision, now)));
-    };
+    }
+    if lapsed && now - old.expires_at > LONGEST {
+        return Ok(Immediate::whisper(
+            "That is too old to ask again; please tell me anew. Nothing was done.",
+        ));
+    }
     if old.asked_again {
         return Ok(Immediate::whisper(
             "I asked you again already: look for the newer card. Nothing more was done.",
@@ -87,9 +106,11 @@ pub(crate) async fn again(
         Ok(approvers) => approvers,
         Err(why) => return Ok(Immediate::whisper(format!("{why} Nothing was done."))),
     };
-    let mut risks =
-        vec![format!("this may happen twice: nobody knows whether it did at {}", clock(at, &old.zone))];
-    risks.extend(old.risks.iter().cloned());
+    let twice = settled
+        .map(|(_, at)| format!("{TWICE}: nobody knows whether it did at {}", clock(at, &old.zone)))
+        .or_else(|| twice(&old).cloned());
+    let others = old.risks.iter().filter(|risk| !risk.starts_with(TWICE)).cloned();
+    let risks = twice.into_iter().chain(others).collect();
     let new = Approval {
         id: core.id(),
         revision: 1,

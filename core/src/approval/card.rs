@@ -11,7 +11,7 @@ use crate::ids::PersonId;
 use crate::tool::{Fault, Gist, Preview, ToolOutput};
 use crate::visible::{self, visible};
 
-/// Under what nobody answered, to whoever asked for it.
+/// Under a draft about which nobody answered, to whoever asked for it.
 pub(super) const ASK_AGAIN: &str = "Ask again and I will prepare it anew.";
 
 /// The card as it should stand now, with everything that was asked on it.
@@ -163,9 +163,10 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
                 words.not_done
             )))
         }
-        (Status::Expired, _) => card
-            .with(Block::Markdown(format!("{} **{}**.", second::unanswered(approval), words.not_done)))
-            .with(Block::Note(ASK_AGAIN.to_owned())),
+        (Status::Expired, _) => lapsed(
+            card.with(Block::Markdown(format!("{} **{}**.", second::unanswered(approval), words.not_done))),
+            approval,
+        ),
         (Status::Superseded, _) if approval.first_done => card.with(Block::Markdown(format!(
             "The first one turned out to have gone through. **{} again**.",
             words.not_done
@@ -189,6 +190,17 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
         ))),
         (_, effect) => outcome(card, approval, &approved, effect.as_ref()),
     }
+}
+
+/// Nobody answered: it can be asked for once more, as it is. A draft may be another by now.
+fn lapsed(card: Card, approval: &Approval) -> Card {
+    if approval.preview.draft.is_some() {
+        return card.with(Block::Note(ASK_AGAIN.to_owned()));
+    }
+    if approval.asked_again {
+        return card;
+    }
+    card.button("Ask again", Style::Plain, Press::Verb(Verb::new("again", approval.id)))
 }
 
 fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&EffectEnd>) -> Card {

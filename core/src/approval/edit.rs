@@ -12,7 +12,7 @@ use super::form::{too_long, unknown};
 use super::second::{self, Approver, sql::Owner};
 use super::told::told;
 use super::whole::{TooLong, askable};
-use super::{Approval, digest, guests, risks, sql};
+use super::{Approval, again, digest, guests, risks, sql};
 use crate::audit;
 use crate::card::{Field, FieldError, Verb};
 use crate::chat::Immediate;
@@ -140,10 +140,8 @@ async fn revise(
     // What is the person's own stands only where it stood before: on a card that nobody else reads.
     let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
     risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));
-    if old.again_of.is_some() {
-        // It may still go twice, whatever it says now.
-        risks.splice(0..0, old.risks.first().cloned());
-    }
+    // It may still go twice, whatever it says now.
+    risks.splice(0..0, again::twice(old).cloned());
     let second = terms.second().map(|list| list.name.as_str());
     let revision = sql::Revision {
         number: old.revision + 1,

@@ -35,8 +35,9 @@ async fn an_old_card_in_a_thread_that_was_put_away_still_tells_what_became_of_it
 
               Ana
               Nobody answered in time. Not sent.
-              · Ask again and I will prepare it anew.
+              [Ask again]
             nod: It expired.
+              · For the record: nothing was sent or changed in this turn.
     ");
     world.ends().await;
 }

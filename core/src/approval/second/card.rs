@@ -3,9 +3,9 @@
 use super::{Approver, Role};
 use crate::approval::Approval;
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, single};
-use crate::approval::risks;
+use crate::approval::{again, risks};
 use crate::card::{Block, Button, Card, Press, Style, Verb};
-use crate::connection::again;
+use crate::connection::again as reconnect;
 use crate::graph::local_time;
 use crate::privacy::Provenance;
 
@@ -75,7 +75,7 @@ pub(crate) fn seen_by(approval: &Approval) -> String {
 pub(crate) fn card(approval: &Approval, reader: &Approver) -> Card {
     let mut card = single(&seen_by_another(approval, reader), Role::Approver);
     let theirs = |button: &Button| match &button.does {
-        Press::Verb(verb) => !matches!(verb.verb.as_str(), "look" | "again" | again::VERB),
+        Press::Verb(verb) => !matches!(verb.verb.as_str(), "look" | "again" | reconnect::VERB),
         Press::Link(_) | Press::Connect { .. } => false,
     };
     card.buttons.retain(theirs);
@@ -100,7 +100,7 @@ pub(crate) fn seen_by_another(approval: &Approval, reader: &Approver) -> Approva
 fn told_by_itself(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
     // That it may happen twice comes first, and is about the request.
-    let mut lines: Vec<String> = approval.again_of.and(approval.risks.first()).cloned().into_iter().collect();
+    let mut lines: Vec<String> = again::twice(approval).cloned().into_iter().collect();
     lines.extend(risks(preview, &preview.recipients, &Provenance::Ours));
     lines.extend(risks::unnamed(preview));
     lines.extend(preview.risks.iter().cloned());
