@@ -127,6 +127,9 @@ pub enum ModelError {
     /// Neither the tier's model nor the one that stands in for it.
     #[error("{first}; and its stand-in: {second}")]
     Both { first: Box<ModelError>, second: Box<ModelError> },
+    /// Its provider held the answer back: other words may do.
+    #[error("the answer was held back by a content filter")]
+    Withheld,
     /// It answered with nothing at all, several times.
     #[error("an empty answer, {tries} times")]
     Empty { tries: u32 },

@@ -180,6 +180,7 @@ async fn who_leaves_out_what_a_request_needs_hears_so_and_loses_nothing(platform
             nod: · ✓ Google stays connected: ana@acme.test
               I may read your mail, but not write mail for you: that was left unticked on Google's page. Ask again, and tick it, if you want me to.
             nod: I may not write mail for you, so Bo was not told.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     let heard = world.model.requests().pop().unwrap().to_string();
@@ -261,6 +262,7 @@ async fn a_request_for_more_takes_the_connected_account_alone() {
         nod: · That was ana.private@mail.test, but ana@acme.test is connected. Nothing was changed. Ask again, and sign in as ana@acme.test.
         nod: · Google account ana.private@mail.test is not connected. Its keys are forgotten here and given back to Google.
         nod: Bo was not told.
+          · For the record: nothing was sent or changed in this turn.
     ");
     let accounts: Vec<String> =
         sqlx::query_scalar("select account from connections where account like 'ana%'")

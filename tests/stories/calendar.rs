@@ -271,6 +271,7 @@ async fn what_somebody_changed_meanwhile_is_not_overwritten(platform: On) {
           Approved by Ana Silva 09:30 WET → Not changed 09:30 WET
           · the event was changed meanwhile. Nothing was changed; ask again if it is still wanted.
         nod: It was moved meanwhile, so I left it.
+          · For the record: nothing was sent or changed in this turn.
     "); }
     assert_eq!(when(&world.google.event(ANA, &id).unwrap()), "2026-03-09 11:00–11:30");
     world.ends().await;

@@ -102,6 +102,7 @@ async fn what_waits_on_an_account_that_is_disconnected_is_called_off(platform: O
                   Ana
                   Denied by Ana Silva 09:30 WET (Google was disconnected). Not sent.
                 nod: Google was disconnected, so Bo was not told.
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert!(world.google.sent("ana@acme.test").is_empty());

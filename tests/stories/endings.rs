@@ -15,6 +15,7 @@ on_each_platform!(
     what_cannot_be_shown_whole_is_not_asked_about,
     a_thread_that_others_were_quicker_in_does_not_block_its_channel,
     a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on,
+    whatever_a_model_claims_without_a_receipt_is_set_right,
 );
 
 /// The model falls silent right after a mail whose outcome nobody knows.
@@ -77,6 +78,7 @@ async fn what_cannot_be_shown_whole_is_not_asked_about(platform: On) {
             nod: · ✓ Google is connected: ana@acme.test
             ana: send the news to everybody
             nod: It is too long to show you whole.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     let heard =
@@ -141,5 +143,39 @@ async fn a_job_that_nobody_can_do_is_given_up_and_its_lane_goes_on(platform: On)
     world.model_will("conversational", [Answer::text("All is well.")]);
     world.says("ana", "dm:ana", "are you well?").await;
     world.reads("dm:ana");
+    world.ends().await;
+}
+
+/// Somebody asked for a mail; the model calls nothing and says that it is done.
+async fn whatever_a_model_claims_without_a_receipt_is_set_right(platform: On) {
+    const CLAIMS: [&str; 14] = [
+        "Consider it sent.",
+        "Email delivered to bo@acme.test.",
+        "Your email to Bo is on its way!",
+        "Bo has been notified by email.",
+        "The mail left a minute ago.",
+        "All done!",
+        "Bo knows now.",
+        "Ich habe Bo geschrieben.",
+        "Die Mail an Bo ist raus.",
+        "El correo ya fue enviado a Bo.",
+        "C'est fait, Bo a reçu le message.",
+        "O e-mail foi enviado.",
+        "Boにメールを送りました。",
+        "👍",
+    ];
+    let mut world = World::on(platform).await;
+    world.connects("ana").await;
+    for claim in CLAIMS {
+        world.model.router_will(Answer::json(&json!({ "intent": "tool", "tool": "gmail_send_email" })));
+        world.model.will(Answer::text(claim));
+        world.says("ana", "dm:ana", "tell Bo I'm late").await;
+        let said = world.reads("dm:ana");
+        let newest: Vec<&str> = said.lines().rev().take(2).map(str::trim).collect();
+        assert_eq!(
+            newest[0], "· For the record: nothing was sent or changed in this turn.",
+            "{claim}:\n{said}"
+        );
+    }
     world.ends().await;
 }

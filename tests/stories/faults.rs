@@ -292,6 +292,7 @@ async fn a_mail_that_gmail_refuses_is_not_sent_and_says_why(platform: On) {
                   Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
                   · Google refuses: Request contains an invalid argument. Nothing was sent; ask again once that is mended.
                 nod: Gmail did not take the mail.
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert!(world.google.sent("ana@acme.test").is_empty());

@@ -202,9 +202,10 @@ async fn a_no_can_say_why(platform: On) {
     }
     world.submits("ana", &[("Reason", "not before *Monday* <!channel>")]).await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 2).replace('\u{200b}', ""), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3).replace('\u{200b}', ""), @r"
               Denied by Ana Silva 09:30 WET (not before *Monday* <!channel>). Not sent.
             nod: All right, on Monday.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     insta::allow_duplicates! {
@@ -237,9 +238,10 @@ async fn where_no_form_opens_edit_says_so_and_deny_denies(platform: On) {
     world.presses("ana", "general", "Deny").await;
     world.hears_nod("general", "All right.").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
               Denied by Ana Silva 09:30 WET. Not sent.
             nod: All right.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.ends().await;

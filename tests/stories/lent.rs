@@ -271,7 +271,9 @@ async fn whom_others_wrote_to_from_the_organisations_account_is_nobodys_contact(
     let hello = json!({ "to": ["Zoe"], "subject": "Hello", "body": "Hello." });
     world.model_will("tool", [Answer::tool("gmail_send_email", hello), Answer::text("What is her address?")]);
     world.says("ana", "dm:ana", "say hello to Zoe").await;
-    assert!(world.reads("dm:ana").ends_with("nod: What is her address?\n"));
+    assert!(world.reads("dm:ana").ends_with(
+        "nod: What is her address?\n  · For the record: nothing was sent or changed in this turn.\n"
+    ));
     assert!(!world.model.requests().iter().any(|asked| asked.to_string().contains("partner.example")));
     world.ends().await;
 }

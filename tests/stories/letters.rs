@@ -180,6 +180,7 @@ async fn a_file_that_is_gone_meanwhile_stops_the_mail(platform: On) {
             Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
               · Not found: the mail that a file came with. Nothing was sent; ask again once that is mended.
             nod: It was not sent.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert!(world.google.inbox("bo@acme.test").is_empty() && world.google.drafts(ANA).is_empty());

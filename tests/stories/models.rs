@@ -10,6 +10,8 @@ on_each_platform!(
     where_both_are_down_both_are_told,
     a_model_that_cannot_call_tools_is_told_in_one_sentence,
     a_prompt_begins_the_same_for_everybody_at_any_time,
+    a_cut_answer_says_so_in_talk_too,
+    what_a_provider_holds_back_is_told_once,
 );
 
 /// A world with a second model behind the reasoner.
@@ -114,5 +116,35 @@ async fn a_prompt_begins_the_same_for_everybody_at_any_time(platform: On) {
     assert!(!prefixes[0].1.contains("Ana") && !prefixes[0].1.contains("2026"));
     let first = &routed[0]["messages"][0];
     assert!(routed.iter().all(|request| request["messages"][0] == *first), "{routed:#?}");
+    world.ends().await;
+}
+
+async fn a_cut_answer_says_so_in_talk_too(platform: On) {
+    let mut world = World::on(platform).await;
+    world.model_will("conversational", [Answer::text("It all began in").finish_reason("length")]);
+    world.says("ana", "dm:ana", "tell me a story").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: tell me a story
+            nod: It all began in
+
+              … (the model's answer was cut at its length limit)
+        ");
+    }
+    world.ends().await;
+}
+
+async fn what_a_provider_holds_back_is_told_once(platform: On) {
+    let mut world = World::on(platform).await;
+    world.model_will("conversational", [Answer::text("Well, ").finish_reason("content_filter")]);
+    world.says("ana", "dm:ana", "tell me a story").await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(world.reads("dm:ana"), @r"
+            ana: tell me a story
+            nod: The model's provider held its answer back (content filter). Please ask in other words. Nothing was sent or changed.
+              · run ········
+              [Try again]
+        ");
+    }
     world.ends().await;
 }

@@ -102,6 +102,7 @@ async fn someone_else_is_asked_for_in_words(platform: On) {
             ana: @nod say hello to Bob
                 nod: · Which Bob? → Someone else
                 nod: Which Bob do you mean? Please give me an address.
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.ends().await;
@@ -116,6 +117,7 @@ async fn nobody_picks_in_time(platform: On) {
             ana: @nod say hello to Bob
                 nod: · Which Bob? → nobody answered
                 nod: Nobody told me which Bob, so I sent nothing.
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.ends().await;
@@ -131,6 +133,7 @@ async fn an_unknown_name_is_said_to_the_model_and_never_guessed(platform: On) {
         insta::assert_snapshot!(world.reads("general"), @r"
             ana: @nod say hello to Zoe
                 nod: I know no Zoe here. What is her address?
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.ends().await;
@@ -372,6 +375,7 @@ async fn whoever_is_none_of_the_contacts_is_asked_for_in_words(platform: On) {
             ana: say hello to Zoe
             nod: · Which Zoe? → Someone else
             nod: What is her address?
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert!(!world.model.requests().last().unwrap().to_string().contains("partner.example"));
@@ -401,6 +405,7 @@ async fn mail_that_cannot_be_looked_at_is_said_and_the_name_stays_unknown(platfo
         insta::assert_snapshot!(world.reads("general"), @r"
             ana: @nod say hello to Zoe
                 nod: What is her address?
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.ends().await;

@@ -58,6 +58,7 @@ async fn what_the_rules_never_allow_is_not_asked_for(platform: On) {
         insta::assert_snapshot!(world.reads("general"), @r"
             ana: @nod tell Bo and Cho I'm late
                 nod: The rules here allow one person at a time.
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     let heard = world.model.requests().pop().unwrap()["messages"].to_string();

@@ -134,6 +134,7 @@ async fn what_is_used_up_for_the_day_is_asked_once(platform: On) {
         Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
         · Google asks me to wait until 10:30 WET. Nothing was sent; ask again once that is mended.
         nod: That is how it went.
+        · For the record: nothing was sent or changed in this turn.
     "); }
     world.later(TimeDelta::hours(2)).await;
     assert_eq!((asked(&world, CREATE), world.google.sent(ANA).len()), (1, 0));

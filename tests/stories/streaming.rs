@@ -319,6 +319,7 @@ async fn what_is_said_before_an_approval_stays_above_it(platform: On) {
                   I'm late.
                   Denied by Ana Silva 09:30 WET. Not sent.
                 nod: Nothing was sent then.
+                  · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.ends().await;

@@ -83,6 +83,7 @@ async fn what_was_asked_for_happens_at_once_and_is_told_privately(platform: On) 
             ana: archive everything about nothing
             nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
+              · For the record: nothing was sent or changed in this turn.
             nod: Both are archived under Invoices.
         ");
     }
@@ -107,6 +108,7 @@ async fn once_a_mail_was_read_it_asks(platform: On) {
             ana: archive everything about nothing
             nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
+              · For the record: nothing was sent or changed in this turn.
             nod: # Change this conversation? · rev 1 · 049e0e
               Mailbox  ana@acme.test
               Change  star
@@ -124,6 +126,7 @@ async fn once_a_mail_was_read_it_asks(platform: On) {
             ana: archive everything about nothing
             nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
+              · For the record: nothing was sent or changed in this turn.
             nod: # Change made · rev 1 · 049e0e
               Mailbox  ana@acme.test
               Change  star
@@ -178,6 +181,7 @@ async fn several_wishes_of_one_sentence_are_done_side_by_side(platform: On) {
             ana: archive everything about nothing
             nod: · ✓ Now I may also organise your mail: ana@acme.test
             nod: There was nothing.
+              · For the record: nothing was sent or changed in this turn.
             ana: archive the lunch mail and star Invoice 2
             nod: Both are done.
         ");

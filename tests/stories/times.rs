@@ -254,7 +254,7 @@ async fn nobody_is_invited_to_what_is_over(platform: On) {
     let last_year = json!({ "title": "Lunch", "when": "2025-03-06T12:00", "guests": ["Bo"] });
     world.model_will("tool", [create(last_year), Answer::text("That is over. When shall it be?")]);
     world.says("ana", DM, "lunch with Bo").await;
-    assert!(world.reads(DM).ends_with("nod: That is over. When shall it be?\n"));
+    assert!(world.reads(DM).ends_with("nod: That is over. When shall it be?\n  · For the record: nothing was sent or changed in this turn.\n"));
     // Alone, one may write down what was.
     let card = asks(&mut world, json!({ "title": "Lunch", "when": "yesterday at noon" })).await;
     assert_eq!(line(&card, "⚠"), "⚠ it is over already, so this only writes it down");
@@ -379,7 +379,11 @@ async fn how_long_it_repeats_is_resolved_and_said(platform: On) {
     {
         world.model_will("tool", [create(weekly(absurd)), Answer::text("Until when?")]);
         world.says("ana", DM, "for ever and ever").await;
-        assert!(world.reads(DM).ends_with("nod: Until when?\n"));
+        assert!(
+            world.reads(DM).ends_with(
+                "nod: Until when?\n  · For the record: nothing was sent or changed in this turn.\n"
+            )
+        );
     }
     world.ends().await;
 }

@@ -60,9 +60,10 @@ async fn what_is_undone_is_not_sent_and_the_model_hears_it(platform: On) {
     world.later(TimeDelta::seconds(5)).await;
     world.presses("ana", "general", "Undo").await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 2), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
               Approved by Ana Silva → Undone by Ana Silva 09:30 WET. Not sent.
             nod: All right, you took it back.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     world.later(TimeDelta::hours(1)).await;
@@ -128,10 +129,11 @@ async fn what_nod_slept_through_is_not_sent_hours_later(platform: On) {
     world.clock.pass(TimeDelta::hours(8));
     world.start().await;
     insta::allow_duplicates! {
-        insta::assert_snapshot!(last_lines(&world.reads("general"), 3), @r"
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
               Approved by Ana Silva 09:30 WET → Not sent 17:30 WET
               · Nod could not get to it within 15 minutes of the nod. Nothing was sent; ask again once that is mended.
             nod: It was not sent.
+              · For the record: nothing was sent or changed in this turn.
         ");
     }
     assert!(world.google.sent("ana@acme.test").is_empty());

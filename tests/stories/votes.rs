@@ -500,6 +500,7 @@ async fn nobody_decides_in_time(platform: On) {
         nod: · ✓ Google is connected: ana@acme.test
         nod: · When is “next week”? → nobody answered
         nod: Nobody decided, so nothing is booked.
+          · For the record: nothing was sent or changed in this turn.
     "); }
     world.sends_press(&vote).await;
     insta::allow_duplicates! { insta::assert_snapshot!(world.whispers("cho"), @"(cho only) nod: This vote is over, and nothing was booked."); }

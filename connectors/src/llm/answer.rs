@@ -228,6 +228,9 @@ impl Assembly {
         if finish == "error" {
             return Err(Miss::lost("it failed while answering"));
         }
+        if finish == "content_filter" {
+            return Err(Miss::Withheld);
+        }
         let mut text = self.text + self.veil.rest();
         text.truncate(text.floor_char_boundary(MOST));
         if let Some(after) = after_thought(&text) {
@@ -369,6 +372,8 @@ mod tests {
         let cut = assemble(vec![delta(json!({"content": "Hel"}), None)]);
         assert_eq!(cut, Err(Miss::lost("the answer broke off")));
         assert_eq!(assemble(vec![delta(json!({"content": " "}), Some("stop"))]), Err(Miss::Empty));
+        let held = assemble(vec![delta(json!({"content": "I"}), Some("content_filter"))]);
+        assert_eq!(held, Err(Miss::Withheld));
         let failed = assemble(vec![json!({"error": {"message": "overloaded", "code": 529}})]);
         assert_eq!(failed, Err(Miss::lost("it failed while answering: overloaded")));
         assert!(matches!(assemble(vec![json!("?")]), Err(Miss::Lost { .. })));

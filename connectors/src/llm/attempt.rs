@@ -20,6 +20,9 @@ pub(super) enum Miss {
     /// The model cannot call tools.
     #[error("{model} cannot call tools")]
     NoTools { model: String },
+    /// A content filter held the answer back.
+    #[error("held back by a content filter")]
+    Withheld,
     /// A whole answer with nothing in it.
     #[error("an empty answer")]
     Empty,
@@ -62,6 +65,7 @@ impl Miss {
             Self::Refused { .. } => "refused",
             Self::Spent { .. } => "spent",
             Self::NoTools { .. } => "no tools",
+            Self::Withheld => "withheld",
             Self::Empty => "empty",
         }
     }
@@ -93,6 +97,7 @@ impl Miss {
                 ModelError::Refused { status, reason }
             }
             Self::NoTools { model } => ModelError::NoTools { model },
+            Self::Withheld => ModelError::Withheld,
             Self::Empty => ModelError::Empty { tries },
         }
     }

@@ -120,19 +120,19 @@ impl<F: Fn(&Card) -> bool> Book<F> {
         let all = window.text.chars().count();
         // Not all of a longer one fits for sure, and all of what is in the window may.
         let mut room = if window.is_all { shorter(all) } else { all };
-        while all > FEW {
+        loop {
             let cut = cut(&window.text, room);
             let tail = rest.after(cut.at, cut.before);
             let head = block(cut.head);
-            if !tail.is_empty() && ((self.fits)(&joined(&self.open, head.clone())) || room <= FEW) {
+            let few = room <= FEW;
+            if !tail.is_empty() && all > FEW && (few || (self.fits)(&joined(&self.open, head.clone()))) {
                 return (head, Some(tail));
             }
-            if room <= FEW {
-                break;
+            if few {
+                return (block(window.text.clone()), None);
             }
             room = shorter(room);
         }
-        (block(window.text.clone()), None)
     }
 }
 

@@ -164,7 +164,8 @@ fn whom_it_calls_stands_with_the_first_words() {
 /// Twice the text takes about twice the looks, however it is made.
 #[test]
 fn cutting_is_linear() {
-    let texts: [(&str, fn(usize) -> String); 5] = [
+    type Text = fn(usize) -> String;
+    let texts: [(&str, Text); 5] = [
         ("words", |size| "a sentence of words. ".repeat(size / 21)),
         ("one line", |size| "x".repeat(size)),
         ("a list", |size| (1..size / 20).map(|n| format!("{n}. item of a list\n")).collect()),

@@ -1,7 +1,7 @@
 //! Converse: one model call and no tools; on failure, the full agent.
 
 use super::{Node, NodeContext, NodeError, Step, prompt, think};
-use crate::model::Turn;
+use crate::model::{ModelError, Turn};
 use crate::run::AgentState;
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
@@ -9,9 +9,11 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     let next = match think::spoken(&ask, cx).await {
         Ok(answer) if answer.calls.is_empty() && !answer.text.trim().is_empty() => {
             state.turns.push(Turn::Ai { text: answer.text.clone(), calls: Vec::new() });
-            state.reply = Some(answer.text);
+            state.reply = Some(think::said(answer.text, answer.truncated));
             Node::Reply
         }
+        // Asked again, it would hold back the same.
+        Err(withheld @ ModelError::Withheld) => return Err(withheld.into()),
         _ => {
             state.routed_via = Some("fallback".to_owned());
             Node::Think

@@ -60,6 +60,7 @@ async fn examine(
         let said = format!("there is no tool “{}”; there are: {}", pending.call.name, known.join(", "));
         return Ok(Examined::Answered(json!({ "error": said })));
     };
+    state.acts |= matches!(tool, Tool::Act(_));
     let args = match arguments(tool.spec(), &pending.call.arguments) {
         Ok(args) => args,
         Err(fault) => return Ok(Examined::Answered(json!({ "error": fault.to_string() }))),

@@ -15,8 +15,12 @@ fn named(text: String, known: &BTreeMap<String, String>) -> String {
 }
 
 /// How much of an answer may be shown before the rest is known: whole words, with names for mentions, and only the
-/// sentences before one that claims a deed without a receipt; that is for the whole answer, which is checked.
+/// sentences before one that claims a deed without a receipt; that is for the whole answer, which is checked. Where
+/// something was to be done and no receipt says that it was, nothing is.
 pub(crate) fn so_far(text: &str, state: &AgentState) -> Option<String> {
+    if state.acts && unreceipted(state) {
+        return None;
+    }
     let whole = text.rfind(char::is_whitespace).map_or("", |end| &text[..end]);
     let words = named(whole.trim().to_owned(), &state.working.extracted_info);
     let proven = if unreceipted(state) { unclaimed(&words) } else { &words };
@@ -54,8 +58,10 @@ pub(super) fn step(state: AgentState) -> Step {
     let text = named(state.reply.clone().unwrap_or_default(), &state.working.extracted_info);
     let mut card = Card::say(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
     let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
-    if !ours && unreceipted(&state) && honesty::claims_a_deed(&text) {
-        // The model's words are not ours: without a receipt of this run, Nod never says "sent".
+    let waits = state.pending.iter().any(|call| call.parked.is_some());
+    // The model's words are not ours: without a receipt of this run, Nod never says "sent", in whatever language. Where
+    // nothing was to be done, a list of words is the second net.
+    if !ours && unreceipted(&state) && ((state.acts && !waits) || honesty::claims_a_deed(&text)) {
         card = card.with(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
     }
     let emits = vec![Emit::Say { card: noted(card, &state), audience: state.audience }];
@@ -108,6 +114,8 @@ mod tests {
         assert_eq!(shown("Hello <@U1> and [the ba", &state).as_deref(), Some("Hello Bo Lind and [the"));
         assert_eq!(shown("I have sent it to", &state), None);
         assert_eq!(shown("All is well! I have sent it to", &state).as_deref(), Some("All is well!"));
+        state.acts = true;
+        assert_eq!(shown("Gesendet. All is well!", &state), None);
         state.receipts.push(serde_json::json!({}));
         assert_eq!(shown("I have sent it to", &state).as_deref(), Some("I have sent it"));
     }

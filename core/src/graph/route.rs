@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{Node, NodeContext, NodeError, Step, prompt, think};
 use crate::model::{ToolCall, Turn};
 use crate::run::{AgentState, Intent, PendingCall};
+use crate::tool::Tool;
 
 #[derive(Deserialize)]
 struct Routed {
@@ -46,6 +47,8 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         Some(routed) => {
             state.intent = Some(routed.intent);
             state.target_tool = routed.tool.filter(|name| cx.tools.get(name).is_some());
+            let target = state.target_tool.as_deref().and_then(|name| cx.tools.get(name));
+            state.acts |= matches!(target, Some(Tool::Act(_)));
             state.routed_via = Some("router".to_owned());
             if let Some(read) = looks_first(&state) {
                 return Ok(calling(state, read));

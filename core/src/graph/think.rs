@@ -20,11 +20,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     distinct(&mut calls);
     state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
     if calls.is_empty() {
-        let mut reply = answer.text;
-        if answer.truncated {
-            reply.push_str("\n\n… (the model's answer was cut at its length limit)");
-        }
-        state.reply = Some(reply);
+        state.reply = Some(said(answer.text, answer.truncated));
         return Ok(Step::go(state, Node::Reply));
     }
     state.pending = calls
@@ -37,6 +33,11 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
         })
         .collect();
     Ok(Step::go(state, Node::Gate))
+}
+
+/// An answer's words; where they are cut, they say so.
+pub(super) fn said(text: String, truncated: bool) -> String {
+    if truncated { text + "\n\n… (the model's answer was cut at its length limit)" } else { text }
 }
 
 /// A result finds its call by its id, and endpoints have been seen to use one twice in a turn.

@@ -364,6 +364,9 @@ fn happened(who: &str, error: &ModelError) -> String {
         ModelError::Both { first, second } => {
             format!("{} {}", happened(who, first), happened("Its stand-in", second))
         }
+        ModelError::Withheld => {
+            format!("{who}'s provider held its answer back (content filter). Please ask in other words.")
+        }
         ModelError::Empty { tries } => format!("{who} gave an empty answer, {tries} times."),
     }
 }

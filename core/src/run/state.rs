@@ -66,6 +66,9 @@ pub struct AgentState {
     pub routed_via: Option<String>,
     /// The tool that the router thinks of.
     pub target_tool: Option<String>,
+    /// Something was to be done in the world: a tool that acts was called, or is what the router thinks of.
+    #[serde(default)]
+    pub acts: bool,
     /// Tool calls of the model's last turn that have no result yet.
     pub pending: Vec<PendingCall>,
     /// How often the reasoner has thought.
@@ -200,6 +203,7 @@ impl AgentState {
             intent: None,
             routed_via: None,
             target_tool: None,
+            acts: false,
             pending: Vec::new(),
             thoughts: 0,
             audience: Audience::Channel,
