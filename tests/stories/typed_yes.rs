@@ -19,6 +19,7 @@ on_each_platform!(
     a_yes_before_the_card_stands_was_said_to_something_else,
     a_yes_that_is_older_than_its_card_does_not_count,
     a_yes_to_a_colleague_is_none,
+    a_yes_to_another_bot_is_none,
     a_yes_while_others_words_are_still_caught_up_with_does_not_count,
 );
 
@@ -296,6 +297,34 @@ async fn a_reply_to_the_card_is_a_yes_and_one_to_something_else_is_not() {
     world.model.will(Answer::text("Bo knows."));
     world.the_window_passes().await;
     assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
+    world.reads("general");
+    world.ends().await;
+}
+
+async fn a_yes_to_another_bot_is_none(platform: On) {
+    let (mut world, thread) = asked(platform, []).await;
+    match &world.chat {
+        Chat::Slack(slack) => {
+            let say = Say {
+                thread: Some(thread.clone()),
+                subtype: Some("bot_message".to_owned()),
+                raw: true,
+                extra: json!({ "bot_id": "B0OTHER", "user": null }),
+                ..Say::new("B0OTHER", "general", "Deploy?")
+            };
+            drop(slack.say_with(say).unwrap());
+        }
+        Chat::Discord(discord) => {
+            discord.add_user(discord::User::new("robo", "Robo").bot());
+            drop(discord.say("robo", "general", Some(&thread), "Deploy?"));
+        }
+    }
+    world.settles().await;
+    world.replies("ana", "general", &thread, "yes").await;
+    assert!(world.reads("general").contains("Somebody else has written here since I asked"));
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.model.will(Answer::text("All right."));
+    world.denies("ana", "general", "").await;
     world.reads("general");
     world.ends().await;
 }

@@ -15,6 +15,7 @@ on_each_platform!(
     an_open_draft_that_is_gone_is_not_offered_to_be_sent_again,
     send_again_asks_once_more_and_warns,
     what_turns_out_to_have_gone_is_not_asked_for_again,
+    what_may_have_gone_and_lapsed_is_not_asked_for_by_a_press,
     what_was_approved_again_is_called_off_when_the_first_is_found,
     an_edit_does_not_take_the_warning_away,
     what_a_newer_request_replaces_is_not_said_to_have_gone,
@@ -171,6 +172,19 @@ async fn what_was_approved_again_is_called_off_when_the_first_is_found(platform:
     let read = world.reads("general");
     assert!(read.contains("The first one turned out to have gone through. Not sent again."), "{read}");
     assert_eq!(world.google.sent("ana@acme.test").len(), 1);
+    world.ends().await;
+}
+
+/// The first may turn out to have gone meanwhile.
+async fn what_may_have_gone_and_lapsed_is_not_asked_for_by_a_press(platform: On) {
+    let mut world = unknown(platform, true).await;
+    world.presses("ana", "general", "Send again").await;
+    world.later(TimeDelta::hours(25)).await;
+    let read = world.reads("general");
+    assert!(
+        read.contains("Ask again and I will prepare it anew.") && !read.contains("[Ask again]"),
+        "{read}"
+    );
     world.ends().await;
 }
 

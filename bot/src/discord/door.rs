@@ -125,13 +125,16 @@ impl Door {
     }
 
     async fn message(&self, kind: &str, event: &Value) {
-        // Most of what is said in a busy place; where it stands need not be looked up.
-        if event["author"]["bot"] == true || event["author"]["id"] == *self.adapter.identity.user {
+        if event["author"]["id"] == *self.adapter.identity.user {
             return;
         }
         let Some(channel) = event["channel_id"].as_str() else {
             return self.keep("message without channel", event).await;
         };
+        // Most of what is said in a busy place; where it stands need not be looked up.
+        if event["author"]["bot"] == true && (kind != "MESSAGE_CREATE" || !self.is_known_thread(channel)) {
+            return;
+        }
         if event["guild_id"].is_null() {
             self.adapter.atlas.note_line(channel);
         }
@@ -159,6 +162,11 @@ impl Door {
                 Heard::Unreadable(why) => self.keep(why, event).await,
             }
         }
+    }
+
+    /// Whether it is known to be a thread, as those are in which Nod speaks.
+    fn is_known_thread(&self, channel: &str) -> bool {
+        self.adapter.atlas.known(channel).is_some_and(|channel| channel.parent.is_some())
     }
 
     /// Where a channel is to the core; asked for again while Discord does not tell.

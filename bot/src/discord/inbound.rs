@@ -99,7 +99,30 @@ fn author(message: &Value, identity: &Identity) -> Result<Author, Heard> {
     Ok(Author { user: user.to_owned(), standing: Standing::Unknown })
 }
 
+/// What another bot says in a thread, of which only counts that somebody spoke there: a yes may be for it.
+fn by_a_bot(message: &Value, place: Place, identity: &Identity) -> Read {
+    let by = message["author"]["id"].as_str().unwrap_or_default();
+    if by == identity.user || place.thread.is_none() {
+        return Err(Heard::Ignored("bot"));
+    }
+    let id = message["id"].as_str().ok_or(Heard::Unreadable("message without id"))?;
+    let at = time_of(id).ok_or(Heard::Unreadable("message with an unreadable id"))?;
+    let author = Author { user: by.to_owned(), standing: Standing::Bot };
+    let what = What::Said {
+        place,
+        message: id.to_owned(),
+        text: String::new(),
+        addressed: Addressed::Overheard,
+        files: Vec::new(),
+        answers: None,
+    };
+    Ok(inbound(identity, format!("message:{id}"), author, Some(at), what))
+}
+
 fn read_said(message: &Value, place: Place, identity: &Identity) -> Read {
+    if message["author"]["bot"] == true || message["webhook_id"].is_string() {
+        return by_a_bot(message, place, identity);
+    }
     if !message["type"].as_u64().is_some_and(|kind| WRITTEN.contains(&kind)) {
         return Err(Heard::Ignored("message type"));
     }

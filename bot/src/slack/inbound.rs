@@ -81,6 +81,10 @@ fn event(event: &Value, identity: &Identity, now: Timestamp) -> Read {
 }
 
 fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
+    let bot = text(event, "bot_id").is_some() || event["bot_profile"].is_object();
+    if let Some(thread) = text(event, "thread_ts").filter(|_| bot && event["hidden"] != true) {
+        return by_a_bot(event, thread, identity);
+    }
     // Subtypes first: an edit carries its author and words one level further in.
     match event["subtype"].as_str() {
         None | Some("file_share" | "thread_broadcast" | "me_message") => {}
@@ -94,7 +98,7 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     if event["hidden"] == true {
         return Ok(Heard::Ignored("hidden"));
     }
-    if text(event, "bot_id").is_some() || event["bot_profile"].is_object() {
+    if bot {
         return Ok(Heard::Ignored("bot"));
     }
     let Some(user) = text(event, "user") else { return Ok(Heard::Ignored("no author")) };
@@ -128,6 +132,31 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
             text: words.text,
             addressed,
             files: dropped::files(event),
+            answers: None,
+        },
+    })))
+}
+
+/// What another bot says in a thread, of which only counts that somebody spoke there: a yes may be for it.
+fn by_a_bot(event: &Value, thread: &str, identity: &Identity) -> Read {
+    let bot = text(event, "bot_id").unwrap_or_default();
+    if event["user"] == identity.bot_user.as_str() || bot == identity.bot_id {
+        return Ok(Heard::Ignored("bot"));
+    }
+    let channel = text(event, "channel").ok_or(Heard::Unreadable("message without channel"))?;
+    let ts = text(event, "ts").ok_or(Heard::Unreadable("message without ts"))?;
+    Ok(Heard::Inbound(Box::new(Inbound {
+        platform: PLATFORM.to_owned(),
+        workspace: identity.team.clone(),
+        key: format!("message:{}:{channel}:{ts}", identity.team),
+        author: Author { user: bot.to_owned(), standing: Standing::Bot },
+        at: instant(ts).ok_or(Heard::Unreadable("message with an unreadable ts"))?,
+        what: What::Said {
+            place: Place { channel: channel.to_owned(), direct: false, thread: Some(thread.to_owned()) },
+            message: ts.to_owned(),
+            text: String::new(),
+            addressed: Addressed::Overheard,
+            files: Vec::new(),
             answers: None,
         },
     })))

@@ -23,6 +23,14 @@ use crate::nod::Core;
 use crate::policy::{self, Ruling};
 use crate::tool::{Fault, Reach};
 
+impl Approval {
+    /// Whether it lapsed and can be asked for as it was: a draft may be another by now, and of what was asked for again
+    /// the first may turn out to have been done.
+    pub(super) fn can_be_asked_again(&self) -> bool {
+        self.status == Status::Expired && self.preview.draft.is_none() && self.again_of.is_none()
+    }
+}
+
 /// The effect of which nobody knows whether it happened, and when that was settled.
 fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
     match &approval.effect {
@@ -76,7 +84,7 @@ pub(crate) async fn again(
     let Some(old) = sql::load(conn, tenant, id).await? else {
         return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
     };
-    let lapsed = old.status == Status::Expired && old.preview.draft.is_none();
+    let lapsed = old.can_be_asked_again();
     let settled = unknown(&old);
     if old.decider != by || (settled.is_none() && !lapsed) {
         return Ok(Immediate::whisper(told(&old, by, old.revision, now)));
@@ -106,9 +114,8 @@ pub(crate) async fn again(
         Ok(approvers) => approvers,
         Err(why) => return Ok(Immediate::whisper(format!("{why} Nothing was done."))),
     };
-    let twice = settled
-        .map(|(_, at)| format!("{TWICE}: nobody knows whether it did at {}", clock(at, &old.zone)))
-        .or_else(|| twice(&old).cloned());
+    let twice =
+        settled.map(|(_, at)| format!("{TWICE}: nobody knows whether it did at {}", clock(at, &old.zone)));
     let others = old.risks.iter().filter(|risk| !risk.starts_with(TWICE)).cloned();
     let risks = twice.into_iter().chain(others).collect();
     let new = Approval {

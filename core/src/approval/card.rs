@@ -11,7 +11,7 @@ use crate::ids::PersonId;
 use crate::tool::{Fault, Gist, Preview, ToolOutput};
 use crate::visible::{self, visible};
 
-/// Under a draft about which nobody answered, to whoever asked for it.
+/// Under what nobody answered and what cannot be asked for as it was, to whoever asked for it.
 pub(super) const ASK_AGAIN: &str = "Ask again and I will prepare it anew.";
 
 /// The card as it should stand now, with everything that was asked on it.
@@ -192,9 +192,9 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
     }
 }
 
-/// Nobody answered: it can be asked for once more, as it is. A draft may be another by now.
+/// Nobody answered: it can be asked for once more, as it is.
 fn lapsed(card: Card, approval: &Approval) -> Card {
-    if approval.preview.draft.is_some() {
+    if !approval.can_be_asked_again() {
         return card.with(Block::Note(ASK_AGAIN.to_owned()));
     }
     if approval.asked_again {

@@ -76,7 +76,10 @@ impl Inbox {
     pub async fn accept(&self, inbound: Inbound) -> Result<Immediate, AcceptError> {
         let core = &self.core;
         if refused(core, &inbound.author) {
-            tracing::info!(platform = inbound.platform, standing = ?inbound.author.standing, "a stranger was refused");
+            // Bots talk all day.
+            if inbound.author.standing != Standing::Bot {
+                tracing::info!(platform = inbound.platform, standing = ?inbound.author.standing, "a stranger was refused");
+            }
             overhear(core, &inbound).await?;
             return Ok(match inbound.what {
                 What::Said { .. }
