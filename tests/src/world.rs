@@ -347,6 +347,18 @@ impl World {
         self.connections = most;
     }
 
+    /// Starts Nod after an absence, and waits until what it missed is looked up or put off: it learns a moment after it
+    /// is connected that it has to.
+    ///
+    /// # Panics
+    /// When it does not start, or never says that it hears.
+    pub async fn comes_back(&mut self) {
+        let back = self.clock.now();
+        self.start().await;
+        self.is_written_down_as_hearing(back).await;
+        self.settles().await;
+    }
+
     /// Starts Nod inside the test.
     pub async fn start(&mut self) {
         let env = self.env.iter().map(|(k, v)| (k.clone(), v.clone()));

@@ -189,7 +189,7 @@ async fn a_yes_that_is_older_than_its_card_does_not_count(platform: On) {
     world.chat.say("ana", "dm:ana", None, "yes");
     world.clock.pass(TimeDelta::seconds(1));
     world.chat.next_look_into_a_channel_meets(waits());
-    world.start().await;
+    world.comes_back().await;
     for _ in 0..2 {
         world.later(TimeDelta::seconds(30)).await;
     }
@@ -263,7 +263,7 @@ async fn a_yes_while_others_words_are_still_caught_up_with_does_not_count(platfo
     world.chat.say("bo", "general", Some(&thread), "shall I book the room, Ana?");
     world.clock.pass(TimeDelta::seconds(1));
     world.chat.next_look_into_a_channel_meets(Fault::Status { code: 429, retry_after: Some(30) });
-    world.start().await;
+    world.comes_back().await;
     world.replies("ana", "general", &thread, "yes").await;
     assert!(world.reads("general").contains("I am still reading what was written while I was away"));
     world.model_will("conversational", [Answer::text("That is for Ana.")]);

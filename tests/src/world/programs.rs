@@ -51,7 +51,7 @@ impl World {
 
     /// Waits until the program has written that it hears, and with it whatever it has to catch up with: a story that
     /// looks earlier finds nothing to do, and kills it in the middle of that.
-    async fn is_written_down_as_hearing(&self, since: chrono::DateTime<chrono::Utc>) {
+    pub(super) async fn is_written_down_as_hearing(&self, since: chrono::DateTime<chrono::Utc>) {
         let until = tokio::time::Instant::now() + patience();
         loop {
             let heard = sqlx::query_scalar("select exists (select 1 from hearings where heard_until >= $1)");
