@@ -7,6 +7,8 @@ use nod_core::chat::{Immediate, Inbound, Profile};
 use nod_core::inbox::Inbox;
 use serde_json::Value;
 
+use crate::hearing::Whole;
+
 /// Something to store.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arrival {
@@ -37,13 +39,20 @@ pub struct NotStored(pub String);
 pub type Accept = Arc<dyn Fn(Arrival) -> BoxFuture<'static, Result<Immediate, NotStored>> + Send + Sync>;
 
 /// Stores what a platform brings in the inbox.
-#[must_use]
-pub fn into_inbox(platform: &'static str, inbox: Inbox) -> Accept {
+pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> Accept {
     Arc::new(move |arrival| {
-        let inbox = inbox.clone();
+        let (inbox, whole) = (inbox.clone(), whole.clone());
         Box::pin(async move {
             let answer = match arrival {
-                Arrival::Inbound(inbound) => inbox.accept(inbound).await,
+                Arrival::Inbound(inbound) => {
+                    let begun = whole.begin(inbound.at);
+                    let all_known = whole.holds(inbound.at);
+                    let answer = inbox.accept(inbound, all_known).await;
+                    if answer.is_ok() {
+                        begun.stored();
+                    }
+                    answer
+                }
                 Arrival::Person { workspace, profile } => {
                     inbox.learn(platform, &workspace, &profile).await.map(|()| Immediate::Nothing)
                 }

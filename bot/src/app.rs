@@ -33,7 +33,7 @@ use crate::accept::into_inbox;
 use crate::config::{self, Config};
 use crate::database::{self, Database, DatabaseClock};
 use crate::discord::{self, Discord, SignIn};
-use crate::hearing::{Hearing, Hears, Storing};
+use crate::hearing::{Hearing, Hears, Storing, Whole};
 use crate::policy;
 use crate::server::{self, Connecting, Readiness};
 use crate::slack::{self, Ear, Listener, Slack};
@@ -306,7 +306,9 @@ impl Started {
     async fn hear_slack(&mut self, slack: &Slack) -> anyhow::Result<()> {
         let identity = slack.identity();
         self.nod.open_workspace(slack::PLATFORM, &identity.team, &identity.team_name).await?;
-        let heard = match slack.hear(into_inbox(slack::PLATFORM, self.nod.inbox()), self.clock.clone()) {
+        let whole = Whole::new(slack::REDELIVERS);
+        let accept = into_inbox(slack::PLATFORM, self.nod.inbox(), whole.clone());
+        let heard = match slack.hear(accept, self.clock.clone()) {
             Ear::Socket(listener) => {
                 let heard = listener.connected();
                 self.listener = Some(listener);
@@ -320,19 +322,21 @@ impl Started {
         };
         // What is not stored is not acknowledged, and Slack brings it again.
         let storing = watch::channel(Storing::default()).1;
-        self.tell(slack::PLATFORM, identity.team.clone(), 0, heard, storing);
+        self.tell(&whole, slack::PLATFORM, identity.team.clone(), 0, heard, storing);
         Ok(())
     }
 
     async fn hear_discord(&mut self, discord: &Discord) -> anyhow::Result<()> {
         let identity = discord.identity();
         self.nod.open_workspace(discord::PLATFORM, &identity.application, &identity.name).await?;
-        let accept = into_inbox(discord::PLATFORM, self.nod.inbox());
+        // What waits to be stored is kept in its order.
+        let whole = Whole::new(TimeDelta::zero());
+        let accept = into_inbox(discord::PLATFORM, self.nod.inbox(), whole.clone());
         let (shards, listens) = discord.hear(accept, self.nod.clone(), self.stop.clone()).await?;
         self.tasks.spawn(listens);
         for (shard, heard) in (0..).zip(shards.heard) {
             let storing = shards.storing.clone();
-            self.tell(discord::PLATFORM, identity.application.clone(), shard, heard, storing);
+            self.tell(&whole, discord::PLATFORM, identity.application.clone(), shard, heard, storing);
         }
         Ok(())
     }
@@ -340,6 +344,7 @@ impl Started {
     /// Tells whoever wants to know whether a part of a platform is heard.
     fn tell(
         &mut self,
+        whole: &Whole,
         platform: &'static str,
         workspace: String,
         part: u32,
@@ -347,7 +352,8 @@ impl Started {
         storing: watch::Receiver<Storing>,
     ) {
         let ready = self.readiness.platform(platform, part);
-        let hearing = Hearing { nod: self.nod.clone(), platform, workspace, part, ready };
+        let written = whole.part(&heard, &storing);
+        let hearing = Hearing { nod: self.nod.clone(), platform, workspace, part, ready, written };
         let asked = self.stop.clone();
         self.tasks.spawn(async move {
             tokio::select! {

@@ -1,9 +1,12 @@
 //! Whether what people do on a platform reaches this replica: told to `/readyz`, and to the core, which looks up
 //! what was missed.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use nod_core::Nod;
+use nod_core::clock::Timestamp;
 use tokio::sync::watch;
 
 use crate::server::Platform;
@@ -46,6 +49,94 @@ pub struct Storing {
     pub given_up: u64,
 }
 
+/// A connection, and what was given up while it stood.
+pub(crate) type Time = (u64, u64);
+
+/// Whether all that was said on a platform before something has reached Nod, as far as this replica can know.
+#[derive(Clone)]
+pub(crate) struct Whole {
+    known: Arc<Mutex<Known>>,
+    /// So long after it was refused the platform brings something again, behind what was said later.
+    redelivers: TimeDelta,
+}
+
+#[derive(Default)]
+struct Known {
+    parts: Vec<Part>,
+    /// When the last thing that was not stored was said.
+    refused: Option<Timestamp>,
+}
+
+struct Part {
+    heard: watch::Receiver<Hears>,
+    stored: watch::Receiver<Storing>,
+    /// The time before which all that was missed is written down to be looked up.
+    written: watch::Receiver<Option<Time>>,
+}
+
+impl Whole {
+    pub(crate) fn new(redelivers: TimeDelta) -> Self {
+        Self { known: Arc::default(), redelivers }
+    }
+
+    /// One more part of it, of which what is written down is told there.
+    pub(crate) fn part(
+        &self,
+        heard: &watch::Receiver<Hears>,
+        stored: &watch::Receiver<Storing>,
+    ) -> watch::Sender<Option<Time>> {
+        let (written, known) = watch::channel(None);
+        self.lock().parts.push(Part { heard: heard.clone(), stored: stored.clone(), written: known });
+        written
+    }
+
+    /// Whether it holds for something that was said then. What is written down is being looked up may be so still: that
+    /// the core knows.
+    pub(crate) fn holds(&self, at: Timestamp) -> bool {
+        let known = self.lock();
+        let brought_again = known.refused.is_some_and(|refused| at < refused + self.redelivers);
+        !brought_again && !known.parts.is_empty() && known.parts.iter().all(Part::is_written)
+    }
+
+    /// Something that was said then is about to be stored; where that does not end well, it was refused.
+    pub(crate) fn begin(&self, at: Timestamp) -> Begun {
+        Begun { whole: self.clone(), at: Some(at) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Part {
+    fn is_written(&self) -> bool {
+        let hears = *self.heard.borrow();
+        let time = arrives(hears, *self.stored.borrow());
+        hears == Hears::Elsewhere || time.is_some() && time == *self.written.borrow()
+    }
+}
+
+/// See [`Whole::begin`].
+pub(crate) struct Begun {
+    whole: Whole,
+    at: Option<Timestamp>,
+}
+
+impl Begun {
+    pub(crate) fn stored(mut self) {
+        self.at = None;
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if self.at.is_some() {
+            let mut known = self.whole.lock();
+            known.refused = known.refused.max(self.at);
+        }
+    }
+}
+
 /// A platform that is heard, or one of the parts in which it is.
 pub(crate) struct Hearing {
     pub(crate) nod: Nod,
@@ -54,26 +145,28 @@ pub(crate) struct Hearing {
     pub(crate) workspace: String,
     pub(crate) part: u32,
     pub(crate) ready: Platform,
+    pub(crate) written: watch::Sender<Option<Time>>,
 }
 
 impl Hearing {
     /// Tells on, for as long as it is polled.
     pub(crate) async fn keep(self, mut heard: watch::Receiver<Hears>, mut stored: watch::Receiver<Storing>) {
         let mut beat = tokio::time::interval(BEAT);
-        let mut caught_up = None;
         let (mut told, mut stores) = (true, true);
         loop {
             let (hears, storing) = (*heard.borrow_and_update(), *stored.borrow_and_update());
-            self.ready.connected(hears != Hears::No && !storing.waits);
             if let Some(time) = arrives(hears, storing) {
-                let anew = caught_up != Some(time);
+                let anew = *self.written.borrow() != Some(time);
                 match self.nod.hears(self.platform, &self.workspace, self.part, anew).await {
-                    Ok(()) => caught_up = Some(time),
+                    Ok(()) => drop(self.written.send_replace(Some(time))),
                     Err(error) => {
                         tracing::warn!(platform = self.platform, %error, "not written down that it is heard")
                     }
                 }
             }
+            let time = arrives(hears, storing);
+            self.ready
+                .connected(hears == Hears::Elsewhere || time.is_some() && time == *self.written.borrow());
             tokio::select! {
                 changed = heard.changed(), if told => told = changed.is_ok(),
                 changed = stored.changed(), if stores => stores = changed.is_ok(),
@@ -84,7 +177,7 @@ impl Hearing {
 }
 
 /// Since when all that is said arrives, by what has a number; `None` where that cannot be said now.
-fn arrives(hears: Hears, storing: Storing) -> Option<(u64, u64)> {
+fn arrives(hears: Hears, storing: Storing) -> Option<Time> {
     match hears {
         Hears::Since(time) if !storing.waits => Some((time, storing.given_up)),
         _ => None,
@@ -94,6 +187,27 @@ fn arrives(hears: Hears, storing: Storing) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_known_whole_before_it_is_written_down_or_after_something_was_refused() {
+        let whole = Whole::new(TimeDelta::minutes(10));
+        let (heard, hears) = watch::channel(Hears::Since(1));
+        let (_stored, storing) = watch::channel(Storing::default());
+        let at = Timestamp::default();
+        assert!(!whole.holds(at));
+        let written = whole.part(&hears, &storing);
+        assert!(!whole.holds(at));
+        written.send_replace(Some((1, 0)));
+        assert!(whole.holds(at));
+        heard.send_replace(Hears::Since(2));
+        assert!(!whole.holds(at));
+        written.send_replace(Some((2, 0)));
+        whole.begin(at).stored();
+        assert!(whole.holds(at));
+        drop(whole.begin(at));
+        assert!(!whole.holds(at + TimeDelta::minutes(9)));
+        assert!(whole.holds(at + TimeDelta::minutes(10)));
+    }
 
     #[test]
     fn what_waits_is_not_heard_yet_and_what_was_given_up_is_to_be_looked_up() {

@@ -374,7 +374,22 @@ impl World {
             }
             Mode::Http => self.slack.request_url(&self.address()).await.unwrap_or_else(|e| panic!("{e}")),
         }
+        self.is_ready().await;
         self.settles().await;
+    }
+
+    /// Waits until Nod says that it can work.
+    async fn is_ready(&self) {
+        let ready = async {
+            loop {
+                let answer = reqwest::get(format!("{}/readyz", self.address())).await;
+                if answer.is_ok_and(|answer| answer.status().is_success()) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(patience(), ready).await.unwrap_or_else(|_| panic!("nod did not become ready"));
     }
 
     /// The Nod that runs inside the test.

@@ -226,7 +226,7 @@ async fn two_replicas_renew_a_token_once(platform: On) {
     world.model.will(Answer::text("Nothing new."));
     // Whoever takes a message in begins with it, the other only where it finds it lying about.
     let (inbox, theirs) = (world.nod().inbox(), other.nod.inbox());
-    let (first, second) = tokio::join!(inbox.accept(one), theirs.accept(two));
+    let (first, second) = tokio::join!(inbox.accept(one, true), theirs.accept(two, true));
     first.unwrap();
     second.unwrap();
     world.settles().await;

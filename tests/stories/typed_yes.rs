@@ -5,8 +5,8 @@ use nod_sandbox::Fault;
 use nod_sandbox::discord;
 use nod_sandbox::model::Answer;
 use nod_sandbox::slack::{Deliver, Say};
-use nod_tests::World;
 use nod_tests::chat::{Chat, On};
+use nod_tests::{World, patience};
 use serde_json::json;
 
 use crate::mail::late;
@@ -265,10 +265,34 @@ async fn a_yes_while_others_words_are_still_caught_up_with_does_not_count(platfo
     world.chat.next_look_into_a_channel_meets(Fault::Status { code: 429, retry_after: Some(30) });
     world.comes_back().await;
     world.replies("ana", "general", &thread, "yes").await;
-    assert!(world.reads("general").contains("I am still reading what was written while I was away"));
+    assert!(world.reads("general").contains("I may not have read yet all that was written here"));
     world.model_will("conversational", [Answer::text("That is for Ana.")]);
     world.later(TimeDelta::seconds(30)).await;
     assert!(world.google.sent("ana@acme.test").is_empty());
+    world.model.will(Answer::text("All right."));
+    world.denies("ana", "general", "").await;
+    world.reads("general");
+    world.ends().await;
+}
+
+/// Between a new connection and the row that says what was missed before it.
+#[tokio::test]
+async fn a_yes_right_behind_a_new_connection_does_not_count_without_a_name() {
+    let (mut world, thread) = asked(On::Slack, []).await;
+    let mut held = world.pool.begin().await.unwrap();
+    sqlx::query("select heard_until from hearings for update").execute(&mut *held).await.unwrap();
+    let question = Say::new("bo", "general", "shall I book the room, Ana?");
+    world.slack.say_with(Say { thread: Some(thread.clone()), deliver: Deliver::Never, ..question }).unwrap();
+    world.slack.disconnect_sockets("refresh_requested");
+    world.slack.disconnected(patience()).await;
+    world.slack.connected(patience()).await;
+    world.replies("ana", "general", &thread, "yes").await;
+    assert!(world.reads("general").contains("I may not have read yet all that was written here"));
+    assert!(world.google.sent("ana@acme.test").is_empty());
+    world.model_will("conversational", [Answer::text("That is for Ana.")]);
+    held.rollback().await.unwrap();
+    world.hears_nod("general", "That is for Ana.").await;
+    world.settles().await;
     world.model.will(Answer::text("All right."));
     world.denies("ana", "general", "").await;
     world.reads("general");

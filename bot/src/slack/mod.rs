@@ -35,6 +35,7 @@ mod web;
 use std::sync::Arc;
 
 use axum::Router;
+use chrono::TimeDelta;
 use nod_core::chat::{ChatAdapter, ChatError};
 use nod_core::clock::Clock;
 use secrecy::SecretString;
@@ -54,6 +55,8 @@ pub use socket::Listener;
 
 /// The platform's name in rows.
 pub const PLATFORM: &str = "slack";
+/// What was not acknowledged Slack brings again at once, after a minute and after five.
+pub(crate) const REDELIVERS: TimeDelta = TimeDelta::minutes(10);
 
 /// How to reach Slack.
 #[derive(Debug, Clone)]

@@ -183,7 +183,8 @@ impl Talk {
             at: self.looked,
             what,
         };
-        match self.inbox.accept(inbound).await {
+        // Nothing is said here while nobody listens.
+        match self.inbox.accept(inbound, true).await {
             Ok(immediate) => Some(immediate),
             Err(error) => {
                 tracing::error!(%error, "not stored");

@@ -49,6 +49,8 @@ pub(crate) struct Word<'a> {
     pub(crate) text: &'a str,
     /// When it was said, by the platform's clock.
     pub(crate) at: Timestamp,
+    /// All that was said there before it has reached Nod too, or is to be looked up.
+    pub(crate) all_known: bool,
 }
 
 /// What a typed yes did.
@@ -115,7 +117,10 @@ pub(crate) async fn yes(
             if !for_nod && heard.others {
                 return said(OTHERS.to_owned());
             }
-            if !for_nod && !history::has_caught_up(conn, tenant, &venue.platform, &venue.workspace).await? {
+            if !for_nod
+                && !(word.all_known
+                    && history::has_caught_up(conn, tenant, &venue.platform, &venue.workspace).await?)
+            {
                 return said(BEHIND.to_owned());
             }
             if anew::wants_two(core, conn, tenant, one).await? {
@@ -204,7 +209,7 @@ const OUTSIDE: &str = "A typed yes does not count for this one, since text from 
      prepared. Nothing was done: please press the button on its card.";
 const OTHERS: &str = "Somebody else has written here since I asked, so your yes may be for them. Nothing was done: please press the \
      button on the card, or write yes to me by name.";
-const BEHIND: &str = "I am still reading what was written while I was away, so I cannot tell what your yes answers. Nothing was \
+const BEHIND: &str = "I may not have read yet all that was written here, so I cannot tell what your yes answers. Nothing was \
      done: please press the button on the card.";
 const ELSEWHERE: &str = "I asked you privately, so a yes here does not count. Nothing was done: please press the button on the card there.";
 
@@ -246,6 +251,7 @@ mod tests {
             answers,
             text: "yes",
             at: Timestamp::default(),
+            all_known: true,
         };
         for (shared, named, answers, expected) in [
             (false, false, None, Whom::Nod),

@@ -11,7 +11,7 @@ use super::sql;
 use crate::chat::{ChatAdapter, ChatError};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
-use crate::inbox;
+use crate::inbox::{self, Reached};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people::directory::lane_of;
@@ -154,7 +154,7 @@ async fn channel_since(
     let acted_on = core.now() - core.settings.answers_within;
     for inbound in missed.found {
         let late = inbound.at < acted_on;
-        inbox::take_in(core, &inbound, late).await.map_err(Failed::Database)?;
+        inbox::take_in(core, &inbound, Reached::LookedUp { late }).await.map_err(Failed::Database)?;
     }
     Ok(missed.next)
 }

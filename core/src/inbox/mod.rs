@@ -51,13 +51,27 @@ pub enum AcceptError {
     Database(#[from] sqlx::Error),
 }
 
+/// How something reached Nod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// The platform brought it.
+    Brought {
+        /// All that was said there before has reached Nod too, or is written down to be looked up.
+        all_known: bool,
+    },
+    /// It was looked up after an absence.
+    LookedUp {
+        /// Too long after it was said to be acted upon.
+        late: bool,
+    },
+}
+
 /// Something that arrived, at the door.
 struct Arrival<'a> {
     core: &'a Core,
     tenant: TenantId,
     inbound: &'a Inbound,
-    /// It was looked up, and too long after it was said.
-    late: bool,
+    reached: Reached,
     now: Timestamp,
     /// It stopped a turn: whoever works on it is told after the commit.
     stops: AtomicBool,
@@ -69,11 +83,12 @@ impl Inbox {
     }
 
     /// Takes something in and gives the immediate answer. A second delivery of the same thing gives
-    /// [`Immediate::Nothing`] and has no effect.
+    /// [`Immediate::Nothing`] and has no effect. `all_known` tells that all that was said there before has reached Nod
+    /// too, or is to be looked up.
     ///
     /// # Errors
     /// When it could not be stored.
-    pub async fn accept(&self, inbound: Inbound) -> Result<Immediate, AcceptError> {
+    pub async fn accept(&self, inbound: Inbound, all_known: bool) -> Result<Immediate, AcceptError> {
         let core = &self.core;
         if refused(core, &inbound.author) {
             // Bots talk all day.
@@ -91,7 +106,7 @@ impl Inbox {
                 _ => Immediate::whisper(people::NOT_FOR_STRANGERS),
             });
         }
-        let immediate = take_in(core, &inbound, false).await?;
+        let immediate = take_in(core, &inbound, Reached::Brought { all_known }).await?;
         Ok(match immediate {
             Immediate::Whisper(card) => Immediate::Whisper(links::resolved(core, card)),
             Immediate::Form(form) => {
@@ -133,9 +148,8 @@ impl Inbox {
     }
 }
 
-/// The same for what was looked up after an absence. What is `late` is not acted upon any more, and its author
-/// is told so.
-pub(crate) async fn take_in(core: &Core, inbound: &Inbound, late: bool) -> sqlx::Result<Immediate> {
+/// The same, however it reached Nod. What is late is not acted upon any more, and its author is told so.
+pub(crate) async fn take_in(core: &Core, inbound: &Inbound, reached: Reached) -> sqlx::Result<Immediate> {
     if refused(core, &inbound.author) {
         overhear(core, inbound).await?;
         return Ok(Immediate::Nothing);
@@ -144,7 +158,7 @@ pub(crate) async fn take_in(core: &Core, inbound: &Inbound, late: bool) -> sqlx:
         core,
         tenant: core.settings.tenant,
         inbound,
-        late,
+        reached,
         now: core.now(),
         stops: AtomicBool::new(false),
     };

@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::{Arrival, sql};
+use super::{Arrival, Reached, sql};
 use crate::approval;
 use crate::chat::{Addressed, Attached, Immediate, Place};
 use crate::delivery::{self, NewDelivery};
@@ -53,7 +53,7 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
         // What stands in the thread already was not said to Nod, and yet is what the message is about.
         let thread = place.thread.as_deref().filter(|_| !place.direct);
         let joins = known.followed.is_none() && thread.is_some_and(|thread| thread != message);
-        if arrival.late {
+        if arrival.reached == (Reached::LookedUp { late: true }) {
             away(arrival, &mut tx, conversation, person).await?;
             tx.commit().await?;
             return Ok(Immediate::Nothing);
@@ -72,7 +72,8 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
         let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
         let at = arrival.inbound.at;
         let named = addressed == Addressed::Mention;
-        let word = approval::Word { by: person, conversation, shared, named, answers, text, at };
+        let all_known = arrival.reached == (Reached::Brought { all_known: true });
+        let word = approval::Word { by: person, conversation, shared, named, answers, text, at, all_known };
         let yes = approval::yes(core, &mut tx, tenant, &word, now).await?;
         let said = Said {
             person,
