@@ -54,7 +54,7 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
                     answer
                 }
                 Arrival::Person { workspace, profile } => {
-                    inbox.learn(platform, &workspace, &profile).await.map(|()| Immediate::Nothing)
+                    inbox.learn(platform, &workspace, profile).await.map(|()| Immediate::Nothing)
                 }
                 Arrival::Unreadable { workspace, raw } => {
                     inbox.keep_unreadable(platform, &workspace, &raw).await.map(|()| Immediate::Nothing)

@@ -465,6 +465,29 @@ async fn who_left_today_is_nobody(platform: On) {
     world.ends().await;
 }
 
+/// Slack brings again what was not acknowledged, also behind what was told later.
+#[tokio::test]
+async fn what_is_told_late_gives_nobody_their_standing_back() {
+    let mut world = World::new().await;
+    world.connects("ana").await;
+    world.chat.renames("bo", "Bo Lind");
+    let late = world.slack.last_event();
+    world.chat.leaves("bo");
+    world.settles().await;
+    for _ in 0..2 {
+        world.slack.deliver_event(late.clone());
+        world.settles().await;
+    }
+    let told = cannot_write_to(&mut world, "Bo Lind").await;
+    assert!(told.contains("Bo Lind is nobody in this workspace"), "{told}");
+    // Who came back is asked about when they are there.
+    world.chat.renames("bo", "Bo Lind");
+    world.model_will("conversational", [Answer::text("Hello Bo.")]);
+    world.says("bo", "general", "@nod hello").await;
+    assert!(world.reads("general").contains("Hello Bo."));
+    world.ends().await;
+}
+
 async fn a_second_bo_who_joined_is_asked_about(platform: On) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;

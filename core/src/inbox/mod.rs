@@ -123,8 +123,8 @@ impl Inbox {
     ///
     /// # Errors
     /// When it could not be stored.
-    pub async fn learn(&self, platform: &str, workspace: &str, profile: &Profile) -> Result<(), AcceptError> {
-        Ok(people::directory::learn(&self.core, platform, workspace, profile).await?)
+    pub async fn learn(&self, platform: &str, workspace: &str, profile: Profile) -> Result<(), AcceptError> {
+        Ok(people::directory::told(&self.core, platform, workspace, profile).await?)
     }
 
     /// Keeps something that could not be read, so that it is not lost. It has no effect.

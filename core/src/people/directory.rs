@@ -76,7 +76,26 @@ pub(crate) async fn read(
     Ok(tx.commit().await?)
 }
 
-/// Writes down what a platform tells of somebody by itself: who joined, changed or left.
+/// Writes down what a platform tells of somebody by itself: who joined, changed or left. It may be told late or twice, so
+/// it takes standing, and gives none back: who seems to have more than they had is asked about at their next use.
+pub(crate) async fn told(
+    core: &Core,
+    platform: &str,
+    workspace: &str,
+    mut profile: Profile,
+) -> sqlx::Result<()> {
+    let (tenant, now) = (core.settings.tenant, core.now());
+    let mut tx = store::begin(&core.door).await?;
+    let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+    let known = sql::told_standing(&mut tx, tenant, platform, workspace, &profile.user).await?;
+    if known.is_some_and(|known| profile.standing.is_above(known)) {
+        profile.standing = Standing::Unknown;
+    }
+    sql::learn(&mut tx, tenant, person, platform, workspace, &profile, now).await?;
+    tx.commit().await
+}
+
+/// Writes down what a platform answered about somebody.
 pub(crate) async fn learn(
     core: &Core,
     platform: &str,

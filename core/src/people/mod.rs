@@ -96,6 +96,18 @@ impl Standing {
             .find(|s| s.as_str() == name)
             .unwrap_or(Self::Unknown)
     }
+
+    /// Whether this lets somebody do more than that may.
+    #[must_use]
+    pub(crate) fn is_above(self, other: Self) -> bool {
+        let rank = |standing| match standing {
+            Self::Member => 3,
+            Self::Guest => 2,
+            Self::External => 1,
+            Self::Unknown | Self::Bot | Self::Gone => 0,
+        };
+        rank(self) > rank(other)
+    }
 }
 
 /// What a recipient comes to whom a model or a person wrote: an address, a mention, or a name that fits one

@@ -199,6 +199,28 @@ pub(crate) async fn by_user(
     Ok(row.map(Person::from))
 }
 
+/// What a platform has told of somebody's standing there, which nobody else changes meanwhile; `None` where it has not.
+pub(crate) async fn told_standing(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+) -> sqlx::Result<Option<Standing>> {
+    let told = sqlx::query_scalar!(
+        "select standing from identities
+         where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $4 and told_at is not null
+         for no key update",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(told.map(|standing| Standing::named(&standing)))
+}
+
 /// Writes down what a platform tells of a person. Where somebody is known in several places, their name, zone and
 /// address are those of the place that tells an address; the others only say whether they belong there.
 pub(crate) async fn learn(

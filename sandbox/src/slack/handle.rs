@@ -331,12 +331,20 @@ impl Slack {
     /// When there was none.
     #[track_caller]
     pub fn redeliver_last(&self) {
-        let again = self.change(|w| {
+        self.deliver_event(self.last_event());
+    }
+
+    /// What was sent last, to be sent again later.
+    ///
+    /// # Panics
+    /// Where nothing was.
+    #[must_use]
+    pub fn last_event(&self) -> Value {
+        let last = self.read(|w| {
             let events = w.sockets.envelopes().iter().rev();
-            let last = events.filter(|e| e.kind == EnvelopeKind::EventsApi).map(|e| e.payload.clone()).next();
-            last.map(|payload| w.send(EnvelopeKind::EventsApi, payload, Context::None))
+            events.filter(|e| e.kind == EnvelopeKind::EventsApi).map(|e| e.payload.clone()).next()
         });
-        allowed(again.ok_or_else(|| "No event was sent yet.".to_owned()));
+        allowed(last.ok_or_else(|| "No event was sent yet.".to_owned()))
     }
 
     /// Sends an event with this payload, as it is.
