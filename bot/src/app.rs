@@ -305,7 +305,7 @@ impl Started {
 
     async fn hear_slack(&mut self, slack: &Slack) -> anyhow::Result<()> {
         let identity = slack.identity();
-        self.nod.open_workspace(slack::PLATFORM, &identity.team, &identity.team_name).await?;
+        self.nod.open_workspace(slack::PLATFORM, &identity.team, &identity.team_name, &[]).await?;
         let whole = Whole::new(slack::REDELIVERS);
         let accept = into_inbox(slack::PLATFORM, self.nod.inbox(), whole.clone());
         let heard = match slack.hear(accept, self.clock.clone()) {
@@ -328,7 +328,8 @@ impl Started {
 
     async fn hear_discord(&mut self, discord: &Discord) -> anyhow::Result<()> {
         let identity = discord.identity();
-        self.nod.open_workspace(discord::PLATFORM, &identity.application, &identity.name).await?;
+        let (workspace, name) = (&identity.application, &identity.name);
+        self.nod.open_workspace(discord::PLATFORM, workspace, name, discord.servers()).await?;
         // What waits to be stored is kept in its order.
         let whole = Whole::new(TimeDelta::zero());
         let accept = into_inbox(discord::PLATFORM, self.nod.inbox(), whole.clone());

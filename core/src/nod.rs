@@ -1,5 +1,6 @@
 //! Everything the core is made of, put together once by the composition root.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::connection::{Connections, Lending, Offers, Revoke, links};
 use crate::ids::{Ids, TenantId};
 use crate::inbox::Inbox;
-use crate::jobs::{Dispatcher, Jobs, Work};
+use crate::jobs::{Dispatcher, Jobs, Work, sql as jobs};
 use crate::model::Model;
 use crate::people::contacts::Contacts;
 use crate::policy::Policy;
@@ -225,21 +226,35 @@ impl Nod {
         Connections::new(self.core.pool.clone(), self.core.vault.clone(), self.core.ids.clone())
     }
 
-    /// A platform's workspace is at hand: its people are read when they were not within a day.
+    /// A platform's workspace is at hand, and of it these parts are served, all where there are none: its people are read
+    /// when they were not within a day, and where other parts were served until now.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn open_workspace(&self, platform: &str, workspace: &str, name: &str) -> sqlx::Result<()> {
+    pub async fn open_workspace(
+        &self,
+        platform: &str,
+        workspace: &str,
+        name: &str,
+        served: &[String],
+    ) -> sqlx::Result<()> {
         let core = &self.core;
         let (tenant, now) = (core.settings.tenant, core.now());
+        let lane = people::directory::lane(platform, workspace);
+        let served: Vec<String> = BTreeSet::from_iter(served).into_iter().cloned().collect();
         let mut tx = core.begin().await?;
-        let stale = now - TimeDelta::hours(24);
-        if people::sql::open_directory(&mut tx, tenant, platform, workspace, name, stale).await? {
+        // The lane before the row, as whoever reads the list locks them.
+        jobs::lock(&mut tx, tenant, lane).await?;
+        let opened = people::sql::open_directory(&mut tx, tenant, platform, workspace, name, &served).await?;
+        if opened.served_others {
+            people::sql::unlearn(&mut tx, tenant, platform, workspace).await?;
+        }
+        if opened.served_others || opened.read_at.is_none_or(|at| at < now - TimeDelta::hours(24)) {
             let work = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
-            let lane = people::directory::lane(platform, workspace);
             // Another replica's start, or the daily reading, may stand there already.
-            if crate::jobs::sql::idle(&mut tx, tenant, lane).await? {
-                crate::jobs::sql::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
+            let moved = jobs::bring_forward(&mut tx, tenant, lane, now, now).await?;
+            if !moved && jobs::idle(&mut tx, tenant, lane).await? {
+                jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
             }
         }
         tx.commit().await?;

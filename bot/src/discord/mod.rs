@@ -236,6 +236,11 @@ impl Discord {
         Arc::clone(&self.adapter) as Arc<dyn ChatAdapter>
     }
 
+    /// The servers that are served; all where there are none.
+    pub(crate) fn servers(&self) -> &[String] {
+        &self.settings.servers
+    }
+
     /// Hears what people do until `stop`, as long as no other replica does: the future does it, the watches tell, one
     /// for each shard.
     ///

@@ -435,27 +435,62 @@ pub(crate) async fn unlisted(
     Ok(rows.into_iter().map(|row| (PersonId(row.id), row.user_ref)).collect())
 }
 
-/// Notes a workspace; true where its people were never read, or last before `stale`.
+/// A workspace as it was noted last.
+pub(crate) struct Opened {
+    /// When its people were read.
+    pub(crate) read_at: Option<Timestamp>,
+    /// Whether other parts of it were served until now.
+    pub(crate) served_others: bool,
+}
+
+/// Notes a workspace, and which parts of it are served.
 pub(crate) async fn open_directory(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
     workspace: &str,
     name: &str,
-    stale: Timestamp,
-) -> sqlx::Result<bool> {
-    let synced = sqlx::query_scalar!(
-        "insert into directories (tenant_id, platform, workspace, name) values ($1, $2, $3, $4)
-         on conflict (tenant_id, platform, workspace) do update set name = excluded.name
-         returning synced_at",
+    served: &[String],
+) -> sqlx::Result<Opened> {
+    sqlx::query_as!(
+        Opened,
+        r#"with before as (
+             select served from directories where tenant_id = $1 and platform = $2 and workspace = $3)
+         insert into directories as d (tenant_id, platform, workspace, name, served) values ($1, $2, $3, $4, $5)
+         on conflict (tenant_id, platform, workspace) do update set name = excluded.name, served = excluded.served
+         returning d.synced_at as read_at, d.served <> coalesce((select served from before), '{}') as "served_others!""#,
         tenant.0,
         platform,
         workspace,
-        name
+        name,
+        served
     )
     .fetch_one(conn)
+    .await
+}
+
+/// Nobody's standing there is known any more. Who belongs elsewhere does so still.
+pub(crate) async fn unlearn(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with here as (
+             update identities set standing = 'unknown' where tenant_id = $1 and platform = $2 and workspace = $3
+             returning person_id)
+         update people p set standing = 'unknown' from here
+         where p.tenant_id = $1 and p.id = here.person_id and not exists (
+             select 1 from identities i where i.tenant_id = $1 and i.person_id = p.id and i.standing = 'member'
+               and (i.platform, i.workspace) <> ($2, $3))",
+        tenant.0,
+        platform,
+        workspace
+    )
+    .execute(conn)
     .await?;
-    Ok(synced.is_none_or(|at| at < stale))
+    Ok(())
 }
 
 /// When a workspace's people were last read, and asked for before the daily reading.

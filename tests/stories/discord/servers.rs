@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nod_bot::app;
 use nod_bot::config::Config;
 use nod_sandbox::discord::{Guild, Say};
+use nod_sandbox::model::Answer;
 use nod_tests::{TestIds, patience};
 
 use super::*;
@@ -46,6 +47,30 @@ async fn a_server_that_is_not_listed_is_left_and_nothing_of_it_is_kept() {
     world.start().await;
     discord.wait_for("that it is left", patience(), |w| w.config.elsewhere.is_none().then_some(())).await;
     world.reads("general");
+    world.ends().await;
+}
+
+/// Who belonged by a server that is not listed any more does not wait for the daily reading to belong no longer.
+#[tokio::test]
+async fn a_list_of_servers_holds_from_the_start_for_whoever_belonged_before() {
+    let (mut world, discord) = in_two().await;
+    world.start().await;
+    world.model_will("conversational", [Answer::text("Nothing new.")]);
+    world.says("eve", "dm:eve", "what is in the mail?").await;
+    world.model_will("conversational", [Answer::text("Hello Bo.")]);
+    world.says("bo", "dm:bo", "hello").await;
+    world.stop().await;
+    world.env.insert(SERVERS.to_owned(), discord.read(|w| w.config.guild.id.clone()));
+    // As long as the members cannot be read.
+    discord.faults().next("list_guild_members", Fault::Status { code: 500, retry_after: None });
+    world.start().await;
+    world.says("eve", "dm:eve", "and now?").await;
+    assert!(world.reads("dm:eve").ends_with(
+        "I work for members of this workspace only, so I did nothing. An admin can change that.\n"
+    ));
+    world.model_will("conversational", [Answer::text("Hello again.")]);
+    world.says("bo", "dm:bo", "hello").await;
+    assert!(world.reads("dm:bo").contains("Hello again."));
     world.ends().await;
 }
 

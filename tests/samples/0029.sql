@@ -1,0 +1,1 @@
+update directories set asked_at = now();
