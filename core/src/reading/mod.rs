@@ -124,7 +124,7 @@ impl Unread {
         };
         match (self, kind) {
             (Self::Memory, _) => format!("reading it took more memory than I give to a {thing}"),
-            (Self::Time, _) => format!("reading it took longer than {} s", PATIENCE.as_secs()),
+            (Self::Time, _) => "reading it took too long".to_owned(),
             (Self::Known(at), _) => format!("it broke my reader on {at}, so I did not open it again"),
             (Self::Busy, Kind::Pdf | Kind::Docx) => {
                 format!("I was busy reading other {things}; give it to me again in a moment")
