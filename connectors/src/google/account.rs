@@ -66,8 +66,7 @@ impl Accounts {
 
     /// Where this call reads what others wrote.
     fn reading(&self, cx: &ToolContext) -> Reading {
-        let zone = cx.principal.zone.clone();
-        let whose = Whose { tenant: cx.scope.tenant, person: cx.principal.person, zone };
+        let whose = Whose { tenant: cx.scope.tenant, person: cx.principal.person };
         Reading::new(self.reading.clone(), whose, Instant::now() + cx.time_left())
     }
 

@@ -26,7 +26,7 @@ impl Reading {
     /// For texts that are read one after another. It is one of few once something is read at it, so it is not kept
     /// while Google is waited for.
     pub(in crate::google) fn desk(&self) -> Texts {
-        Texts(self.0.as_ref().map(|(reader, whose, until)| reader.desk(whose.clone(), *until)))
+        Texts(self.0.as_ref().map(|(reader, whose, until)| reader.desk(*whose, *until)))
     }
 
     /// The words of a file, or why there are none, as the end of a sentence.

@@ -10,17 +10,13 @@ pub mod wire;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
 use tokio::time::Instant;
 
 pub use pool::Readers;
 pub use process::Program;
 use wire::{Block, Done, Failure, Kind};
 
-use crate::clock::Timestamp;
 use crate::ids::{PersonId, TenantId};
-use crate::when;
-
 /// How long one document may take in a turn.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -32,21 +28,12 @@ pub trait Reader: Send + Sync {
 }
 
 /// For whom something is read: what serves one person serves no other.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whose {
     /// Their organisation.
     pub tenant: TenantId,
     /// Who.
     pub person: PersonId,
-    /// IANA zone name, for moments that they are told.
-    pub zone: String,
-}
-
-impl Whose {
-    /// "Fri 6 Mar 2026, 09:30 WET"
-    fn moment(&self, at: Timestamp) -> String {
-        when::with_year(at, &TimeZone::get(&self.zone).unwrap_or(TimeZone::UTC))
-    }
 }
 
 /// Reads the documents of one call, one after another.
@@ -97,14 +84,12 @@ impl Read {
 }
 
 /// Why a document has no words for us.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unread {
-    /// It took too much memory and its reader died of it.
+    /// It took too much memory and its reader died of it, now or before.
     Memory,
-    /// It took too long.
+    /// It took too long, now or before.
     Time,
-    /// It ended its reader before: when, as whoever asks counts it.
-    Known(String),
     /// Others are read; its turn did not come.
     Busy,
     /// No reader starts.
@@ -124,8 +109,7 @@ impl Unread {
         };
         match (self, kind) {
             (Self::Memory, _) => format!("reading it took more memory than I give to a {thing}"),
-            (Self::Time, _) => format!("reading it took longer than {} s", PATIENCE.as_secs()),
-            (Self::Known(at), _) => format!("it broke my reader on {at}, so I did not open it again"),
+            (Self::Time, _) => "reading it took too long".to_owned(),
             (Self::Busy, Kind::Pdf | Kind::Docx) => {
                 format!("I was busy reading other {things}; give it to me again in a moment")
             }

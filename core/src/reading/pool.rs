@@ -79,8 +79,8 @@ impl Desk for OneDesk {
             return Err(Unread::Failed(Failure::Large));
         }
         let document = Document::of(self.whose.tenant, kind, bytes);
-        if let Some(at) = document.known(&self.pool.rows).await {
-            return Err(Unread::Known(self.whose.moment(at)));
+        if let Some(why) = document.known(&self.pool.rows).await {
+            return Err(why);
         }
         if self.place.is_none() {
             let place = timeout_at(self.until, self.pool.place(&self.whose)).await;

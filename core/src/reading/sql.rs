@@ -5,15 +5,15 @@ use sqlx::PgConnection;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 
-/// Since when it is known that this reader ends of it.
+/// What it takes too much of, where it is known that this reader ends of it.
 pub(super) async fn find(
     conn: &mut PgConnection,
     tenant: TenantId,
     digest: &[u8],
     reader: &str,
-) -> sqlx::Result<Option<Timestamp>> {
+) -> sqlx::Result<Option<String>> {
     sqlx::query_scalar!(
-        "select at from unreadable where tenant_id = $1 and digest = $2 and reader = $3",
+        "select why from unreadable where tenant_id = $1 and digest = $2 and reader = $3",
         tenant.0,
         digest,
         reader

@@ -1,10 +1,11 @@
-//! What ended its reader once is not opened again, by whoever it comes, until another version of Nod reads.
+//! What ended its reader once is not opened again, by whoever it comes, until another version of Nod reads. Each of
+//! them is told the same as the first: nobody learns that somebody else has it too.
 
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 
-use super::sql;
 use super::wire::{Kind, VERSION};
+use super::{Unread, sql};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 
@@ -21,16 +22,17 @@ impl Document {
         Self { tenant, digest: Sha256::digest(bytes).to_vec(), reader }
     }
 
-    /// Since when it is known. Where the rows do not tell, it is read: its reader keeps it from harm.
-    pub(super) async fn known(&self, pool: &PgPool) -> Option<Timestamp> {
+    /// Why it is not opened. Where the rows do not tell, it is read: its reader keeps it from harm.
+    pub(super) async fn known(&self, pool: &PgPool) -> Option<Unread> {
         let looked = async {
             let mut conn = pool.acquire().await?;
             sql::find(&mut conn, self.tenant, &self.digest, &self.reader).await
         };
-        looked.await.unwrap_or_else(|error| {
+        let why = looked.await.unwrap_or_else(|error| {
             tracing::warn!(%error, "what cannot be read was not looked up");
             None
-        })
+        });
+        why.map(|why| if why == "memory" { Unread::Memory } else { Unread::Time })
     }
 
     pub(super) async fn remember(&self, pool: &PgPool, why: &str, now: Timestamp) {

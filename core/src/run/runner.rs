@@ -265,8 +265,7 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Res
     let beside = sql::beside(&mut conn, claim.tenant, run).await?;
     if beside.files {
         drop(conn);
-        let whose =
-            Whose { tenant: claim.tenant, person: run.person, zone: run.state.principal.zone.clone() };
+        let whose = Whose { tenant: claim.tenant, person: run.person };
         file::read(core, whose, &venue.platform, run.id).await?;
         conn = core.pool.acquire().await?;
     }
