@@ -273,3 +273,12 @@ impl Card {
         self
     }
 }
+
+/// As one line, cut after so many characters.
+pub(crate) fn clipped(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

@@ -19,8 +19,10 @@ use crate::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use crate::jobs::Verdict;
 use crate::nod::Core;
 
-/// About how long a receipt is, with what may have gone wrong.
-const RECEIPT: usize = 200;
+/// How long a receipt is at most, in the units in which Discord counts.
+const RECEIPT: usize = 300;
+/// The room of the reasons in it, in characters: most of them are told in the conversation as well.
+const REASON: usize = 80;
 
 /// What a press says of everything that waits on a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +67,7 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
     let before = card.buttons.len();
     let mut card = show_all(shown(card.with(Block::Markdown(heading)), approval), approval);
     if approval.status != Status::Pending {
-        card = receipt(card, approval);
+        card = receipt(card, approval, REASON);
     }
     for Button { label, .. } in &mut card.buttons[before..] {
         *label = format!("{label} ({number})");
@@ -268,4 +270,51 @@ pub(crate) async fn tick(
     }
     redraw(conn, tenant, approval.delivery, now).await?;
     Ok(Immediate::Nothing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::EffectEnd;
+    use super::super::told::tests::approval;
+    use super::*;
+    use crate::tool::Fault;
+
+    fn length(card: &Card) -> usize {
+        let texts = card.body.iter().map(|block| match block {
+            Block::Markdown(text) | Block::Note(text) => text.encode_utf16().count() + 1,
+            block => panic!("no receipt has {block:?}"),
+        });
+        texts.sum()
+    }
+
+    #[test]
+    fn a_receipt_has_the_room_that_was_kept_for_it() {
+        let long = "*_".repeat(200);
+        let failed = |fault| {
+            let approval = approval(Status::Approved, None);
+            let (id, at) = (uuid::Uuid::nil().into(), approval.expires_at);
+            let outcome = Some(Err(fault));
+            Approval {
+                effect: Some(EffectEnd { id, at, starts_at: at, released: true, outcome, waits: None }),
+                ..approval
+            }
+        };
+        for settled in [
+            Approval { reason: Some(long.clone()), ..approval(Status::Denied, None) },
+            Approval { reason: Some(long.clone()), ..approval(Status::Withdrawn, None) },
+            failed(Fault::Unknown { reason: long.clone() }),
+            failed(Fault::Broken { reason: long }),
+        ] {
+            let name = "Maximiliane Oberhuber-Lindqvist".to_owned();
+            let settled = Approval {
+                second: Some(name.clone()),
+                first_at: settled.decided_at,
+                decided_by: Some(name.clone()),
+                decider_name: name,
+                ..settled
+            };
+            let receipt = receipt(Card::default(), &settled, REASON);
+            assert!(length(&receipt) <= RECEIPT, "{} {receipt:?}", length(&receipt));
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! The card of an approval: before the press what would happen, after it the receipt, in the same place.
 
+use super::form::LONGEST_REASON;
 use super::headline::headline;
 use super::second::{self, Role};
 use super::{Approval, EffectEnd, Status, batch, whole};
-use crate::card::{Block, Card, Press, Style, Verb};
+use crate::card::{Block, Card, Press, Style, Verb, clipped};
 use crate::clock::Timestamp;
 use crate::connection::cards::with_reconnect;
 use crate::graph::{asks_to_wait, grouped, local_second, local_time};
@@ -39,7 +40,7 @@ pub(super) fn single(approval: &Approval, reader: Role) -> Card {
     let card = match approval.status {
         Status::Pending if reader == Role::Approver => second::waiting(card, approval),
         Status::Pending => waiting(card, approval),
-        _ => receipt(card, approval),
+        _ => receipt(card, approval, LONGEST_REASON),
     };
     show_all(card, approval)
 }
@@ -143,8 +144,8 @@ fn waiting(card: Card, approval: &Approval) -> Card {
     card.button("Deny", Style::Danger, verb("deny"))
 }
 
-/// What became of it.
-pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
+/// What became of it; reasons have so much room in it, in characters.
+pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
     let words = &approval.preview.words;
     let at = |at: Option<Timestamp>| at.map_or_else(String::new, |at| clock(at, &approval.zone));
     let who = escape(approval.decided_by.as_ref().unwrap_or(&approval.decider_name));
@@ -157,7 +158,10 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
     };
     match (approval.status, &approval.effect) {
         (Status::Denied, _) => {
-            let why = approval.reason.as_ref().map_or_else(String::new, |why| format!(" ({})", escape(why)));
+            let why = approval
+                .reason
+                .as_ref()
+                .map_or_else(String::new, |why| format!(" ({})", escape(&clipped(why, room))));
             card.with(Block::Markdown(format!(
                 "{first}Denied by {who} {decided}{why}. **{}**.",
                 words.not_done
@@ -176,7 +180,7 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
         }
         (Status::Withdrawn, _) if approval.reason.is_some() => card.with(Block::Markdown(format!(
             "{first}The rules here never allow this: {}. **{}**.",
-            escape(approval.reason.as_deref().unwrap_or_default()),
+            escape(&clipped(approval.reason.as_deref().unwrap_or_default(), room)),
             words.not_done
         ))),
         (Status::Withdrawn, _) => card.with(Block::Markdown(format!(
@@ -188,7 +192,7 @@ pub(super) fn receipt(card: Card, approval: &Approval) -> Card {
             if approval.second.is_some() { approved } else { format!("Approved by {who}") },
             words.not_done
         ))),
-        (_, effect) => outcome(card, approval, &approved, effect.as_ref()),
+        (_, effect) => outcome(card, approval, &approved, effect.as_ref(), room),
     }
 }
 
@@ -203,7 +207,7 @@ fn lapsed(card: Card, approval: &Approval) -> Card {
     card.button("Ask again", Style::Plain, Press::Verb(Verb::new("again", approval.id)))
 }
 
-fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&EffectEnd>) -> Card {
+fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&EffectEnd>, room: usize) -> Card {
     let words = &approval.preview.words;
     let Some(EffectEnd { at, outcome: Some(outcome), .. }) = effect else {
         let undo_until = effect.filter(|effect| !effect.released).map(|effect| effect.starts_at);
@@ -227,7 +231,7 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             )))
             .with(Block::Note(format!(
                 "Nod {}. Please check before {} it again.",
-                sentence(reason),
+                clipped(sentence(reason), room),
                 words.at_it().to_lowercase()
             ))),
         Err(fault) => {
@@ -241,7 +245,8 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
                 Fault::Outdated { .. } => "ask again if it is still wanted",
                 _ => "ask again once that is mended",
             };
-            let note = format!("{}. Nothing was {}; {then}.", why(fault), words.done.to_lowercase());
+            let note =
+                format!("{}. Nothing was {}; {then}.", clipped(&why(fault), room), words.done.to_lowercase());
             let card = card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)));
             let card = card.with(Block::Note(note));
             match fault {

@@ -16,7 +16,7 @@ use crate::visible;
 /// The field of a reason.
 const REASON: &str = "reason";
 /// Longest reason, in characters; it stands on the card.
-const LONGEST_REASON: usize = 300;
+pub(super) const LONGEST_REASON: usize = 300;
 
 /// A press on [Edit] or [Deny]: the form, for whoever may decide and saw what now stands there.
 pub(crate) async fn open(

@@ -2,7 +2,7 @@
 
 use super::Seen;
 use crate::approval::{self, Approval, Status};
-use crate::card::{Block, Card};
+use crate::card::{Block, Card, clipped};
 use crate::chat::Typing;
 use crate::graph::local_time;
 use crate::run::{became, sql::Listed};
@@ -56,15 +56,7 @@ fn asked(runs: &[Listed], zone: &str) -> Card {
     }
     let line = |run: &Listed| {
         let became = became(&run.status, &run.asked);
-        (local_time(run.at, zone), format!("{} → {became}", short(&run.said)))
+        (local_time(run.at, zone), format!("{} → {became}", clipped(&run.said, LONGEST)))
     };
     card.with(Block::Fields(runs.iter().map(line).collect()))
-}
-
-fn short(said: &str) -> String {
-    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }

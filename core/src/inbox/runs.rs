@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::Arrival;
-use crate::card::{Block, Card, Press, Style, Verb};
+use crate::card::{Block, Card, Press, Style, Verb, clipped};
 use crate::chat::Immediate;
 use crate::graph::local_time;
 use crate::ids::PersonId;
@@ -32,7 +32,7 @@ pub(super) async fn show(
 fn card(runs: &[Listed], zone: &str) -> Card {
     let line = |(at, run): (usize, &Listed)| {
         let when = format!("{}. {}", at + 1, local_time(run.at, zone));
-        (when, format!("{} → {}", clipped(&run.said), became(&run.status, &run.asked)))
+        (when, format!("{} → {}", clipped(&run.said, LONGEST), became(&run.status, &run.asked)))
     };
     let card = Card::default().titled("Your latest runs");
     let card = card.with(Block::Fields(runs.iter().enumerate().map(line).collect()));
@@ -41,12 +41,4 @@ fn card(runs: &[Listed], zone: &str) -> Card {
         let again = Press::Verb(Verb::new("retry", run.id));
         card.button(format!("Try again {}", at + 1), Style::Plain, again)
     })
-}
-
-fn clipped(said: &str) -> String {
-    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }
