@@ -131,8 +131,8 @@ impl Door {
         let Some(channel) = event["channel_id"].as_str() else {
             return self.keep("message without channel", event).await;
         };
-        // Most of what is said in a busy place; where it stands need not be looked up.
-        if event["author"]["bot"] == true && (kind != "MESSAGE_CREATE" || !self.is_known_thread(channel)) {
+        // What bots say counts where Nod may wait for a yes, which is in threads. Outside of them it is most of what is said.
+        if event["author"]["bot"] == true && (kind != "MESSAGE_CREATE" || self.is_outside_threads(channel)) {
             return;
         }
         if event["guild_id"].is_null() {
@@ -164,9 +164,9 @@ impl Door {
         }
     }
 
-    /// Whether it is known to be a thread, as those are in which Nod speaks.
-    fn is_known_thread(&self, channel: &str) -> bool {
-        self.adapter.atlas.known(channel).is_some_and(|channel| channel.parent.is_some())
+    /// Whether it is known to be no thread. One of which Nod was not told is looked up, once.
+    fn is_outside_threads(&self, channel: &str) -> bool {
+        self.adapter.atlas.known(channel).is_some_and(|channel| channel.parent.is_none() && !channel.private)
     }
 
     /// Where a channel is to the core; asked for again while Discord does not tell.

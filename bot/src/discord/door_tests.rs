@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use nod_core::chat::Immediate;
+use nod_core::chat::{Immediate, What};
 use nod_core::clock::SystemClock;
 use serde_json::json;
 use url::Url;
@@ -83,4 +83,23 @@ async fn a_message_that_is_never_stored_is_given_up_and_that_is_told() {
 fn a_message_is_insisted_on_for_about_ten_minutes() {
     let all: Duration = pauses().sum();
     assert!((8..=10).contains(&(all.as_secs() / 60)), "{all:?}");
+}
+
+#[tokio::test]
+async fn what_a_bot_says_counts_in_threads_alone_and_in_private_ones_too() {
+    let (door, _storing, tried) = door(0);
+    let channel = |id: &str, kind: u8| json!({"id": id, "type": kind, "parent_id": "2", "guild_id": "1"});
+    for (id, kind, expected) in [("2", 0, None), ("3", 11, Some("2")), ("4", 12, Some("4"))] {
+        door.adapter.atlas.learn("CHANNEL_CREATE", &channel(id, kind));
+        let (event, mut told) = said();
+        told["channel_id"] = id.into();
+        told["author"]["bot"] = true.into();
+        door.take_event(&event, told, &mut JoinSet::new()).await;
+        let heard = std::mem::take(&mut *tried.lock().unwrap());
+        let places = heard.iter().filter_map(|inbound| match &inbound.what {
+            What::Said { place, .. } => Some(place.channel.as_str()),
+            _ => None,
+        });
+        assert_eq!(places.collect::<Vec<_>>(), Vec::from_iter(expected), "{kind}");
+    }
 }
