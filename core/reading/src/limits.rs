@@ -120,15 +120,43 @@ mod linux {
         ];
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
             FREE.iter().map(|call| (*call, Vec::new())).collect();
-        // Computing time is set anew for each document.
+        // Computing time is set anew for each document: its own, which 0 stands for, and not that of another process of
+        // its user, which could be ended so.
+        let itself = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
         let its_time =
             SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, Resource::RLIMIT_CPU as u64)?;
-        rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![its_time])?]);
+        rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![itself, its_time])?]);
         let denied = SeccompAction::Errno(u32::try_from(libc::EPERM)?);
         let filter =
             SeccompFilter::new(rules, denied, SeccompAction::Allow, std::env::consts::ARCH.try_into()?)?;
         let program: BpfProgram = filter.try_into()?;
         apply_filter(&program)?;
         Ok(())
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use nix::sys::resource::getrlimit;
+        use nix::unistd::getpid;
+        use rustix::process::{Pid, Rlimit, prlimit};
+
+        use super::*;
+
+        /// The filter holds for the thread that sets it and no other.
+        #[test]
+        fn no_process_that_is_named_gets_other_limits() {
+            let kept = std::thread::spawn(|| {
+                let (soft, hard) = getrlimit(Resource::RLIMIT_CPU).unwrap();
+                let named = || {
+                    let limit = Rlimit { current: Some(soft), maximum: Some(hard) };
+                    prlimit(Pid::from_raw(getpid().as_raw()), rustix::process::Resource::Cpu, limit).map(drop)
+                };
+                named().unwrap();
+                keep_from_system_calls().unwrap();
+                setrlimit(Resource::RLIMIT_CPU, soft, hard).unwrap();
+                assert_eq!(named(), Err(rustix::io::Errno::PERM));
+            });
+            kept.join().unwrap();
+        }
     }
 }
