@@ -347,6 +347,9 @@ pub enum ChatError {
     /// platform's.
     #[error("closed: {code}")]
     Closed { code: String },
+    /// The message that was to be changed is not there any more.
+    #[error("gone")]
+    Gone,
     /// It will never take this message, wherever it goes.
     #[error("refused: {code}")]
     Refused { code: String },

@@ -255,6 +255,14 @@ impl Chat {
         }
     }
 
+    /// Whoever runs the place takes a message away.
+    pub fn takes_away(&self, channel: &str, message: &str) {
+        match self {
+            Self::Slack(fake) => fake.take_away(channel, message),
+            Self::Discord(fake) => fake.take_away(message),
+        }
+    }
+
     /// All that was said in a channel is deleted, with its threads, and Nod does not hear of it.
     pub fn forgets_messages(&self, channel: &str) {
         match self {
@@ -354,16 +362,9 @@ impl Chat {
         }
     }
 
-    /// Plans that this goes wrong next in #general. How many calls of that name meet something until it has
-    /// happened: on Discord the first message of a thread is tried, and only then the thread is opened for it.
-    pub fn fails(&self, deed: Deed, fault: Fault) -> usize {
-        let posts = matches!(deed, Deed::Posts | Deed::Begins);
-        let opens = posts && matches!(self, Self::Discord(_)) && self.messages_of_nod("general").is_empty();
-        if opens {
-            self.faults().next(self.operation(deed), Fault::Delay(Duration::ZERO));
-        }
+    /// Plans that this goes wrong next.
+    pub fn fails(&self, deed: Deed, fault: Fault) {
         self.faults().next(self.operation(deed), fault);
-        1 + usize::from(opens)
     }
 
     /// What Nod asked for so far, by the platform's names, in order.

@@ -13,6 +13,7 @@ on_each_platform!(
     a_no_is_told_and_nothing_is_sent,
     only_the_person_whose_account_it_is_may_press,
     a_second_press_changes_nothing,
+    a_receipt_whose_card_is_gone_is_told_anew,
     a_late_press_is_told_that_nobody_answered,
     what_lapsed_is_asked_for_again_by_a_press,
     a_newer_request_takes_the_place_of_the_one_that_waits,
@@ -53,6 +54,24 @@ async fn a_no_is_told_and_nothing_is_sent(platform: On) {
         ");
     }
     assert!(world.google.calls().iter().all(|call| !call.operation.contains("drafts")));
+    world.ends().await;
+}
+
+async fn a_receipt_whose_card_is_gone_is_told_anew(platform: On) {
+    let mut world = asked_in(World::with_undo_on(platform).await, [Answer::text("Bo knows.")]).await;
+    let card = world.button("general", "Approve & send");
+    world.presses("ana", "general", "Approve & send").await;
+    world.chat.takes_away("general", &card);
+    world.the_window_passes().await;
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+              Approved by Ana Silva 09:30 WET → Sent 09:30 WET
+              · Message-ID <CAsandbox00000004@mail.gmail.com> · id 019a400000000005
+              [Open in Gmail]
+            nod: Bo knows.
+        ");
+    }
+    assert_eq!(world.google.inbox("bo@acme.test").len(), 1);
     world.ends().await;
 }
 

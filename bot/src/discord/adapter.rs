@@ -16,6 +16,7 @@ use nod_core::chat::{
 use nod_core::clock::Timestamp;
 use nod_core::ids::DeliveryId;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::atlas::Atlas;
 use super::files::Files;
@@ -83,30 +84,24 @@ impl DiscordAdapter {
         }
     }
 
-    /// Posts; where the thread is not open yet, opens it on the message that it is named after.
+    /// Posts; where nothing is known of the thread, it is opened first, on the message that it is named after.
     async fn say(&self, target: &Target, body: &Value) -> Result<Shown, ChatError> {
+        if let Target::Place { place: Place { channel, thread: Some(thread), .. }, .. } = target
+            && self.atlas.known(thread).is_none()
+        {
+            self.open_thread(channel, thread).await?;
+        }
         let channel = self.channel(target).await?;
-        let path = format!("channels/{channel}/messages");
-        let opened = match target {
-            Target::Place { place: Place { channel: parent, thread: Some(thread), .. }, .. }
-                if self.atlas.known(thread).is_none() =>
-            {
-                Some((parent, thread))
-            }
-            _ => None,
-        };
-        let answer = match (self.web.post(&path, body).await, opened) {
-            (Err(ChatError::Closed { code }), Some((parent, thread))) if code == NO_CHANNEL => {
-                self.open_thread(parent, thread).await?;
-                self.web.post(&path, body).await?
-            }
-            (answer, _) => answer?,
-        };
+        let answer = self.web.post(&format!("channels/{channel}/messages"), body).await?;
         posted(&channel, &answer)
     }
 
     async fn open_thread(&self, parent: &str, message: &str) -> Result<(), ChatError> {
-        let first = self.web.get(&format!("channels/{parent}/messages/{message}"), &[]).await?;
+        let first = match self.web.get(&format!("channels/{parent}/messages/{message}"), &[]).await {
+            // It is one that began with no message, or with one that is gone: it is there, or it will never be.
+            Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => return Ok(()),
+            first => first?,
+        };
         let name = self.thread_name(&first);
         let path = format!("channels/{parent}/messages/{message}/threads");
         match self.web.post(&path, &json!({"name": name})).await {
@@ -114,7 +109,12 @@ impl DiscordAdapter {
                 self.atlas.note(&thread, None);
                 Ok(())
             }
-            Err(ChatError::Refused { code }) if code == HAS_THREAD => Ok(()),
+            Err(ChatError::Refused { code }) if code == HAS_THREAD => {
+                let thread = json!({"id": message, "type": 11, "parent_id": parent});
+                let guild = self.atlas.known(parent).and_then(|channel| channel.guild);
+                self.atlas.note(&thread, guild.as_deref());
+                Ok(())
+            }
             Err(error) => Err(error),
         }
     }
@@ -211,7 +211,10 @@ impl ChatAdapter for DiscordAdapter {
             }
             answer => answer,
         };
-        Ok(edited(&answer?))
+        match answer {
+            Err(ChatError::Closed { code }) if code == NO_MESSAGE => Err(ChatError::Gone),
+            answer => Ok(edited(&answer?)),
+        }
     }
 
     async fn remove(&self, at: &Posted) -> Result<(), ChatError> {
@@ -349,9 +352,11 @@ impl ChatAdapter for DiscordAdapter {
     }
 }
 
-/// The key as Discord's nonce: for some minutes it makes no second message of the same.
+/// With Discord's nonce: for some minutes it makes no second message of the same. What is told anew, since its message is
+/// gone, says something else by then and has another one.
 fn keyed(mut body: Value, key: DeliveryId) -> Value {
-    body["nonce"] = URL_SAFE_NO_PAD.encode(key.0.as_bytes()).into();
+    let digest = Sha256::new().chain_update(key.0).chain_update(body.to_string()).finalize();
+    body["nonce"] = URL_SAFE_NO_PAD.encode(&digest[..16]).into();
     body["enforce_nonce"] = true.into();
     body
 }

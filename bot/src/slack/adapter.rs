@@ -29,6 +29,8 @@ use super::{PLATFORM, form, home, limits, profile, render};
 
 /// By which our own messages are found again.
 const METADATA: &str = "nod_delivery";
+/// What Slack says of a message that is not there.
+pub(super) const NO_MESSAGE: &str = "message_not_found";
 /// How much our clock and Slack's may differ when looking for a message, in seconds.
 const SKEW: i64 = 120;
 /// Messages a page, and pages, when looking for one.
@@ -242,7 +244,7 @@ impl ChatAdapter for SlackAdapter {
     async fn remove(&self, at: &Posted) -> Result<(), ChatError> {
         let body = json!({"channel": at.channel, "ts": at.message});
         match self.web.call(&DELETE, &body).await {
-            Err(ChatError::Refused { code }) if code == "message_not_found" => Ok(()),
+            Err(ChatError::Refused { code }) if code == NO_MESSAGE => Ok(()),
             answer => answer.map(|_| ()),
         }
     }

@@ -14,7 +14,7 @@ use nod_core::clock::Timestamp;
 use nod_core::ids::DeliveryId;
 use serde_json::{Value, json};
 
-use super::adapter::{SlackAdapter, edited, metadata, posted};
+use super::adapter::{NO_MESSAGE, SlackAdapter, edited, metadata, posted};
 use super::limits;
 use super::scopes::{APPEND_STREAM, START_STREAM, STOP_STREAM, UPDATE};
 use super::text::{letters, unpinged, visible};
@@ -171,7 +171,10 @@ impl SlackAdapter {
             }
             answer => answer,
         };
-        Ok(edited(&answer?["message"]))
+        match answer {
+            Err(ChatError::Refused { code }) if code == NO_MESSAGE => Err(ChatError::Gone),
+            answer => Ok(edited(&answer?["message"])),
+        }
     }
 
     /// Stops a stream, if it still is one. From here on it can be found by its key.

@@ -52,6 +52,7 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
             put_off(core, claim, core.now() + wait).await
         }
+        Err(ChatError::Gone) => gone(core, claim, delivery.id).await,
         Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
         Err(ChatError::Lost(reason)) => {
             refused(core, claim, &delivery, &venue, &target, &reason, false).await
@@ -63,6 +64,16 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
             refused(core, claim, &delivery, &venue, &target, &code, true).await
         }
     }
+}
+
+/// Somebody took the message away that was to be changed: what it says now is told anew.
+async fn gone(core: &Core, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
+    tracing::info!(delivery = %id, "a message is gone and is posted anew");
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::gone(&mut tx, claim.tenant, id).await?;
+    jobs::put_off(&mut tx, claim, core.now(), None, false).await?;
+    Ok(tx.commit().await?)
 }
 
 /// When this place may next be posted to, where that is not now. Whispers are not counted among the posts.

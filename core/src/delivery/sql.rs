@@ -236,6 +236,18 @@ pub(crate) async fn posted(
 }
 
 /// It stands nowhere any more.
+pub(super) async fn gone(conn: &mut PgConnection, tenant: TenantId, id: DeliveryId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set posted = null, posted_version = null, version_posted_at = null
+         where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 pub(super) async fn removed(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -195,6 +195,7 @@ fn fault(error: ChatError) -> Fault {
             forbidden("Nod is not in that channel; somebody there can invite it with /invite")
         }
         ChatError::Refused { code } => forbidden(&format!("the chat platform refused ({code})")),
+        ChatError::Gone => Fault::NotFound { what: "the message: it was deleted".to_owned() },
         ChatError::Lost(reason) => Fault::broken(format!("the chat platform did not answer: {reason}")),
     }
 }

@@ -212,6 +212,11 @@ impl Discord {
         allowed(self.change(|w| w.unfurl(ts)));
     }
 
+    /// A moderator takes a message away.
+    pub fn take_away(&self, ts: &str) {
+        self.change(|w| w.remove(ts));
+    }
+
     /// # Panics
     /// When it is not that person's message.
     #[track_caller]

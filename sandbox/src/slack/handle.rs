@@ -139,6 +139,15 @@ impl Slack {
         allowed(self.change(|w| w.unfurl(channel, ts)));
     }
 
+    /// An admin takes a message away.
+    ///
+    /// # Panics
+    /// When there is no such channel.
+    #[track_caller]
+    pub fn take_away(&self, channel: &str, ts: &str) {
+        allowed(self.change(|w| w.channel_id(channel).map(|id| w.remove(&id, ts))));
+    }
+
     /// # Panics
     /// When it is not that person's message.
     #[track_caller]

@@ -52,3 +52,17 @@ async fn a_card_in_a_thread_that_was_locked_stays_as_it_was() {
     assert!(told.contains("It expired."), "{told}");
     world.ends().await;
 }
+
+/// What Discord refuses counts against a bot.
+#[tokio::test]
+async fn the_first_answer_asks_for_nothing_that_is_not_there() {
+    let (mut world, discord) = world().await;
+    world.model_will("conversational", [Answer::text("On Friday.")]);
+    let before = discord.calls().len();
+    world.says("ana", "general", "@nod when is the party?").await;
+    let calls = discord.calls().split_off(before);
+    assert!(calls.iter().all(|call| call.error.is_none()), "{calls:#?}");
+    assert_eq!(calls.iter().filter(|call| call.method == "create_thread_from_message").count(), 1);
+    assert!(world.reads("general").contains("On Friday."));
+    world.ends().await;
+}

@@ -253,7 +253,8 @@ async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnc
     let mut met: HashMap<_, usize> = HashMap::new();
     let mut plans = |at: &At| {
         let times = met.entry(operation(world, at)).or_default();
-        *times += plan(world, at);
+        plan(world, at);
+        *times += 1;
         *times
     };
     let mut all = death.at.iter();
@@ -276,17 +277,15 @@ async fn suffers(world: &World, mut nod: Program, death: &Death, act: impl FnOnc
     nod
 }
 
-/// How many calls of that name meet something until it has happened.
-fn plan(world: &World, at: &At) -> usize {
+fn plan(world: &World, at: &At) {
     match at {
         At::Google(operation, fault) => world.google.faults.next(operation, fault.clone()),
-        At::Chat(deed, fault) => return world.chat.fails(*deed, fault.clone()),
+        At::Chat(deed, fault) => world.chat.fails(*deed, fault.clone()),
         At::Model(Lane::Router) => world.model.router_will(Answer::hang()),
         At::Model(Lane::Reasoner) => world.model.will(Answer::hang()),
         At::Model(Lane::Summariser) => world.model.summariser_will(Answer::hang()),
         At::Acknowledged | At::Somewhere(_) => {}
     }
-    1
 }
 
 fn operation(world: &World, at: &At) -> Option<&'static str> {

@@ -65,9 +65,9 @@ async fn killed_after_the_owner_agreed_the_second_completes_it(platform: On) {
 async fn killed_while_the_second_is_asked_they_are_asked_once(platform: On) {
     let (world, nod) = asked(platform).await;
     let at = At::Chat(Deed::Posts, Fault::HangAfter);
-    let times = plan(&world, &at);
+    plan(&world, &at);
     pushes(&world, "ana", "general", "Approve");
-    happens(&world, &at, times).await;
+    happens(&world, &at, 1).await;
     world.kills(nod).await;
     let nod = world.start_program(NOD).await;
     completes(&world).await;
@@ -78,9 +78,9 @@ async fn killed_after_it_went_out_both_cards_tell(platform: On) {
     let (world, nod) = asked(platform).await;
     pushes(&world, "ana", "general", "Approve");
     let at = At::Google(SEND, Fault::HangAfter);
-    let times = plan(&world, &at);
+    plan(&world, &at);
     completes(&world).await;
-    happens(&world, &at, times).await;
+    happens(&world, &at, 1).await;
     world.kills(nod).await;
     let nod = world.start_program(NOD).await;
     ends(world, nod).await;

@@ -25,16 +25,16 @@ async fn dies(platform: On, at: Option<(Deed, Fault)>) {
             world.chat.say("ana", "general", None, "@nod a poem, please");
             // There is something to end.
             reads(&world, "violets").await;
-            let times = world.chat.fails(*deed, fault.clone());
+            world.chat.fails(*deed, fault.clone());
             world.model.release();
-            world.chat.faults().met(world.chat.operation(*deed), times).await;
+            world.chat.faults().met(world.chat.operation(*deed), 1).await;
             // The answer was committed: nobody asks the model again.
             world.model.clear();
         }
         Some((deed, fault)) => {
-            let times = world.chat.fails(*deed, fault.clone());
+            world.chat.fails(*deed, fault.clone());
             world.chat.say("ana", "general", None, "@nod a poem, please");
-            world.chat.faults().met(world.chat.operation(*deed), times).await;
+            world.chat.faults().met(world.chat.operation(*deed), 1).await;
         }
         None => {
             world.chat.say("ana", "general", None, "@nod a poem, please");

@@ -347,7 +347,7 @@ async fn reads(core: &Core, venue: &Venue, user: &str) -> Result<bool, Apart> {
         }
         Err(ChatError::Lost(reason)) => Err(Apart::Failed(reason.into())),
         // They are not told there for all we know.
-        Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => Ok(false),
+        Err(ChatError::Refused { .. } | ChatError::Closed { .. } | ChatError::Gone) => Ok(false),
     }
 }
 

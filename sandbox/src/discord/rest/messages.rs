@@ -154,13 +154,16 @@ impl World {
         self.tell_deleted(&message);
     }
 
-    fn same_nonce(&self, channel: &str, body: &Value, nonce: &str) -> Option<Message> {
-        if body["enforce_nonce"] != true {
-            return None;
-        }
+    /// What was posted with it some minutes ago. Nobody says what Discord does where that is gone, so it is refused.
+    fn same_nonce(&self, channel: &str, body: &Value, nonce: &str) -> Result<Option<Message>, Refusal> {
         let fresh = |n: &&Nonce| n.channel == channel && n.nonce == nonce && self.now() - n.at < NONCE;
-        let known = self.nonces.iter().rev().find(fresh)?;
-        self.message(&known.message).cloned()
+        match self.nonces.iter().rev().find(fresh).filter(|_| body["enforce_nonce"] == true) {
+            Some(known) => match self.message(&known.message) {
+                Some(message) => Ok(Some(message.clone())),
+                None => Err(Refusal::field("nonce", "Is that of a message that is gone.")),
+            },
+            None => Ok(None),
+        }
     }
 }
 
@@ -218,7 +221,9 @@ pub(super) fn create(w: &mut World, request: &Request) -> Answer {
     let nonce = nonce(body)?;
     let said = content(body, request.files.len(), Before::Nothing).map_err(Refusal::form)?;
     let reply = reply_to(w, channel, &body["message_reference"])?;
-    if let Some(same) = nonce.as_ref().and_then(|n| w.same_nonce(channel, body, n)) {
+    if let Some(nonce) = &nonce
+        && let Some(same) = w.same_nonce(channel, body, nonce)?
+    {
         return Ok((200, w.message_json(&same)));
     }
     let mut message = w.own_message(channel, &said, &request.files);
