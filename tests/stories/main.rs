@@ -47,6 +47,7 @@ mod forms;
 mod grants;
 mod heard;
 mod home;
+mod hostile;
 mod http;
 mod injected;
 mod kill;

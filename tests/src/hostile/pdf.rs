@@ -1,4 +1,4 @@
-//! Documents that are made to harm whoever reads them.
+//! PDF files.
 
 /// Small, and more memory than there is: 2,000 objects that all are one array of 500,000 elements.
 #[must_use]
@@ -10,38 +10,6 @@ pub fn pdf_that_eats_memory() -> Vec<u8> {
 #[must_use]
 pub fn pdf_without_end() -> Vec<u8> {
     packed_objects(100_000, &format!("[{}", "0 ".repeat(200_000)))
-}
-
-/// Small, and more memory than there is: so many open marks that each of so many paragraphs repeats all of them.
-#[must_use]
-pub fn html_that_eats_memory(marks: usize, paragraphs: usize) -> String {
-    let marks: String = (0..marks).map(|n| format!("<b a={n}>")).collect();
-    format!("<p>{marks}{}", "</p><p>x".repeat(paragraphs))
-}
-
-/// So many mails, each in the one before.
-#[must_use]
-pub fn nested_mail(depth: usize) -> Vec<u8> {
-    format!("{}Subject: inmost\r\n\r\nx", "Content-Type: message/rfc822\r\n\r\n".repeat(depth)).into_bytes()
-}
-
-/// A mail of one person to another, in a thread, with this as its HTML.
-#[must_use]
-pub fn html_mail(to: &str, from: &str, id: &str, answers: &str, html: &str) -> Vec<u8> {
-    let lines = [
-        format!("From: {from}"),
-        format!("To: {to}"),
-        "Subject: Plan".to_owned(),
-        format!("Message-ID: <{id}>"),
-        format!("In-Reply-To: <{answers}>"),
-        format!("References: <{answers}>"),
-        "Date: Fri, 6 Mar 2026 09:00:00 +0000".to_owned(),
-        "MIME-Version: 1.0".to_owned(),
-        "Content-Type: text/html; charset=utf-8".to_owned(),
-        String::new(),
-        html.to_owned(),
-    ];
-    lines.join("\r\n").into_bytes()
 }
 
 /// A PDF file with a stream of so many objects, all of which are this one.

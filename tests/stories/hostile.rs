@@ -1,0 +1,139 @@
+//! A mailbox that is made to harm whoever reads it. Ana has it read through, all of it, and whoever else talks with Nod
+//! meanwhile is answered. How long they wait is printed and never asserted:
+//!
+//! `NOD_TEST_HOSTILE=1000 scripts/test -p nod-tests --test stories -- hostile:: --nocapture`
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use nod_sandbox::model::{Answer, ModelScript};
+use nod_tests::{Program, World, hostile, patience};
+use serde_json::json;
+use sqlx::AssertSqlSafe;
+use tokio::time::interval;
+
+const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
+const ANA: &str = "ana@acme.test";
+/// What Ana says, and nobody else.
+const WISH: &str = "read on in my mail";
+/// Mails that are read, where nobody wants more.
+const FEW: usize = 100;
+/// Of them in one turn.
+const AT_ONCE: usize = 5;
+/// Sentences of each of the others before there is any mail.
+const QUIET: usize = 10;
+/// How often they speak: no channel takes two messages within a second.
+const PACE: Duration = Duration::from_millis(1_100);
+/// How long a turn may take in which every mail ends its reader only when its time is over.
+const TURN: Duration = Duration::from_secs(300);
+/// Memory of Nod itself at most, in KiB.
+const MOST_MEMORY: u64 = 300 * 1024;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
+    let wanted = std::env::var("NOD_TEST_HOSTILE").map_or(FEW, |wanted| wanted.parse().unwrap());
+    let mut world = World::in_real_time().await;
+    let nod = world.start_program(NOD).await;
+    world.connects("ana").await;
+    let spoken = Cell::new(0);
+    let few = || {
+        spoken.set(spoken.get() + 1);
+        spoken.get() <= 2 * QUIET
+    };
+    let quiet = tokio::join!(talks(&world, "bo", few), talks(&world, "cho", few));
+
+    let mails: Vec<_> = hostile::mails(wanted, ANA, 1)
+        .into_iter()
+        .map(|mail| (world.google.deliver_raw(ANA, &mail.raw).unwrap(), mail.file))
+        .collect();
+    let (begun, reading) = (Instant::now(), Cell::new(true));
+    let ana = async {
+        for (turn, mails) in mails.chunks(AT_ONCE).enumerate() {
+            reads(&world, mails, turn + 1).await;
+        }
+        reading.set(false);
+    };
+    let ((), bo, cho) =
+        tokio::join!(ana, talks(&world, "bo", || reading.get()), talks(&world, "cho", || reading.get()));
+    let took = begun.elapsed();
+    world.settles().await;
+
+    let memory = peak(&nod);
+    eprintln!("{} mails in {} s, {} MiB at most", mails.len(), took.as_secs(), memory >> 10);
+    eprintln!("quiet: {}", figures(quiet));
+    eprintln!("loud: {}", figures((bo, cho)));
+    assert!(memory < MOST_MEMORY, "{memory} KiB");
+    for nothing in [
+        "dead_jobs",
+        "runs where status <> 'done'",
+        "approvals where status = 'pending'",
+        "deliveries where posted_version is distinct from version",
+    ] {
+        assert_eq!(count(&world, nothing).await, 0, "{nothing}");
+    }
+    for channel in ["dm:ana", "dm:bo", "dm:cho"] {
+        world.reads(channel);
+    }
+    world.kills(nod).await;
+    world.ends().await;
+}
+
+/// Ana has Nod read these mails, with what comes with them, and waits for the answer.
+async fn reads(world: &World, mails: &[(String, Option<String>)], turn: usize) {
+    let mut calls = Vec::new();
+    for (id, file) in mails {
+        // A thread has the id of its first mail.
+        calls.push(("gmail_read_thread", json!({ "thread_id": id })));
+        calls.extend(
+            file.iter().map(|name| ("gmail_read_attachment", json!({ "message_id": id, "name": name }))),
+        );
+    }
+    let end = format!("That was part {turn}.");
+    let wish = Answer::json(&json!({ "intent": "tool", "tool": null }));
+    for answer in [wish, Answer::tools(calls), Answer::text(&end)] {
+        world.model.script(ModelScript::from(answer).when(|asked| asked.to_string().contains(WISH)));
+    }
+    world.chat.say("ana", "dm:ana", None, WISH);
+    let line = world.slack.dm("ana");
+    let said = |world: &nod_sandbox::slack::World| {
+        world.messages(&line).iter().any(|one| one.by_bot && one.text.contains(&end)).then_some(())
+    };
+    world.slack.wait_for(&end, TURN, said).await;
+}
+
+/// Somebody says one thing after another and waits for each answer; how long they waited.
+async fn talks(world: &World, who: &str, on: impl Fn() -> bool) -> Vec<Duration> {
+    let (line, mut pace, mut waited) = (world.slack.dm(who), interval(PACE), Vec::new());
+    let answers =
+        |world: &nod_sandbox::slack::World| world.messages(&line).iter().filter(|one| one.by_bot).count();
+    while on() {
+        pace.tick().await;
+        let before = world.slack.read(answers);
+        let said = Instant::now();
+        world.chat.say(who, &format!("dm:{who}"), None, "thanks!");
+        let more = |world: &nod_sandbox::slack::World| (answers(world) > before).then_some(());
+        world.slack.wait_for(&format!("an answer to {who}"), patience(), more).await;
+        waited.push(said.elapsed());
+    }
+    waited
+}
+
+/// KiB that it had in memory at most.
+fn peak(nod: &Program) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", nod.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it has ended");
+    peak.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Within what most are answered.
+fn figures((bo, cho): (Vec<Duration>, Vec<Duration>)) -> String {
+    let mut all = [bo, cho].concat();
+    all.sort();
+    let within = |of_hundred: usize| all[(all.len() * of_hundred).div_ceil(100) - 1].as_millis();
+    format!("{} answers, half within {} ms, 95 of 100 within {} ms", all.len(), within(50), within(95))
+}
+
+async fn count(world: &World, what: &str) -> i64 {
+    let count = AssertSqlSafe(format!("select count(*) from {what}"));
+    sqlx::query_scalar(count).fetch_one(&world.pool).await.unwrap()
+}
