@@ -1,6 +1,9 @@
 //! A draft stays open in the conversation and in Gmail, is changed in its place, and leaves after a nod.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
+use nod_sandbox::Fault;
 use nod_sandbox::google::{DraftEdit, Mail};
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;
@@ -12,6 +15,7 @@ on_each_platform!(
     it_is_changed_in_its_place,
     one_look_suffices_because_the_hints_stand_beside_the_words,
     a_bare_send_goes_to_the_card_with_no_model,
+    a_send_right_behind_a_change_shows_what_it_became,
     nobody_else_sends_it,
     what_was_written_by_hand_counts_and_goes_to_its_owner_alone,
     an_address_picked_by_hand_is_the_one_it_is_sent_from,
@@ -209,6 +213,22 @@ async fn a_bare_send_goes_to_the_card_with_no_model(platform: On) {
     world.model_will("conversational", [Answer::text("Send what?")]);
     world.replies("ana", "general", &thread, "send it").await;
     assert!(world.reads("general").contains("Send what?"));
+    world.ends().await;
+}
+
+async fn a_send_right_behind_a_change_shows_what_it_became(platform: On) {
+    let (mut world, thread) = drafted(platform).await;
+    change(&world, json!({ "body": "Short." }));
+    world.google.faults.next("gmail.users.drafts.update", Fault::Delay(Duration::from_millis(500)));
+    world.chat.say("ana", "general", Some(&thread), "make it shorter");
+    world.google.faults.met("gmail.users.drafts.update", 1).await;
+    world.replies("ana", "general", &thread, "send it").await;
+    world.later(TimeDelta::seconds(1)).await;
+    let read = world.reads("general");
+    assert!(after(&read, "ana: send it").contains("Short."), "{read}");
+    world.presses("ana", "general", "Approve & send").await;
+    assert_eq!(world.google.inbox("bo@acme.test")[0].body, "Short.");
+    world.reads("general");
     world.ends().await;
 }
 

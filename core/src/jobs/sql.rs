@@ -287,6 +287,20 @@ pub(crate) async fn changed_meanwhile(
     .await
 }
 
+/// Whether news for any run stands behind this job in its lane.
+pub(crate) async fn has_news(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from jobs where tenant_id = $1 and lane_id = $2 and id > $3
+               and work->>'news' is not null) as "news!""#,
+        claim.tenant.0,
+        claim.lane,
+        claim.job
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// When the next lane becomes due, leased ones left out.
 pub(super) async fn next_due(conn: &mut PgConnection) -> sqlx::Result<Option<Timestamp>> {
     sqlx::query_scalar!("select min(due_at) from lanes where leased_until is null").fetch_one(conn).await

@@ -1,5 +1,6 @@
 //! The advance job: loads a run, takes news in, runs node after node, and commits at every transition.
 
+use chrono::TimeDelta;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +18,7 @@ use crate::file;
 use crate::graph::{self, Directory, Emit, Memory, Next, Node, NodeContext, NodeError, Step, StepRecord};
 use crate::history;
 use crate::ids::RunId;
-use crate::jobs::{self, Claim, News, WorkError};
+use crate::jobs::{self, Claim, News, Work, WorkError};
 use crate::memory::{self, view::View};
 use crate::model::{ModelError, Turn, Words};
 use crate::nod::Core;
@@ -35,6 +36,10 @@ const MOST_RECALLED: i64 = 20;
 const MOST_LOOKS: i32 = 3;
 /// Mentions of people in one message whose names are looked up.
 const MOST_MENTIONS: usize = 20;
+
+/// So long a run waits for what its person asked before, and between two looks.
+const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(10);
+const A_MOMENT: TimeDelta = TimeDelta::milliseconds(300);
 
 /// Moves a run on as far as it goes.
 pub(crate) async fn advance(
@@ -115,7 +120,9 @@ async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> 
             return work.end("waiting", None).await;
         }
         let (words, ear) = Words::heard();
-        let cx = context(core, claim, venue, &work.run, words).await?;
+        let Some(cx) = context(core, claim, venue, &work.run, words).await? else {
+            return later(core, claim, work.run.id).await;
+        };
         let started = core.now();
         status.say(core, venue, &work.run);
         let mut open = work.run.open.take();
@@ -215,12 +222,15 @@ async fn context<'a>(
     venue: &'a Venue,
     run: &Run,
     words: Words,
-) -> Result<NodeContext<'a>, WorkError> {
+) -> Result<Option<NodeContext<'a>>, WorkError> {
     let memory = match run.node {
-        Node::Recall => Some(remembered(core, claim, venue, run).await?),
+        Node::Recall => match remembered(core, claim, venue, run).await? {
+            None => return Ok(None),
+            memory => memory,
+        },
         _ => None,
     };
-    Ok(NodeContext {
+    Ok(Some(NodeContext {
         tenant: claim.tenant,
         conversation: run.conversation,
         run: run.id,
@@ -248,10 +258,30 @@ async fn context<'a>(
         ids: &core.ids,
         records: graph::Records::default(),
         words,
-    })
+    }))
 }
 
-async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Result<Memory, WorkError> {
+/// Goes behind whatever else is to be done in the conversation, and is looked at again in a moment.
+async fn later(core: &Core, claim: &Claim, run: RunId) -> Result<(), WorkError> {
+    let now = core.now();
+    let mut tx = core.begin().await?;
+    jobs::sql::hold(&mut tx, claim).await?;
+    // News of what is waited for is taken next.
+    let at = if jobs::sql::has_news(&mut tx, claim).await? { now } else { now + A_MOMENT };
+    let work = Work::Advance { run, news: None };
+    jobs::sql::enqueue(&mut tx, claim.tenant, claim.lane, &work, at, now).await?;
+    jobs::sql::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+/// What a run begins with; `None` as long as what the person asked before is being done, so that "send it" finds what "make
+/// it shorter" became.
+async fn remembered(
+    core: &Core,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+) -> Result<Option<Memory>, WorkError> {
     // Asked before a connection is taken: no network is waited for with one in hand.
     let earlier = match &run.state.joins {
         // A platform that does not answer costs the context, and not the answer.
@@ -263,6 +293,9 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Res
     let mut conn = core.pool.acquire().await?;
     // Most conversations have nothing but words, and are asked for nothing else.
     let beside = sql::beside(&mut conn, claim.tenant, run).await?;
+    if beside.under_way && core.now() - run.began < LONGEST_WAIT {
+        return Ok(None);
+    }
     if beside.files {
         drop(conn);
         let whose = Whose { tenant: claim.tenant, person: run.person };
@@ -311,7 +344,7 @@ async fn remembered(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Res
         true => draft::sql::left_here(&mut conn, claim.tenant, &here).await?,
         false => (Vec::new(), None),
     };
-    Ok(Memory { view, waiting, viewing, files, mentioned, earlier, drafts, thread })
+    Ok(Some(Memory { view, waiting, viewing, files, mentioned, earlier, drafts, thread }))
 }
 
 async fn turn_away(

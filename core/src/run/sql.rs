@@ -367,6 +367,8 @@ pub(super) struct Beside {
     pub(super) waiting: bool,
     /// A draft of the person's is open, or their last run here had a thread of mail in view.
     pub(super) left: bool,
+    /// What the person asked before is being done, without a nod: a draft is written, say.
+    pub(super) under_way: bool,
 }
 
 /// One look for all that a run might have to load.
@@ -382,7 +384,12 @@ pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run)
              or coalesce((
                  select r.state->>'thread' is not null from runs r
                  where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
-                 order by r.created_at desc limit 1), false) as "left!""#,
+                 order by r.created_at desc limit 1), false) as "left!",
+             exists (
+                 select 1 from runs r
+                 where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
+                   and r.status = 'waiting' and r.state @> '{"pending": [{"parked": {"parked": "effect"}}]}')
+                 as "under_way!""#,
         tenant.0,
         run.conversation.0,
         run.person.0,
