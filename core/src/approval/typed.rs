@@ -117,10 +117,10 @@ pub(crate) async fn yes(
             if !for_nod && heard.others {
                 return said(OTHERS.to_owned());
             }
-            if !for_nod
-                && !(word.all_known
-                    && history::has_caught_up(conn, tenant, &venue.platform, &venue.workspace).await?)
-            {
+            let (platform, workspace) = (&venue.platform, &venue.workspace);
+            let clear = for_nod
+                || word.all_known && history::has_caught_up(conn, tenant, platform, workspace).await?;
+            if !clear {
                 return said(BEHIND.to_owned());
             }
             if anew::wants_two(core, conn, tenant, one).await? {
