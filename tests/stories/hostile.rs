@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use nod_sandbox::model::{Answer, ModelScript};
 use nod_sandbox::slack::{Message, World as Workspace};
-use nod_tests::{Program, World, hostile, patience};
+use nod_tests::hostile::{self, Class};
+use nod_tests::{Program, World, patience};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use tokio::time::sleep;
@@ -44,9 +45,7 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     };
     let quiet = tokio::join!(talks(&world, "bo", few), talks(&world, "cho", few));
 
-    let mails: Vec<_> = hostile::mails(wanted, ANA, 1)
-        .map(|mail| (world.google.deliver_raw(ANA, &mail.raw).unwrap(), mail.file))
-        .collect();
+    let mails: Vec<_> = hostile::mails(wanted, ANA, 1).map(|mail| delivered(&world, mail)).collect();
     let (begun, reading) = (Instant::now(), Cell::new(true));
     let ana = async {
         for (turn, mails) in mails.chunks(AT_ONCE).enumerate() {
@@ -64,6 +63,7 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     eprintln!("quiet: {}", figures(quiet));
     eprintln!("loud: {}", figures((bo, cho)));
     assert!(memory < MOST_MEMORY, "{memory} KiB");
+    assert!(count(&world, "approvals").await > 0, "nothing was asked");
     for nothing in [
         "dead_jobs",
         "runs where status <> 'done'",
@@ -79,19 +79,36 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     world.ends().await;
 }
 
-/// Ana has Nod read these mails, with what comes with them, and answer the first one, where that can be answered.
-async fn reads(world: &World, mails: &[(String, Option<String>)], turn: usize) {
+/// A mail in Ana's mailbox.
+struct Delivered {
+    class: Class,
+    id: String,
+    file: Option<String>,
+}
+
+fn delivered(world: &World, mail: hostile::Mail) -> Delivered {
+    let id = world.google.deliver_raw(ANA, &mail.raw);
+    Delivered {
+        class: mail.class,
+        id: id.unwrap_or_else(|e| panic!("{:?}: {e}", mail.class)),
+        file: mail.file,
+    }
+}
+
+/// Ana has Nod read these mails, with what comes with them, and answer one whose heads are odd, where that can be answered.
+async fn reads(world: &World, mails: &[Delivered], turn: usize) {
     let mut calls = vec![("gmail_list_recent", json!({}))];
-    for (id, file) in mails {
+    for Delivered { id, file, .. } in mails {
         // A thread has the id of its first mail.
         calls.push(("gmail_read_thread", json!({ "thread_id": id })));
-        calls.extend(
-            file.iter().map(|name| ("gmail_read_attachment", json!({ "message_id": id, "name": name }))),
-        );
+        let read = |name| ("gmail_read_attachment", json!({ "message_id": id, "name": name }));
+        calls.extend(file.iter().map(read));
     }
+    let odd = |mail: &&Delivered| matches!(mail.class, Class::Sender | Class::Recipients | Class::Subject);
+    let answered = &mails.iter().find(odd).unwrap_or(&mails[0]).id;
     let end = format!("That was part {turn}.");
     let wish = Answer::json(&json!({ "intent": "tool", "tool": null }));
-    let reply = json!({ "thread_id": mails[0].0, "body": "No, thank you.", "all": true });
+    let reply = json!({ "thread_id": answered, "body": "No, thank you.", "all": true });
     for answer in [wish, Answer::tools(calls), Answer::tool("gmail_reply", reply), Answer::text(&end)] {
         world.model.script(ModelScript::from(answer).when(|asked| asked.to_string().contains(WISH)));
     }

@@ -73,9 +73,10 @@ pub(super) fn recipients(dice: &mut Dice) -> String {
 
 /// A Subject.
 pub(super) fn subject(dice: &mut Dice) -> String {
-    match dice.random_range(0..4) {
+    match dice.random_range(0..5) {
         0 => "=?utf-8?B?\r\n ".repeat(dice.random_range(10..5_000)) + "x",
         1 => "=?x-evil?Q?=00=FF?=\r\n ".repeat(dice.random_range(10..1_000)) + "x",
-        _ => encoded(&tricks(dice, 60_000)),
+        2 => encoded(&tricks(dice, 60_000)),
+        _ => encoded(&tricks(dice, 500)),
     }
 }
