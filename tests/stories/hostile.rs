@@ -7,22 +7,25 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use nod_sandbox::model::{Answer, ModelScript};
-use nod_tests::{Program, World, hostile, patience};
+use nod_sandbox::slack::{Message, World as Workspace};
+use nod_tests::hostile::{self, Class};
+use nod_tests::{Program, World, patience};
 use serde_json::json;
 use sqlx::AssertSqlSafe;
-use tokio::time::interval;
+use tokio::time::sleep;
 
 const NOD: &str = env!("CARGO_BIN_EXE_nod-under-test");
 const ANA: &str = "ana@acme.test";
 /// What Ana says, and nobody else.
 const WISH: &str = "read on in my mail";
+const SEND: &str = "Approve & send";
 /// Mails that are read, where nobody wants more.
 const FEW: usize = 100;
 /// Of them in one turn.
 const AT_ONCE: usize = 5;
 /// Sentences of each of the others before there is any mail.
 const QUIET: usize = 10;
-/// How often they speak: no channel takes two messages within a second.
+/// How long they are silent between two: no channel takes two messages within a second.
 const PACE: Duration = Duration::from_millis(1_100);
 /// How long a turn may take in which every mail ends its reader only when its time is over.
 const TURN: Duration = Duration::from_secs(300);
@@ -42,10 +45,7 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     };
     let quiet = tokio::join!(talks(&world, "bo", few), talks(&world, "cho", few));
 
-    let mails: Vec<_> = hostile::mails(wanted, ANA, 1)
-        .into_iter()
-        .map(|mail| (world.google.deliver_raw(ANA, &mail.raw).unwrap(), mail.file))
-        .collect();
+    let mails: Vec<_> = hostile::mails(wanted, ANA, 1).map(|mail| delivered(&world, mail)).collect();
     let (begun, reading) = (Instant::now(), Cell::new(true));
     let ana = async {
         for (turn, mails) in mails.chunks(AT_ONCE).enumerate() {
@@ -63,6 +63,7 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     eprintln!("quiet: {}", figures(quiet));
     eprintln!("loud: {}", figures((bo, cho)));
     assert!(memory < MOST_MEMORY, "{memory} KiB");
+    assert!(count(&world, "approvals").await > 0, "nothing was asked");
     for nothing in [
         "dead_jobs",
         "runs where status <> 'done'",
@@ -78,40 +79,65 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     world.ends().await;
 }
 
-/// Ana has Nod read these mails, with what comes with them, and waits for the answer.
-async fn reads(world: &World, mails: &[(String, Option<String>)], turn: usize) {
-    let mut calls = Vec::new();
-    for (id, file) in mails {
+/// A mail in Ana's mailbox.
+struct Delivered {
+    class: Class,
+    id: String,
+    file: Option<String>,
+}
+
+fn delivered(world: &World, mail: hostile::Mail) -> Delivered {
+    let id = world.google.deliver_raw(ANA, &mail.raw);
+    Delivered {
+        class: mail.class,
+        id: id.unwrap_or_else(|e| panic!("{:?}: {e}", mail.class)),
+        file: mail.file,
+    }
+}
+
+/// Ana has Nod read these mails, with what comes with them, and answer one whose heads are odd, where that can be answered.
+async fn reads(world: &World, mails: &[Delivered], turn: usize) {
+    let mut calls = vec![("gmail_list_recent", json!({}))];
+    for Delivered { id, file, .. } in mails {
         // A thread has the id of its first mail.
         calls.push(("gmail_read_thread", json!({ "thread_id": id })));
-        calls.extend(
-            file.iter().map(|name| ("gmail_read_attachment", json!({ "message_id": id, "name": name }))),
-        );
+        let read = |name| ("gmail_read_attachment", json!({ "message_id": id, "name": name }));
+        calls.extend(file.iter().map(read));
     }
+    let odd = |mail: &&Delivered| matches!(mail.class, Class::Sender | Class::Recipients | Class::Subject);
+    let answered = &mails.iter().find(odd).unwrap_or(&mails[0]).id;
     let end = format!("That was part {turn}.");
     let wish = Answer::json(&json!({ "intent": "tool", "tool": null }));
-    for answer in [wish, Answer::tools(calls), Answer::text(&end)] {
+    let reply = json!({ "thread_id": answered, "body": "No, thank you.", "all": true });
+    for answer in [wish, Answer::tools(calls), Answer::tool("gmail_reply", reply), Answer::text(&end)] {
         world.model.script(ModelScript::from(answer).when(|asked| asked.to_string().contains(WISH)));
     }
     world.chat.say("ana", "dm:ana", None, WISH);
     let line = world.slack.dm("ana");
-    let said = |world: &nod_sandbox::slack::World| {
-        world.messages(&line).iter().any(|one| one.by_bot && one.text.contains(&end)).then_some(())
+    let ended = |slack: &Workspace| {
+        slack.messages(&line).iter().any(|one| one.by_bot && one.text.contains(&end)).then_some(None)
     };
-    world.slack.wait_for(&end, TURN, said).await;
+    let card = |slack: &Workspace| {
+        let asks = |one: &&Message| json!(one.blocks).to_string().contains(&format!("\"{SEND}\""));
+        slack.messages(&line).iter().rev().find(asks).map(|one| Some(one.ts.clone()))
+    };
+    let asked = world.slack.wait_for(&end, TURN, |slack| ended(slack).or_else(|| card(slack))).await;
+    if let Some(card) = asked {
+        world.chat.press("ana", "dm:ana", &card, SEND).await;
+        world.slack.wait_for(&end, patience(), ended).await;
+    }
 }
 
 /// Somebody says one thing after another and waits for each answer; how long they waited.
 async fn talks(world: &World, who: &str, on: impl Fn() -> bool) -> Vec<Duration> {
-    let (line, mut pace, mut waited) = (world.slack.dm(who), interval(PACE), Vec::new());
-    let answers =
-        |world: &nod_sandbox::slack::World| world.messages(&line).iter().filter(|one| one.by_bot).count();
+    let (line, mut waited) = (world.slack.dm(who), Vec::new());
+    let answers = |slack: &Workspace| slack.messages(&line).iter().filter(|one| one.by_bot).count();
     while on() {
-        pace.tick().await;
+        sleep(PACE).await;
         let before = world.slack.read(answers);
         let said = Instant::now();
         world.chat.say(who, &format!("dm:{who}"), None, "thanks!");
-        let more = |world: &nod_sandbox::slack::World| (answers(world) > before).then_some(());
+        let more = |slack: &Workspace| (answers(slack) > before).then_some(());
         world.slack.wait_for(&format!("an answer to {who}"), patience(), more).await;
         waited.push(said.elapsed());
     }

@@ -1,5 +1,11 @@
 //! Mails as they are sent.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rand::Rng;
+
+use super::{Dice, names};
+
 /// So many mails, each in the one before.
 #[must_use]
 pub fn nested_mail(depth: usize) -> Vec<u8> {
@@ -23,4 +29,108 @@ pub fn html_mail(to: &str, from: &str, id: &str, answers: &str, html: &str) -> V
         html.to_owned(),
     ];
     lines.join("\r\n").into_bytes()
+}
+
+/// What stands above a mail.
+pub(super) struct Heads {
+    pub from: String,
+    pub to: String,
+    pub subject: String,
+    pub id: String,
+}
+
+impl Heads {
+    /// One mail of many to somebody, with nothing in it that harms.
+    pub(super) fn new(to: &str, number: u64) -> Self {
+        Self {
+            from: "Kim <kim@northwind.test>".to_owned(),
+            to: to.to_owned(),
+            subject: format!("Offer {number}"),
+            id: format!("<{number}@hostile.test>"),
+        }
+    }
+
+    /// The mail, with a body of this type.
+    pub(super) fn above(&self, kind: &str, body: &[u8]) -> Vec<u8> {
+        let Self { from, to, subject, id } = self;
+        let heads = format!(
+            "From: {from}\r\nTo: {to}\r\nSubject: {subject}\r\nMessage-ID: {id}\r\n\
+             Date: Fri, 6 Mar 2026 09:00:00 +0000\r\nMIME-Version: 1.0\r\nContent-Type: {kind}\r\n\r\n"
+        );
+        [heads.as_bytes(), body].concat()
+    }
+
+    /// The mail, with HTML.
+    pub(super) fn above_html(&self, html: &str) -> Vec<u8> {
+        self.above("text/html; charset=utf-8", html.as_bytes())
+    }
+
+    /// The mail, with parts: what stands above each, and it.
+    pub(super) fn above_parts(&self, parts: &[String]) -> Vec<u8> {
+        let parts: String = parts.iter().map(|part| format!("--=b\r\n{part}\r\n")).collect();
+        self.above("multipart/mixed; boundary=\"=b\"", format!("{parts}--=b--\r\n").as_bytes())
+    }
+
+    /// The mail, with some words and a file.
+    pub(super) fn above_file(&self, name: &str, bytes: &[u8]) -> Vec<u8> {
+        self.above_parts(&["Content-Type: text/plain\r\n\r\nSee the file.".to_owned(), file(name, bytes)])
+    }
+}
+
+/// A file as a part of a mail.
+pub(super) fn file(name: &str, bytes: &[u8]) -> String {
+    let lines: Vec<String> = STANDARD
+        .encode(bytes)
+        .as_bytes()
+        .chunks(76)
+        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .collect();
+    format!(
+        "Content-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\
+         Content-Disposition: attachment; filename=\"{name}\"\r\n\r\n{}",
+        lines.join("\r\n")
+    )
+}
+
+/// Mails in mails, or parts in parts, or more parts than anybody sends.
+pub(super) fn parts(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
+    let deep: usize = dice.random_range(2..60);
+    match dice.random_range(0..3) {
+        0 => heads.above("message/rfc822", &nested_mail(deep)),
+        1 => {
+            let kind = |n: usize| format!("multipart/mixed; boundary=\"={n}\"");
+            let inner: String =
+                (1..deep).map(|n| format!("--={}\r\nContent-Type: {}\r\n\r\n", n - 1, kind(n))).collect();
+            heads.above(&kind(0), format!("{inner}--={}\r\n\r\nx\r\n", deep - 1).as_bytes())
+        }
+        _ => heads.above_parts(&vec!["\r\nx".to_owned(); dice.random_range(500..3_000)]),
+    }
+}
+
+/// Files with names, and one that is called as it is asked for.
+pub(super) fn with_named_files(dice: &mut Dice, heads: &Heads, asked: &str) -> Vec<u8> {
+    let mut parts =
+        vec!["Content-Type: text/plain\r\n\r\nSee the files.".to_owned(), file(asked, b"The plan.")];
+    for _ in 0..dice.random_range(1..100) {
+        let name = names::encoded(&names::tricks(dice, 2_000));
+        parts.push(file(&name, b"x"));
+        parts.push(file(asked, b"The other plan."));
+    }
+    heads.above_parts(&parts)
+}
+
+/// Bytes that are no text in what they claim to be.
+pub(super) fn bytes(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
+    const KINDS: [&str; 7] = [
+        "text/plain; charset=utf-7",
+        "text/plain; charset=iso-2022-jp",
+        "text/plain; charset=x-evil",
+        "text/html; charset=utf-16",
+        "text/plain\r\nContent-Transfer-Encoding: base64",
+        "text/plain\r\nContent-Transfer-Encoding: quoted-printable",
+        "multipart/alternative; boundary=x",
+    ];
+    let mut body = vec![0; dice.random_range(1..200_000)];
+    dice.fill(&mut body[..]);
+    heads.above(KINDS[dice.random_range(0..KINDS.len())], &body)
 }

@@ -1,5 +1,13 @@
 //! PDF files.
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use rand::Rng;
+
+use super::Dice;
+
 /// Small, and more memory than there is: 2,000 objects that all are one array of 500,000 elements.
 #[must_use]
 pub fn pdf_that_eats_memory() -> Vec<u8> {
@@ -10,6 +18,57 @@ pub fn pdf_that_eats_memory() -> Vec<u8> {
 #[must_use]
 pub fn pdf_without_end() -> Vec<u8> {
     packed_objects(100_000, &format!("[{}", "0 ".repeat(200_000)))
+}
+
+/// One array in thousands of objects.
+pub(super) fn object_streams(dice: &mut Dice) -> Vec<u8> {
+    let (objects, elements) = (dice.random_range(500..3_000), dice.random_range(200_000..500_000));
+    packed_objects(objects, &format!("[{}]", "0 ".repeat(elements)))
+}
+
+/// The same, not closed: its reader computes until its time is over.
+pub(super) fn open_arrays(dice: &mut Dice) -> Vec<u8> {
+    let (objects, elements) = (dice.random_range(50_000..100_000), dice.random_range(100_000..200_000));
+    packed_objects(objects, &format!("[{}", "0 ".repeat(elements)))
+}
+
+/// Pages that are in themselves, or in more places than there are.
+pub(super) fn page_loops(dice: &mut Dice) -> Vec<u8> {
+    let count = dice.random_range(-1_000_000_000..1_000_000_000);
+    let kids = "2 0 R 3 0 R ".repeat(dice.random_range(1..2_000));
+    let page = match dice.random_range(0..3) {
+        0 => "<< /Type /Page /Parent 3 0 R /Contents 3 0 R /Resources 3 0 R >>",
+        1 => "<< /Type /Pages /Parent 2 0 R /Kids [2 0 R 3 0 R] /Count 2 >>",
+        _ => "3 0 R",
+    };
+    pdf(&[
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        format!("<< /Type /Pages /Kids [{kids}] /Count {count} /Parent 2 0 R >>"),
+        page.to_owned(),
+    ])
+}
+
+/// A page, perhaps many times, that unpacks to a thousand times what it is.
+pub(super) fn packed_pages(dice: &mut Dice) -> Vec<u8> {
+    let words = ["(x) Tj ", "q ", "[[[[ ", "        "][dice.random_range(0..4)];
+    let (size, pages) = (dice.random_range(1..12) << 20, dice.random_range(1..20));
+    let content = zlib(words.repeat(size / words.len()).as_bytes());
+    let hex: String = content.iter().map(|byte| format!("{byte:02x}")).collect();
+    let kids = "3 0 R ".repeat(pages);
+    pdf(&[
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        format!("<< /Type /Pages /Kids [{kids}] /Count {pages} >>"),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << >> >>".to_owned(),
+        format!(
+            "<< /Length {} /Filter [/ASCIIHexDecode /FlateDecode] >>\nstream\n{hex}>\nendstream",
+            hex.len() + 1
+        ),
+    ])
+}
+
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(bytes).and_then(|()| packed.finish()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A PDF file with a stream of so many objects, all of which are this one.
