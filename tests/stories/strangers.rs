@@ -2,6 +2,7 @@
 
 use nod_sandbox::Fault;
 use nod_sandbox::discord::{self, User};
+use nod_sandbox::model::Answer;
 use nod_sandbox::slack::Say;
 use nod_tests::World;
 use nod_tests::chat::{Chat, Deed, On};
@@ -12,6 +13,8 @@ on_each_platform!(
     somebody_elses_press_changes_nothing,
     whose_standing_is_not_known_is_not_served,
     the_press_of_somebody_who_is_not_known_changes_nothing,
+    the_form_of_somebody_who_is_not_known_changes_nothing,
+    the_yes_of_somebody_who_is_not_known_is_none,
 );
 
 async fn nothing_happened(world: &World) {
@@ -125,12 +128,16 @@ async fn who_is_in_no_server_of_nods_is_told_no() {
 }
 
 async fn asked(platform: On) -> World {
+    asked_in_a_thread(platform).await.0
+}
+
+async fn asked_in_a_thread(platform: On) -> (World, String) {
     let mut world = World::on(platform).await;
     world.connects("ana").await;
     world.can_be_written_to("bo").await;
     world.model_will("tool", [late()]);
-    world.says("ana", "general", "@nod tell Bo I'm late").await;
-    world
+    let thread = world.says("ana", "general", "@nod tell Bo I'm late").await;
+    (world, thread)
 }
 
 async fn still_waits(mut world: World) {
@@ -179,5 +186,37 @@ async fn the_press_of_somebody_who_is_not_known_changes_nothing(platform: On) {
         insta::assert_snapshot!(refused, @"(dee only) nod: I could not find out yet who you are here, so I did nothing. Please try again in a moment.");
         insta::assert_snapshot!(told, @"(dee only) nod: Only Ana Silva can decide this. Nothing was done.");
     }
+    still_waits(world).await;
+}
+
+/// Ana left and came back: who she is now is asked at her next use.
+async fn is_not_known_any_more(world: &World) {
+    world.chat.leaves("ana");
+    world.settles().await;
+    world.chat.joins("ana", "Ana Silva");
+    world.settles().await;
+}
+
+async fn the_form_of_somebody_who_is_not_known_changes_nothing(platform: On) {
+    let mut world = asked(platform).await;
+    world.opens("ana", "general", "Edit").await;
+    is_not_known_any_more(&world).await;
+    world.chat.faults().next(world.chat.operation(Deed::LooksUp), Fault::Hang);
+    let told = world.submits("ana", &[("Subject", "Soon")]).await;
+    assert!(told.contains("I could not find out yet who you are here, so I did nothing."), "{told}");
+    assert!(!world.reads("general").contains("Soon"));
+    // Discord closes a form whatever is said of it.
+    if platform == On::Slack {
+        world.closes_form("ana");
+    }
+    still_waits(world).await;
+}
+
+async fn the_yes_of_somebody_who_is_not_known_is_none(platform: On) {
+    let (mut world, thread) = asked_in_a_thread(platform).await;
+    is_not_known_any_more(&world).await;
+    world.model_will("conversational", [Answer::text("Please press the button.")]);
+    world.replies("ana", "general", &thread, "@nod yes").await;
+    assert!(world.reads("general").contains("Please press the button."));
     still_waits(world).await;
 }

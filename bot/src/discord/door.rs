@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_core::chat::{ChatError, Immediate, Inbound, Place, Profile};
+use nod_core::chat::{ChatError, Immediate, Inbound, Place};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -87,28 +87,19 @@ impl Door {
                 self.message(kind, &event).await;
             }
             "GUILD_MEMBER_ADD" | "GUILD_MEMBER_UPDATE" | "GUILD_MEMBER_REMOVE" => {
-                self.person(kind, event, interactions).await;
+                self.person(kind, &event).await;
             }
             _ => self.adapter.atlas.learn(kind, &event),
         }
     }
 
     /// Somebody joined, changed or left. What is missed of that, the next reading of all members brings.
-    async fn person(&self, kind: &str, event: Value, asking: &mut JoinSet<()>) {
-        if kind == "GUILD_MEMBER_REMOVE" {
-            // Discord is asked where else they are; what is said meanwhile does not wait for that.
-            let door = self.clone();
-            asking.spawn(async move {
-                if let Some(profile) = door.adapter.guilds.left(&event).await {
-                    door.learn(profile).await;
-                }
-            });
-        } else if let Some(profile) = guilds::joined(&event) {
-            self.learn(profile).await;
-        }
-    }
-
-    async fn learn(&self, profile: Profile) {
+    async fn person(&self, kind: &str, event: &Value) {
+        let profile = match kind {
+            "GUILD_MEMBER_REMOVE" => guilds::left(event),
+            _ => guilds::joined(event),
+        };
+        let Some(profile) = profile else { return };
         let arrival = Arrival::Person { workspace: self.adapter.identity.application.clone(), profile };
         if let Err(error) = self.store(arrival).await {
             tracing::warn!(%error, "who joined, changed or left was not stored");

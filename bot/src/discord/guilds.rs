@@ -79,19 +79,6 @@ impl Guilds {
         }
     }
 
-    /// Who somebody is after they left a server: they may belong to another. Where Discord does not tell now, it is asked
-    /// when they are next met.
-    pub(super) async fn left(&self, event: &Value) -> Option<Profile> {
-        let seen = profile(&event["user"], None)?;
-        Some(match self.profile(&seen.user).await {
-            Ok(profile) => profile,
-            Err(error) => {
-                tracing::warn!(%error, "whether somebody who left a server belongs to another is not known");
-                Profile { standing: Standing::Unknown, ..seen }
-            }
-        })
-    }
-
     pub(super) async fn member(&self, guild: &str, user: &str) -> Result<Option<Value>, ChatError> {
         match self.web.get(&format!("guilds/{guild}/members/{user}"), &[]).await {
             Ok(member) => Ok(Some(member)),
@@ -131,6 +118,12 @@ impl Guilds {
         };
         Ok((page.iter().filter_map(|member| profile(&member["user"], Some(member))).collect(), next))
     }
+}
+
+/// Who somebody is after they left a server: they may belong to another, which is asked when they are next met.
+pub(super) fn left(event: &Value) -> Option<Profile> {
+    let seen = profile(&event["user"], None)?;
+    Some(Profile { standing: Standing::Unknown, ..seen })
 }
 
 /// Who somebody is of whom a member's event tells.

@@ -423,7 +423,7 @@ pub(crate) async fn unlisted(
         "select p.id, i.user_ref from identities i
          join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
          where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3
-           and i.standing in ('member', 'guest') and i.told_at < $4
+           and i.standing in ('member', 'guest', 'unknown') and i.told_at < $4
          order by p.id",
         tenant.0,
         platform,
@@ -456,9 +456,10 @@ pub(crate) async fn open_directory(
         Opened,
         r#"with before as (
              select served from directories where tenant_id = $1 and platform = $2 and workspace = $3)
-         insert into directories as d (tenant_id, platform, workspace, name, served) values ($1, $2, $3, $4, $5)
+         insert into directories (tenant_id, platform, workspace, name, served) values ($1, $2, $3, $4, $5)
          on conflict (tenant_id, platform, workspace) do update set name = excluded.name, served = excluded.served
-         returning d.synced_at as read_at, d.served <> coalesce((select served from before), '{}') as "served_others!""#,
+         returning synced_at as read_at, directories.served <> coalesce((select served from before), '{}')
+             as "served_others!""#,
         tenant.0,
         platform,
         workspace,
