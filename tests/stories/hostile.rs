@@ -63,6 +63,10 @@ async fn a_hostile_mailbox_is_read_through_and_the_others_are_answered() {
     eprintln!("quiet: {}", figures(quiet));
     eprintln!("loud: {}", figures((bo, cho)));
     assert!(memory < MOST_MEMORY, "{memory} KiB");
+    let told = told(&world);
+    assert!(told.len() > mails.len(), "{} of {}", told.len(), mails.len());
+    let refused: Vec<&String> = told.iter().filter(|told| told.starts_with("{\"error\"")).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
     assert!(count(&world, "approvals").await > 0, "nothing was asked");
     for nothing in [
         "dead_jobs",
@@ -126,6 +130,21 @@ async fn reads(world: &World, mails: &[Delivered], turn: usize) {
         world.chat.press("ana", "dm:ana", &card, SEND).await;
         world.slack.wait_for(&end, patience(), ended).await;
     }
+}
+
+/// What the model was told of the mails: what they say, or why they are not read.
+fn told(world: &World) -> Vec<String> {
+    let mut told = Vec::new();
+    for asked in world.model.requests() {
+        let turns = asked["messages"].as_array().unwrap().iter().rev();
+        let results = turns.take_while(|turn| turn["role"] == "tool");
+        let words: Vec<_> = results.map(|turn| turn["content"].as_str().unwrap().to_owned()).collect();
+        // Only what is read is asked for together.
+        if words.len() > 1 {
+            told.extend(words);
+        }
+    }
+    told
 }
 
 /// Somebody says one thing after another and waits for each answer; how long they waited.

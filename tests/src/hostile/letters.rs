@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rand::Rng;
 
-use super::{Dice, names};
+use super::{Dice, html, names};
 
 /// So many mails, each in the one before.
 #[must_use]
@@ -92,19 +92,36 @@ pub(super) fn file(name: &str, bytes: &[u8]) -> String {
     )
 }
 
-/// Mails in mails, or parts in parts, or more parts than anybody sends.
+/// Parts in parts, or more parts than anybody sends.
 pub(super) fn parts(dice: &mut Dice, heads: &Heads) -> Vec<u8> {
-    let deep: usize = dice.random_range(2..60);
-    match dice.random_range(0..3) {
-        0 => heads.above("message/rfc822", &nested_mail(deep)),
-        1 => {
-            let kind = |n: usize| format!("multipart/mixed; boundary=\"={n}\"");
-            let inner: String =
-                (1..deep).map(|n| format!("--={}\r\nContent-Type: {}\r\n\r\n", n - 1, kind(n))).collect();
-            heads.above(&kind(0), format!("{inner}--={}\r\n\r\nx\r\n", deep - 1).as_bytes())
-        }
-        _ => heads.above_parts(&vec!["\r\nx".to_owned(); dice.random_range(500..3_000)]),
+    if dice.random_bool(0.5) {
+        return heads.above_parts(&vec!["\r\nx".to_owned(); dice.random_range(500..3_000)]);
     }
+    // Gmail tells of parts in parts by JSON in JSON, of which a client reads 128 levels.
+    let deep: usize = dice.random_range(2..60);
+    let kind = |n: usize| format!("multipart/mixed; boundary=\"={n}\"");
+    let inner: String =
+        (1..deep).map(|n| format!("--={}\r\nContent-Type: {}\r\n\r\n", n - 1, kind(n))).collect();
+    heads.above(&kind(0), format!("{inner}--={}\r\n\r\nx\r\n", deep - 1).as_bytes())
+}
+
+/// A mail that came as a file, and is what no mail should be.
+pub(super) fn with_mail(dice: &mut Dice, heads: &Heads, name: &str) -> Vec<u8> {
+    let inner = match dice.random_range(0..4) {
+        0 => "Content-Type: message/rfc822\r\n\r\n".repeat(dice.random_range(2..50)) + "Subject: x\r\n\r\nx",
+        1 => {
+            let parts = "--=m\r\n\r\nx\r\n".repeat(dice.random_range(500..3_000));
+            format!("Content-Type: multipart/mixed; boundary=\"=m\"\r\n\r\n{parts}--=m--\r\n")
+        }
+        2 => format!("Content-Type: text/html\r\n\r\n{}", html::nested(dice)),
+        _ => format!("From: {}\r\nSubject: {}\r\n\r\nx", names::sender(dice), names::subject(dice)),
+    };
+    let head =
+        format!("Content-Type: message/rfc822\r\nContent-Disposition: attachment; filename=\"{name}\"");
+    heads.above_parts(&[
+        "Content-Type: text/plain\r\n\r\nSee the mail.".to_owned(),
+        format!("{head}\r\n\r\n{inner}"),
+    ])
 }
 
 /// Files with names, and one that is called as it is asked for.

@@ -43,8 +43,10 @@ pub enum Class {
     PackedPages,
     /// A Word document that does.
     WordBomb,
-    /// Parts in parts, mails in mails.
+    /// Parts in parts.
     Parts,
+    /// A mail that came as a file.
+    Mail,
     /// Names of whoever wrote it.
     Sender,
     /// Thousands who got it too.
@@ -59,7 +61,7 @@ pub enum Class {
 
 /// How many of a hundred mails are of a class. One that takes all time costs five seconds of computing, and some of those
 /// with tables and marks do: they are few, so that a hundred take about a minute.
-const HUNDRED: [(Class, usize); 16] = [
+const HUNDRED: [(Class, usize); 17] = [
     (Class::Nested, 8),
     (Class::Attributes, 7),
     (Class::Tables, 7),
@@ -70,7 +72,8 @@ const HUNDRED: [(Class, usize); 16] = [
     (Class::PageLoops, 6),
     (Class::PackedPages, 6),
     (Class::WordBomb, 6),
-    (Class::Parts, 8),
+    (Class::Parts, 4),
+    (Class::Mail, 4),
     (Class::Sender, 8),
     (Class::Recipients, 4),
     (Class::Subject, 8),
@@ -117,6 +120,10 @@ fn mail(class: Class, to: &str, number: u64, seed: u64) -> Mail {
         Class::PackedPages => with_file("offer.pdf", &pdf::packed_pages(dice), &heads),
         Class::WordBomb => with_file("offer.docx", &docx::bomb(dice), &heads),
         Class::Parts => letters::parts(dice, &heads),
+        Class::Mail => {
+            file = Some("mail.eml".to_owned());
+            letters::with_mail(dice, &heads, "mail.eml")
+        }
         Class::Sender => {
             heads.from = names::sender(dice);
             heads.above("text/plain; charset=utf-8", names::tricks(dice, 20_000).as_bytes())
