@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use nod_core::chat::{Immediate, Inbound, Profile};
+use nod_core::chat::{Immediate, Inbound, Profile, What};
 use nod_core::inbox::Inbox;
 use serde_json::Value;
 
@@ -45,10 +45,11 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
         Box::pin(async move {
             let answer = match arrival {
                 Arrival::Inbound(inbound) => {
-                    let begun = whole.begin(inbound.at);
                     let all_known = whole.holds(inbound.at);
+                    let says = matches!(inbound.what, What::Said { .. });
+                    let begun = says.then(|| whole.begin(inbound.at));
                     let answer = inbox.accept(inbound, all_known).await;
-                    if answer.is_ok() {
+                    if let (Ok(_), Some(begun)) = (&answer, begun) {
                         begun.stored();
                     }
                     answer

@@ -63,6 +63,8 @@ pub(crate) struct Whole {
 #[derive(Default)]
 struct Known {
     parts: Vec<Part>,
+    /// When what is being stored now was said.
+    under_way: Vec<Timestamp>,
     /// When the last thing that was not stored was said.
     refused: Option<Timestamp>,
 }
@@ -95,12 +97,14 @@ impl Whole {
     pub(crate) fn holds(&self, at: Timestamp) -> bool {
         let known = self.lock();
         let brought_again = known.refused.is_some_and(|refused| at < refused + self.redelivers);
-        !brought_again && !known.parts.is_empty() && known.parts.iter().all(Part::is_written)
+        let overtakes = known.under_way.iter().any(|said| *said <= at);
+        !brought_again && !overtakes && !known.parts.is_empty() && known.parts.iter().all(Part::is_written)
     }
 
     /// Something that was said then is about to be stored; where that does not end well, it was refused.
     pub(crate) fn begin(&self, at: Timestamp) -> Begun {
-        Begun { whole: self.clone(), at: Some(at) }
+        self.lock().under_way.push(at);
+        Begun { whole: self.clone(), at, stored: false }
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -119,20 +123,24 @@ impl Part {
 /// See [`Whole::begin`].
 pub(crate) struct Begun {
     whole: Whole,
-    at: Option<Timestamp>,
+    at: Timestamp,
+    stored: bool,
 }
 
 impl Begun {
     pub(crate) fn stored(mut self) {
-        self.at = None;
+        self.stored = true;
     }
 }
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        if self.at.is_some() {
-            let mut known = self.whole.lock();
-            known.refused = known.refused.max(self.at);
+        let mut known = self.whole.lock();
+        if let Some(own) = known.under_way.iter().position(|at| *at == self.at) {
+            known.under_way.swap_remove(own);
+        }
+        if !self.stored {
+            known.refused = known.refused.max(Some(self.at));
         }
     }
 }
@@ -202,7 +210,9 @@ mod tests {
         heard.send_replace(Hears::Since(2));
         assert!(!whole.holds(at));
         written.send_replace(Some((2, 0)));
-        whole.begin(at).stored();
+        let begun = whole.begin(at);
+        assert!(!whole.holds(at), "somebody's words are being stored");
+        begun.stored();
         assert!(whole.holds(at));
         drop(whole.begin(at));
         assert!(!whole.holds(at + TimeDelta::minutes(9)));

@@ -247,7 +247,7 @@ impl Nod {
         jobs::lock(&mut tx, tenant, lane).await?;
         let opened = people::sql::open_directory(&mut tx, tenant, platform, workspace, name, &served).await?;
         if opened.served_others {
-            people::sql::unlearn(&mut tx, tenant, platform, workspace).await?;
+            people::sql::unlearn(&mut tx, tenant, platform, workspace, now).await?;
         }
         if opened.served_others || opened.read_at.is_none_or(|at| at < now - TimeDelta::hours(24)) {
             let work = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };

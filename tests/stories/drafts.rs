@@ -222,10 +222,13 @@ async fn a_send_right_behind_a_change_shows_what_it_became(platform: On) {
     world.google.faults.next("gmail.users.drafts.update", Fault::Delay(Duration::from_millis(500)));
     world.chat.say("ana", "general", Some(&thread), "make it shorter");
     world.google.faults.met("gmail.users.drafts.update", 1).await;
-    world.replies("ana", "general", &thread, "send it").await;
+    world.chat.say("ana", "general", Some(&thread), "send it");
+    world.model_will("conversational", [Answer::text("You are welcome.")]);
+    world.replies("ana", "general", &thread, "and thanks, that is kind").await;
     world.later(TimeDelta::seconds(1)).await;
     let read = world.reads("general");
-    assert!(after(&read, "ana: send it").contains("Short."), "{read}");
+    let asked = after(&read, "# Send this email?");
+    assert!(asked.contains("Short.") && asked.contains("You are welcome."), "{read}");
     world.presses("ana", "general", "Approve & send").await;
     assert_eq!(world.google.inbox("bo@acme.test")[0].body, "Short.");
     world.reads("general");

@@ -84,14 +84,19 @@ impl DiscordAdapter {
         }
     }
 
-    /// Posts; where nothing is known of the thread, it is opened first, on the message that it is named after.
-    async fn say(&self, target: &Target, body: &Value) -> Result<Shown, ChatError> {
+    /// The channel in which a message to this target is posted. Where nothing is known of the thread, it is opened first, on
+    /// the message that it is named after.
+    async fn opened(&self, target: &Target) -> Result<String, ChatError> {
         if let Target::Place { place: Place { channel, thread: Some(thread), .. }, .. } = target
             && self.atlas.known(thread).is_none()
         {
             self.open_thread(channel, thread).await?;
         }
-        let channel = self.channel(target).await?;
+        self.channel(target).await
+    }
+
+    async fn say(&self, target: &Target, body: &Value) -> Result<Shown, ChatError> {
+        let channel = self.opened(target).await?;
         let answer = self.web.post(&format!("channels/{channel}/messages"), body).await?;
         posted(&channel, &answer)
     }
@@ -115,6 +120,8 @@ impl DiscordAdapter {
                 self.atlas.note(&thread, guild.as_deref());
                 Ok(())
             }
+            // Whether one is there, or Nod may not open any: the message that is posted there will tell.
+            Err(ChatError::Closed { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -256,7 +263,7 @@ impl ChatAdapter for DiscordAdapter {
         card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
-        let channel = self.channel(target).await?;
+        let channel = self.opened(target).await?;
         let mut body = keyed(render::message(card, Some(key)), key);
         let shown = json!({"type": 13, "file": {"url": format!("attachment://{}", file.name)}});
         if let Some(components) = body["components"].as_array_mut() {

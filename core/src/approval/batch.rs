@@ -20,7 +20,7 @@ use crate::jobs::Verdict;
 use crate::nod::Core;
 
 /// How long a receipt is at most, in the units in which Discord counts.
-const RECEIPT: usize = 300;
+const RECEIPT: usize = 360;
 /// The room of the reasons in it, in characters: most of them are told in the conversation as well.
 const REASON: usize = 80;
 
@@ -305,7 +305,7 @@ mod tests {
             failed(Fault::Unknown { reason: long.clone() }),
             failed(Fault::Broken { reason: long }),
         ] {
-            let name = "Maximiliane Oberhuber-Lindqvist".to_owned();
+            let name = "_".repeat(80);
             let settled = Approval {
                 second: Some(name.clone()),
                 first_at: settled.decided_at,

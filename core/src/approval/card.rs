@@ -12,6 +12,8 @@ use crate::ids::PersonId;
 use crate::tool::{Fault, Gist, Preview, ToolOutput};
 use crate::visible::{self, visible};
 
+/// The longest name in a receipt, in characters: longer ones are chosen to be in the way.
+const LONGEST_NAME: usize = 32;
 /// Under what nobody answered and what cannot be asked for as it was, to whoever asked for it.
 pub(super) const ASK_AGAIN: &str = "Ask again and I will prepare it anew.";
 
@@ -144,16 +146,21 @@ fn waiting(card: Card, approval: &Approval) -> Card {
     card.button("Deny", Style::Danger, verb("deny"))
 }
 
+/// What somebody is called in a receipt.
+pub(super) fn name(name: &str) -> String {
+    escape(&clipped(name, LONGEST_NAME))
+}
+
 /// What became of it; reasons have so much room in it, in characters.
 pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
     let words = &approval.preview.words;
     let at = |at: Option<Timestamp>| at.map_or_else(String::new, |at| clock(at, &approval.zone));
-    let who = escape(approval.decided_by.as_ref().unwrap_or(&approval.decider_name));
+    let who = name(approval.decided_by.as_ref().unwrap_or(&approval.decider_name));
     let decided = at(approval.decided_at);
     // The owner's yes stands before whatever came of it.
     let first = approval.first_at.map_or_else(String::new, |_| format!("{} → ", second::first_of(approval)));
     let approved = match approval.second {
-        None => format!("Approved by {} {decided}", escape(&approval.decider_name)),
+        None => format!("Approved by {} {decided}", name(&approval.decider_name)),
         Some(_) => second::last_of(approval),
     };
     match (approval.status, &approval.effect) {

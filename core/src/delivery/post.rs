@@ -71,7 +71,7 @@ async fn gone(core: &Core, claim: &Claim, id: DeliveryId) -> Result<(), WorkErro
     tracing::info!(delivery = %id, "a message is gone and is posted anew");
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
-    sql::gone(&mut tx, claim.tenant, id).await?;
+    sql::removed(&mut tx, claim.tenant, id, None).await?;
     jobs::put_off(&mut tx, claim, core.now(), None, false).await?;
     Ok(tx.commit().await?)
 }
@@ -168,7 +168,7 @@ async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, shown: &Shown) 
     jobs::finish(&mut tx, claim).await?;
     if delivery.card.is_nothing() {
         // Should something be said there again, it is a new message.
-        sql::removed(&mut tx, claim.tenant, delivery.id, delivery.version).await?;
+        sql::removed(&mut tx, claim.tenant, delivery.id, Some(delivery.version)).await?;
     } else {
         sql::posted(&mut tx, claim.tenant, delivery.id, shown, delivery.version).await?;
     }

@@ -235,24 +235,12 @@ pub(crate) async fn posted(
     Ok(())
 }
 
-/// It stands nowhere any more.
-pub(super) async fn gone(conn: &mut PgConnection, tenant: TenantId, id: DeliveryId) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update deliveries set posted = null, posted_version = null, version_posted_at = null
-         where tenant_id = $1 and id = $2",
-        tenant.0,
-        id.0
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
+/// It stands nowhere any more: nothing of it after this version, or where there is none, what it says is still to be posted.
 pub(super) async fn removed(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-    version: i32,
+    version: Option<i32>,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "update deliveries set posted = null, posted_version = $3, version_posted_at = null

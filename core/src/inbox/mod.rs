@@ -319,8 +319,11 @@ impl Arrival<'_> {
             return Ok(());
         }
         let Some(adapter) = self.core.adapters.get(platform) else { return Ok(()) };
+        let asked = self.core.now();
         match tokio::time::timeout(ASKS_FOR, adapter.profile(workspace, &author.user)).await {
-            Ok(Ok(profile)) => people::directory::learn(self.core, platform, workspace, &profile).await?,
+            Ok(Ok(profile)) => {
+                people::directory::learn(self.core, platform, workspace, &profile, asked).await?
+            }
             Ok(Err(error)) => tracing::warn!(platform, %error, "the platform did not say who somebody is"),
             Err(_) => tracing::warn!(platform, "the platform did not say in time who somebody is"),
         }

@@ -287,18 +287,22 @@ pub(crate) async fn changed_meanwhile(
     .await
 }
 
-/// Whether news for any run stands behind this job in its lane.
-pub(crate) async fn has_news(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
-    sqlx::query_scalar!(
-        r#"select exists (
-             select 1 from jobs where tenant_id = $1 and lane_id = $2 and id > $3
-               and work->>'news' is not null) as "news!""#,
+/// Puts the first news that stands behind this job in its lane before it, and changes no other order; false where there
+/// is none. The jobs stay, and what is to be done moves: the caller has begun nothing of its own.
+pub(crate) async fn news_first(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
+    let moved = sqlx::query!(
+        "with news as (
+             select id, work from jobs
+             where tenant_id = $1 and lane_id = $2 and id > $3 and work->>'news' is not null order by id limit 1),
+         moved as (
+             select j.id, coalesce(lag(j.work) over (order by j.id), n.work) as work from jobs j, news n
+             where j.tenant_id = $1 and j.lane_id = $2 and j.id between $3 and n.id)
+         update jobs j set work = m.work from moved m where j.tenant_id = $1 and j.id = m.id",
         claim.tenant.0,
         claim.lane,
         claim.job
-    )
-    .fetch_one(conn)
-    .await
+    );
+    Ok(moved.execute(conn).await?.rows_affected() > 0)
 }
 
 /// When the next lane becomes due, leased ones left out.

@@ -7,12 +7,13 @@ use uuid::Uuid;
 
 use super::{Person, sql};
 use crate::chat::{ChatError, Profile, Standing};
+use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::store;
 
-/// Members of whom nothing was heard for so long are not listed any more: the people are read once a day.
+/// People of whom nothing was heard for so long are not listed any more: the people are read once a day.
 const UNLISTED: TimeDelta = TimeDelta::hours(12);
 
 /// The lane in which a workspace's directory is read.
@@ -38,12 +39,13 @@ pub(crate) async fn read(
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
     let mut cursor = None;
     loop {
+        let asked = core.now();
         let (page, next) = match adapter.members(workspace, cursor).await {
             Ok(read) => read,
             Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
             Err(error) => return Err(error.into()),
         };
-        write(core, claim.tenant, platform, workspace, &page).await?;
+        write(core, claim.tenant, platform, workspace, &page, asked).await?;
         cursor = next;
         if cursor.is_none() {
             break;
@@ -55,11 +57,11 @@ pub(crate) async fn read(
     let unlisted = sql::unlisted(&mut conn, claim.tenant, platform, workspace, since).await?;
     drop(conn);
     for (person, user) in unlisted {
+        let asked = core.now();
         match adapter.profile(workspace, &user).await {
             Ok(profile) => {
                 let mut conn = core.pool.acquire().await?;
-                sql::learn(&mut conn, claim.tenant, person, platform, workspace, &profile, core.now())
-                    .await?;
+                sql::learn(&mut conn, claim.tenant, person, platform, workspace, &profile, asked).await?;
             }
             Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
             // They stay who they were, and are asked about again tomorrow.
@@ -95,17 +97,18 @@ pub(crate) async fn told(
     tx.commit().await
 }
 
-/// Writes down what a platform answered about somebody.
+/// Writes down what a platform answered about somebody, who was asked about then.
 pub(crate) async fn learn(
     core: &Core,
     platform: &str,
     workspace: &str,
     profile: &Profile,
+    asked: Timestamp,
 ) -> sqlx::Result<()> {
     let (tenant, now) = (core.settings.tenant, core.now());
     let mut tx = store::begin(&core.door).await?;
     let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
-    sql::learn(&mut tx, tenant, person, platform, workspace, profile, now).await?;
+    sql::learn(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
     tx.commit().await
 }
 
@@ -121,12 +124,13 @@ async fn write(
     platform: &str,
     workspace: &str,
     page: &[Profile],
+    asked: Timestamp,
 ) -> sqlx::Result<()> {
     let now = core.now();
     let mut tx = core.begin().await?;
     for profile in page {
         let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
-        sql::learn(&mut tx, tenant, person, platform, workspace, profile, now).await?;
+        sql::learn(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
     }
     tx.commit().await
 }
@@ -148,8 +152,9 @@ pub(crate) async fn known(
     // The connection goes back before the platform is asked.
     drop(conn);
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
+    let asked = core.now();
     let profile = adapter.profile(workspace, &user).await?;
     let mut conn = core.pool.acquire().await?;
-    sql::learn(&mut conn, tenant, person, platform, workspace, &profile, core.now()).await?;
+    sql::learn(&mut conn, tenant, person, platform, workspace, &profile, asked).await?;
     Ok(sql::load_there(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such person")?)
 }

@@ -222,7 +222,8 @@ pub(crate) async fn told_standing(
 }
 
 /// Writes down what a platform tells of a person. Where somebody is known in several places, their name, zone and
-/// address are those of the place that tells an address; the others only say whether they belong there.
+/// address are those of the place that tells an address; the others only say whether they belong there. What was asked `at` a
+/// time before something else was told changes nothing.
 pub(crate) async fn learn(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -230,13 +231,14 @@ pub(crate) async fn learn(
     platform: &str,
     workspace: &str,
     profile: &Profile,
-    now: Timestamp,
+    at: Timestamp,
 ) -> sqlx::Result<()> {
     // The identity is locked before the person, as `meet` does where two first events of somebody race.
     sqlx::query!(
         "with here as (
              update identities set standing = $8, told_at = $9
-             where tenant_id = $1 and person_id = $2 and platform = $10 and workspace = $11 returning 1),
+             where tenant_id = $1 and person_id = $2 and platform = $10 and workspace = $11
+               and coalesce(told_at <= $9, true) returning 1),
          first as (select count(*) from here),
          elsewhere as (
              select coalesce(bool_or(standing = 'member'), false) as belongs, count(*) > 0 as known
@@ -244,7 +246,7 @@ pub(crate) async fn learn(
              where tenant_id = $1 and person_id = $2 and (platform, workspace) <> ($10, $11)),
          told as (
              select p.id, e.belongs, e.known and p.address is not null and $6::text is null as better
-             from people p, elsewhere e, first where p.tenant_id = $1 and p.id = $2)
+             from people p, elsewhere e, first where p.tenant_id = $1 and p.id = $2 and first.count > 0)
          update people p set
              name = case when better then p.name else $3 end,
              full_name = case when better then p.full_name else $4 end,
@@ -262,7 +264,7 @@ pub(crate) async fn learn(
         profile.address,
         profile.zone,
         profile.standing.as_str(),
-        now,
+        at,
         platform,
         workspace
     )
@@ -476,18 +478,20 @@ pub(crate) async fn unlearn(
     tenant: TenantId,
     platform: &str,
     workspace: &str,
+    now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "with here as (
-             update identities set standing = 'unknown' where tenant_id = $1 and platform = $2 and workspace = $3
-             returning person_id)
+             update identities set standing = 'unknown', told_at = $4
+             where tenant_id = $1 and platform = $2 and workspace = $3 and told_at is not null returning person_id)
          update people p set standing = 'unknown' from here
          where p.tenant_id = $1 and p.id = here.person_id and not exists (
              select 1 from identities i where i.tenant_id = $1 and i.person_id = p.id and i.standing = 'member'
                and (i.platform, i.workspace) <> ($2, $3))",
         tenant.0,
         platform,
-        workspace
+        workspace,
+        now
     )
     .execute(conn)
     .await?;

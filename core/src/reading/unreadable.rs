@@ -1,5 +1,5 @@
 //! What ended its reader once is not opened again, by whoever it comes, until another version of Nod reads. Each of
-//! them is told the same as the first: nobody learns that somebody else has it too.
+//! them is told the same words as the first, which say nothing of anybody else. That the answer comes sooner can be noticed.
 
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;

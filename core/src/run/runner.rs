@@ -18,7 +18,7 @@ use crate::file;
 use crate::graph::{self, Directory, Emit, Memory, Next, Node, NodeContext, NodeError, Step, StepRecord};
 use crate::history;
 use crate::ids::RunId;
-use crate::jobs::{self, Claim, News, Work, WorkError};
+use crate::jobs::{self, Claim, News, WorkError};
 use crate::memory::{self, view::View};
 use crate::model::{ModelError, Turn, Words};
 use crate::nod::Core;
@@ -121,7 +121,7 @@ async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> 
         }
         let (words, ear) = Words::heard();
         let Some(cx) = context(core, claim, venue, &work.run, words).await? else {
-            return later(core, claim, work.run.id).await;
+            return later(core, claim).await;
         };
         let started = core.now();
         status.say(core, venue, &work.run);
@@ -261,17 +261,16 @@ async fn context<'a>(
     }))
 }
 
-/// Goes behind whatever else is to be done in the conversation, and is looked at again in a moment.
-async fn later(core: &Core, claim: &Claim, run: RunId) -> Result<(), WorkError> {
+/// Waits for the news that it needs, and lets it go first; nothing else comes before it.
+async fn later(core: &Core, claim: &Claim) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;
     jobs::sql::hold(&mut tx, claim).await?;
-    // News of what is waited for is taken next.
-    let at = if jobs::sql::has_news(&mut tx, claim).await? { now } else { now + A_MOMENT };
-    let work = Work::Advance { run, news: None };
-    jobs::sql::enqueue(&mut tx, claim.tenant, claim.lane, &work, at, now).await?;
-    jobs::sql::finish(&mut tx, claim).await?;
-    Ok(tx.commit().await?)
+    let at = if jobs::sql::news_first(&mut tx, claim).await? { now } else { now + A_MOMENT };
+    jobs::sql::put_off(&mut tx, claim, at, None, false).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
 }
 
 /// What a run begins with; `None` as long as what the person asked before is being done, so that "send it" finds what "make
@@ -282,7 +281,14 @@ async fn remembered(
     venue: &Venue,
     run: &Run,
 ) -> Result<Option<Memory>, WorkError> {
-    // Asked before a connection is taken: no network is waited for with one in hand.
+    // Most conversations have nothing but words, and are asked for nothing else.
+    let mut conn = core.pool.acquire().await?;
+    let beside = sql::beside(&mut conn, claim.tenant, run).await?;
+    drop(conn);
+    if beside.under_way && core.now() - run.began < LONGEST_WAIT {
+        return Ok(None);
+    }
+    // No network is waited for with a connection in hand.
     let earlier = match &run.state.joins {
         // A platform that does not answer costs the context, and not the answer.
         Some(message) if claim.attempt <= MOST_LOOKS => {
@@ -290,18 +296,11 @@ async fn remembered(
         }
         _ => None,
     };
-    let mut conn = core.pool.acquire().await?;
-    // Most conversations have nothing but words, and are asked for nothing else.
-    let beside = sql::beside(&mut conn, claim.tenant, run).await?;
-    if beside.under_way && core.now() - run.began < LONGEST_WAIT {
-        return Ok(None);
-    }
     if beside.files {
-        drop(conn);
         let whose = Whose { tenant: claim.tenant, person: run.person };
         file::read(core, whose, &venue.platform, run.id).await?;
-        conn = core.pool.acquire().await?;
     }
+    let mut conn = core.pool.acquire().await?;
     let alone = memory::is_alone(venue);
     let owner = if alone { run.person.0 } else { venue.channel.0 };
     let (summary, facts) =

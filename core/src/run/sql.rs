@@ -388,7 +388,8 @@ pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run)
              exists (
                  select 1 from runs r
                  where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
-                   and r.status = 'waiting' and r.state @> '{"pending": [{"parked": {"parked": "effect"}}]}')
+                   and r.status = 'waiting' and r.created_at <= (select created_at from runs where tenant_id = $1 and id = $4)
+                   and r.state @> '{"pending": [{"parked": {"parked": "effect"}}]}')
                  as "under_way!""#,
         tenant.0,
         run.conversation.0,

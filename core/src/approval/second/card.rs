@@ -2,7 +2,7 @@
 
 use super::{Approver, Role};
 use crate::approval::Approval;
-use crate::approval::card::{ASK_AGAIN, clock, escape, line, single};
+use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
 use crate::approval::{again, risks};
 use crate::card::{Block, Button, Card, Press, Style, Verb};
 use crate::connection::again as reconnect;
@@ -47,14 +47,14 @@ pub(crate) fn note(approval: &Approval) -> String {
 /// "Approved by Ana Silva 10:32 WET", of the owner's yes.
 pub(crate) fn first_of(approval: &Approval) -> String {
     let at = approval.first_at.map_or_else(String::new, |at| clock(at, &approval.zone));
-    format!("Approved by {} {at}", escape(&approval.decider_name))
+    format!("Approved by {} {at}", name(&approval.decider_name))
 }
 
 /// The whole of the approval by two: "Approved by Ana Silva 10:32 WET and by Bo Lind 10:40 WET".
 pub(crate) fn last_of(approval: &Approval) -> String {
     let agreed = approval.approvers.iter().find_map(|one| Some((one, one.agreed_at?)));
     let and = agreed.map_or_else(String::new, |(one, at)| {
-        format!(" and by {} {}", escape(&one.name), clock(at, &approval.zone))
+        format!(" and by {} {}", name(&one.name), clock(at, &approval.zone))
     });
     format!("{}{and}", first_of(approval))
 }
