@@ -19,10 +19,10 @@ use crate::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use crate::jobs::Verdict;
 use crate::nod::Core;
 
-/// How long a receipt is at most, in the units in which Discord counts.
-const RECEIPT: usize = 360;
+/// How long a receipt is at most, in the units in which Discord counts, unless names are made of markup.
+const RECEIPT: usize = 300;
 /// The room of the reasons in it, in characters: most of them are told in the conversation as well.
-const REASON: usize = 80;
+const REASON: usize = 75;
 
 /// What a press says of everything that waits on a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -305,7 +305,7 @@ mod tests {
             failed(Fault::Unknown { reason: long.clone() }),
             failed(Fault::Broken { reason: long }),
         ] {
-            let name = "_".repeat(80);
+            let name = "Maximiliane ".repeat(8);
             let settled = Approval {
                 second: Some(name.clone()),
                 first_at: settled.decided_at,

@@ -13,7 +13,7 @@ use crate::tool::{Fault, Gist, Preview, ToolOutput};
 use crate::visible::{self, visible};
 
 /// The longest name in a receipt, in characters: longer ones are chosen to be in the way.
-const LONGEST_NAME: usize = 32;
+const LONGEST_NAME: usize = 40;
 /// Under what nobody answered and what cannot be asked for as it was, to whoever asked for it.
 pub(super) const ASK_AGAIN: &str = "Ask again and I will prepare it anew.";
 
