@@ -2,8 +2,8 @@
 
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::{Chat, On};
+use nod_tests::{World, patience};
 
 use crate::mail::late;
 
@@ -28,12 +28,20 @@ async fn waits(platform: On) -> World {
 
 /// She approves, and then the place is as `happens` makes it.
 async fn approved_and_then(world: &mut World, happens: impl FnOnce(&Chat)) {
-    world.model.will(Answer::text("Bo knows.").delayed(std::time::Duration::from_millis(300)));
+    world.model.will(Answer::text("Bo knows.").held_after(0));
     let asked = world.model.requests().len();
     let ts = world.button("general", "Approve & send");
     world.chat.pushes("ana", "general", &ts, "Approve & send");
     world.asked(asked + 1).await;
+    // The card has its receipt: one that is gone before would be told anew.
+    let receipt = async {
+        while !world.chat.everything().contains("→ Sent") {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(patience(), receipt).await.unwrap();
     happens(&world.chat);
+    world.model.release();
     world.settles().await;
     world.later(TimeDelta::minutes(5)).await;
 }
