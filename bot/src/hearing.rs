@@ -92,8 +92,8 @@ impl Whole {
         written
     }
 
-    /// Whether it holds for something that was said then. What is written down is being looked up may be so still: that
-    /// the core knows.
+    /// Whether it holds for something that was said then. What was written down may not be looked up yet: that the core
+    /// knows.
     pub(crate) fn holds(&self, at: Timestamp) -> bool {
         let known = self.lock();
         let brought_again = known.refused.is_some_and(|refused| at < refused + self.redelivers);

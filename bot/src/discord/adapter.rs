@@ -359,8 +359,8 @@ impl ChatAdapter for DiscordAdapter {
     }
 }
 
-/// With Discord's nonce: for some minutes it makes no second message of the same. What is told anew, since its message is
-/// gone, says something else by then and has another one.
+/// With Discord's nonce: for some minutes it makes no second message that says the same. What is told anew, since its message
+/// is gone, has changed since it was posted, and so has another one.
 fn keyed(mut body: Value, key: DeliveryId) -> Value {
     let digest = Sha256::new().chain_update(key.0).chain_update(body.to_string()).finalize();
     body["nonce"] = URL_SAFE_NO_PAD.encode(&digest[..16]).into();
