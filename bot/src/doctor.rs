@@ -148,13 +148,12 @@ mod tests {
 
     use nod_core::clock::{Clock, SystemClock};
 
-    use nod_core::reading::wire::Hello;
-
     use super::local::{reader, secret_key, settings};
     use super::services::{clock, google, public_address};
     use super::*;
     use crate::config::key_file;
     use crate::database::Offset;
+    use nod_core::wire::Hello;
 
     fn config(pairs: &[(&str, &str)]) -> Arc<Config> {
         let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));

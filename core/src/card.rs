@@ -3,11 +3,13 @@
 //! Text is one of two kinds. *Markdown* is written by Nod or by a model and is formatted; nothing in it can
 //! ping or hide a link. *Literal* text is shown letter by letter: names, addresses, the body of a mail.
 
+pub(crate) mod reconnect;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::ids::OfferId;
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

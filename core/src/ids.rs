@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 macro_rules! id {
@@ -98,4 +99,12 @@ impl Ids for SystemIds {
     fn secret(&self) -> [u8; 32] {
         rand::random()
     }
+}
+
+/// A lane named by words.
+pub(crate) fn lane_of(words: &[&str]) -> Uuid {
+    let digest = Sha256::digest(words.join("\u{1f}"));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    Uuid::from_bytes(bytes)
 }

@@ -3,13 +3,17 @@
 //! Nodes decide, rows remember, jobs do. No vendor's client is used here and no platform is named; see
 //! `docs/architecture.md`.
 
+pub mod address;
 pub mod approval;
 mod audit;
+pub(crate) mod busy;
 pub mod card;
 pub mod chat;
 pub mod clock;
 pub mod connection;
+pub mod contacts;
 mod delivery;
+pub mod digest;
 pub mod draft;
 pub mod effect;
 pub mod file;
@@ -21,12 +25,14 @@ pub mod inbox;
 pub mod jobs;
 pub mod memory;
 pub mod model;
+pub mod named;
 mod nod;
 pub mod outside;
 mod pane;
 pub mod people;
 pub mod policy;
 pub mod privacy;
+pub mod provider;
 mod question;
 pub mod reading;
 pub mod run;
@@ -36,11 +42,13 @@ pub mod secret;
 pub mod slots;
 pub mod store;
 mod tenant;
+pub(crate) mod text;
 pub mod tool;
 pub mod transcript;
 pub mod visible;
 mod voice;
 pub mod when;
+pub mod wire;
 mod worker;
 
 pub use nod::{Nod, Parts, Settings};

@@ -4,6 +4,8 @@
 //! what would happen, `prepare` makes the ground ready under the effect's key and may be repeated,
 //! `perform` happens once and demands a [`Permit`], and `find` answers "did it happen?" after a crash.
 
+pub mod draft;
+pub mod effect;
 mod gist;
 
 pub use gist::{Gist, people, quoted};
@@ -19,11 +21,12 @@ use serde_json::Value;
 
 use crate::card::{Field, FieldError};
 use crate::clock::Timestamp;
-use crate::draft::{Closing, Draft};
-use crate::effect::{EffectKey, Permit};
 use crate::ids::PersonId;
 use crate::privacy::{Audience, Provenance};
+use crate::provider::Provider;
 use crate::scope::Scope;
+use crate::tool::draft::{Closing, Draft};
+use crate::tool::effect::{EffectKey, Permit};
 
 /// What a tool is called with; it cannot be called without, and no query crosses its tenant.
 #[derive(Debug, Clone, Serialize)]
@@ -57,38 +60,6 @@ pub struct Principal {
     pub address: Option<String>,
     /// IANA zone name; `UTC` where none is known.
     pub zone: String,
-}
-
-/// A service with accounts of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Provider {
-    /// Gmail and Calendar.
-    Google,
-}
-
-impl Provider {
-    /// The name in rows, routes and commands.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Google => "google",
-        }
-    }
-
-    /// The provider of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::Google].into_iter().find(|p| p.as_str() == name)
-    }
-
-    /// As a person calls it.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Google => "Google",
-        }
-    }
 }
 
 /// Whom a tool's effect can reach; the gate decides by it.

@@ -9,9 +9,7 @@ use nod_core::Settings;
 use nod_core::clock::{Clock, SystemClock};
 use nod_core::connection::{Endings, Loans, endings};
 use nod_core::reading::Program;
-use nod_core::reading::wire::Hello;
 use nod_core::secret::Vault;
-use nod_core::tool::Provider;
 use secrecy::SecretString;
 use sqlx::PgPool;
 
@@ -21,6 +19,8 @@ use crate::app::google::lending;
 use crate::config::{Config, key_file};
 use crate::database::{self as db, Database, DatabaseClock, OLDEST_MAJOR, Offset};
 use crate::policy;
+use nod_core::provider::Provider;
+use nod_core::wire::Hello;
 
 pub(super) async fn settings(config: Arc<Config>) -> Vec<Finding> {
     let mut all = vec![Finding::good("configuration", "every key is known and every value fits")];

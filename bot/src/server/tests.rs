@@ -5,11 +5,11 @@ use axum::http::{Request, Response};
 use chrono::TimeZone;
 use http_body_util::BodyExt;
 use nod_core::connection::{OfferError, OfferPage, scopes};
-use nod_core::tool::Provider;
 use sqlx::postgres::PgPoolOptions;
 use tower::ServiceExt;
 
 use super::*;
+use nod_core::provider::Provider;
 
 /// A server whose database is away and which knows one platform.
 fn without_database() -> (Router, Platform) {

@@ -17,7 +17,7 @@ use nod_core::connection::{Connected, Connections, Grant, Loan, scopes};
 use nod_core::file::Shelf;
 use nod_core::ids::{PersonId, TenantId};
 use nod_core::reading::{Reader, Whose};
-use nod_core::tool::{Fault, Provider, ToolContext};
+use nod_core::tool::{Fault, ToolContext};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
@@ -27,6 +27,7 @@ use super::gmail::Mailbox;
 use super::lent::{Borrowed, Lent};
 use super::oauth::{GoogleOAuth, OAuthError, SCOPES};
 use super::reading::Reading;
+use nod_core::provider::Provider;
 
 /// How long the job waits before it tries again when Google's sign-in does not answer.
 const TRY_AGAIN_SECONDS: u64 = 5;

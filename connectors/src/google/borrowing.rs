@@ -9,13 +9,13 @@ use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::connection::Loan;
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Preview, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
 use serde_json::Value;
 
 use super::lent::Lent;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 /// A tool that may work with an account that is lent.
 struct Borrowing<T: ?Sized> {

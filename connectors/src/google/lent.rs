@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use chrono::TimeDelta;
 use nod_core::clock::Timestamp;
 use nod_core::connection::{Loan, Loans, scopes};
-use nod_core::tool::{Fault, Provider, ToolContext};
+use nod_core::tool::{Fault, ToolContext};
 use secrecy::SecretString;
 
 use super::account::same;
 use super::delegation::{Delegation, Undelegated};
 use super::oauth::{GoogleOAuth, OAuthError};
+use nod_core::provider::Provider;
 
 /// How long the job waits before it tries again when Google does not answer.
 const TRY_AGAIN_SECONDS: u64 = 5;

@@ -19,7 +19,6 @@ mod trouble;
 use std::sync::Arc;
 
 use nod_core::people::colleagues::Colleagues;
-use nod_core::people::contacts::Contacts;
 use nod_core::tool::{Fault, Tool};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -30,6 +29,7 @@ pub use calendar::{Calendar, Room};
 pub use delegation::{Delegation, ServiceKey};
 pub use lent::{Lent, SystemAccount};
 pub use nod_core::connection::scopes;
+use nod_core::contacts::Contacts;
 pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 
 /// Google's endpoints and Nod's identity there.

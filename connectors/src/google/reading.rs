@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use nod_core::file;
-use nod_core::reading::wire::Kind;
 use nod_core::reading::{Desk, Limits, Read, Reader, Unread, Whose};
 use nod_core::tool::{Fault, LONGEST_BODY};
+use nod_core::wire::Kind;
 use tokio::time::Instant;
 
 /// Of one text, in bytes: well above what is passed on or shown.

@@ -4,13 +4,15 @@ use super::form::LONGEST_REASON;
 use super::headline::headline;
 use super::second::{self, Role};
 use super::{Approval, EffectEnd, Status, batch, whole};
+use crate::busy::asks_to_wait;
+use crate::card::reconnect::with_reconnect;
 use crate::card::{Block, Card, Press, Style, Verb, clipped};
 use crate::clock::Timestamp;
-use crate::connection::cards::with_reconnect;
-use crate::graph::{asks_to_wait, grouped, local_second, local_time};
 use crate::ids::PersonId;
+use crate::text::grouped;
 use crate::tool::{Fault, Gist, Preview, ToolOutput};
 use crate::visible::{self, visible};
+use crate::when::{local_second, local_time};
 
 /// The longest name in a receipt, in characters: longer ones are chosen to be in the way.
 const LONGEST_NAME: usize = 40;

@@ -173,7 +173,7 @@ pub(super) fn reason(values: &std::collections::BTreeMap<String, String>) -> Res
 pub(super) const REASON_FIELD: &str = REASON;
 
 pub(super) fn too_long(length: usize, most: usize) -> String {
-    let (length, most) = (crate::graph::grouped(length), crate::graph::grouped(most));
+    let (length, most) = (crate::text::grouped(length), crate::text::grouped(most));
     format!("This has {length} characters; {most} is the most. Nothing was changed.")
 }
 

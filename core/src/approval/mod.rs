@@ -6,7 +6,6 @@ mod anew;
 mod batch;
 mod card;
 mod decide;
-mod digest;
 mod edit;
 mod form;
 pub(crate) mod guests;
@@ -27,7 +26,6 @@ pub(crate) use batch::{Many, fits, press as press_many, tick};
 pub use card::request;
 pub(crate) use card::{card, card_for, prompt_line, waiting_line};
 pub(crate) use decide::{Decision, expire, press, refresh, refuse, supersede, supersede_draft, withdraw};
-pub use digest::digest;
 pub(crate) use edit::{Editor, save};
 pub(crate) use form::{open, show};
 pub(crate) use remind::{plan as plan_reminder, remind};
@@ -44,7 +42,8 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId};
 use crate::policy;
-use crate::tool::{Preview, Provider, Reach, ToolResult};
+use crate::provider::Provider;
+use crate::tool::{Preview, Reach, ToolResult};
 
 /// Where an approval stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

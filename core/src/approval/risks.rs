@@ -1,7 +1,7 @@
 //! What to be careful about: computed, never written by a model.
 
+use crate::address::{home, is_outside};
 use crate::outside::Source;
-use crate::policy::{home, is_outside};
 use crate::privacy::Provenance;
 use crate::tool::Preview;
 

@@ -10,7 +10,8 @@ use super::{Approval, Decision, EffectEnd, Status};
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use crate::jobs::sql::{json, parsed};
-use crate::tool::{Preview, Provider};
+use crate::provider::Provider;
+use crate::tool::Preview;
 
 pub(crate) async fn insert(
     conn: &mut PgConnection,

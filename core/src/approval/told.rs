@@ -6,9 +6,9 @@ use super::form::changed;
 use super::second::{Role, others};
 use super::{Approval, EffectEnd, Status};
 use crate::clock::Timestamp;
-use crate::graph::local_time;
 use crate::ids::PersonId;
 use crate::tool::Fault;
+use crate::when::local_time;
 
 /// After a press that was to decide.
 pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timestamp) -> String {

@@ -2,22 +2,13 @@
 
 use sqlx::PgConnection;
 
-use super::disconnect::{NOT_THEIRS, meant, verb};
+use super::disconnect::{NOT_THEIRS, meant};
 use super::{NewOffer, cards, held, make, scopes};
-use crate::card::{Press, Verb};
+use crate::card::Verb;
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, OfferId, PersonId, TenantId};
 use crate::nod::Core;
-use crate::tool::Provider;
-
-/// What the button carries.
-pub(crate) const VERB: &str = "reconnect";
-
-/// The button's press: it counts from this person alone.
-pub(crate) fn reconnect(person: PersonId, provider: Provider) -> Press {
-    Press::Verb(verb(VERB, person, provider))
-}
 
 /// Somebody pressed: a link to all that they had allowed, or to what is usual.
 pub(crate) async fn press(

@@ -2,13 +2,13 @@
 
 use uuid::Uuid;
 
+use crate::card::reconnect::with_reconnect;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::clock::Timestamp;
-use crate::connection::again::reconnect;
 use crate::connection::lent::Whose;
 use crate::connection::{Held, Lending, Need, Setback, scopes};
 use crate::ids::{OfferId, PersonId};
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 /// The private link to the person's own account. `why` is one sentence.
 pub(crate) fn connect(provider: Provider, offer: OfferId, why: &str) -> Card {
@@ -137,11 +137,6 @@ fn tested(provider: Provider) -> String {
          can publish it.",
         provider.title()
     )
-}
-
-/// With the button that gives the link.
-pub(crate) fn with_reconnect(card: Card, person: PersonId, provider: Provider) -> Card {
-    card.button(format!("Reconnect {}", provider.title()), Style::Primary, reconnect(person, provider))
 }
 
 /// The private link to an account that was connected before.

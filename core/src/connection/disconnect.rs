@@ -12,6 +12,7 @@ use super::offer::Offer;
 use super::{Held, Lending, cards, context, lent, sql};
 use crate::approval::{self, Decision};
 use crate::audit;
+use crate::card::reconnect::{verb, with_reconnect};
 use crate::card::{Card, Verb};
 use crate::chat::{Immediate, Target};
 use crate::clock::Timestamp;
@@ -20,8 +21,8 @@ use crate::home;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
-use crate::people::{self, directory::lane_of};
-use crate::tool::Provider;
+use crate::people;
+use crate::provider::Provider;
 
 /// How long a provider that does not answer is asked again.
 const GIVES_UP: TimeDelta = TimeDelta::days(1);
@@ -46,11 +47,6 @@ pub struct Unreached(pub String);
 /// After a press on what is another person's.
 pub(super) const NOT_THEIRS: &str = "That is somebody else's account. Nothing was done.";
 
-/// Of this person's account; nobody else has a button with it.
-pub(super) fn verb(word: &str, person: PersonId, provider: Provider) -> Verb {
-    Verb::new(word, lane_of(&["account", &person.to_string(), provider.as_str()]))
-}
-
 pub(super) fn meant(verb_: &Verb, person: PersonId) -> Option<Provider> {
     PROVIDERS.into_iter().find(|provider| verb("", person, *provider).subject == verb_.subject)
 }
@@ -67,7 +63,7 @@ pub(crate) async fn list(
             let before = card.take().unwrap_or_else(|| Card::default().titled("Connected accounts"));
             let before = match held.works {
                 true => before,
-                false => cards::with_reconnect(before, person, provider),
+                false => with_reconnect(before, person, provider),
             };
             card = Some(cards::account(before, provider, &held, verb("disconnect", person, provider)));
         }

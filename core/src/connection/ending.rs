@@ -6,12 +6,12 @@ use sqlx::{PgConnection, PgPool};
 use super::disconnect::say;
 use super::{cards, held, sql};
 use crate::clock::Timestamp;
-use crate::graph::local_time;
 use crate::ids::{ConversationId, PersonId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
-use crate::tool::Provider;
+use crate::provider::Provider;
+use crate::when::local_time;
 
 /// How long before the end it is said.
 const BEFORE: TimeDelta = TimeDelta::days(1);

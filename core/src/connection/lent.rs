@@ -10,9 +10,9 @@ use sqlx::{PgConnection, PgPool};
 
 use super::sql;
 use crate::ids::{PersonId, TenantId};
+use crate::named::Named;
 use crate::people::{self, Member};
-use crate::policy::Named;
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 /// To whom the operator lends what; nothing to anybody unless said.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@
 use crate::card::{Card, Press};
 use crate::ids::OfferId;
 use crate::nod::Core;
+use crate::provider::Provider;
 use crate::secret::Vault;
-use crate::tool::Provider;
 
 /// The text that the link carries.
 pub(super) fn token(vault: &Vault, offer: OfferId) -> String {

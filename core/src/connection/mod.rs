@@ -11,8 +11,8 @@ use uuid::Uuid;
 use crate::clock::Timestamp;
 use crate::ids::{Ids, PersonId, TenantId};
 use crate::nod::Core;
+use crate::provider::Provider;
 use crate::secret::Vault;
-use crate::tool::Provider;
 
 pub(crate) mod again;
 pub(crate) mod cards;

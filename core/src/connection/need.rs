@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use super::{scopes, sql};
 use crate::clock::Timestamp;
 use crate::ids::{PersonId, TenantId};
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 /// An account that is there.
 #[derive(Debug, Clone)]

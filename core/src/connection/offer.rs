@@ -25,8 +25,8 @@ use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId}
 use crate::jobs::{Claim, Connecting, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
+use crate::provider::Provider;
 use crate::store::deadlocked;
-use crate::tool::Provider;
 
 /// The offers, for the page behind the link.
 #[derive(Clone)]

@@ -17,7 +17,7 @@ use crate::ids::{DeliveryId, OfferId, PersonId, TenantId};
 use crate::jobs::Connecting;
 use crate::nod::Core;
 use crate::people;
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 /// Whether an admin allowed this account for this person.
 pub(super) async fn allowed(

@@ -9,7 +9,7 @@ use super::Held;
 use super::disconnect::Revocation;
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 pub(super) use offers::{
     NewOther, Other, begun, close, decide_other, expire, has_another, insert_offer, insert_other, offer,

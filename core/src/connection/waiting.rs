@@ -6,7 +6,7 @@ use super::{scopes, sql};
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, PersonId, RunId, TenantId};
 use crate::jobs::{self, Connecting, News, Work};
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 /// A run of the person that waits for an account, or is on the way to: in the middle of a step it may park next.
 /// Whoever does not wait takes no notice.

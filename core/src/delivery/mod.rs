@@ -17,9 +17,8 @@ pub(crate) use sql::{NewDelivery, Venue};
 use crate::card::Card;
 use crate::chat::Target;
 use crate::clock::Timestamp;
-use crate::ids::{DeliveryId, TenantId};
+use crate::ids::{DeliveryId, TenantId, lane_of};
 use crate::jobs::{Work, sql as jobs};
-use crate::people::directory::lane_of;
 
 /// Sends a message: its row and its job, in the caller's transaction.
 pub(crate) async fn send(

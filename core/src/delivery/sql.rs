@@ -50,6 +50,13 @@ pub(crate) struct Venue {
     pub(crate) alone_with: Option<PersonId>,
 }
 
+impl Venue {
+    /// Whether nobody but the one person reads what is said there.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.place.direct || self.alone_with.is_some()
+    }
+}
+
 /// A row of `venues`, as queries bring it along.
 #[derive(Deserialize)]
 struct VenueRow {

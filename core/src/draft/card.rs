@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Closing, Draft};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::ids::DraftId;
 use crate::tool::Fault;
+use crate::tool::draft::{Closing, Draft};
 use crate::visible::{self, visible};
 
 /// A longer body is shown from its beginning; it is whole at the provider, and on the card that asks.

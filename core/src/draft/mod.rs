@@ -6,71 +6,11 @@ mod settle;
 pub(crate) mod sql;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub(crate) use settle::{Discarded, close, discard, settled};
 
 use crate::privacy::{Audience, Provenance};
-
-/// A draft as it stands at its provider. Tools tell it, the core keeps it and hands it back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Draft {
-    /// The provider's id of it, the same through all edits.
-    pub id: String,
-    /// Another one after every edit, whoever made it.
-    pub version: String,
-    /// The tool's own exact form of what is written. The core does not look into it.
-    pub letter: Value,
-    /// Every field that is not the body, in reading order; an empty value shows as "—".
-    pub fields: Vec<(String, String)>,
-    /// The body, whole.
-    pub body: String,
-    /// In the middle of a sentence: "“Running late” to bo@acme.test".
-    pub label: String,
-    /// Where the person finds it.
-    pub link: String,
-    /// What they call that place: "Gmail".
-    pub place: String,
-    /// The tools that work on it.
-    pub tools: DraftTools,
-}
-
-/// Names of the tools that work on a draft. Each takes it in an argument of format `draft`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DraftTools {
-    /// Reads it as it stands.
-    pub read: String,
-    /// Changes it.
-    pub update: String,
-    /// Sends it.
-    pub send: String,
-    /// Throws it away.
-    pub discard: String,
-}
-
-/// How a draft came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Closing {
-    /// It was sent.
-    Sent,
-    /// The person threw it away.
-    Discarded,
-    /// It is not there any more: sent or thrown away by hand.
-    Gone,
-}
-
-impl Closing {
-    /// The name in rows.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::Discarded => "discarded",
-            Self::Gone => "gone",
-        }
-    }
-}
+use crate::tool::draft::{Closing, Draft};
 
 /// A draft that is open for a run's person where the run takes place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

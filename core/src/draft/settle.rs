@@ -3,15 +3,17 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::{Closing, Draft, card, sql};
+use super::{card, sql};
 use crate::audit;
 use crate::clock::Timestamp;
 use crate::delivery;
+use crate::digest::digest;
 use crate::effect::{self, sql::NewEffect};
 use crate::ids::{EffectId, PersonId, TenantId};
 use crate::nod::Core;
 use crate::policy::{self, Ruling};
 use crate::privacy::Audience;
+use crate::tool::draft::{Closing, Draft};
 use crate::tool::{Fault, Leaves, Preview, ToolResult, Words};
 
 /// What comes of a press on [Discard].
@@ -47,7 +49,7 @@ pub(crate) async fn discard(
         }
     }
     let preview = throwing_away(&row.draft);
-    let digest = crate::approval::digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     let new = NewEffect {
         id: EffectId(core.ids.next()),
         conversation: row.conversation,

@@ -4,11 +4,12 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Closing, Draft, OpenDraft};
+use super::OpenDraft;
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, DeliveryId, DraftId, PersonId, RunId, TenantId};
 use crate::jobs::sql::{json, parsed};
 use crate::privacy::{Audience, Provenance};
+use crate::tool::draft::{Closing, Draft};
 
 /// A draft as loaded.
 pub(crate) struct Row {

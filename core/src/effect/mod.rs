@@ -9,7 +9,6 @@
 mod perform;
 pub(crate) mod sql;
 
-use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 pub(crate) use perform::{look_again, perform};
@@ -20,29 +19,6 @@ use crate::ids::{EffectId, RunId, TenantId};
 use crate::jobs::{Work, sql as jobs};
 use crate::nod::Core;
 use crate::tool::Fault;
-
-/// The idempotency key of an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EffectKey {
-    /// The same for every attempt.
-    pub id: EffectId,
-    /// From 1. Above 1, an earlier attempt may have left something.
-    pub attempt: u32,
-}
-
-/// Exists because a committed row says *started*.
-#[derive(Debug)]
-pub struct Permit {
-    key: EffectKey,
-}
-
-impl Permit {
-    /// The effect that it permits.
-    #[must_use]
-    pub fn key(&self) -> EffectKey {
-        self.key
-    }
-}
 
 /// Plans the effect of an approved request, in the transaction of the approval.
 pub(crate) async fn plan(

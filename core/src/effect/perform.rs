@@ -7,20 +7,22 @@ use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use super::sql::{self, Effect};
-use super::{EffectKey, Permit};
 use crate::approval;
 use crate::audit;
+use crate::busy::{A_MOMENT, asks_to_wait};
 use crate::clock::Timestamp;
 use crate::draft;
-use crate::graph::{A_MOMENT, StepRecord, asks_to_wait};
+use crate::graph::StepRecord;
 use crate::ids::EffectId;
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
 use crate::privacy::Audience;
+use crate::provider::Provider;
 use crate::run;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
-use crate::tool::{ActTool, Fault, Found, Provider, Tool, ToolContext, ToolResult};
+use crate::tool::effect::{EffectKey, Permit};
+use crate::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
 
 /// How often an effect is looked for, seconds doubling from one, before a person is asked.
 const MOST_LOOKS: i32 = 7;
@@ -135,7 +137,8 @@ impl Performing<'_> {
             return self.finish().await;
         }
         let attempt = u32::try_from(self.effect.attempt + 1).unwrap_or(1);
-        let permit = Permit { key: EffectKey { id: self.effect.id, attempt } };
+        #[expect(clippy::disallowed_methods, reason = "the row that says so has just been committed")]
+        let permit = Permit::mint(EffectKey { id: self.effect.id, attempt });
         let cx = self.scope();
         let performed = tool.perform(&cx, &self.effect.payload, &handle, permit);
         match tokio::time::timeout(cx.time_left(), performed).await {

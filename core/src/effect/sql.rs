@@ -7,7 +7,8 @@ use sqlx::PgConnection;
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, EffectId, PersonId, RunId, TenantId, TraceId};
 use crate::jobs::sql::json;
-use crate::tool::{Preview, Provider, ToolResult};
+use crate::provider::Provider;
+use crate::tool::{Preview, ToolResult};
 
 pub(crate) struct NewEffect<'a> {
     pub(crate) id: EffectId,

@@ -10,15 +10,14 @@ use sqlx::PgConnection;
 use tokio::time::Instant;
 
 pub use shelf::{Lying, Shelf};
-pub(crate) use text::PACKED;
 pub use text::western;
 
 use crate::chat::{Attached, FetchError};
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, RunId, TenantId};
 use crate::nod::Core;
-use crate::reading::wire::{Cut, Kind};
 use crate::reading::{self, Desk, Limits, Whose};
+use crate::wire::{Cut, Kind};
 
 /// Largest file that is read, in bytes.
 const MOST_BYTES: usize = 2 * 1024 * 1024;

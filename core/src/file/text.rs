@@ -16,10 +16,6 @@ pub(super) fn of(bytes: &[u8]) -> Result<String, String> {
     Ok(text)
 }
 
-/// Why other archives are not read.
-pub(crate) const PACKED: &str =
-    "it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV";
-
 pub(super) fn is_packed(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0x1F, 0x8B])
 }

@@ -4,10 +4,11 @@ use std::future::Future;
 
 use serde_json::json;
 
-use super::{Emit, Next, Node, NodeContext, Step, StepRecord, busy, drafts, gate, prompt, times};
+use super::{Emit, Next, Node, NodeContext, Step, StepRecord, busy, drafts, gate, times};
 use crate::history;
 use crate::privacy::Provenance;
 use crate::run::{AgentState, PendingCall};
+use crate::text;
 use crate::tool::{Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 
 /// Longest result that the model reads, in characters.
@@ -95,7 +96,7 @@ pub(crate) fn content(output: &ToolOutput, marker: &str) -> String {
     let content = bounded(&output.content.to_string());
     match &output.provenance {
         Provenance::Ours => content,
-        Provenance::Outside(sources) => prompt::fenced(&content, sources, marker),
+        Provenance::Outside(sources) => text::fenced(&content, sources, marker),
     }
 }
 

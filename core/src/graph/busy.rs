@@ -2,17 +2,14 @@
 //! model has to find out what a quota is.
 
 use chrono::TimeDelta;
-use jiff::tz::TimeZone;
 use serde_json::json;
 
 use super::think::done_so_far;
+use crate::busy::{A_MOMENT, asks_to_wait};
 use crate::clock::Timestamp;
+use crate::provider::Provider;
 use crate::run::AgentState;
-use crate::tool::{Fault, Provider, ToolOutput};
-use crate::when;
-
-/// Up to so many seconds the provider has no time just now; beyond, it asks to wait.
-pub(crate) const A_MOMENT: TimeDelta = TimeDelta::seconds(5);
+use crate::tool::{Fault, ToolOutput};
 
 /// The answer to a call that has to wait; `None` where it failed for another reason, or nobody's account was asked.
 pub(super) fn told(
@@ -31,12 +28,4 @@ pub(super) fn told(
     let said = format!("{why} {} {then}", done_so_far(state));
     let detail = "the person is told so; do not try again in this turn";
     Some(ToolOutput::ours(json!({ "status": "busy", "why": why, "detail": detail })).verbatim(said))
-}
-
-/// "Google asks me to wait until 10:05 CET."
-pub(crate) fn asks_to_wait(provider: Provider, until: Timestamp, zone: &str) -> String {
-    // The minute in which it is over.
-    let over = until.checked_add_signed(TimeDelta::seconds(59)).unwrap_or(until);
-    let until = when::minute(over, &TimeZone::get(zone).unwrap_or(TimeZone::UTC));
-    format!("{} asks me to wait until {until}.", provider.title())
 }

@@ -10,9 +10,10 @@ use crate::approval::{TooLong, askable};
 use crate::connection::scopes;
 use crate::policy::{self, Ruling, Terms};
 use crate::privacy::{Audience, Provenance};
+use crate::provider::Provider;
 use crate::question::{self, Vote};
 use crate::run::{AgentState, Parked, PendingCall};
-use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Provider, Reach, Tool, ToolSpec, UNDERSTOOD};
+use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Reach, Tool, ToolSpec, UNDERSTOOD};
 use crate::when;
 
 /// Of one reason why a call is wrong, in bytes.

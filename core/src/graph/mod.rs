@@ -24,13 +24,10 @@ use sqlx::PgPool;
 use std::sync::Arc;
 
 pub(crate) use act::content;
-pub(crate) use busy::{A_MOMENT, asks_to_wait};
-pub(crate) use prompt::{fenced, local_second, local_time};
 pub(crate) use recall::Memory;
 pub(crate) use record::Records;
 pub use record::StepRecord;
 pub(crate) use reply::{before_tools, so_far};
-pub(crate) use route::grouped;
 pub(crate) use think::done_so_far;
 
 use crate::approval::{self, Owner};
@@ -38,17 +35,20 @@ use crate::card::Card;
 use crate::chat::{Adapters, Typing};
 use crate::clock::Clock;
 use crate::clock::Timestamp;
-use crate::draft::{Closing, OpenDraft};
+use crate::contacts::Contacts;
+use crate::draft::OpenDraft;
 use crate::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
 use crate::model::{Model, ModelError, Words};
 use crate::people::refresh::Lists;
-use crate::people::{self, contacts::Contacts, names};
+use crate::people::{self, names};
 use crate::policy::{self, Policy, Terms};
 use crate::privacy::Audience;
+use crate::provider::Provider;
 use crate::question::Vote;
 use crate::run::AgentState;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
-use crate::tool::{Choice, Fault, Preview, Principal, Provider, ToolContext, Tools};
+use crate::tool::draft::Closing;
+use crate::tool::{Choice, Fault, Preview, Principal, ToolContext, Tools};
 
 /// A place in the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,23 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::{NodeContext, drafts, hints};
 use crate::clock::Timestamp;
 use crate::memory::view::flattened;
 use crate::model::{Ask, Tier, Turn};
-use crate::outside::Source;
 use crate::run::AgentState;
+use crate::text::fenced;
 use crate::tool::{Tool, Tools};
-use crate::when;
+use crate::when::local_time;
 
 const ASSISTANT: &str = include_str!("../../prompts/assistant.md");
 const ROUTER: &str = include_str!("../../prompts/router.md");
-/// Sources that a marker names.
-const NAMED: usize = 3;
-
 /// The reasoner's prompt.
 pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> Ask {
     Ask {
@@ -108,23 +104,4 @@ fn system(state: &AgentState, now: Timestamp, marker: &str) -> String {
         system.push_str(&format!("\n\nEarlier in this conversation, in short:\n\n{text}"));
     }
     system
-}
-
-/// "Fri 6 Mar 2026, 15:00 CET"; UTC where the zone is not known.
-pub(crate) fn local_time(now: Timestamp, zone: &str) -> String {
-    when::with_year(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
-}
-
-/// "09:30:10 WET": for what is a matter of seconds.
-pub(crate) fn local_second(now: Timestamp, zone: &str) -> String {
-    when::second(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
-}
-
-/// Text from outside, between markers that it cannot forge. The sources that were read last are named.
-pub(crate) fn fenced<S: AsRef<str>>(content: &str, sources: &[S], marker: &str) -> String {
-    let more = sources.len().saturating_sub(NAMED);
-    let named = sources[more..].iter().map(|source| Source::new(source.as_ref()).into());
-    let from =
-        named.chain((more > 0).then(|| format!("and {more} more"))).collect::<Vec<String>>().join("; ");
-    format!("outside {marker} begins ({from})\n{content}\noutside {marker} ends")
 }

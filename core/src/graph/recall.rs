@@ -1,12 +1,13 @@
 //! Recall: what was said before, as far as this person may know it, and what already waits for their nod.
 
-use super::{Node, NodeContext, Step, prompt};
+use super::{Node, NodeContext, Step};
 use crate::draft::OpenDraft;
 use crate::file::File;
 use crate::memory::view::View;
 use crate::model::Turn;
 use crate::privacy::Provenance;
 use crate::run::{AgentState, Earlier};
+use crate::text;
 use crate::visible::visible;
 
 /// Characters of files that are brought into view.
@@ -56,7 +57,7 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
         state.working.extracted_info.extend(memory.mentioned.iter().cloned());
         if let Some(earlier) = &memory.earlier {
             let marker = cx.scope().invocation.short();
-            state.context = Some(prompt::fenced(earlier, &[EARLIER], &marker));
+            state.context = Some(text::fenced(earlier, &[EARLIER], &marker));
             state.provenance = state.provenance.with(Provenance::outside(EARLIER));
             state.overheard = true;
         }
@@ -80,7 +81,7 @@ fn files(state: &mut AgentState, files: &[File], marker: &str) {
                     continue;
                 }
                 let source = format!("the file {name}");
-                let text = prompt::fenced(&format!("{shown}{cut}"), std::slice::from_ref(&source), marker);
+                let text = text::fenced(&format!("{shown}{cut}"), std::slice::from_ref(&source), marker);
                 state.provenance = state.provenance.clone().with(Provenance::outside(source));
                 turns.push((file.now, Turn::System { text }));
             }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{Node, NodeContext, NodeError, Step, prompt, think};
 use crate::model::{ToolCall, Turn};
 use crate::run::{AgentState, Intent, PendingCall};
+use crate::text::grouped;
 use crate::tool::Tool;
 
 #[derive(Deserialize)]
@@ -126,18 +127,6 @@ fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
         "" | "help" => Some(("help", crate::inbox::help_text(cx.typing))),
         _ => None,
     }
-}
-
-/// 100000 as "100,000".
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<String> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| group.iter().map(|b| char::from(*b)).collect())
-        .collect();
-    groups.join(",")
 }
 
 #[cfg(test)]

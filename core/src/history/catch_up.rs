@@ -10,11 +10,10 @@ use uuid::Uuid;
 use super::sql;
 use crate::chat::{ChatAdapter, ChatError};
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use crate::ids::{TenantId, lane_of};
 use crate::inbox::{self, Reached};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
-use crate::people::directory::lane_of;
 
 /// How much earlier than known is looked: clocks differ, and a message takes its time.
 const MARGIN: TimeDelta = TimeDelta::minutes(2);

@@ -19,11 +19,11 @@ pub(crate) use tools::{is_ours as reads_chat, tools};
 
 use crate::chat::{Bound, ChatError, Utterance};
 use crate::delivery::Venue;
-use crate::graph::local_time;
 use crate::ids::TenantId;
 use crate::jobs::WorkError;
 use crate::nod::Core;
 use crate::people::names;
+use crate::when::local_time;
 
 /// Earlier messages of a thread that a mention brings with it, and characters of them.
 const MOST_BEFORE: usize = 50;

@@ -4,9 +4,9 @@ use super::Seen;
 use crate::approval::{self, Approval, Status};
 use crate::card::{Block, Card, clipped};
 use crate::chat::Typing;
-use crate::graph::local_time;
+use crate::provider::Provider;
 use crate::run::{became, sql::Listed};
-use crate::tool::Provider;
+use crate::when::local_time;
 
 /// Longest part of a question that is shown, in characters.
 const LONGEST: usize = 100;

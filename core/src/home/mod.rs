@@ -13,10 +13,10 @@ use crate::card::Card;
 use crate::chat::ChatError;
 use crate::clock::Timestamp;
 use crate::connection;
-use crate::ids::{ApprovalId, PersonId, TenantId};
+use crate::ids::{ApprovalId, PersonId, TenantId, lane_of};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
-use crate::people::{self, Person, directory::lane_of};
+use crate::people::{self, Person};
 use crate::run::{self, sql::Listed};
 
 /// How long after it was opened a page is kept up to date.

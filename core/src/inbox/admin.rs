@@ -5,9 +5,9 @@ use sqlx::PgConnection;
 use super::Arrival;
 use crate::card::{Block, Card};
 use crate::chat::{Immediate, Inbound};
-use crate::graph::local_time;
 use crate::people;
 use crate::policy;
+use crate::when::local_time;
 
 /// Rules that one card shows.
 const MOST_RULES: usize = 20;

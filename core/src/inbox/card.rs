@@ -2,7 +2,7 @@
 
 use crate::card::Card;
 use crate::clock::Timestamp;
-use crate::graph::local_time;
+use crate::when::local_time;
 
 /// Nod was not there when something was said, and it is too late to act on it.
 pub(super) fn away(said_at: Timestamp, zone: &str) -> Card {

@@ -12,7 +12,7 @@ use crate::delivery::{self, NewDelivery};
 use crate::ids::{OfferId, PersonId};
 use crate::memory;
 use crate::people::{self, join};
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 /// Abilities that come later; whoever looks for them is told so.
 const LATER: [&str; 3] = ["task", "knowledge", "schedule"];

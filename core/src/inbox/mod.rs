@@ -27,6 +27,7 @@ pub(crate) use command::{ABLE, help_text};
 use crate::chat::{Author, Immediate, Inbound, Place, Profile, Standing, Typing, What};
 use crate::clock::Timestamp;
 use crate::connection::links;
+use crate::digest::digest;
 use crate::home::{self, Home};
 use crate::ids::{PersonId, TenantId};
 use crate::memory::Asker;
@@ -138,7 +139,7 @@ impl Inbox {
         raw: &serde_json::Value,
     ) -> Result<(), AcceptError> {
         let core = &self.core;
-        let digest = crate::approval::digest(raw).unwrap_or_else(|_| core.ids.next().to_string());
+        let digest = digest(raw).unwrap_or_else(|_| core.ids.next().to_string());
         let key = format!("unreadable:{workspace}:{digest}");
         let mut conn = core.door.acquire().await?;
         sql::first(&mut conn, core.settings.tenant, platform, &key, "unreadable", Some(raw), core.now())

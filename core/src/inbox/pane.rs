@@ -5,12 +5,12 @@ use sqlx::PgConnection;
 use super::{Arrival, said};
 use crate::chat::{Immediate, Place, Wish};
 use crate::delivery::{self, NewDelivery};
-use crate::graph::fenced;
 use crate::ids::{ConversationId, InvocationId, PersonId};
 use crate::model::Turn;
 use crate::pane;
 use crate::people;
 use crate::privacy::Provenance;
+use crate::text::fenced;
 
 /// Longest message that is taken along, in characters.
 const LONGEST: usize = 8_000;

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use super::{Arrival, draft, echo, hours, said, settings};
 use crate::approval::{self, Decision, Many};
-use crate::card::Verb;
+use crate::card::{Verb, reconnect};
 use crate::chat::{Immediate, Inbound, Place, What};
 use crate::connection::other::{self, Presser};
 use crate::connection::{again, disconnect};
@@ -106,7 +106,7 @@ async fn pressed(
                 said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
             disconnect::done(core, conn, tenant, verb, person, conversation, now).await
         }
-        again::VERB => {
+        reconnect::VERB => {
             let conversation =
                 said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
             again::press(core, conn, tenant, verb, person, conversation, now).await

@@ -5,11 +5,11 @@ use sqlx::PgConnection;
 use super::Arrival;
 use crate::card::{Block, Card, Press, Style, Verb, clipped};
 use crate::chat::Immediate;
-use crate::graph::local_time;
 use crate::ids::PersonId;
 use crate::people;
 use crate::run::became;
 use crate::run::sql::{self, Listed};
+use crate::when::local_time;
 
 /// Runs that are listed, and characters of what was asked.
 const MOST: i64 = 10;

@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, OfferId, PersonId, QuestionId, RunId};
-use crate::tool::{Provider, ToolResult};
+use crate::provider::Provider;
+use crate::tool::ToolResult;
 
 /// One piece of work. A closed enum: the compiler is the checklist of handlers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

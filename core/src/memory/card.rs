@@ -7,8 +7,8 @@ use super::{Kind, Sourced};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::Typing;
 use crate::clock::Timestamp;
-use crate::graph::local_time;
 use crate::ids::ChannelId;
+use crate::when::local_time;
 
 /// Things that are shown with a button each.
 const MOST_SHOWN: usize = 15;

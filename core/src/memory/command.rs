@@ -9,10 +9,10 @@ use crate::card::{Card, Verb};
 use crate::chat::{File, Immediate, Place, Target};
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
-use crate::graph::local_time;
 use crate::ids::{ChannelId, DeliveryId, PersonId, TenantId};
 use crate::nod::Core;
 use crate::people;
+use crate::when::local_time;
 
 /// What is offered to choose from at once; no platform shows more.
 const MOST_CHOICES: usize = 25;

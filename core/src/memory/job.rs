@@ -90,7 +90,7 @@ async fn begin(core: &Core, tenant: TenantId, run: RunId) -> Result<Option<Readi
     let mut conn = core.pool.acquire().await?;
     let (conversation, person, trace) = sql::run(&mut conn, tenant, run).await?.ok_or("no such run")?;
     let venue = delivery::sql::venue(&mut conn, tenant, conversation).await?;
-    let alone = is_alone(&venue).then_some(person);
+    let alone = venue.is_alone().then_some(person);
     let seen = sql::summary(&mut conn, tenant, conversation).await?;
     let heard = sql::heard(&mut conn, tenant, conversation, seen.covered, alone).await?;
     let Some(mut batch) = Batch::of(heard, &seen) else { return Ok(None) };
@@ -104,11 +104,6 @@ async fn begin(core: &Core, tenant: TenantId, run: RunId) -> Result<Option<Readi
     speakers.dedup();
     let noted = sql::noted(&mut conn, tenant, owner.id(), &speakers).await?;
     Ok(Some(Reading { run, person, trace, venue, owner, seen, batch, noted }))
-}
-
-/// Whether nobody but the one person reads what is said there.
-pub(crate) fn is_alone(venue: &Venue) -> bool {
-    venue.place.direct || venue.alone_with.is_some()
 }
 
 /// A platform's ids are no use in a summary.

@@ -19,7 +19,7 @@ pub mod tokens;
 pub(crate) mod view;
 
 pub(crate) use command::{Asker, choices, command, press};
-pub(crate) use job::{is_alone, remember};
+pub(crate) use job::remember;
 pub(crate) use sql::recalled;
 
 use uuid::Uuid;

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::batch::Batch;
 use super::{Fact, Kind, Summary};
-use crate::graph::fenced;
 use crate::model::{Ask, Tier, Turn};
+use crate::text::fenced;
 
 const MEMORY: &str = include_str!("../../prompts/memory.md");
 /// Characters of one message.

@@ -13,10 +13,9 @@ pub(crate) use card::greeting;
 use crate::chat::{ChatError, Ornament};
 use crate::clock::Timestamp;
 use crate::delivery;
-use crate::ids::{ConversationId, TenantId};
+use crate::ids::{ConversationId, TenantId, lane_of};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
-use crate::people::directory::lane_of;
 
 /// After so many tries the pane stays as it is: nothing depends on it.
 const MOST_TRIES: i32 = 3;

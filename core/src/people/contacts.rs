@@ -2,9 +2,8 @@
 //! is what whoever wrote it chose, so no such name resolves by itself, not even where it fits one: the person is shown
 //! it with its address, and picks.
 
-use async_trait::async_trait;
-
-use crate::tool::{Choice, Fault, Principal, ToolContext};
+use crate::contacts::Contact;
+use crate::tool::{Choice, Principal};
 use crate::visible::visible;
 
 /// More words are no name.
@@ -19,27 +18,6 @@ const LABEL: usize = 75;
 const SOURCE: &str = " · from your mail";
 /// Less of a name than this says nothing, in UTF-16 units.
 const SHORTEST_NAME: usize = 4;
-
-/// Somebody in a person's own mail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contact {
-    /// As the mail calls them; empty where it does not.
-    pub name: String,
-    /// The bare address.
-    pub address: String,
-}
-
-/// Looks into the mail of the person on whose behalf `cx` is, for them alone.
-#[async_trait]
-pub trait Contacts: Send + Sync {
-    /// Those of some messages in which all of these words (letters and digits, in small letters) stand beside a
-    /// sender or recipient; first those whom the person wrote to, and of each the newest first. Others of the same
-    /// messages may be among them.
-    ///
-    /// # Errors
-    /// [`Fault::NeedsConnect`] where there is no mail to look at; any other where it could not be looked at.
-    async fn named(&self, cx: &ToolContext, words: &[String]) -> Result<Vec<Contact>, Fault>;
-}
 
 /// The words to look a name up by; `None` where there is none to look for in mail.
 pub(crate) fn words(name: &str) -> Option<Vec<String>> {

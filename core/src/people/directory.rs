@@ -2,13 +2,13 @@
 //! platform about a person whom it has not told of yet.
 
 use chrono::TimeDelta;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 use uuid::Uuid;
 
 use super::{Person, sql};
 use crate::chat::{ChatError, Profile, Standing};
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use crate::ids::{TenantId, lane_of};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::store;
@@ -19,14 +19,6 @@ const UNLISTED: TimeDelta = TimeDelta::hours(12);
 /// The lane in which a workspace's directory is read.
 pub(crate) fn lane(platform: &str, workspace: &str) -> Uuid {
     lane_of(&["directory", platform, workspace])
-}
-
-/// A lane named by words.
-pub(crate) fn lane_of(words: &[&str]) -> Uuid {
-    let digest = Sha256::digest(words.join("\u{1f}"));
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&digest[..16]);
-    Uuid::from_bytes(bytes)
 }
 
 /// Reads every page, then again in a day.

@@ -74,42 +74,6 @@ pub struct Member {
     pub users: Vec<(String, String)>,
 }
 
-impl Standing {
-    /// The name in rows.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Member => "member",
-            Self::Guest => "guest",
-            Self::External => "external",
-            Self::Bot => "bot",
-            Self::Gone => "gone",
-        }
-    }
-
-    /// From the name in rows; anything else is unknown.
-    #[must_use]
-    pub fn named(name: &str) -> Self {
-        [Self::Member, Self::Guest, Self::External, Self::Bot, Self::Gone]
-            .into_iter()
-            .find(|s| s.as_str() == name)
-            .unwrap_or(Self::Unknown)
-    }
-
-    /// Whether this lets somebody do more than that may.
-    #[must_use]
-    pub(crate) fn is_above(self, other: Self) -> bool {
-        let rank = |standing| match standing {
-            Self::Member => 3,
-            Self::Guest => 2,
-            Self::External => 1,
-            Self::Unknown | Self::Bot | Self::Gone => 0,
-        };
-        rank(self) > rank(other)
-    }
-}
-
 /// What a recipient comes to whom a model or a person wrote: an address, a mention, or a name that fits one
 /// person.
 pub(crate) async fn address(

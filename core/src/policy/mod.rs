@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub use own::{Own, OwnRules};
 pub use words::told;
 
+use crate::address::{domain, is_outside};
+use crate::named::Named;
 use crate::tool::Reach;
 
 /// The rules in force: what holds everywhere, and what single rules say otherwise.
@@ -42,21 +44,6 @@ pub struct Approvers {
     pub name: String,
     /// Who stands on it.
     pub people: Vec<Named>,
-}
-
-/// Somebody whom a rule names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Named {
-    /// By the address that a platform tells of them.
-    Address(String),
-    /// By what a platform calls them.
-    User {
-        /// The platform.
-        platform: String,
-        /// The platform's id.
-        user: String,
-    },
 }
 
 /// On which terms a nod is asked for.
@@ -192,38 +179,6 @@ impl Rule {
             undo: self.undo.unwrap_or(terms.undo),
         }
     }
-}
-
-/// Providers at which anybody has an address: whoever else is there is no colleague for it.
-const FREE_MAIL: [&str; 8] = [
-    "gmail.com",
-    "googlemail.com",
-    "outlook.com",
-    "live.com",
-    "icloud.com",
-    "proton.me",
-    "protonmail.com",
-    "aol.com",
-];
-/// The same under the endings of many countries.
-const FREE_MAIL_ANYWHERE: [&str; 3] = ["gmx", "yahoo", "hotmail"];
-
-fn domain(address: &str) -> String {
-    address.rsplit('@').next().unwrap_or_default().to_lowercase()
-}
-
-/// The domain at which an account's colleagues have their addresses; `None` where anybody may have one there.
-pub(crate) fn home(account: &str) -> Option<String> {
-    let home = domain(account);
-    let provider = home.split('.').next().unwrap_or_default();
-    let free = FREE_MAIL.contains(&home.as_str()) || FREE_MAIL_ANYWHERE.contains(&provider);
-    (!free).then_some(home)
-}
-
-/// Whether somebody else's address is not at the account's home.
-#[must_use]
-pub fn is_outside(address: &str, account: &str) -> bool {
-    !address.eq_ignore_ascii_case(account) && Some(domain(address)) != home(account)
 }
 
 impl Call<'_> {

@@ -5,10 +5,11 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use sqlx::{PgConnection, PgPool};
 
-use super::{Approvers, Named, Policy, Rule, sql};
+use super::{Approvers, Policy, Rule, sql};
 use crate::audit;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
+use crate::named::Named;
 use crate::store;
 
 /// Rules as somebody wrote them.

@@ -72,7 +72,8 @@ fn length(time: TimeDelta) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Approvers, Named};
+    use crate::named::Named;
+    use crate::policy::Approvers;
 
     #[test]
     fn rules_are_told_in_the_order_in_which_they_count() {

@@ -5,7 +5,6 @@ mod pool;
 mod process;
 mod sql;
 mod unreadable;
-pub mod wire;
 
 use std::time::Duration;
 
@@ -14,9 +13,9 @@ use tokio::time::Instant;
 
 pub use pool::Readers;
 pub use process::Program;
-use wire::{Block, Done, Failure, Kind};
 
 use crate::ids::{PersonId, TenantId};
+use crate::wire::{Block, Done, Failure, Kind};
 /// How long one document may take in a turn.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -121,7 +120,7 @@ impl Unread {
             }
             (Self::Failed(Failure::Empty), _) => "there is no text in it".to_owned(),
             (Self::Failed(Failure::Large), _) => "its text is too large".to_owned(),
-            (Self::Failed(Failure::Unknown), _) => crate::file::PACKED.to_owned(),
+            (Self::Failed(Failure::Unknown), _) => PACKED.to_owned(),
             (Self::Failed(Failure::Broken), Kind::Pdf) => "it is no PDF that I can read".to_owned(),
             (Self::Failed(Failure::Broken), Kind::Docx) => {
                 "it is no Word document that I can read".to_owned()
@@ -130,3 +129,7 @@ impl Unread {
         }
     }
 }
+
+/// Why other archives are not read.
+pub(crate) const PACKED: &str =
+    "it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV";

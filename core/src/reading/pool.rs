@@ -14,10 +14,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::process::{Answer, Process, Program};
 use super::unreadable::Document;
-use super::wire::{Failure, Kind, MOST_BYTES, Request};
 use super::{Desk, Limits, PATIENCE, Read, Reader, Unread, Whose};
 use crate::clock::Clock;
 use crate::ids::{PersonId, TenantId};
+use crate::wire::{Failure, Kind, MOST_BYTES, Request};
 
 /// Readers at once.
 const PLACES: usize = 4;

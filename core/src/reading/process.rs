@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::wire::{Block, Done, Failure, Hello, Line, MOST_LINE, Request};
+use crate::wire::{Block, Done, Failure, Hello, Line, MOST_LINE, Request};
 
 /// Bytes that the lines of one document may have beyond its text, written in full.
 const MOST_BESIDE: usize = 1024 * 1024;

@@ -4,10 +4,10 @@
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 
-use super::wire::{Kind, VERSION};
 use super::{Unread, sql};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
+use crate::wire::{Kind, VERSION};
 
 /// A document by what it holds, and the reader it goes to.
 pub(super) struct Document {

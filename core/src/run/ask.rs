@@ -9,6 +9,7 @@ use crate::approval::{self, Approval, Owner};
 use crate::audit;
 use crate::card::Card;
 use crate::clock::Timestamp;
+use crate::digest::digest;
 use crate::effect;
 use crate::graph::Emit;
 use crate::jobs::{Work, WorkError, sql as jobs};
@@ -75,7 +76,7 @@ impl Commit<'_> {
             call_id: call_id.clone(),
             tool: (*tool).to_owned(),
             revision: 1,
-            digest: approval::digest(&preview.payload)?,
+            digest: digest(&preview.payload)?,
             risks: [
                 approval::risks(&preview, &known, &run.state.provenance),
                 preview.risks.clone(),

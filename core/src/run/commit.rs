@@ -10,23 +10,22 @@ use super::runner::new_turns;
 use super::share;
 use super::spoken;
 use super::sql::{self, NewMessage, Run, Transition};
-use crate::approval;
 use crate::card::{Block, Card};
 use crate::chat::Target;
 use crate::clock::Timestamp;
 use crate::connection::{self, Need, NewOffer, cards};
 use crate::delivery::{self, NewDelivery, Venue};
+use crate::digest::digest;
 use crate::draft;
 use crate::effect;
 use crate::graph::{Emit, StepRecord};
 use crate::history;
 use crate::home;
-use crate::ids::{DeliveryId, OfferId};
+use crate::ids::{DeliveryId, OfferId, lane_of};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::memory;
 use crate::model::Turn;
 use crate::nod::Core;
-use crate::people::{self, directory::lane_of};
+use crate::people;
 use crate::privacy::Audience;
 use crate::question;
 
@@ -182,7 +181,7 @@ impl<'a> Commit<'a> {
             // Written together, after everything else.
             Emit::Ask { .. } => Ok(()),
             Emit::Act { effect, call_id, tool, preview } => {
-                let digest = approval::digest(&preview.payload)?;
+                let digest = digest(&preview.payload)?;
                 let new = effect::sql::NewEffect {
                     id: *effect,
                     conversation: self.run.conversation,
@@ -381,7 +380,7 @@ impl<'a> Commit<'a> {
 
     /// Nobody else sees what is asked there.
     pub(super) fn is_personal(&self) -> bool {
-        matches!(self.run.state.audience, Audience::Person(_)) || memory::is_alone(self.venue)
+        matches!(self.run.state.audience, Audience::Person(_)) || self.venue.is_alone()
     }
 
     pub(super) fn name(&self) -> &str {

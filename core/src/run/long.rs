@@ -7,10 +7,10 @@ use crate::card::{Block, Card};
 use crate::chat::File;
 use crate::clock::Timestamp;
 use crate::delivery;
-use crate::graph::grouped;
 use crate::ids::DeliveryId;
 use crate::jobs::WorkError;
 use crate::privacy::Audience;
+use crate::text::grouped;
 
 /// The longest answer that is said whole, in characters: some ten messages of the smallest platform.
 const LONGEST: usize = 40_000;

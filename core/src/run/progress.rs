@@ -13,10 +13,9 @@ use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatAdapter, Ornament, Place};
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::graph::Node;
-use crate::ids::{ConversationId, DeliveryId, RunId, TenantId};
+use crate::ids::{ConversationId, DeliveryId, RunId, TenantId, lane_of};
 use crate::jobs::{Claim, WorkError, sql as jobs};
 use crate::nod::Core;
-use crate::people::directory::lane_of;
 
 /// How long a turn may take before it says so.
 pub(super) const LONG: Duration = Duration::from_secs(4);

@@ -301,7 +301,7 @@ async fn remembered(
         file::read(core, whose, &venue.platform, run.id).await?;
     }
     let mut conn = core.pool.acquire().await?;
-    let alone = memory::is_alone(venue);
+    let alone = venue.is_alone();
     let owner = if alone { run.person.0 } else { venue.channel.0 };
     let (summary, facts) =
         memory::recalled(&mut conn, claim.tenant, venue.conversation, owner, run.person).await?;

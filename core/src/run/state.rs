@@ -10,7 +10,8 @@ use crate::draft::{self, Drafts};
 use crate::ids::{ApprovalId, EffectId, QuestionId};
 use crate::model::{ToolCall, Turn};
 use crate::privacy::{Audience, Provenance};
-use crate::tool::{Leaves, Principal, Provider, ToolOutput};
+use crate::provider::Provider;
+use crate::tool::{Leaves, Principal, ToolOutput};
 
 /// What the person wants, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ mod clocks;
 mod dates;
 mod exact;
 mod iso;
+mod local;
 mod read;
 mod say;
 mod settle;
@@ -42,6 +43,7 @@ use crate::clock::Timestamp;
 use crate::tool::Choice;
 
 pub use exact::{Exact, JUST_BEGUN};
+pub(crate) use local::{local_second, local_time};
 pub(crate) use say::{minute, second, with_year, zone};
 pub use say::{say, say_day, say_days, say_span};
 

@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::connection::scopes::EVENTS;
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::privacy::Audience;
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
@@ -22,6 +21,7 @@ use super::seen::{self, Meant, Of};
 use super::show;
 use crate::google::account::Accounts;
 use crate::google::arguments;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_cancel_event";
 const SCHEMA: u32 = 1;

@@ -4,7 +4,6 @@
 use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
 use nod_core::clock::Timestamp;
-use nod_core::effect::EffectKey;
 use nod_core::tool::{Fault, Preview, ToolContext, UNDERSTOOD, Words};
 use nod_core::when::Exact;
 use serde::{Deserialize, Serialize};
@@ -15,6 +14,7 @@ use super::meeting::{self, MOST_GUESTS, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
 use super::seen::{self, Meant, Of};
 use super::show;
 use super::times::{MOST_MINUTES, Times};
+use nod_core::tool::effect::EffectKey;
 
 const SCHEMA: u32 = 1;
 

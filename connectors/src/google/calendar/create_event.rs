@@ -11,7 +11,6 @@ use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::connection::scopes::{EVENTS, FREEBUSY};
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::people::colleagues::Colleagues;
 use nod_core::slots::{self, Slot};
 use nod_core::tool::{
@@ -28,6 +27,7 @@ use super::room::Room;
 use super::{collisions, seen, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_create_event";
 /// Of a meeting of which only the week is said.

@@ -7,7 +7,6 @@ use google_calendar3::api::{
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use nod_core::clock::Timestamp;
-use nod_core::effect::EffectKey;
 use nod_core::tool::{Fault, Preview, Words};
 use nod_core::when::Exact;
 use serde::{Deserialize, Serialize};
@@ -20,6 +19,7 @@ use super::seen::{self, Of};
 use super::show;
 use super::times::{MOST_MINUTES, Times};
 use crate::google::gmail::address::Recipient;
+use nod_core::tool::effect::EffectKey;
 
 pub(super) const MOST_GUESTS: usize = 100;
 pub(super) const TITLE_CHARS: usize = 500;

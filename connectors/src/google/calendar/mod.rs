@@ -25,10 +25,11 @@ mod update_event;
 use std::sync::Arc;
 
 use nod_core::people::colleagues::Colleagues;
-use nod_core::tool::{Provider, Reach, Tool, ToolSpec};
+use nod_core::tool::{Reach, Tool, ToolSpec};
 use serde_json::Value;
 
 use super::account::Accounts;
+use nod_core::provider::Provider;
 
 pub use diary::Calendar;
 pub(in crate::google) use diary::Diary;

@@ -4,9 +4,7 @@ use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
 use jiff::{ToSpan, Zoned};
 use nod_core::clock::Timestamp;
-use nod_core::policy;
 use nod_core::privacy::Provenance;
-use nod_core::reading::wire::Kind;
 use nod_core::tool::{Gist, Principal, ToolContext, ToolOutput, people};
 use serde_json::{Value, json};
 
@@ -15,6 +13,8 @@ use super::diary::Diary;
 use super::seen::Of;
 use super::times::Times;
 use crate::google::reading::Texts;
+use nod_core::address;
+use nod_core::wire::Kind;
 
 const DESCRIPTION_CHARS: usize = 1_000;
 const TITLE_CHARS: usize = 300;
@@ -65,7 +65,7 @@ fn is_written_here(event: &Event) -> bool {
 /// A guest from outside.
 fn stranger(event: &Event) -> Option<String> {
     let home = made_by(event).unwrap_or_default();
-    others(event).into_iter().find(|guest| policy::is_outside(guest, home))
+    others(event).into_iter().find(|guest| address::is_outside(guest, home))
 }
 
 fn made_by(event: &Event) -> Option<&str> {

@@ -10,7 +10,6 @@ use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::connection::scopes::{EVENTS, FREEBUSY};
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
@@ -21,6 +20,7 @@ use super::seen::{self, Of};
 use super::{collisions, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_update_event";
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nod_core::connection::Loan;
-use nod_core::people::contacts::{Contact, Contacts};
 use nod_core::tool::{Fault, ToolContext};
 
 use super::address::Recipient;
@@ -14,6 +13,7 @@ use super::message::people;
 use crate::google::account::Accounts;
 use crate::google::scopes;
 use crate::google::trouble::Trouble;
+use nod_core::contacts::{Contact, Contacts};
 
 /// Messages of each kind that are looked at, the newest.
 const MOST: u32 = 10;

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec, Words,
 };
@@ -18,6 +17,7 @@ use super::mailbox::Mailbox;
 use super::{drafts, files, open_draft};
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_create_draft";
 

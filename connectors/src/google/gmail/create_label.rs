@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Gist, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
@@ -17,6 +16,7 @@ use serde_json::{Value, json};
 use super::mailbox::Mailbox;
 use super::{arguments, labels, organise};
 use crate::google::account::Accounts;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_create_label";
 /// Gmail's limit.

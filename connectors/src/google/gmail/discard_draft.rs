@@ -7,8 +7,6 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
-use nod_core::draft::{Closing, Draft as Open};
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Gist, Leaves, Preview, Reach, ToolContext, ToolOutput, ToolResult,
     ToolSpec, Words,
@@ -20,6 +18,8 @@ use super::letter::{Letter, Seen};
 use super::open_draft::{self, Now};
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
+use nod_core::tool::draft::{Closing, Draft as Open};
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_discard_draft";
 

@@ -3,7 +3,6 @@
 
 use google_gmail1::api::Message;
 use nod_core::clock::Timestamp;
-use nod_core::effect::EffectKey;
 use nod_core::tool::Fault;
 use nod_core::visible::hides;
 use serde::{Deserialize, Serialize};
@@ -16,6 +15,7 @@ use super::letter::Letter;
 use super::mailbox::Mailbox;
 use super::message::one_line;
 use super::mime;
+use nod_core::tool::effect::EffectKey;
 
 /// Gmail's limit, for all files of a mail together.
 const MOST_BYTES: u64 = 25 * 1024 * 1024;

@@ -8,7 +8,6 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::privacy::{Audience, Provenance};
 use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
@@ -21,6 +20,7 @@ use super::message::{Body, has_label, header, sender};
 use super::{arguments, files, quote, reply, send_email};
 use crate::google::account::Accounts;
 use crate::google::reading;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_forward";
 

@@ -3,13 +3,13 @@
 
 use google_gmail1::api::{Message, SendAs};
 use nod_core::reading::Unread;
-use nod_core::reading::wire::Kind;
 use nod_core::tool::Fault;
 
 use super::address::Recipient;
 use super::mailbox::Mailbox;
 use super::message::people;
 use crate::google::reading::refused;
+use nod_core::wire::Kind;
 
 /// A longer one is a page, and is left to Gmail.
 const LONGEST_SIGNATURE: usize = 2_000;

@@ -44,12 +44,13 @@ mod written;
 
 use std::sync::Arc;
 
-use nod_core::people::contacts::Contacts;
-use nod_core::tool::{Provider, Reach, Tool, ToolSpec};
+use nod_core::tool::{Reach, Tool, ToolSpec};
 use serde_json::Value;
 
 use super::account::Accounts;
 use super::arguments;
+use nod_core::contacts::Contacts;
+use nod_core::provider::Provider;
 
 pub use mailbox::Gmail;
 pub(in crate::google) use mailbox::Mailbox;

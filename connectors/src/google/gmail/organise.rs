@@ -13,7 +13,6 @@ use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
 use nod_core::connection::scopes;
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::privacy::Audience;
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Gist, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
@@ -27,6 +26,7 @@ use super::mailbox::Mailbox;
 use super::message::{has_label, header, one_line, sender};
 use super::{arguments, days};
 use crate::google::account::Accounts;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_organise";
 const SCHEMA: u32 = 1;

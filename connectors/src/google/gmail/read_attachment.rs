@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_core::reading::wire::{Failure, Kind};
 use nod_core::reading::{Read, Unread};
 use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
@@ -16,6 +15,7 @@ use super::room::{ROOM, fitting};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
 use crate::google::scopes;
+use nod_core::wire::{Failure, Kind};
 
 /// Largest file that is read, in bytes. Gmail itself takes some 25 MB.
 const MOST_BYTES: usize = 10 * 1024 * 1024;

@@ -9,8 +9,6 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use nod_core::card::FieldError;
 use nod_core::clock::Timestamp;
-use nod_core::draft::Closing;
-use nod_core::effect::{EffectKey, Permit};
 use nod_core::tool::{
     ActTool, Fault, Filled, Found, Leaves, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
@@ -22,6 +20,8 @@ use super::open_draft::{self, Now};
 use super::send_email;
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
+use nod_core::tool::draft::Closing;
+use nod_core::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_send_draft";
 

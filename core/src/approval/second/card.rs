@@ -4,10 +4,10 @@ use super::{Approver, Role};
 use crate::approval::Approval;
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
 use crate::approval::{again, risks};
+use crate::card::reconnect;
 use crate::card::{Block, Button, Card, Press, Style, Verb};
-use crate::connection::again as reconnect;
-use crate::graph::local_time;
 use crate::privacy::Provenance;
+use crate::when::local_time;
 
 /// Names that are told one by one.
 const MOST_NAMES: usize = 5;

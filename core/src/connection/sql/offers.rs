@@ -8,7 +8,7 @@ use crate::connection::offer::{NewOffer, Offer};
 use crate::connection::waiting::Waiting;
 use crate::connection::{Held, scopes};
 use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
-use crate::tool::Provider;
+use crate::provider::Provider;
 
 pub(in crate::connection) async fn insert_offer(
     conn: &mut PgConnection,

@@ -22,8 +22,8 @@ use crate::delivery::{self, NewDelivery, Venue};
 use crate::ids::{PersonId, QuestionId, RunId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::people;
 use crate::when;
-use crate::{memory, people};
 
 /// Others may be asked, too: who they are, by address, and what for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ pub(crate) async fn electorate(
     venue: &Venue,
 ) -> sqlx::Result<Vec<Voter>> {
     match &question.vote {
-        Some(vote) if !memory::is_alone(venue) => {
+        Some(vote) if !venue.is_alone() => {
             let all = sql::electorate(conn, tenant, question.person, venue, &vote.voters).await?;
             Ok(if all.len() > 1 { all } else { Vec::new() })
         }
