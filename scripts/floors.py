@@ -23,7 +23,7 @@ TOP = {'ids': 'contract', 'clock': 'contract', 'scope': 'contract', 'privacy': '
        'card': 'contract', 'chat': 'contract', 'tool': 'contract', 'model': 'contract', 'outside': 'contract', 'wire': 'contract',
        'when': 'when', 'slots': 'when',
        'store': 'store', 'jobs': 'store', 'seat': 'store', 'tenant': 'store', 'audit': 'store', 'secret': 'store',
-       'people': 'people', 'delivery': 'people', 'file': 'people', 'reading': 'people',
+       'pane': 'people', 'people': 'people', 'delivery': 'people', 'file': 'people', 'reading': 'people',
        'connection': 'accounts',
        'policy': 'requests', 'approval': 'requests', 'effect': 'requests', 'draft': 'requests', 'question': 'requests',
        'memory': 'memory', 'history': 'memory',
@@ -33,7 +33,7 @@ TOP = {'ids': 'contract', 'clock': 'contract', 'scope': 'contract', 'privacy': '
        'steps': 'store', 'hooks': 'store', 'open_pages': 'people', 'progress': 'people', 'links': 'people', 'named': 'people',
        'busy': 'requests', 'perform': 'requests', 'state': 'agent', 'rows': 'agent', 'forget': 'agent',
        'join': 'nod', 'catch_up': 'nod', 'context': 'nod',
-       'inbox': 'nod', 'home': 'nod', 'pane': 'nod', 'transcript': 'nod', 'worker': 'nod', 'nod': 'nod', '': 'nod'}
+       'inbox': 'nod', 'home': 'nod', 'transcript': 'nod', 'worker': 'nod', 'nod': 'nod', '': 'nod'}
 
 # files that stand beside those of other floors, whatever their folder; `pane/mod.rs` and `pane/sql.rs` join them in step 5
 PLACED = [('context/' + c + '.rs', crate, 'context') for c, crate in

@@ -9,13 +9,15 @@ use sqlx::{PgPool, PgTransaction};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::chat::{Adapters, Place, Standing};
+use crate::catch_up;
+use crate::chat::{Adapters, Place, Standing, Typing};
 use crate::clock::{Clock, Timestamp};
-use crate::connection::{Connections, Lending, Offers, Revoke, links};
+use crate::connection::{Connections, Lending, Offers, Revoke};
 use crate::contacts::Contacts;
 use crate::ids::{Ids, TenantId};
-use crate::inbox::Inbox;
+use crate::inbox::{self, Inbox};
 use crate::jobs::{Dispatcher, Jobs, Work, sql as jobs};
+use crate::links::Links;
 use crate::model::Model;
 use crate::policy::Policy;
 use crate::reading::Reader;
@@ -140,6 +142,9 @@ pub(crate) struct Core {
     pub(crate) revokes: Vec<Arc<dyn Revoke>>,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) vault: Vault,
+    pub(crate) links: Links,
+    /// What the typed and the written word are told that asks for help.
+    pub(crate) help: fn(Typing<'_>) -> String,
     pub(crate) settings: Settings,
 }
 
@@ -200,6 +205,8 @@ impl Nod {
             reading,
             revokes,
             model,
+            links: Links { vault: vault.clone(), public_url: settings.public_url.clone() },
+            help: inbox::help_text,
             vault,
             settings,
         });
@@ -268,7 +275,7 @@ impl Nod {
     /// # Errors
     /// When the database does not answer.
     pub async fn hears(&self, platform: &str, workspace: &str, part: u32, anew: bool) -> sqlx::Result<()> {
-        history::hears(&self.core, platform, workspace, part, anew).await
+        catch_up::hears(&self.core, platform, workspace, part, anew).await
     }
 
     /// Takes a seat that only one replica may hold: false where another does. It is held for ten seconds and has to
@@ -343,7 +350,7 @@ impl Nod {
         let mut read = transcript::read(&mut conn, core.settings.tenant, platform, workspace, place).await?;
         for line in &mut read.lines {
             if let Said::Nod { card, .. } = &mut line.said {
-                *card = links::resolved(core, std::mem::take(card));
+                *card = core.links.resolved(std::mem::take(card));
             }
         }
         Ok(read)

@@ -3,9 +3,12 @@
 use async_trait::async_trait;
 use serde::Deserialize;
 
+use crate::catch_up;
+use crate::forget;
 use crate::jobs::{Claim, Work, WorkError, Worker};
 use crate::nod::Core;
-use crate::{approval, connection, delivery, effect, history, home, memory, pane, people, question, run};
+use crate::perform;
+use crate::{approval, connection, delivery, home, memory, pane, people, question, run};
 
 #[async_trait]
 impl Worker for Core {
@@ -13,8 +16,8 @@ impl Worker for Core {
         match &Work::deserialize(&claim.work)? {
             Work::Advance { run, news } => Box::pin(run::advance(self, claim, *run, news.as_ref())).await,
             Work::Deliver { delivery } => delivery::deliver(self, claim, *delivery).await,
-            Work::Perform { effect } => effect::perform(self, claim, *effect).await,
-            Work::LookAgain { effect } => effect::look_again(self, claim, *effect).await,
+            Work::Perform { effect } => perform::perform(self, claim, *effect).await,
+            Work::LookAgain { effect } => perform::look_again(self, claim, *effect).await,
             Work::ExpireApproval { approval } => approval::expire(self, claim, *approval).await,
             Work::RemindApproval { approval } => approval::remind(self, claim, *approval).await,
             Work::ExpireQuestion { question } => question::expire(self, claim, *question).await,
@@ -38,9 +41,9 @@ impl Worker for Core {
             }
             Work::CatchUp { platform, workspace, since, left, from } => {
                 let (left, from) = (left.as_deref(), from.clone());
-                history::catch_up(self, claim, platform, workspace, *since, left, from).await
+                catch_up::catch_up(self, claim, platform, workspace, *since, left, from).await
             }
-            Work::Forget { run } => history::forget(self, claim, *run).await,
+            Work::Forget { run } => forget::forget(self, claim, *run).await,
         }
     }
 }

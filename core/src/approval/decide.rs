@@ -16,11 +16,12 @@ use crate::card::{FieldError, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::delivery;
-use crate::effect;
-use crate::home;
-use crate::ids::{ApprovalId, DeliveryId, PersonId, RunId, TenantId};
+use crate::effect::insert;
+use crate::effect::sql::NewEffect;
+use crate::ids::{ApprovalId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use crate::jobs::{Claim, News, Verdict, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::open_pages;
 use crate::question::vote;
 
 /// What a person decided, for the revision that they saw.
@@ -172,7 +173,7 @@ pub(super) async fn decided(
             if approval.second.is_some() {
                 second::sql::agreed(conn, tenant, approval.id, decision.by, now).await?;
             }
-            effect::plan(core, conn, tenant, approval, now).await?;
+            plan(core, conn, tenant, approval, now).await?;
         }
         Step::Denied | Step::Nothing => {}
     }
@@ -321,7 +322,7 @@ pub(super) async fn redraw(
         vote::told(conn, tenant, one.run, now).await?;
     }
     for reader in readers {
-        home::touch(conn, tenant, reader, now).await?;
+        open_pages::touch(conn, tenant, reader, now).await?;
     }
     Ok(())
 }
@@ -333,4 +334,28 @@ fn same_people(one: &[String], other: &[String]) -> bool {
         all
     };
     sorted(one) == sorted(other)
+}
+
+/// Plans the effect of an approved request, in the transaction of the approval.
+pub(crate) async fn plan(
+    core: &Core,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let id: EffectId = core.id();
+    let new = NewEffect {
+        id,
+        conversation: approval.conversation,
+        run: approval.run,
+        call_id: &approval.call_id,
+        approval: Some(approval.id),
+        person: approval.decider,
+        tool: &approval.tool,
+        preview: &approval.preview,
+        digest: &approval.digest,
+        undo: approval.undo,
+    };
+    insert(conn, tenant, &new, now).await
 }

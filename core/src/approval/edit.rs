@@ -24,7 +24,6 @@ use crate::jobs::{News, Work, sql as jobs};
 use crate::nod::Core;
 use crate::people::{self, names};
 use crate::policy::{self, Ruling, Terms};
-use crate::run;
 use crate::tool::{Choice, Fault, Filled, Preview, Principal, Tool, UNDERSTOOD};
 
 /// Who filled a form in, and where they are known.
@@ -135,9 +134,9 @@ async fn revise(
     let by = old.decider;
     let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     let known = effect::sql::known_recipients(conn, tenant, by, &preview.recipients).await?;
-    let Some(loaded) = run::sql::load(conn, tenant, old.run).await? else { return Ok(unknown()) };
+    let Some(provenance) = sql::provenance(conn, tenant, old.run).await? else { return Ok(unknown()) };
     let guests = guests::told(conn, tenant, &mut preview, by, &old.decider_name).await?;
-    let mut risks = risks(&preview, &known, &loaded.run.state.provenance);
+    let mut risks = risks(&preview, &known, &provenance);
     // What is the person's own stands only where it stood before: on a card that nobody else reads.
     let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
     risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));

@@ -10,6 +10,7 @@ use super::{Approval, Decision, EffectEnd, Status};
 use crate::clock::Timestamp;
 use crate::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use crate::jobs::sql::{json, parsed};
+use crate::privacy::Provenance;
 use crate::provider::Provider;
 use crate::tool::Preview;
 
@@ -619,4 +620,20 @@ pub(super) async fn moved(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Whether outside text was in view of the run that asked; `None` where there is no such run.
+pub(super) async fn provenance(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Option<Provenance>> {
+    let row = sqlx::query!(
+        r#"select state->'provenance' as "provenance!" from runs where tenant_id = $1 and id = $2"#,
+        tenant.0,
+        run.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| parsed(row.provenance)).transpose()
 }

@@ -11,11 +11,10 @@ use super::sql::{Within, pending};
 use super::{Approval, Decision, remind};
 use crate::clock::Timestamp;
 use crate::delivery::{self, Venue};
-use crate::history;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use crate::jobs::Verdict;
 use crate::nod::Core;
-use crate::people;
+use crate::people::{self, heard};
 
 /// What counts as a yes: these words and nothing beside them.
 const YES: [&str; 14] = [
@@ -118,8 +117,8 @@ pub(crate) async fn yes(
                 return said(OTHERS.to_owned());
             }
             let (platform, workspace) = (&venue.platform, &venue.workspace);
-            let clear = for_nod
-                || word.all_known && history::has_caught_up(conn, tenant, platform, workspace).await?;
+            let clear =
+                for_nod || word.all_known && heard::has_caught_up(conn, tenant, platform, workspace).await?;
             if !clear {
                 return said(BEHIND.to_owned());
             }

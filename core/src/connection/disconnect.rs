@@ -17,10 +17,10 @@ use crate::card::{Card, Verb};
 use crate::chat::{Immediate, Target};
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
-use crate::home;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::open_pages;
 use crate::people;
 use crate::provider::Provider;
 
@@ -123,7 +123,7 @@ pub(crate) async fn done(
     let id = end(core, conn, tenant, &over, conversation, now).await?;
     let detail = json!({ "provider": provider.as_str() });
     audit::write(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
-    home::touch(conn, tenant, person, now).await?;
+    open_pages::touch(conn, tenant, person, now).await?;
     Ok(Immediate::whisper(cards::disconnected(provider)))
 }
 

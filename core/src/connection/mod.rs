@@ -19,7 +19,6 @@ pub(crate) mod cards;
 pub(crate) mod disconnect;
 pub(crate) mod ending;
 pub(crate) mod lent;
-pub(crate) mod links;
 mod need;
 mod offer;
 pub(crate) mod other;

@@ -15,15 +15,15 @@ use sqlx::PgConnection;
 
 use super::disconnect::{self, Over};
 use super::waiting::{self, wake, wake_unless_another};
-use super::{Connections, Held, Tokens, cards, ending, links, other, scopes, sql};
+use super::{Connections, Held, Tokens, cards, ending, other, scopes, sql};
 use crate::audit;
 use crate::chat::Standing;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
-use crate::home;
 use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use crate::jobs::{Claim, Connecting, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::open_pages;
 use crate::people;
 use crate::provider::Provider;
 use crate::store::deadlocked;
@@ -172,7 +172,7 @@ impl Offers {
     /// it is asked now.
     async fn usable(&self, token: &str) -> Result<Offer, OfferError> {
         let (core, tenant) = (&self.core, self.tenant());
-        let id = links::offer(&core.vault, token).ok_or(OfferError::Unknown)?;
+        let id = core.links.offer(token).ok_or(OfferError::Unknown)?;
         let mut conn = core.pool.acquire().await?;
         let mut offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
         offer.usable(core.now())?;
@@ -379,7 +379,7 @@ impl Offers {
         waiting::granted(&mut tx, tenant, offer.person, provider, granted, offer.run, now).await?;
         let card = cards::connected(provider, account, offer.held.as_ref(), granted, &lacks);
         say(core, &mut tx, tenant, &offer, &card, now).await?;
-        home::touch(&mut tx, tenant, offer.person, now).await?;
+        open_pages::touch(&mut tx, tenant, offer.person, now).await?;
         tx.commit().await?;
         core.jobs.wake();
         Ok(Completion::Connected { account: account.to_owned(), lacks })

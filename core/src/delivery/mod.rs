@@ -3,6 +3,7 @@
 //!
 //! Jobs of one channel run in order, so that messages arrive as they were said.
 
+pub(crate) mod open;
 mod pages;
 mod post;
 pub(crate) mod sql;

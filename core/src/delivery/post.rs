@@ -6,11 +6,10 @@ use super::sql::{self, Delivery, NewDelivery, Venue};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
 use crate::clock::Timestamp;
-use crate::connection::links;
 use crate::ids::{DeliveryId, PersonId, TenantId};
 use crate::jobs::{Claim, WorkError, sql as jobs};
 use crate::nod::Core;
-use crate::{people, run};
+use crate::people;
 
 /// After so many tries a message that the platform never answers for is given up; its row says so.
 const MOST_TRIES: i32 = 20;
@@ -25,7 +24,7 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
         return finish(core, claim).await;
     }
     let adapter = core.adapters.get(&delivery.platform).ok_or("no such platform here")?;
-    let card = links::resolved(core, delivery.card.clone());
+    let card = core.links.resolved(delivery.card.clone());
     // A direct line tells by itself.
     let card = if matches!(target, Target::Place { .. }) { card } else { card.calling_nobody() };
     // What is to be taken away before it stood was never said.
@@ -141,7 +140,7 @@ async fn target(
         (None, Some(with)) => {
             // Whoever asked, should the place have gone on with somebody else since.
             let asker = match delivery.run {
-                Some(run) => run::sql::person_of(conn, tenant, run).await?,
+                Some(run) => sql::person_of(conn, tenant, run).await?,
                 None => None,
             };
             let person = asker.unwrap_or(with);
@@ -209,7 +208,7 @@ async fn refused(
         (Target::Place { .. }, _) if first_refusal && closed => {
             sql::alone(&mut tx, tenant, delivery.conversation, delivery.run).await?;
             let person = match delivery.run {
-                Some(run) => run::sql::person_of(&mut tx, tenant, run).await?,
+                Some(run) => sql::person_of(&mut tx, tenant, run).await?,
                 None => None,
             };
             if let Some(person) = person

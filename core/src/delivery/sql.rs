@@ -575,3 +575,15 @@ pub(crate) async fn alone(
     .await?;
     Ok(())
 }
+
+pub(crate) async fn person_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Option<PersonId>> {
+    let person =
+        sqlx::query_scalar!("select person_id from runs where tenant_id = $1 and id = $2", tenant.0, run.0)
+            .fetch_optional(conn)
+            .await?;
+    Ok(person.map(PersonId))
+}

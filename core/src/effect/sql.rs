@@ -117,7 +117,7 @@ pub(crate) async fn load(
 }
 
 /// The time to take it back is over; false where it was taken.
-pub(super) async fn released(
+pub(crate) async fn released(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -155,7 +155,7 @@ pub(crate) async fn cancelled(
 }
 
 /// planned or started → started, with the handle; false where it has ended meanwhile.
-pub(super) async fn started(
+pub(crate) async fn started(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -176,7 +176,7 @@ pub(super) async fn started(
 }
 
 /// The provider asks to wait until then; or it does no more.
-pub(super) async fn waits(
+pub(crate) async fn waits(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -195,7 +195,7 @@ pub(super) async fn waits(
 }
 
 /// One more look that did not settle it.
-pub(super) async fn looked(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<()> {
+pub(crate) async fn looked(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<()> {
     sqlx::query!("update effects set looks = looks + 1 where tenant_id = $1 and id = $2", tenant.0, id.0)
         .execute(conn)
         .await?;
@@ -203,7 +203,7 @@ pub(super) async fn looked(conn: &mut PgConnection, tenant: TenantId, id: Effect
 }
 
 /// planned or started → its end; false where it had one.
-pub(super) async fn ended(
+pub(crate) async fn ended(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -226,7 +226,7 @@ pub(super) async fn ended(
 }
 
 /// unknown → what looking once more has found; false where it was settled meanwhile.
-pub(super) async fn found_out(
+pub(crate) async fn found_out(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,
@@ -271,7 +271,7 @@ pub(crate) async fn known_recipients(
 }
 
 /// Ends a run's effects that have not begun; gives the approvals whose they are.
-pub(super) async fn call_off(
+pub(crate) async fn call_off(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,

@@ -4,10 +4,11 @@ use std::future::Future;
 
 use serde_json::json;
 
-use super::{Emit, Next, Node, NodeContext, Step, StepRecord, busy, drafts, gate, times};
+use super::{Emit, Next, NodeContext, Step, busy, drafts, gate, times};
 use crate::history;
 use crate::privacy::Provenance;
-use crate::run::{AgentState, PendingCall};
+use crate::state::{AgentState, Node, PendingCall};
+use crate::steps::StepRecord;
 use crate::text;
 use crate::tool::{Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 

@@ -8,7 +8,7 @@ use super::think::done_so_far;
 use crate::busy::{A_MOMENT, asks_to_wait};
 use crate::clock::Timestamp;
 use crate::provider::Provider;
-use crate::run::AgentState;
+use crate::state::AgentState;
 use crate::tool::{Fault, ToolOutput};
 
 /// The answer to a call that has to wait; `None` where it failed for another reason, or nobody's account was asked.

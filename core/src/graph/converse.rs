@@ -1,8 +1,8 @@
 //! Converse: one model call and no tools; on failure, the full agent.
 
-use super::{Node, NodeContext, NodeError, Step, prompt, think};
+use super::{NodeContext, NodeError, Step, prompt, think};
 use crate::model::{ModelError, Turn};
-use crate::run::AgentState;
+use crate::state::{AgentState, Node};
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     let ask = prompt::converse(&state, cx);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Emit;
 use crate::draft::{Change, OpenDraft};
 use crate::privacy::Audience;
-use crate::run::AgentState;
+use crate::state::AgentState;
 use crate::tool::{Choice, Fault, Tool, ToolSpec};
 
 /// By this name a question asks which draft is meant.

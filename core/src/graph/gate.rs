@@ -3,16 +3,15 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Emit, Next, Node, NodeContext, NodeError, Step, StepRecord, act, drafts, recipients, think, times,
-};
+use super::{Emit, Next, NodeContext, NodeError, Step, act, drafts, recipients, think, times};
 use crate::approval::{TooLong, askable};
 use crate::connection::scopes;
 use crate::policy::{self, Ruling, Terms};
 use crate::privacy::{Audience, Provenance};
 use crate::provider::Provider;
 use crate::question::{self, Vote};
-use crate::run::{AgentState, Parked, PendingCall};
+use crate::state::{AgentState, Node, Parked, PendingCall};
+use crate::steps::StepRecord;
 use crate::tool::{ActTool, Fault, LONGEST_BODY, Preview, Reach, Tool, ToolSpec, UNDERSTOOD};
 use crate::when;
 

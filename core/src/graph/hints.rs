@@ -3,10 +3,10 @@
 
 use crate::model::Offer;
 use crate::privacy::Audience;
-use crate::run::AgentState;
 use crate::tool::{Reach, Tool, Tools};
 
 use super::drafts;
+use crate::state::AgentState;
 
 /// The hints begin with this line.
 const BEGIN: &str = "Routing hints (from the assistant, not the person):";

@@ -19,14 +19,12 @@ mod think;
 mod times;
 mod words;
 
-use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use std::sync::Arc;
 
 pub(crate) use act::content;
 pub(crate) use recall::Memory;
 pub(crate) use record::Records;
-pub use record::StepRecord;
 pub(crate) use reply::{before_tools, so_far};
 pub(crate) use think::done_so_far;
 
@@ -45,77 +43,10 @@ use crate::policy::{self, Policy, Terms};
 use crate::privacy::Audience;
 use crate::provider::Provider;
 use crate::question::Vote;
-use crate::run::AgentState;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
+use crate::state::{AgentState, Node};
 use crate::tool::draft::Closing;
 use crate::tool::{Choice, Fault, Preview, Principal, ToolContext, Tools};
-
-/// A place in the graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Node {
-    /// Brings what was said before into view.
-    Recall,
-    /// Finds the intent: rules, then the router model.
-    Route,
-    /// One model call, no tools.
-    Converse,
-    /// The reasoner, with the offered tools.
-    Think,
-    /// May each call run, must it ask, is it refused?
-    Gate,
-    /// Runs the reading calls.
-    Act,
-    /// Says the answer to whom it is for.
-    Reply,
-    /// Keeps what is worth keeping.
-    Remember,
-}
-
-impl Node {
-    /// Every node, in the order of the picture.
-    pub const ALL: [Self; 8] = [
-        Self::Recall,
-        Self::Route,
-        Self::Converse,
-        Self::Think,
-        Self::Gate,
-        Self::Act,
-        Self::Reply,
-        Self::Remember,
-    ];
-
-    /// The name in rows and records.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Recall => "recall",
-            Self::Route => "route",
-            Self::Converse => "converse",
-            Self::Think => "think",
-            Self::Gate => "gate",
-            Self::Act => "act",
-            Self::Reply => "reply",
-            Self::Remember => "remember",
-        }
-    }
-
-    /// Where each node may lead; the runner refuses anything else, and the picture in the docs is drawn
-    /// from it.
-    #[must_use]
-    pub fn successors(self) -> &'static [Self] {
-        match self {
-            Self::Recall => &[Self::Route],
-            Self::Route => &[Self::Converse, Self::Think, Self::Gate, Self::Reply],
-            Self::Converse => &[Self::Reply, Self::Think],
-            Self::Think => &[Self::Gate, Self::Reply],
-            Self::Gate => &[Self::Act, Self::Think, Self::Gate, Self::Reply],
-            Self::Act => &[Self::Gate, Self::Think, Self::Reply],
-            Self::Reply => &[Self::Remember],
-            Self::Remember => &[],
-        }
-    }
-}
 
 /// What a node returns.
 pub(crate) struct Step {
@@ -184,6 +115,8 @@ pub(crate) struct NodeContext<'a> {
     pub(crate) directory: Directory<'a>,
     pub(crate) contacts: &'a [Arc<dyn Contacts>],
     pub(crate) typing: Typing<'a>,
+    /// What is answered to "help", by how commands are typed here.
+    pub(crate) help: fn(Typing<'_>) -> String,
     /// How much of a request a card shows here.
     pub(crate) room: usize,
     pub(crate) tools: &'a Tools,

@@ -8,7 +8,7 @@ use super::{NodeContext, drafts, hints};
 use crate::clock::Timestamp;
 use crate::memory::view::flattened;
 use crate::model::{Ask, Tier, Turn};
-use crate::run::AgentState;
+use crate::state::AgentState;
 use crate::text::fenced;
 use crate::tool::{Tool, Tools};
 use crate::when::local_time;

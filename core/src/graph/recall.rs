@@ -1,12 +1,12 @@
 //! Recall: what was said before, as far as this person may know it, and what already waits for their nod.
 
-use super::{Node, NodeContext, Step};
+use super::{NodeContext, Step};
 use crate::draft::OpenDraft;
 use crate::file::File;
 use crate::memory::view::View;
 use crate::model::Turn;
 use crate::privacy::Provenance;
-use crate::run::{AgentState, Earlier};
+use crate::state::{AgentState, Earlier, Node};
 use crate::text;
 use crate::visible::visible;
 

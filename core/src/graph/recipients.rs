@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{NodeContext, NodeError, act, words};
 use crate::people::{contacts, names};
 use crate::privacy::{Audience, Provenance};
-use crate::run::AgentState;
+use crate::state::AgentState;
 use crate::tool::{Choice, Fault, Preview, ToolContext, ToolSpec};
 
 /// So long a person's mail is looked at for one name.

@@ -4,7 +4,7 @@ use super::{Emit, Next, Step};
 use crate::memory::view::SUMMARISE_FROM;
 use crate::memory::{asks_to_forget, asks_to_remember};
 use crate::model::Turn;
-use crate::run::AgentState;
+use crate::state::AgentState;
 
 pub(super) fn step(state: AgentState) -> Step {
     let said = state.turns.iter().filter(|turn| match turn {

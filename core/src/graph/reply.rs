@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Emit, Next, Node, Step, honesty};
+use super::{Emit, Next, Step, honesty};
 use crate::card::{Block, Card};
 use crate::model::Turn;
-use crate::run::AgentState;
+use crate::state::{AgentState, Node};
 
 /// Mentions that the model repeats become names: nobody is pinged by it, and nobody reads an id.
 fn named(text: String, known: &BTreeMap<String, String>) -> String {

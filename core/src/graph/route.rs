@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Node, NodeContext, NodeError, Step, prompt, think};
+use super::{NodeContext, NodeError, Step, prompt, think};
 use crate::model::{ToolCall, Turn};
-use crate::run::{AgentState, Intent, PendingCall};
+use crate::state::{AgentState, Intent, Node, PendingCall};
 use crate::text::grouped;
 use crate::tool::Tool;
 
@@ -124,7 +124,7 @@ fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
         "stop" => {
             Some(("stop", "Nothing of yours is under way here, so there is nothing to stop.".to_owned()))
         }
-        "" | "help" => Some(("help", crate::inbox::help_text(cx.typing))),
+        "" | "help" => Some(("help", (cx.help)(cx.typing))),
         _ => None,
     }
 }

@@ -1,9 +1,10 @@
 //! Think: the reasoner with the offered tools. It answers in words or calls tools; a loop is cut off by the
 //! step budget with an honest message.
 
-use super::{Node, NodeContext, NodeError, Step, StepRecord, prompt};
+use super::{NodeContext, NodeError, Step, prompt};
 use crate::model::{Answer, Ask, ModelError, ToolCall, Turn, Words};
-use crate::run::{AgentState, PendingCall, Results};
+use crate::state::{AgentState, Node, PendingCall, Results};
+use crate::steps::StepRecord;
 
 /// More calls than this in one turn are not made.
 const MOST_CALLS: usize = 16;

@@ -4,8 +4,6 @@
 //! What is read belongs to others as well: it is shown to the model as outside text, stands in no row but the
 //! run's own record, which only the asker may open, and leaves that after a while.
 
-mod catch_up;
-mod forget;
 pub(crate) mod sql;
 mod tools;
 
@@ -13,8 +11,6 @@ use std::collections::HashMap;
 
 use sqlx::PgPool;
 
-pub(crate) use catch_up::{catch_up, has_caught_up, hears};
-pub(crate) use forget::{forget, forget_later};
 pub(crate) use tools::{is_ours as reads_chat, tools};
 
 use crate::chat::{Bound, ChatError, Utterance};

@@ -5,7 +5,7 @@ use crate::approval::{self, Approval, Status};
 use crate::card::{Block, Card, clipped};
 use crate::chat::Typing;
 use crate::provider::Provider;
-use crate::run::{became, sql::Listed};
+use crate::rows::{Listed, became::became};
 use crate::when::local_time;
 
 /// Longest part of a question that is shown, in characters.

@@ -5,76 +5,25 @@ mod card;
 pub(crate) mod sql;
 
 use chrono::TimeDelta;
-use sqlx::PgConnection;
-use uuid::Uuid;
 
 use crate::approval::{self, Approval};
 use crate::card::Card;
 use crate::chat::ChatError;
 use crate::clock::Timestamp;
 use crate::connection;
-use crate::ids::{ApprovalId, PersonId, TenantId, lane_of};
-use crate::jobs::{Claim, Work, WorkError, sql as jobs};
+use crate::ids::{ApprovalId, PersonId, TenantId};
+use crate::jobs::{Claim, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people::{self, Person};
-use crate::run::{self, sql::Listed};
+use crate::rows;
+use crate::rows::Listed;
 
-/// How long after it was opened a page is kept up to date.
-const LOOKED_AT: TimeDelta = TimeDelta::hours(1);
 /// How long a decision stays on the page.
 const LATELY: TimeDelta = TimeDelta::hours(1);
 /// Runs that are listed.
 const RUNS: i64 = 5;
 /// A platform that does not answer so often keeps the page as it is.
 const MOST_TRIES: i32 = 5;
-
-/// A page that a person looks at.
-pub(crate) struct Home {
-    pub(crate) person: PersonId,
-    pub(crate) platform: String,
-    pub(crate) workspace: String,
-    pub(crate) user: String,
-}
-
-/// The person opened their page.
-pub(crate) async fn opened(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    home: &Home,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    shown_again(conn, tenant, home, now).await?;
-    sql::opened(conn, tenant, home, now).await
-}
-
-/// Something of the person's changed. Comes last in a transaction: its lane is locked after all others.
-pub(crate) async fn touch(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    for home in sql::looked_at(conn, tenant, person, now - LOOKED_AT).await? {
-        shown_again(conn, tenant, &home, now).await?;
-    }
-    Ok(())
-}
-
-/// However much changes before the job begins, it is one job.
-async fn shown_again(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    home: &Home,
-    now: Timestamp,
-) -> sqlx::Result<()> {
-    let Home { person, platform, workspace, .. } = home;
-    let work = Work::ShowHome { person: *person, platform: platform.clone(), workspace: workspace.clone() };
-    jobs::enqueue_once(conn, tenant, lane(platform, workspace, *person), &work, now).await
-}
-
-fn lane(platform: &str, workspace: &str, person: PersonId) -> Uuid {
-    lane_of(&["home", platform, workspace, &person.to_string()])
-}
 
 /// The job: shows the page as it is now. What fails is left for the next change: a page is no message.
 pub(crate) async fn show(
@@ -149,6 +98,6 @@ async fn seen(core: &Core, tenant: TenantId, person: &Person) -> sqlx::Result<Se
         approvals,
         accounts: sql::accounts(&mut conn, tenant, person.id).await?,
         lent: connection::lent::words(&mut conn, &core.settings.lending, tenant, person.id).await?,
-        runs: run::sql::newest_of(&mut conn, tenant, person.id, RUNS).await?,
+        runs: rows::newest_of(&mut conn, tenant, person.id, RUNS).await?,
     })
 }

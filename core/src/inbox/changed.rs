@@ -4,7 +4,8 @@
 use super::Arrival;
 use crate::chat::{Immediate, Place};
 use crate::jobs::{News, Work, sql as jobs};
-use crate::{run, store};
+use crate::rows;
+use crate::store;
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
@@ -15,7 +16,7 @@ pub(super) async fn accept(
     let (tenant, now) = (arrival.tenant, arrival.now);
     let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
     let mut conn = arrival.core.door.acquire().await?;
-    let begun = run::sql::begun_by(&mut conn, tenant, platform, workspace, &place.channel, message).await?;
+    let begun = rows::begun_by(&mut conn, tenant, platform, workspace, &place.channel, message).await?;
     let Some((run, conversation, words)) = begun else { return Ok(Immediate::Nothing) };
     // Looked up after an absence, it may be known already as it is now.
     if text == Some(&words) {

@@ -10,8 +10,9 @@ use crate::chat::{Immediate, Inbound, Place, Typing};
 use crate::connection::{self, NewOffer, cards, disconnect, lent, scopes};
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{OfferId, PersonId};
+use crate::join;
 use crate::memory;
-use crate::people::{self, join};
+use crate::people;
 use crate::provider::Provider;
 
 /// Abilities that come later; whoever looks for them is told so.

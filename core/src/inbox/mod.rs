@@ -26,13 +26,13 @@ pub(crate) use command::{ABLE, help_text};
 
 use crate::chat::{Author, Immediate, Inbound, Place, Profile, Standing, Typing, What};
 use crate::clock::Timestamp;
-use crate::connection::links;
 use crate::digest::digest;
-use crate::home::{self, Home};
 use crate::ids::{PersonId, TenantId};
+use crate::join;
 use crate::memory::Asker;
 use crate::nod::Core;
-use crate::people::{self, join};
+use crate::open_pages::{self, Home};
+use crate::people;
 use crate::store::{self, deadlocked};
 
 /// So long a platform is asked who somebody is: the shortest time for an answer is that of Discord's, three seconds.
@@ -109,7 +109,7 @@ impl Inbox {
         }
         let immediate = take_in(core, &inbound, Reached::Brought { all_known }).await?;
         Ok(match immediate {
-            Immediate::Whisper(card) => Immediate::Whisper(links::resolved(core, card)),
+            Immediate::Whisper(card) => Immediate::Whisper(core.links.resolved(card)),
             Immediate::Form(form) => {
                 if form.fields.iter().any(|field| field.people) {
                     request_lists(core).await;
@@ -229,7 +229,7 @@ async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
             workspace: workspace.clone(),
             user: author.user.clone(),
         };
-        home::opened(&mut tx, arrival.tenant, &home, arrival.now).await?;
+        open_pages::opened(&mut tx, arrival.tenant, &home, arrival.now).await?;
     }
     tx.commit().await?;
     Ok(Immediate::Nothing)

@@ -3,9 +3,11 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, said};
+use crate::card::Card;
 use crate::chat::{Immediate, Place, Wish};
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{ConversationId, InvocationId, PersonId};
+use crate::inbox::ABLE;
 use crate::model::Turn;
 use crate::pane;
 use crate::people;
@@ -37,7 +39,7 @@ pub(super) async fn looked(
                 platform: &venue.platform,
                 target: None,
                 opens_thread: false,
-                card: &pane::greeting(),
+                card: &greeting(),
                 only_for: None,
             };
             delivery::send(&mut tx, arrival.tenant, &venue, &new, arrival.now).await?;
@@ -139,4 +141,9 @@ async fn context(
     let marker: InvocationId = arrival.core.id();
     let text = fenced(&text, std::slice::from_ref(&source), &marker.short());
     Ok((Turn::System { text }, Provenance::outside(source)))
+}
+
+/// The first message of a pane.
+pub(crate) fn greeting() -> Card {
+    Card::say(format!("Hello! {ABLE} What can I do for you?"))
 }

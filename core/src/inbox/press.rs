@@ -12,10 +12,10 @@ use crate::connection::{again, disconnect};
 use crate::delivery;
 use crate::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
 use crate::jobs::{News, Work, sql as jobs};
+use crate::join;
 use crate::memory;
-use crate::people::join;
 use crate::question;
-use crate::run;
+use crate::rows;
 use crate::run::share;
 use crate::run::stop::{self, Stopped};
 
@@ -168,7 +168,7 @@ async fn retry(
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
     let whisper = |words: &str| Ok(Immediate::whisper(words));
-    match run::sql::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
+    match rows::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
         Some(run) if run.person != person => whisper("Only whoever asked can try again. Nothing was done."),
         Some(run) if run.status == "failed" => {
             let work = Work::Advance { run: run.id, news: Some(News::Retry) };

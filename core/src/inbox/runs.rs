@@ -7,8 +7,7 @@ use crate::card::{Block, Card, Press, Style, Verb, clipped};
 use crate::chat::Immediate;
 use crate::ids::PersonId;
 use crate::people;
-use crate::run::became;
-use crate::run::sql::{self, Listed};
+use crate::rows::{self, Listed, became::became};
 use crate::when::local_time;
 
 /// Runs that are listed, and characters of what was asked.
@@ -20,7 +19,7 @@ pub(super) async fn show(
     conn: &mut PgConnection,
     person: PersonId,
 ) -> sqlx::Result<Immediate> {
-    let runs = sql::newest_of(conn, arrival.tenant, person, MOST).await?;
+    let runs = rows::newest_of(conn, arrival.tenant, person, MOST).await?;
     if runs.is_empty() {
         return Ok(Immediate::whisper("You have not asked me anything yet."));
     }

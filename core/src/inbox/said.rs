@@ -12,8 +12,10 @@ use crate::model::Turn;
 use crate::pane;
 use crate::people;
 use crate::privacy::{Audience, Provenance};
+use crate::rows;
+use crate::rows::{NewMessage, NewRun};
 use crate::run::stop;
-use crate::run::{self, AgentState, sql::NewMessage, sql::NewRun};
+use crate::state::AgentState;
 use crate::store;
 use crate::tool::Principal;
 
@@ -234,6 +236,6 @@ pub(super) async fn begin_with(
         audience: Audience::Channel,
         provenance: &Provenance::Ours,
     };
-    run::sql::begin(conn, tenant, &new, &message, arrival.inbound.at, now).await?;
+    rows::begin(conn, tenant, &new, &message, arrival.inbound.at, now).await?;
     Ok(run)
 }

@@ -15,15 +15,14 @@ use super::{Fact, Kind, Summary, asks_to_remember, card, forget, prompt};
 use crate::audit;
 use crate::chat::Typing;
 use crate::delivery::{self, NewDelivery, Venue};
-use crate::graph::StepRecord;
 use crate::ids::{InvocationId, PersonId, RunId, TenantId, TraceId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::model::{Answer, Ask, ModelError, Tier, Words};
 use crate::nod::Core;
 use crate::people::{self, names};
 use crate::privacy::Audience;
-use crate::run;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
+use crate::steps::{self, StepRecord};
 
 /// After so many tries it is left until the next reply.
 const MOST_TRIES: i32 = 3;
@@ -161,7 +160,7 @@ async fn write(
         let detail = json!({ "kind": new.kind.as_str(), "message": new.message });
         audit::write(&mut tx, tenant, by, "memory.noted", fact.0, None, &detail, now).await?;
     }
-    run::sql::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
+    steps::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
     if reading.batch.heard.len() >= MOST_MESSAGES {
         // There may be more than one reading takes.
         let work = Work::Remember { run: reading.run };
@@ -297,7 +296,7 @@ async fn give_up(
         let conversation = reading.venue.conversation;
         sql::advance(&mut tx, tenant, conversation, &reading.seen, &read, core.now()).await?;
     }
-    run::sql::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
+    steps::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
     jobs::finish(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();

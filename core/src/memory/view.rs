@@ -7,7 +7,6 @@ pub(crate) use super::flat::flattened;
 use super::{Fact, Kind, Summary, tokens};
 use crate::model::Turn;
 use crate::privacy::{Audience, Provenance};
-use crate::run::sql::Said;
 
 /// Tokens of everything that is remembered in one prompt.
 pub const MOST_TOKENS: usize = 2_048;
@@ -123,6 +122,14 @@ fn clipped(turn: &Turn, speaker: Option<&str>, room: usize) -> (Option<Turn>, us
     let cost = FRAME + whole.min(most);
     let turn = if human { Turn::Human { text } } else { Turn::Ai { text, calls: Vec::new() } };
     (Some(turn), cost)
+}
+
+/// What was said, with who said it.
+pub(crate) struct Said {
+    pub(crate) turn: Turn,
+    pub(crate) speaker: Option<String>,
+    pub(crate) outside: Vec<String>,
+    pub(crate) audience: Audience,
 }
 
 #[cfg(test)]

@@ -1,13 +1,5 @@
 //! What a person reads in the pane before they have said anything.
 
-use crate::card::Card;
-use crate::inbox::ABLE;
-
-/// The first message of a pane.
-pub(crate) fn greeting() -> Card {
-    Card::say(format!("Hello! {ABLE} What can I do for you?"))
-}
-
 /// What could be asked: what stands on the button, and what is then said.
 pub(super) fn prompts(viewing: bool) -> Vec<(String, String)> {
     let channel: &[(&str, &str)] = match viewing {

@@ -8,8 +8,6 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-pub(crate) use card::greeting;
-
 use crate::chat::{ChatError, Ornament};
 use crate::clock::Timestamp;
 use crate::delivery;

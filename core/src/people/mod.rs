@@ -3,8 +3,8 @@
 pub mod colleagues;
 pub mod contacts;
 pub(crate) mod directory;
+pub(crate) mod heard;
 pub mod hours;
-pub(crate) mod join;
 pub mod names;
 pub(crate) mod refresh;
 pub(crate) mod sql;

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::state::{AgentState, Parked};
 use crate::draft::Change;
 use crate::graph;
 use crate::ids::EffectId;
 use crate::jobs::{Connecting, News, Verdict};
 use crate::privacy::Audience;
 use crate::question;
+use crate::state::{AgentState, Parked};
 use crate::tool::{Fault, Leaves, ToolResult};
 
 /// Takes news in. News that nobody waits for changes nothing: it may arrive twice.

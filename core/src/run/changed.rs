@@ -4,20 +4,19 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::sql::{self, Run, Transition};
-use super::state::{AgentState, Parked};
 use crate::approval::{self, Status};
 use crate::card::Card;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery, Venue};
-use crate::graph::Node;
-use crate::history;
-use crate::home;
+use crate::forget;
 use crate::ids::TenantId;
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::model::Turn;
 use crate::nod::Core;
+use crate::open_pages;
 use crate::question;
+use crate::rows::{self as sql, Run, Transition};
+use crate::state::{AgentState, Node, Parked};
 
 /// What stands in the place of deleted words.
 const DELETED: &str = "(this message was deleted)";
@@ -96,9 +95,9 @@ async fn deleted(core: &Core, claim: &Claim, mut run: Run) -> Result<Option<Run>
     }
     sql::write(&mut tx, claim, &state_of(&run), now).await?;
     if !goes_on && run.state.overheard {
-        history::forget_later(core, &mut tx, tenant, run.id, now).await?;
+        forget::forget_later(core, &mut tx, tenant, run.id, now).await?;
     }
-    home::touch(&mut tx, tenant, run.person, now).await?;
+    open_pages::touch(&mut tx, tenant, run.person, now).await?;
     if goes_on {
         jobs::rewrite(&mut tx, claim, &Work::Advance { run: run.id, news: None }).await?;
     } else {

@@ -5,11 +5,9 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 
 use super::long::{self, Said};
-use super::progress;
 use super::runner::new_turns;
 use super::share;
 use super::spoken;
-use super::sql::{self, NewMessage, Run, Transition};
 use crate::card::{Block, Card};
 use crate::chat::Target;
 use crate::clock::Timestamp;
@@ -18,16 +16,18 @@ use crate::delivery::{self, NewDelivery, Venue};
 use crate::digest::digest;
 use crate::draft;
 use crate::effect;
-use crate::graph::{Emit, StepRecord};
-use crate::history;
-use crate::home;
+use crate::forget;
+use crate::graph::Emit;
 use crate::ids::{DeliveryId, OfferId, lane_of};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::model::Turn;
 use crate::nod::Core;
+use crate::open_pages;
 use crate::people;
 use crate::privacy::Audience;
 use crate::question;
+use crate::rows::{self as sql, NewMessage, Run, Transition};
+use crate::steps::StepRecord;
 
 /// What has happened to a run since its last commit.
 pub(super) struct Commit<'a> {
@@ -103,12 +103,12 @@ impl<'a> Commit<'a> {
         self.write(&mut tx, status, error).await?;
         if self.run.state.overheard && ["done", "failed"].contains(&status) {
             let now = self.core.now();
-            history::forget_later(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
+            forget::forget_later(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
         }
         if self.progress || self.waited {
-            progress::end(self.core, &mut tx, self.claim, self.run.id).await?;
+            crate::progress::end(self.core, &mut tx, self.claim, self.run.id).await?;
         }
-        home::touch(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
+        open_pages::touch(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
         jobs::finish(&mut tx, self.claim).await?;
         Ok(tx.commit().await?)
     }

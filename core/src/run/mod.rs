@@ -3,7 +3,6 @@
 
 mod absorb;
 mod ask;
-mod became;
 mod changed;
 pub(crate) mod commit;
 mod drafts;
@@ -12,12 +11,6 @@ mod progress;
 mod runner;
 pub(crate) mod share;
 mod spoken;
-pub(crate) mod sql;
-mod state;
 pub(crate) mod stop;
 
-pub(crate) use became::became;
-pub(crate) use progress::waits;
 pub(crate) use runner::advance;
-pub(crate) use sql::Run;
-pub use state::{AgentState, Earlier, Intent, Parked, PendingCall, Results, Verbatim, WorkingMemory};

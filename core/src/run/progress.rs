@@ -4,37 +4,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::PgConnection;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::sql::{self, Run};
-use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatAdapter, Ornament, Place};
-use crate::delivery::{self, NewDelivery, Venue};
-use crate::graph::Node;
-use crate::ids::{ConversationId, DeliveryId, RunId, TenantId, lane_of};
+use crate::delivery::Venue;
+use crate::ids::RunId;
 use crate::jobs::{Claim, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::progress::stands;
+use crate::rows::Run;
+use crate::state::Node;
 
 /// How long a turn may take before it says so.
 pub(super) const LONG: Duration = Duration::from_secs(4);
 /// How long until the status line says what it does. Up to a second nobody's thought is interrupted (Nielsen,
 /// Usability Engineering, 1993, chapter 5), and a turn that is over by then costs the platform no call.
 const QUICK: Duration = Duration::from_secs(1);
-
-/// The id of the line; it follows from the run's, so that whoever ends the run finds it.
-pub(super) fn id(run: RunId) -> DeliveryId {
-    DeliveryId(lane_of(&["progress", &run.to_string()]))
-}
-
-fn working(run: RunId, words: String) -> Card {
-    Card { body: vec![Block::Note(words)], ..Card::default() }.button(
-        "Stop",
-        Style::Plain,
-        Press::Verb(Verb::new("stop", run)),
-    )
-}
 
 /// Says that it takes long.
 pub(super) async fn show(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
@@ -45,59 +31,6 @@ pub(super) async fn show(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
-}
-
-/// Says why it takes long, in neutral words; for an effect that has no card, in the transaction that puts it off, which
-/// has locked the conversation's lane. A turn that was stopped goes on saying that it was.
-pub(crate) async fn waits(
-    core: &Core,
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    conversation: ConversationId,
-    run: RunId,
-    words: String,
-) -> sqlx::Result<()> {
-    if sql::is_stopped(conn, tenant, run).await? {
-        return Ok(());
-    }
-    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
-    stands(core, conn, tenant, &venue, (conversation, run), words).await
-}
-
-async fn stands(
-    core: &Core,
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    venue: &Venue,
-    (conversation, run): (ConversationId, RunId),
-    words: String,
-) -> sqlx::Result<()> {
-    let (now, line, card) = (core.now(), id(run), working(run, words));
-    if delivery::sql::load(conn, tenant, line).await?.is_some() {
-        return delivery::show(conn, tenant, line, &card, now).await;
-    }
-    let new = NewDelivery {
-        id: line,
-        conversation,
-        run: Some(run),
-        platform: &venue.platform,
-        target: None,
-        opens_thread: false,
-        card: &card,
-        only_for: None,
-    };
-    delivery::send(conn, tenant, venue, &new, now).await
-}
-
-/// Takes the line away, where one stands, in the transaction that ends the turn.
-pub(super) async fn end(core: &Core, conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<()> {
-    let line = id(run);
-    match delivery::sql::load(conn, claim.tenant, line).await? {
-        Some((shown, _)) if !shown.card.is_nothing() => {
-            delivery::show(conn, claim.tenant, line, &Card::default(), core.now()).await
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The status line of a run, on its way.

@@ -8,14 +8,14 @@ use super::absorb::absorb;
 use super::changed;
 use super::commit::{self, Commit};
 use super::progress;
-use super::sql::{self, Loaded, Run};
 use crate::approval::{self, sql::Within};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Standing, Target};
 use crate::delivery::Venue;
+use crate::delivery::open::{self, Open};
 use crate::draft;
 use crate::file;
-use crate::graph::{self, Directory, Emit, Memory, Next, Node, NodeContext, NodeError, Step, StepRecord};
+use crate::graph::{self, Directory, Emit, Memory, Next, NodeContext, NodeError, Step};
 use crate::history;
 use crate::ids::RunId;
 use crate::jobs::{self, Claim, News, WorkError};
@@ -26,7 +26,10 @@ use crate::pane;
 use crate::people::refresh::Lists;
 use crate::people::{self, Person, names};
 use crate::reading::Whose;
-use crate::voice::{self, Open};
+use crate::rows::{self as sql, Loaded, Run};
+use crate::state::Node;
+use crate::steps::StepRecord;
+use crate::voice;
 
 /// After so many failures that time did not mend, the run gives up and says so.
 const MOST_TRIES: i32 = 8;
@@ -53,7 +56,7 @@ pub(crate) async fn advance(
     let Loaded { mut run, venue, person } = loaded;
     if claim.attempt > 1 {
         // A try before this one may have begun to speak.
-        run.open = voice::sql::open_of(&mut conn, claim.tenant, id).await?;
+        run.open = open::open_of(&mut conn, claim.tenant, id).await?;
     }
     drop(conn);
     if matches!(run.status.as_str(), "done" | "stopped") {
@@ -91,7 +94,7 @@ pub(crate) async fn advance(
 
 async fn is_stopped(core: &Core, claim: &Claim, run: RunId) -> sqlx::Result<bool> {
     let mut conn = core.pool.acquire().await?;
-    sql::is_stopped(&mut conn, claim.tenant, run).await
+    crate::progress::is_stopped(&mut conn, claim.tenant, run).await
 }
 
 /// Resolves once the run is stopped; what is under way is then left alone.
@@ -250,6 +253,7 @@ async fn context<'a>(
         },
         contacts: &core.contacts,
         typing: core.adapters.typing(&venue.platform),
+        help: core.help,
         // Where nobody shows it, nobody is asked.
         room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.room()),
         tools: &core.tools,

@@ -5,7 +5,6 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::commit::neutral;
-use super::sql;
 use crate::audit;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::Immediate;
@@ -13,6 +12,7 @@ use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{DeliveryId, PersonId, TenantId};
 use crate::people;
+use crate::rows as sql;
 
 /// What the button carries, with the answer's first message.
 pub(crate) const VERB: &str = "share";

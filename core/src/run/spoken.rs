@@ -6,11 +6,10 @@ use sqlx::PgConnection;
 use super::commit::Commit;
 use super::long::{self, Said};
 use crate::card::Card;
-use crate::delivery;
+use crate::delivery::{self, open};
 use crate::graph::{Emit, before_tools};
 use crate::jobs::{Work, WorkError, sql as jobs};
 use crate::privacy::Audience;
-use crate::voice;
 
 /// Settles the open message within a commit. Gives the place of the emit that went into it.
 pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result<Option<usize>, WorkError> {
@@ -37,7 +36,7 @@ pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result
             // The audience is still that of the step that said it: only what tools bring narrows it.
             if let Some(card) = before_tools(&work.run.state).filter(|_| here(work, work.run.state.audience))
             {
-                voice::sql::keep(conn, work.claim.tenant, open.id, &card).await?;
+                open::keep(conn, work.claim.tenant, open.id, &card).await?;
             }
             Ok(None)
         }
@@ -69,5 +68,5 @@ async fn close(
     let deliver = Work::Deliver { delivery: open.id };
     // The lane before the row, as everywhere.
     jobs::enqueue(conn, tenant, delivery::lane(work.venue, None), &deliver, now, now).await?;
-    Ok(voice::sql::close(conn, tenant, open.id, card, only_for).await?)
+    Ok(open::close(conn, tenant, open.id, card, only_for).await?)
 }

@@ -4,20 +4,20 @@
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::progress;
-use super::sql::{self, Loaded, Run};
 use crate::approval;
 use crate::audit;
 use crate::card::Card;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::effect;
-use crate::history;
-use crate::home;
+use crate::forget;
 use crate::ids::{ConversationId, PersonId, RunId, TenantId};
 use crate::jobs::sql as jobs;
 use crate::nod::Core;
+use crate::open_pages;
+use crate::perform;
 use crate::question;
+use crate::rows::{self as sql, Loaded, Run};
 
 /// What became of the wish to stop a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(crate) async fn one(
     }
     approval::withdraw(conn, tenant, id, by, now).await?;
     question::withdraw(conn, tenant, id, now).await?;
-    effect::call_off(conn, tenant, id, now).await?;
+    perform::call_off(conn, tenant, id, now).await?;
     question::vote::told(conn, tenant, id, now).await?;
     audit::write(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::begun(conn, tenant, id).await?;
@@ -77,9 +77,9 @@ pub(crate) async fn one(
     // As it was committed last, which may have been after the first look at it.
     let stopped = sql::load(conn, tenant, id).await?;
     if stopped.is_some_and(|stopped| stopped.run.state.overheard) {
-        history::forget_later(core, conn, tenant, id, now).await?;
+        forget::forget_later(core, conn, tenant, id, now).await?;
     }
-    home::touch(conn, tenant, by, now).await?;
+    open_pages::touch(conn, tenant, by, now).await?;
     Ok(Stopped::Yes)
 }
 
@@ -93,7 +93,7 @@ async fn tell(
     card: &Card,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let line = progress::id(run.id);
+    let line = crate::progress::id(run.id);
     if delivery::sql::load(conn, tenant, line).await?.is_some() {
         return delivery::show(conn, tenant, line, card, now).await;
     }

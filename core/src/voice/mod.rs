@@ -4,8 +4,6 @@
 //! What is shown meanwhile may be lost at any moment and nothing depends on it: the row says what stands there in
 //! the end, and the deliver job puts it there. A run that is taken up again finds the message it had opened.
 
-pub(crate) mod sql;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,31 +13,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::card::Card;
 use crate::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
-use crate::clock::Timestamp;
+use crate::delivery::open::{self, Open};
 use crate::delivery::{self, Venue};
-use crate::graph::{Node, so_far};
+use crate::graph::so_far;
 use crate::ids::{DeliveryId, RunId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
 use crate::privacy::Audience;
-use crate::run::Run;
+use crate::rows::Run;
+use crate::state::Node;
 
 /// In bytes; nobody reads along so far.
 const LONGEST: usize = 40_000;
-
-/// A message whose words are still coming.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Open {
-    /// Its row.
-    pub(crate) id: DeliveryId,
-    /// Where it stands.
-    pub(crate) at: Option<Posted>,
-    /// When it was begun.
-    pub(crate) since: Timestamp,
-    /// It may stand somewhere without our knowing: look before opening it again.
-    pub(crate) perhaps: bool,
-}
 
 /// Says what `ear` hears until `over`. Whatever goes wrong, the answer comes whole when it is finished.
 pub(crate) async fn speak(
@@ -153,7 +139,7 @@ async fn begin(
     let free = jobs::idle(&mut tx, claim.tenant, lane).await?
         && delivery::sql::reserve(&mut tx, claim.tenant, lane, pause, now).await?.is_none();
     if free {
-        sql::open(&mut tx, claim.tenant, venue, run.id, id, &Card::default(), now).await?;
+        open::open(&mut tx, claim.tenant, venue, run.id, id, &Card::default(), now).await?;
     }
     tx.commit().await?;
     Ok(free.then_some(Open { id, at: None, since: now, perhaps: false }))
@@ -163,11 +149,11 @@ async fn begin(
 pub(crate) async fn hush(core: &Core, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
-    let Some(open) = sql::open_of(&mut tx, tenant, run).await? else { return Ok(()) };
+    let Some(open) = open::open_of(&mut tx, tenant, run).await? else { return Ok(()) };
     jobs::hold(&mut tx, claim).await?;
     let deliver = Work::Deliver { delivery: open.id };
     jobs::enqueue(&mut tx, tenant, delivery::lane(venue, None), &deliver, now, now).await?;
-    sql::close(&mut tx, tenant, open.id, None, None).await?;
+    open::close(&mut tx, tenant, open.id, None, None).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())

@@ -3,17 +3,16 @@
 //!
 //! The job carries what is left to be read, so that a killed one goes on where it was.
 
-use chrono::TimeDelta;
-use sqlx::PgConnection;
-use uuid::Uuid;
+mod sql;
 
-use super::sql;
+use chrono::TimeDelta;
+
 use crate::chat::{ChatAdapter, ChatError};
 use crate::clock::Timestamp;
-use crate::ids::{TenantId, lane_of};
 use crate::inbox::{self, Reached};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::nod::Core;
+use crate::people::heard::lane;
 
 /// How much earlier than known is looked: clocks differ, and a message takes its time.
 const MARGIN: TimeDelta = TimeDelta::minutes(2);
@@ -47,21 +46,6 @@ pub(crate) async fn hears(
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
-}
-
-/// In which a workspace is read.
-fn lane(platform: &str, workspace: &str) -> Uuid {
-    lane_of(&["catch up", platform, workspace])
-}
-
-/// Whether nothing is being looked up any more of what was said there while Nod did not hear it.
-pub(crate) async fn has_caught_up(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    platform: &str,
-    workspace: &str,
-) -> sqlx::Result<bool> {
-    jobs::idle(conn, tenant, lane(platform, workspace)).await
 }
 
 /// Each part has a row of its own: what one brings says nothing of what another missed. The first one has the name that

@@ -14,16 +14,16 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::sql as people;
 use crate::audit;
 use crate::card::Card;
 use crate::chat::{ChatAdapter, Immediate, Target};
 use crate::clock::Timestamp;
 use crate::connection;
 use crate::delivery::{self, NewDelivery};
-use crate::home;
 use crate::ids::{ConversationId, PersonId, TenantId};
 use crate::nod::Core;
+use crate::open_pages;
+use crate::people::sql as people;
 
 /// How long a code is good: ten minutes, in which nobody guesses one of 2^40.
 const VALID: TimeDelta = TimeDelta::minutes(10);
@@ -127,7 +127,7 @@ pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) 
     for over in &moved.over {
         connection::disconnect::end(core, conn, tenant, over, conversation, now).await?;
     }
-    home::touch(conn, tenant, stays, now).await?;
+    open_pages::touch(conn, tenant, stays, now).await?;
     Ok(Immediate::Whisper(card::joined(&there, &here, &moved.kept)))
 }
 

@@ -1,9 +1,10 @@
 //! What a run read of others' talk is not kept for ever.
 
+mod sql;
+
 use chrono::TimeDelta;
 use sqlx::PgConnection;
 
-use super::sql;
 use crate::clock::Timestamp;
 use crate::ids::{RunId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};

@@ -1,5 +1,9 @@
 //! What a run knows. It survives every transition; the messages in it are append-only.
 
+mod node;
+
+pub use node::Node;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,22 +1,26 @@
 //! Rows of runs, messages and steps.
 
+pub(crate) mod became;
+
 use serde::Serialize;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::became::Asked;
-use super::state::AgentState;
 use crate::clock::Timestamp;
 use crate::delivery::Venue;
-use crate::graph::{Node, StepRecord};
+use crate::delivery::open::Open;
 use crate::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
 use crate::jobs::sql::{json, parsed};
 use crate::jobs::{Claim, Work};
+use crate::memory::view::Said;
 use crate::model::Turn;
 use crate::people::{Person, sql::Row as PersonRow};
 use crate::privacy::{Audience, Provenance};
-use crate::voice::Open;
+use crate::rows::became::Asked;
+use crate::state::AgentState;
+use crate::state::{self, Node};
+use crate::steps::{StepRecord, only_for};
 
 /// A run as loaded.
 pub(crate) struct Run {
@@ -187,7 +191,7 @@ pub(crate) async fn write(
         run.status,
         run.node.as_str(),
         json(&run.state)?,
-        run.state.intent.map(super::state::Intent::as_str),
+        run.state.intent.map(state::Intent::as_str),
         run.state.routed_via,
         transition.error,
         now,
@@ -203,13 +207,6 @@ pub(crate) async fn write(
     .fetch_one(conn)
     .await?;
     if moved == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
-}
-
-fn only_for(audience: Audience) -> Option<Uuid> {
-    match audience {
-        Audience::Person(person) => Some(person.0),
-        Audience::Channel => None,
-    }
 }
 
 /// Ends a run that is open; false where it is not. Its version moves on, so that whoever works on it commits
@@ -232,16 +229,6 @@ pub(super) async fn stop(
     Ok(done.rows_affected() == 1)
 }
 
-pub(super) async fn is_stopped(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
-    sqlx::query_scalar!(
-        r#"select exists (select 1 from runs where tenant_id = $1 and id = $2 and status = 'stopped') as "stopped!""#,
-        tenant.0,
-        run.0
-    )
-    .fetch_one(conn)
-    .await
-}
-
 /// The open runs of a person in a conversation.
 pub(super) async fn open_of(
     conn: &mut PgConnection,
@@ -259,18 +246,6 @@ pub(super) async fn open_of(
     .fetch_all(conn)
     .await?;
     Ok(runs.into_iter().map(RunId).collect())
-}
-
-pub(crate) async fn person_of(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    run: RunId,
-) -> sqlx::Result<Option<PersonId>> {
-    let person =
-        sqlx::query_scalar!("select person_id from runs where tenant_id = $1 and id = $2", tenant.0, run.0)
-            .fetch_optional(conn)
-            .await?;
-    Ok(person.map(PersonId))
 }
 
 /// A message to keep: who said it, and who may read it.
@@ -312,14 +287,6 @@ impl NewMessage<'_> {
             outside: self.provenance.sources(),
         }
     }
-}
-
-/// What was said, with who said it.
-pub(crate) struct Said {
-    pub(crate) turn: Turn,
-    pub(crate) speaker: Option<String>,
-    pub(crate) outside: Vec<String>,
-    pub(crate) audience: Audience,
 }
 
 /// The last `most` words of people and of Nod in a conversation before this run and after the message `after`, as
@@ -398,33 +365,6 @@ pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run)
     )
     .fetch_one(conn)
     .await
-}
-
-/// Keeps what a run did.
-pub(crate) async fn record(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    run: RunId,
-    steps: &[StepRecord],
-    audience: Audience,
-) -> sqlx::Result<()> {
-    // One statement however many steps: they come as one JSON array.
-    sqlx::query!(
-        "insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
-             prompt_tokens, completion_tokens, input, output, error, only_for)
-         select $1, $2, s.invocation, s.kind, s.name, s.started_at, s.duration_us, s.prompt_tokens,
-             s.completion_tokens, s.input, s.output, s.error, $4
-         from jsonb_to_recordset($3) as s(invocation uuid, kind text, name text, started_at timestamptz,
-             duration_us bigint, prompt_tokens integer, completion_tokens integer, input jsonb, output jsonb,
-             error text)",
-        tenant.0,
-        run.0,
-        json(&steps)?,
-        only_for(audience)
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
 }
 
 /// The run under way that a message began, and the words that it began with.

@@ -6,21 +6,22 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use super::sql::{self, Effect};
 use crate::approval;
 use crate::audit;
 use crate::busy::{A_MOMENT, asks_to_wait};
 use crate::clock::Timestamp;
 use crate::draft;
-use crate::graph::StepRecord;
-use crate::ids::EffectId;
+use crate::effect::sql;
+use crate::effect::sql::Effect;
+use crate::ids::{EffectId, RunId, TenantId};
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::nod::Core;
 use crate::people;
 use crate::privacy::Audience;
+use crate::progress;
 use crate::provider::Provider;
-use crate::run;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
+use crate::steps::{self, StepRecord};
 use crate::tool::effect::{EffectKey, Permit};
 use crate::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
 
@@ -210,7 +211,7 @@ impl Performing<'_> {
         }
         if sql::found_out(&mut tx, tenant, effect.id, status, &outcome, now).await? {
             let audience = Audience::Person(effect.person);
-            run::sql::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
+            steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let (detail, digest) =
                 (json!({ "tool": effect.tool, "found": status }), Some(effect.digest.as_str()));
             let (by, id) = (Some(effect.person), effect.id.0);
@@ -305,7 +306,7 @@ impl Performing<'_> {
         }
         let Some((provider, until)) = asks else { return Ok(()) };
         let words = asks_to_wait(provider, until, &self.principal.zone);
-        run::waits(core, conn, tenant, effect.conversation, effect.run, words).await
+        progress::waits(core, conn, tenant, effect.conversation, effect.run, words).await
     }
 
     async fn finish(&self) -> Result<(), WorkError> {
@@ -325,7 +326,7 @@ impl Performing<'_> {
         jobs::hold(&mut tx, self.claim).await?;
         if sql::ended(&mut tx, tenant, effect.id, status, &outcome, now).await? {
             let audience = Audience::Person(effect.person);
-            run::sql::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
+            steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
             let news = News::Outcome { ticket, result: outcome.clone() };
             let work = Work::Advance { run: effect.run, news: Some(news) };
@@ -384,4 +385,18 @@ async fn limited<T>(cx: &ToolContext, movement: impl Future<Output = Result<T, F
     tokio::time::timeout(cx.time_left(), movement)
         .await
         .unwrap_or_else(|_| Err(Fault::broken(format!("no answer within {} s", cx.time_left().as_secs()))))
+}
+
+/// The turn was stopped: what has not begun does not begin any more.
+pub(crate) async fn call_off(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let reason = "it was stopped before it began".to_owned();
+    for approval in sql::call_off(conn, tenant, run, &Err(Fault::Forbidden { reason }), now).await? {
+        approval::refresh(conn, tenant, approval, now).await?;
+    }
+    Ok(())
 }

@@ -2,8 +2,8 @@
 
 use sqlx::PgConnection;
 
-use super::Open;
 use crate::card::Card;
+use crate::chat::Posted;
 use crate::clock::Timestamp;
 use crate::delivery::Venue;
 use crate::ids::{DeliveryId, PersonId, RunId, TenantId};
@@ -98,4 +98,17 @@ pub(crate) async fn close(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// A message whose words are still coming.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Open {
+    /// Its row.
+    pub(crate) id: DeliveryId,
+    /// Where it stands.
+    pub(crate) at: Option<Posted>,
+    /// When it was begun.
+    pub(crate) since: Timestamp,
+    /// It may stand somewhere without our knowing: look before opening it again.
+    pub(crate) perhaps: bool,
 }

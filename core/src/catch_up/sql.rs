@@ -1,0 +1,90 @@
+//! Rows of what was heard until when, and of where to look.
+
+use sqlx::PgConnection;
+
+use crate::clock::Timestamp;
+use crate::ids::TenantId;
+
+/// The direct lines in which somebody spoke with Nod: not every platform lists them.
+pub(crate) async fn direct_lines(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        "select channel_ref from channels where tenant_id = $1 and platform = $2 and workspace = $3 and direct",
+        tenant.0,
+        platform,
+        workspace
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Up to when everything that was said there is known to have arrived.
+pub(crate) async fn heard_until(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<Option<Timestamp>> {
+    sqlx::query_scalar!(
+        "select heard_until from hearings where tenant_id = $1 and platform = $2 and workspace = $3",
+        tenant.0,
+        platform,
+        workspace
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// It arrives now. Never goes back: another replica may have written later.
+pub(crate) async fn hear(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into hearings (tenant_id, platform, workspace, heard_until) values ($1, $2, $3, $4)
+         on conflict (tenant_id, platform, workspace)
+         do update set heard_until = greatest(hearings.heard_until, excluded.heard_until)",
+        tenant.0,
+        platform,
+        workspace,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The threads of a channel in which Nod was spoken to since then, newest first.
+pub(crate) async fn threads(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    channel: &str,
+    since: Timestamp,
+    most: i64,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        r#"select c.thread_ref as "thread!" from conversations c
+         join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+         join runs r on r.tenant_id = c.tenant_id and r.conversation_id = c.id
+         where c.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
+           and c.thread_ref <> '' and r.created_at >= $5
+         group by c.thread_ref order by max(r.created_at) desc limit $6"#,
+        tenant.0,
+        platform,
+        workspace,
+        channel,
+        since,
+        most
+    )
+    .fetch_all(conn)
+    .await
+}
