@@ -37,7 +37,7 @@ TOP = {'ids': 'contract', 'clock': 'contract', 'scope': 'contract', 'privacy': '
 
 # files that stand beside those of other floors, whatever their folder; `pane/mod.rs` and `pane/sql.rs` join them in step 5
 PLACED = [('context/' + c + '.rs', crate, 'context') for c, crate in
-          [('base', 'store'), ('chat', 'people'), ('accounts', 'accounts'), ('requests', 'requests'), ('memory', 'memory'), ('agent', 'agent')]]
+          [('base', 'store'), ('chat', 'people'), ('requests', 'requests'), ('memory', 'memory'), ('agent', 'agent')]]
 
 # ---------------------------------------------------------------- mends: (group, what, to crate, to module, note)
 # `what` is a file, a folder ending in /, or file::item
@@ -328,7 +328,7 @@ def circles(moves, cuts=()):
         E, why = collections.defaultdict(set), collections.defaultdict(list)
         for f, o, l, g, it in EDGES:
             (a, m), (b, n) = place(f, o, moves), place(g, it, moves)
-            if a == b == crate and m != n and f'{g}::{it}' != 'nod.rs::Core' and not any((c[1] == '*' or c[1] == f) and c[2] == f'{g}::{it}' for c in cuts):
+            if a == b == crate and m != n  and not any((c[1] == '*' or c[1] == f) and c[2] == f'{g}::{it}' for c in cuts):
                 E[m].add(n); why[m, n].append(f'{f}:{l} {g}::{it}')
         idx, low, st, on, comps, c = {}, {}, [], set(), [], [0]
         def scc(v):

@@ -9,9 +9,9 @@ use chrono::TimeDelta;
 
 use crate::chat::{ChatAdapter, ChatError};
 use crate::clock::Timestamp;
+use crate::context::App;
 use crate::inbox::{self, Reached};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::people::heard::lane;
 
 /// How much earlier than known is looked: clocks differ, and a message takes its time.
@@ -26,13 +26,13 @@ const MOST_THREADS: i64 = 30;
 /// From now on what is said there reaches Nod by this part. What was said since it last did is to be looked up, in all
 /// of the workspace: which part brings which channel is the platform's to know.
 pub(crate) async fn hears(
-    core: &Core,
+    core: &App,
     platform: &str,
     workspace: &str,
     part: u32,
     anew: bool,
 ) -> sqlx::Result<()> {
-    let (tenant, now) = (core.settings.tenant, core.now());
+    let (tenant, now) = (core.tenant, core.now());
     let row = row_of(workspace, part);
     let mut tx = core.begin().await?;
     if anew && let Some(until) = sql::heard_until(&mut tx, tenant, platform, &row).await? {
@@ -56,7 +56,7 @@ fn row_of(workspace: &str, part: u32) -> String {
 
 /// Reads channel after channel and commits after each, and after each piece of a long one.
 pub(crate) async fn catch_up(
-    core: &Core,
+    core: &App,
     claim: &Claim,
     platform: &str,
     workspace: &str,
@@ -119,7 +119,7 @@ enum Failed {
 }
 
 async fn channel_since(
-    core: &Core,
+    core: &App,
     claim: &Claim,
     adapter: &dyn ChatAdapter,
     workspace: &str,
@@ -134,7 +134,7 @@ async fn channel_since(
     drop(conn);
     let threads = threads.map_err(Failed::Database)?;
     let missed = adapter.missed(workspace, channel, &threads, since, from).await.map_err(Failed::Chat)?;
-    let acted_on = core.now() - core.settings.answers_within;
+    let acted_on = core.now() - core.answers_within;
     for inbound in missed.found {
         let late = inbound.at < acted_on;
         inbox::take_in(core, &inbound, Reached::LookedUp { late }).await.map_err(Failed::Database)?;
@@ -143,7 +143,7 @@ async fn channel_since(
 }
 
 /// Goes on when the platform lets us, from what was committed last.
-async fn later(core: &Core, claim: &Claim, error: ChatError) -> Result<(), WorkError> {
+async fn later(core: &App, claim: &Claim, error: ChatError) -> Result<(), WorkError> {
     let ChatError::Busy { after_seconds } = error else { return Err(error.into()) };
     let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
     let mut conn = core.pool.acquire().await?;

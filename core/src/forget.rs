@@ -6,24 +6,24 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 
 use crate::clock::Timestamp;
+use crate::context::Agent;
 use crate::ids::{RunId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 
 /// Once the time is over for which it is kept.
 pub(crate) async fn forget_later(
-    core: &Core,
+    core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let then = now + core.settings.keeps_talk_for;
+    let then = now + core.keeps_talk_for;
     jobs::enqueue(conn, tenant, run.0, &Work::Forget { run }, then, now).await
 }
 
 /// Takes it out of the run's record; later, where the run still waits for something.
-pub(crate) async fn forget(core: &Core, claim: &Claim, run: RunId) -> Result<(), WorkError> {
+pub(crate) async fn forget(core: &Agent, claim: &Claim, run: RunId) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     if sql::forget(&mut tx, claim.tenant, run).await? {

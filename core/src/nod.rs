@@ -5,15 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use sqlx::{PgPool, PgTransaction};
+use sqlx::PgPool;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::catch_up;
-use crate::chat::{Adapters, Place, Standing, Typing};
-use crate::clock::{Clock, Timestamp};
+use crate::chat::{Adapters, Place};
+use crate::clock::Clock;
+use crate::connection::Accounts;
 use crate::connection::{Connections, Lending, Offers, Revoke};
 use crate::contacts::Contacts;
+use crate::context::{Agent, App, Base, Chat, Memory, Requests, Welcome};
 use crate::ids::{Ids, TenantId};
 use crate::inbox::{self, Inbox};
 use crate::jobs::{Dispatcher, Jobs, Work, sql as jobs};
@@ -24,7 +27,7 @@ use crate::reading::Reader;
 use crate::secret::Vault;
 use crate::tool::{Tool, Tools};
 use crate::transcript::{Said, Transcript};
-use crate::{connection, history, people, seat, store, tenant, transcript};
+use crate::{connection, history, people, seat, tenant, transcript};
 
 /// What the composition root hands in.
 pub struct Parts {
@@ -87,24 +90,6 @@ pub struct Settings {
     pub stream_after: Duration,
 }
 
-impl Settings {
-    /// The first admins on a platform.
-    pub(crate) fn admins_on(&self, platform: &str) -> impl Iterator<Item = &str> {
-        self.admins.iter().filter(move |(on, _)| on == platform).map(|(_, user)| user.as_str())
-    }
-
-    /// Whether somebody of this standing may use Nod: strangers are refused by default.
-    #[must_use]
-    pub fn welcomes(&self, standing: Standing) -> bool {
-        match standing {
-            Standing::Member => true,
-            Standing::Guest => self.allow_guests,
-            Standing::External => self.allow_external,
-            Standing::Unknown | Standing::Bot | Standing::Gone => false,
-        }
-    }
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -126,48 +111,10 @@ impl Default for Settings {
     }
 }
 
-/// The parts, shared.
-pub(crate) struct Core {
-    pub(crate) pool: PgPool,
-    pub(crate) door: PgPool,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) ids: Arc<dyn Ids>,
-    pub(crate) jobs: Jobs,
-    /// Some turn was stopped: whoever works on one looks whether it was theirs.
-    pub(crate) stops: tokio::sync::Notify,
-    pub(crate) adapters: Adapters,
-    pub(crate) tools: Tools,
-    pub(crate) contacts: Vec<Arc<dyn Contacts>>,
-    pub(crate) reading: Arc<dyn Reader>,
-    pub(crate) revokes: Vec<Arc<dyn Revoke>>,
-    pub(crate) model: Arc<dyn Model>,
-    pub(crate) vault: Vault,
-    pub(crate) links: Links,
-    /// What the typed and the written word are told that asks for help.
-    pub(crate) help: fn(Typing<'_>) -> String,
-    pub(crate) settings: Settings,
-}
-
-impl Core {
-    /// Begins a transaction for a job.
-    pub(crate) async fn begin(&self) -> sqlx::Result<PgTransaction<'static>> {
-        store::begin(&self.pool).await
-    }
-
-    pub(crate) fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// A new id of any kind.
-    pub(crate) fn id<T: From<Uuid>>(&self) -> T {
-        T::from(self.ids.next())
-    }
-}
-
 /// The assistant.
 #[derive(Clone)]
 pub struct Nod {
-    core: Arc<Core>,
+    core: Arc<App>,
 }
 
 impl Nod {
@@ -176,42 +123,9 @@ impl Nod {
     /// # Errors
     /// When the database does not answer.
     pub async fn new(parts: Parts) -> sqlx::Result<Self> {
-        let Parts {
-            pool,
-            door,
-            clock,
-            ids,
-            adapters,
-            tools,
-            contacts,
-            reading,
-            revokes,
-            model,
-            vault,
-            settings,
-        } = parts;
-        let jobs = Jobs::default();
-        let tools = tools.and(history::tools(&pool, &adapters));
-        let core = Arc::new(Core {
-            stops: tokio::sync::Notify::new(),
-            pool,
-            door,
-            clock,
-            ids,
-            jobs,
-            adapters,
-            tools,
-            contacts,
-            reading,
-            revokes,
-            model,
-            links: Links { vault: vault.clone(), public_url: settings.public_url.clone() },
-            help: inbox::help_text,
-            vault,
-            settings,
-        });
+        let core = Arc::new(assembled(parts));
         let mut conn = core.pool.acquire().await?;
-        tenant::open(&mut conn, core.settings.tenant, &core.settings.tenant_name, core.now()).await?;
+        tenant::open(&mut conn, core.tenant, &core.accounts.tenant_name, core.now()).await?;
         Ok(Self { core })
     }
 
@@ -224,13 +138,13 @@ impl Nod {
     /// The offers to connect an account, for the web page behind the link.
     #[must_use]
     pub fn offers(&self) -> Offers {
-        Offers::new(self.core.clone())
+        Offers::new(Arc::new(self.core.accounts.clone()))
     }
 
     /// The connected accounts.
     #[must_use]
     pub fn connections(&self) -> Connections {
-        Connections::new(self.core.pool.clone(), self.core.vault.clone(), self.core.ids.clone())
+        Connections::new(self.core.pool.clone(), self.core.accounts.vault.clone(), self.core.ids.clone())
     }
 
     /// A platform's workspace is at hand, and of it these parts are served, all where there are none: its people are read
@@ -246,7 +160,7 @@ impl Nod {
         served: &[String],
     ) -> sqlx::Result<()> {
         let core = &self.core;
-        let (tenant, now) = (core.settings.tenant, core.now());
+        let (tenant, now) = (core.tenant, core.now());
         let lane = people::directory::lane(platform, workspace);
         let served: Vec<String> = BTreeSet::from_iter(served).into_iter().cloned().collect();
         let mut tx = core.begin().await?;
@@ -286,7 +200,7 @@ impl Nod {
     pub async fn take_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<bool> {
         let core = &self.core;
         // Not from the workers' connections, which may all be busy.
-        seat::take(&mut *core.door.acquire().await?, core.settings.tenant, name, holder).await
+        seat::take(&mut *core.door.acquire().await?, core.tenant, name, holder).await
     }
 
     /// Leaves a seat, so that another replica need not wait for it.
@@ -295,7 +209,7 @@ impl Nod {
     /// When the database does not answer.
     pub async fn leave_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<()> {
         let core = &self.core;
-        seat::leave(&mut *core.door.acquire().await?, core.settings.tenant, name, holder).await
+        seat::leave(&mut *core.door.acquire().await?, core.tenant, name, holder).await
     }
 
     /// A new id.
@@ -312,10 +226,10 @@ impl Nod {
     pub async fn unserved(&self) -> sqlx::Result<Vec<String>> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
-        let platforms = people::sql::platforms(&mut conn, core.settings.tenant).await?;
+        let platforms = people::sql::platforms(&mut conn, core.tenant).await?;
         let mut unserved: Vec<String> =
             platforms.into_iter().filter(|platform| core.adapters.get(platform).is_none()).collect();
-        for provider in connection::sql::providers(&mut conn, core.settings.tenant).await? {
+        for provider in connection::sql::providers(&mut conn, core.tenant).await? {
             let served = |tool: &Tool| tool.spec().provider.is_some_and(|of| of.as_str() == provider);
             if !core.tools.iter().any(served) {
                 unserved.push(provider);
@@ -332,7 +246,7 @@ impl Nod {
     pub async fn introduce(&self, platform: &str, workspace: &str, user: &str) -> sqlx::Result<()> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
-        people::sql::introduce(&mut conn, core.settings.tenant, platform, workspace, user).await
+        people::sql::introduce(&mut conn, core.tenant, platform, workspace, user).await
     }
 
     /// What stands in a direct line, with the links that only its reader is shown.
@@ -347,7 +261,7 @@ impl Nod {
     ) -> sqlx::Result<Transcript> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
-        let mut read = transcript::read(&mut conn, core.settings.tenant, platform, workspace, place).await?;
+        let mut read = transcript::read(&mut conn, core.tenant, platform, workspace, place).await?;
         for line in &mut read.lines {
             if let Said::Nod { card, .. } = &mut line.said {
                 *card = core.links.resolved(std::mem::take(card));
@@ -374,4 +288,46 @@ impl Nod {
     pub fn wake(&self) {
         self.core.jobs.wake();
     }
+}
+
+/// Each part where it is used.
+fn assembled(parts: Parts) -> App {
+    let Parts { pool, door, clock, ids, adapters, tools, contacts, reading, revokes, model, vault, settings } =
+        parts;
+    let tools = tools.and(history::tools(&pool, &adapters));
+    let base = Base { pool, clock, ids, jobs: Jobs::default(), tenant: settings.tenant };
+    let chat = Chat {
+        base,
+        door,
+        adapters,
+        links: Links { vault: vault.clone(), public_url: settings.public_url },
+        reading,
+        welcome: Welcome { guests: settings.allow_guests, external: settings.allow_external },
+        admins: settings.admins,
+    };
+    let requests = Requests { chat: chat.clone(), tools, policy: settings.policy };
+    let accounts = Accounts {
+        chat: chat.clone(),
+        vault,
+        lending: settings.lending,
+        revokes,
+        hooks: vec![Arc::new(requests.clone())],
+        tenant_name: settings.tenant_name,
+        offer_expires_after: settings.offer_expires_after,
+    };
+    let memory = Memory { chat, model: model.clone() };
+    let agent = Agent {
+        requests,
+        accounts,
+        memory,
+        model,
+        contacts,
+        help: inbox::help_text,
+        stops: Arc::new(Notify::new()),
+        step_budget: settings.step_budget,
+        longest_message: settings.longest_message,
+        stream_after: settings.stream_after,
+        keeps_talk_for: settings.keeps_talk_for,
+    };
+    App { agent, answers_within: settings.answers_within }
 }

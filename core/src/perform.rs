@@ -10,12 +10,12 @@ use crate::approval;
 use crate::audit;
 use crate::busy::{A_MOMENT, asks_to_wait};
 use crate::clock::Timestamp;
+use crate::context::Requests;
 use crate::draft;
 use crate::effect::sql;
 use crate::effect::sql::Effect;
 use crate::ids::{EffectId, RunId, TenantId};
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::people;
 use crate::privacy::Audience;
 use crate::progress;
@@ -42,7 +42,7 @@ const LONGEST_PAUSE: u64 = 3600;
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
 /// A person asks to look once more for an effect of which nobody knows whether it happened.
-pub(crate) async fn look_again(core: &Core, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+pub(crate) async fn look_again(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
     let work = load(core, claim, id).await?;
     match core.tools.get(&work.effect.tool) {
         Some(Tool::Act(tool)) if work.effect.status == "unknown" => work.look_again(tool).await,
@@ -50,7 +50,7 @@ pub(crate) async fn look_again(core: &Core, claim: &Claim, id: EffectId) -> Resu
     }
 }
 
-async fn load<'a>(core: &'a Core, claim: &'a Claim, id: EffectId) -> Result<Performing<'a>, WorkError> {
+async fn load<'a>(core: &'a Requests, claim: &'a Claim, id: EffectId) -> Result<Performing<'a>, WorkError> {
     let mut conn = core.pool.acquire().await?;
     let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
     let person = people::sql::load(&mut conn, claim.tenant, effect.person).await?.ok_or("no such person")?;
@@ -58,7 +58,7 @@ async fn load<'a>(core: &'a Core, claim: &'a Claim, id: EffectId) -> Result<Perf
 }
 
 /// Carries an effect on.
-pub(crate) async fn perform(core: &Core, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+pub(crate) async fn perform(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
     let work = load(core, claim, id).await?;
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
         let gone = format!("the tool {} is not installed any more", work.effect.tool);
@@ -75,7 +75,7 @@ pub(crate) async fn perform(core: &Core, claim: &Claim, id: EffectId) -> Result<
 }
 
 struct Performing<'a> {
-    core: &'a Core,
+    core: &'a Requests,
     claim: &'a Claim,
     effect: Effect,
     principal: crate::tool::Principal,

@@ -3,10 +3,10 @@
 use sqlx::PgConnection;
 
 use crate::card::{Block, Card, Press, Style, Verb};
+use crate::context::Base;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::ids::{ConversationId, DeliveryId, RunId, TenantId, lane_of};
 use crate::jobs::Claim;
-use crate::nod::Core;
 
 /// The id of the line; it follows from the run's, so that whoever ends the run finds it.
 pub(crate) fn id(run: RunId) -> DeliveryId {
@@ -24,7 +24,7 @@ fn working(run: RunId, words: String) -> Card {
 /// Says why it takes long, in neutral words; for an effect that has no card, in the transaction that puts it off, which
 /// has locked the conversation's lane. A turn that was stopped goes on saying that it was.
 pub(crate) async fn waits(
-    core: &Core,
+    core: &Base,
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -39,7 +39,7 @@ pub(crate) async fn waits(
 }
 
 pub(crate) async fn stands(
-    core: &Core,
+    core: &Base,
     conn: &mut PgConnection,
     tenant: TenantId,
     venue: &Venue,
@@ -64,7 +64,7 @@ pub(crate) async fn stands(
 }
 
 /// Takes the line away, where one stands, in the transaction that ends the turn.
-pub(crate) async fn end(core: &Core, conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<()> {
+pub(crate) async fn end(core: &Base, conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<()> {
     let line = id(run);
     match delivery::sql::load(conn, claim.tenant, line).await? {
         Some((shown, _)) if !shown.card.is_nothing() => {

@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use serde::Deserialize;
 
 use crate::catch_up;
+use crate::context::App;
 use crate::forget;
 use crate::jobs::{Claim, Work, WorkError, Worker};
-use crate::nod::Core;
 use crate::perform;
 use crate::{approval, connection, delivery, home, memory, pane, people, question, run};
 
 #[async_trait]
-impl Worker for Core {
+impl Worker for App {
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
         match &Work::deserialize(&claim.work)? {
             Work::Advance { run, news } => Box::pin(run::advance(self, claim, *run, news.as_ref())).await,
@@ -22,9 +22,9 @@ impl Worker for Core {
             Work::RemindApproval { approval } => approval::remind(self, claim, *approval).await,
             Work::ExpireQuestion { question } => question::expire(self, claim, *question).await,
             Work::Tally { question } => question::vote::tally(self, claim, *question).await,
-            Work::ExpireOffer { offer } => connection::expire(self, claim, *offer).await,
+            Work::ExpireOffer { offer } => connection::expire(&self.accounts, claim, *offer).await,
             Work::GiveBack { revocation } => {
-                connection::disconnect::give_back(self, claim, *revocation).await
+                connection::disconnect::give_back(&self.accounts, claim, *revocation).await
             }
             Work::WarnOfEnd { person, provider, conversation, ends_at } => {
                 connection::ending::warn(self, claim, *person, *provider, *conversation, *ends_at).await
@@ -35,7 +35,7 @@ impl Worker for Core {
             Work::ShowHome { person, platform, workspace } => {
                 home::show(self, claim, *person, platform, workspace).await
             }
-            Work::Remember { run } => memory::remember(self, claim, *run).await,
+            Work::Remember { run } => memory::remember(&self.memory, claim, *run).await,
             Work::ReadDirectory { platform, workspace } => {
                 people::directory::read(self, claim, platform, workspace).await
             }

@@ -15,11 +15,11 @@ use super::{Approval, EffectEnd, Status, remind, sql};
 use crate::audit;
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
+use crate::context::Requests;
 use crate::delivery;
 use crate::effect;
 use crate::ids::{ApprovalId, EffectId, PersonId, TenantId};
 use crate::jobs::{Verdict, Work, sql as jobs};
-use crate::nod::Core;
 use crate::policy::{self, Ruling};
 use crate::tool::{Fault, Reach};
 
@@ -73,7 +73,7 @@ pub(super) fn twice(approval: &Approval) -> Option<&String> {
 /// A press on [Send again] or [Ask again]: the same person is asked once more for the same, and told where it may happen
 /// twice. Nothing is done before they approve that; and it is asked once however often it is pressed.
 pub(crate) async fn again(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,
@@ -99,7 +99,7 @@ pub(crate) async fn again(
             "I asked you again already: look for the newer card. Nothing more was done.",
         ));
     }
-    let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &old.call(&old.preview, Reach::Others)) {
         Ruling::Ask(terms) => terms,
         Ruling::Run => policy.usual,

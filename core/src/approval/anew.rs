@@ -7,9 +7,9 @@ use super::second::{self, sql::Owner};
 use super::{Approval, sql};
 use crate::audit;
 use crate::clock::Timestamp;
+use crate::context::Requests;
 use crate::delivery;
 use crate::ids::{PersonId, TenantId};
-use crate::nod::Core;
 use crate::policy::{self, Ruling};
 
 /// What a yes means by the rules as they are now.
@@ -26,14 +26,14 @@ pub(super) enum Anew {
 
 /// Asks the rules once more. A second person who was wanted is wanted still.
 pub(super) async fn look(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
 ) -> sqlx::Result<Anew> {
     // Without its tool nothing is done, and its receipt says so.
     let Some(tool) = core.tools.get(&approval.tool) else { return Ok(Anew::Stands) };
-    let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &approval.call(&approval.preview, tool.spec().reach)) {
         Ruling::Never(why) => return Ok(Anew::Never(why)),
         Ruling::Ask(terms) if approval.second.is_none() && terms.second().is_some() => terms,
@@ -57,7 +57,7 @@ pub(super) async fn look(
 
 /// Whether the rules have come to want a second person.
 pub(super) async fn wants_two(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,

@@ -14,10 +14,10 @@ use super::{Approval, Decision, Status, remind, sql, whole};
 use crate::card::{Block, Button, Card, Press, Style, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
+use crate::context::Requests;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use crate::jobs::Verdict;
-use crate::nod::Core;
 
 /// How long a receipt is at most, in the units in which Discord counts, unless names are made of markup.
 const RECEIPT: usize = 300;
@@ -147,7 +147,7 @@ pub(crate) fn fits(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool {
 /// its own. A yes counts only for what was shown: `seen` is what the pressed card carried.
 #[expect(clippy::too_many_arguments, reason = "who says what of which card, and when")]
 pub(crate) async fn press(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     card: DeliveryId,
@@ -208,7 +208,7 @@ pub(crate) async fn press(
 /// A request was revised. Where it does not fit beside the others any more, or two have to agree to it now, it gets a
 /// card of its own.
 pub(super) async fn apart(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,

@@ -15,12 +15,12 @@ use crate::audit;
 use crate::card::{FieldError, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
+use crate::context::Requests;
 use crate::delivery;
 use crate::effect::insert;
 use crate::effect::sql::NewEffect;
 use crate::ids::{ApprovalId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use crate::jobs::{Claim, News, Verdict, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::open_pages;
 use crate::question::vote;
 
@@ -37,7 +37,7 @@ pub(crate) struct Decision<'a> {
 /// Somebody said yes or no. Whoever may not decide, comes late or saw something else is told, and nothing
 /// else happens.
 pub(crate) async fn press(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     decision: &Decision<'_>,
@@ -70,7 +70,7 @@ pub(crate) async fn press(
 
 /// A form that came back from [Deny].
 pub(crate) async fn refuse(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     verb: &Verb,
@@ -117,7 +117,7 @@ pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) ->
 /// The guarded decision, its line in the audit and, of a yes, its effect or the question to the second person; a yes
 /// counts for what the rules say of it now. The caller tells the run of a no, and shows the card.
 pub(super) async fn decided(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
@@ -181,7 +181,7 @@ pub(super) async fn decided(
 }
 
 /// Nobody answered in time: the run hears so, and the card says so.
-pub(crate) async fn expire(core: &Core, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
+pub(crate) async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
@@ -338,7 +338,7 @@ fn same_people(one: &[String], other: &[String]) -> bool {
 
 /// Plans the effect of an approved request, in the transaction of the approval.
 pub(crate) async fn plan(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,

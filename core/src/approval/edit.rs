@@ -17,11 +17,11 @@ use crate::audit;
 use crate::card::{Field, FieldError, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
+use crate::context::Requests;
 use crate::digest::digest;
 use crate::effect;
 use crate::ids::{ApprovalId, PersonId, TenantId};
 use crate::jobs::{News, Work, sql as jobs};
-use crate::nod::Core;
 use crate::people::{self, names};
 use crate::policy::{self, Ruling, Terms};
 use crate::tool::{Choice, Fault, Filled, Preview, Principal, Tool, UNDERSTOOD};
@@ -35,7 +35,7 @@ pub(crate) struct Editor<'a> {
 
 /// A form that came back from [Edit].
 pub(crate) async fn save(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     verb: &Verb,
@@ -81,7 +81,7 @@ pub(crate) async fn save(
         let field = preview.form.iter().find(|field| field.people).map_or("", |field| &field.id);
         Ok(Immediate::Errors(vec![FieldError::new(field, why)]))
     };
-    let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &approval.call(&preview, tool.spec().reach)) {
         Ruling::Ask(terms) => terms,
         // What reached somebody when it was asked for is not done unasked.
@@ -122,7 +122,7 @@ fn still_holds(was: &Preview, preview: &mut Preview) {
 
 #[expect(clippy::too_many_arguments, reason = "what becomes of what, by whom and when")]
 async fn revise(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     old: &Approval,

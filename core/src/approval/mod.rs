@@ -19,6 +19,7 @@ mod told;
 mod typed;
 mod undo;
 mod whole;
+mod withdraw;
 
 pub(crate) use again::{again, look, went_out};
 pub(crate) use anew::forbidden;

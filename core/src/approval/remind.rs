@@ -6,10 +6,10 @@ use super::card::{reminder, reminder_over};
 use super::{Approval, Status, second, sql};
 use crate::chat::{Place, Target};
 use crate::clock::Timestamp;
+use crate::context::Chat;
 use crate::delivery::{self, NewDelivery, Venue, sql::Delivery};
 use crate::ids::{ApprovalId, DeliveryId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::policy::Terms;
 
 /// Plans the reminder: in the approval's own lane, and so before its expiry.
@@ -27,7 +27,7 @@ pub(crate) async fn plan(
 
 /// Reminds, unless it was decided meanwhile or is about to expire in this very moment. The message and the end
 /// of the job are one commit, so that there is one reminder however often the job is begun.
-pub(crate) async fn remind(core: &Core, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
+pub(crate) async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
@@ -63,7 +63,7 @@ pub(crate) async fn remind(core: &Core, claim: &Claim, id: ApprovalId) -> Result
 
 /// It is the others' turn: each of them is reminded where they were asked.
 async fn remind_others(
-    core: &Core,
+    core: &Chat,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
@@ -93,7 +93,7 @@ async fn remind_others(
 }
 
 /// Where the card can be opened by its reader, if it stands anywhere.
-fn address(core: &Core, card: &Delivery, venue: &Venue) -> Option<String> {
+fn address(core: &Chat, card: &Delivery, venue: &Venue) -> Option<String> {
     // A whisper is gone on reload.
     if matches!(card.target, Some(Target::Whisper { .. })) {
         return None;

@@ -10,10 +10,10 @@ use super::second::Role;
 use super::sql::{Within, pending};
 use super::{Approval, Decision, remind};
 use crate::clock::Timestamp;
+use crate::context::Requests;
 use crate::delivery::{self, Venue};
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use crate::jobs::Verdict;
-use crate::nod::Core;
 use crate::people::{self, heard};
 
 /// What counts as a yes: these words and nothing beside them.
@@ -69,7 +69,7 @@ fn is_yes(text: &str) -> bool {
 /// Takes what somebody typed as a yes, where it is one. The caller shows the card afterwards, by [`shown`]: the
 /// conversation's lane is locked before the channel's.
 pub(crate) async fn yes(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     word: &Word<'_>,
@@ -173,7 +173,7 @@ fn whom(word: &Word<'_>, heard: &Heard) -> Whom {
 
 /// Whether the platform counts whoever says it among the organisation's people still.
 async fn welcome(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     by: PersonId,
@@ -181,7 +181,7 @@ async fn welcome(
 ) -> sqlx::Result<bool> {
     let person = people::sql::load_there(conn, tenant, by, &venue.platform, &venue.workspace).await?;
     let standing = person.map(|person| person.standing);
-    Ok(standing.is_some_and(|there| core.settings.welcomes(there)))
+    Ok(standing.is_some_and(|there| core.welcome.admits(there)))
 }
 
 /// Shows the card of what was approved by a typed yes.

@@ -3,16 +3,15 @@
 use sqlx::PgConnection;
 
 use super::disconnect::{NOT_THEIRS, meant};
-use super::{NewOffer, cards, held, make, scopes};
+use super::{Accounts, NewOffer, cards, held, make, scopes};
 use crate::card::Verb;
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
 use crate::ids::{ConversationId, OfferId, PersonId, TenantId};
-use crate::nod::Core;
 
 /// Somebody pressed: a link to all that they had allowed, or to what is usual.
 pub(crate) async fn press(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     verb: &Verb,

@@ -9,17 +9,17 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::offer::Offer;
-use super::{Held, Lending, cards, context, lent, sql};
-use crate::approval::{self, Decision};
+use super::{Accounts, Held, Lending, cards, context, lent, sql};
 use crate::audit;
 use crate::card::reconnect::{verb, with_reconnect};
 use crate::card::{Card, Verb};
 use crate::chat::{Immediate, Target};
 use crate::clock::Timestamp;
+use crate::context::Base;
 use crate::delivery::{self, NewDelivery};
+use crate::hooks::AccountEnded;
 use crate::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::open_pages;
 use crate::people;
 use crate::provider::Provider;
@@ -103,7 +103,7 @@ pub(crate) async fn press(
 
 /// The account is gone from here with this commit; the provider hears of it by a job.
 pub(crate) async fn done(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     verb: &Verb,
@@ -115,7 +115,7 @@ pub(crate) async fn done(
         return Ok(Immediate::whisper(NOT_THEIRS));
     };
     let reason = format!("{} was disconnected", provider.title());
-    withdraw(core, conn, tenant, person, provider, None, &reason, now).await?;
+    tell(core, conn, AccountEnded { tenant, person, provider, but: None, reason: &reason }, now).await?;
     let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {
         return Ok(Immediate::whisper(cards::nothing_connected(provider)));
     };
@@ -139,7 +139,7 @@ pub(crate) struct Over {
 
 impl Over {
     pub(super) fn of(
-        core: &Core,
+        core: &Accounts,
         tenant: TenantId,
         person: PersonId,
         provider: Provider,
@@ -153,7 +153,7 @@ impl Over {
 
 /// The person reads that it ends, and a job tells the provider; the job's subject.
 pub(crate) async fn end(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     over: &Over,
@@ -187,20 +187,20 @@ pub(crate) async fn end(
 /// Whether somebody here works with that account: taking it back at the provider ends every grant of it to this Nod,
 /// also somebody else's, and the operator's.
 pub(super) async fn is_used(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     provider: Provider,
     account: &str,
 ) -> sqlx::Result<bool> {
-    let lent = core.settings.lending.may_be_organisations(account);
+    let lent = core.lending.may_be_organisations(account);
     Ok(lent || sql::is_held(conn, tenant, provider.as_str(), account).await?)
 }
 
 /// Another account takes the place of this one, or of one that was lent: what waits for a nod on it ends, and so does
 /// what the provider gave for it.
 pub(super) async fn make_way(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     offer: &Offer,
@@ -209,7 +209,7 @@ pub(super) async fn make_way(
 ) -> sqlx::Result<()> {
     let (person, provider) = (offer.person, offer.provider);
     let reason = "another account was connected";
-    withdraw(core, conn, tenant, person, provider, Some(account), reason, now).await?;
+    tell(core, conn, AccountEnded { tenant, person, provider, but: Some(account), reason }, now).await?;
     let other = |held: &&Held| held.works && !held.account.eq_ignore_ascii_case(account);
     if offer.held.as_ref().filter(other).is_none() {
         return Ok(());
@@ -221,35 +221,22 @@ pub(super) async fn make_way(
     Ok(())
 }
 
-/// What still waits for a nod on another account than `but` cannot be done any more: it counts as a no, and says why.
-/// What this person only agrees to beside its owner stays.
-#[expect(clippy::too_many_arguments, reason = "what ends for whom, but for what, why and when")]
-async fn withdraw(
-    core: &Core,
+/// Tells whoever has to do with the account that it ends.
+async fn tell(
+    core: &Accounts,
     conn: &mut PgConnection,
-    tenant: TenantId,
-    person: PersonId,
-    provider: Provider,
-    but: Option<&str>,
-    reason: &str,
+    ended: AccountEnded<'_>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    for id in approval::sql::asked_of(conn, tenant, person).await? {
-        let Some(waiting) = approval::sql::load(conn, tenant, id).await? else { continue };
-        let uses = core.tools.get(&waiting.tool).and_then(|tool| tool.spec().provider);
-        let goes_on = but.is_some_and(|but| waiting.preview.account.eq_ignore_ascii_case(but));
-        if uses == Some(provider) && !goes_on {
-            let no =
-                Decision { id, revision: waiting.revision, by: person, approve: false, reason: Some(reason) };
-            approval::press(core, conn, tenant, &no, now).await?;
-        }
+    for hook in &core.hooks {
+        hook.account_ended(conn, ended, now).await?;
     }
     Ok(())
 }
 
 /// Says it to the person directly.
 pub(super) async fn say(
-    core: &Core,
+    core: &Base,
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -293,7 +280,7 @@ fn sealed_for(id: Uuid) -> String {
 }
 
 /// The job: asks the provider, again and again within a day.
-pub(crate) async fn give_back(core: &Core, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
+pub(crate) async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let Some(row) = sql::revocation(&mut conn, claim.tenant, id).await? else {
         return Ok(jobs::finish(&mut conn, claim).await?);

@@ -6,9 +6,9 @@ use sqlx::{PgConnection, PgPool};
 use super::disconnect::say;
 use super::{cards, held, sql};
 use crate::clock::Timestamp;
+use crate::context::Base;
 use crate::ids::{ConversationId, PersonId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::people;
 use crate::provider::Provider;
 use crate::when::local_time;
@@ -21,7 +21,7 @@ const SAME: TimeDelta = TimeDelta::hours(1);
 /// A grant that is about to be kept ends by itself.
 #[expect(clippy::too_many_arguments, reason = "whose, where and when")]
 pub(super) async fn remember(
-    core: &Core,
+    core: &Base,
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -36,7 +36,7 @@ pub(super) async fn remember(
 
 /// The job. Whoever disconnected, or connected again meanwhile, hears nothing.
 pub(crate) async fn warn(
-    core: &Core,
+    core: &Base,
     claim: &Claim,
     person: PersonId,
     provider: Provider,

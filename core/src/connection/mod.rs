@@ -10,10 +10,11 @@ use uuid::Uuid;
 
 use crate::clock::Timestamp;
 use crate::ids::{Ids, PersonId, TenantId};
-use crate::nod::Core;
 use crate::provider::Provider;
 use crate::secret::Vault;
+pub(crate) use accounts::Accounts;
 
+mod accounts;
 pub(crate) mod again;
 pub(crate) mod cards;
 pub(crate) mod disconnect;
@@ -241,7 +242,7 @@ impl Connections {
 /// The accounts of one person become another's, sealed anew. Where both have one with a provider, that of whoever
 /// stays is kept.
 pub(crate) async fn move_all(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     from: PersonId,

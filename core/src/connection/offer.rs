@@ -15,14 +15,13 @@ use sqlx::PgConnection;
 
 use super::disconnect::{self, Over};
 use super::waiting::{self, wake, wake_unless_another};
-use super::{Connections, Held, Tokens, cards, ending, other, scopes, sql};
+use super::{Accounts, Connections, Held, Tokens, cards, ending, other, scopes, sql};
 use crate::audit;
 use crate::chat::Standing;
 use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use crate::jobs::{Claim, Connecting, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::open_pages;
 use crate::people;
 use crate::provider::Provider;
@@ -31,7 +30,7 @@ use crate::store::deadlocked;
 /// The offers, for the page behind the link.
 #[derive(Clone)]
 pub struct Offers {
-    core: Arc<Core>,
+    core: Arc<Accounts>,
 }
 
 /// What the page says before anything happens.
@@ -160,12 +159,12 @@ pub enum OfferError {
 }
 
 impl Offers {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: Arc<Accounts>) -> Self {
         Self { core }
     }
 
     fn tenant(&self) -> TenantId {
-        self.core.settings.tenant
+        self.core.tenant
     }
 
     /// The offer behind a link, with the address of its person: where nobody has asked the platform for it yet,
@@ -190,7 +189,7 @@ impl Offers {
             let mut conn = core.pool.acquire().await?;
             offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
         }
-        if !core.settings.welcomes(person.standing) {
+        if !core.welcome.admits(person.standing) {
             return Err(OfferError::Stranger);
         }
         Ok(offer)
@@ -206,7 +205,7 @@ impl Offers {
             person_name: offer.person_name,
             address: offer.address,
             platform: offer.platform,
-            workspace_name: offer.workspace_name.unwrap_or_else(|| self.core.settings.tenant_name.clone()),
+            workspace_name: offer.workspace_name.unwrap_or_else(|| self.core.tenant_name.clone()),
             provider: offer.provider,
             scopes: offer.scopes,
             expires_at: offer.expires_at,
@@ -388,7 +387,7 @@ impl Offers {
 
 /// An account that is not kept: what the provider gave for it ends, unless somebody here works with that account.
 async fn refused(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     offer: &Offer,
@@ -481,19 +480,19 @@ pub(crate) struct NewOffer {
 
 /// Writes an offer down.
 pub(crate) async fn make(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     new: &NewOffer,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let expires_at = now + core.settings.offer_expires_after;
+    let expires_at = now + core.offer_expires_after;
     sql::insert_offer(conn, tenant, new, expires_at, now).await?;
     jobs::enqueue(conn, tenant, new.id.0, &Work::ExpireOffer { offer: new.id }, expires_at, now).await
 }
 
 /// The link was not used in time, or led nowhere.
-pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<(), WorkError> {
+pub(crate) async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
@@ -520,7 +519,7 @@ pub(crate) async fn expire(core: &Core, claim: &Claim, id: OfferId) -> Result<()
 
 /// Says it where the link stood, or to the person directly.
 pub(super) async fn say(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     offer: &Offer,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::offer::{NewOffer, Offer, make};
 use super::waiting::wake_unless_another;
-use super::{cards, scopes, sql};
+use super::{Accounts, cards, scopes, sql};
 use crate::audit;
 use crate::card::Card;
 use crate::chat::{Immediate, Target};
@@ -15,7 +15,6 @@ use crate::clock::Timestamp;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{DeliveryId, OfferId, PersonId, TenantId};
 use crate::jobs::Connecting;
-use crate::nod::Core;
 use crate::people;
 use crate::provider::Provider;
 
@@ -32,7 +31,7 @@ pub(super) async fn allowed(
 
 /// Asks every admin; false where there is none. A second try of the same account asks nobody again.
 pub(super) async fn ask(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     offer: &Offer,
@@ -40,7 +39,7 @@ pub(super) async fn ask(
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
-    let admins: Vec<&str> = core.settings.admins_on(&venue.platform).collect();
+    let admins: Vec<&str> = core.admins_on(&venue.platform).collect();
     if admins.is_empty() {
         return Ok(false);
     }
@@ -76,7 +75,7 @@ pub(super) async fn ask(
 
 /// An admin's press.
 pub(crate) async fn press(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,
@@ -85,7 +84,7 @@ pub(crate) async fn press(
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
     let whisper = |words: &str| Ok(Immediate::whisper(words));
-    if !core.settings.admins_on(by.platform).any(|admin| admin == by.user) {
+    if !core.admins_on(by.platform).any(|admin| admin == by.user) {
         return whisper("Only an admin of Nod can decide this. Nothing was done.");
     }
     let status = if allow { "allowed" } else { "refused" };
@@ -118,7 +117,7 @@ pub(crate) struct Presser<'a> {
 
 /// The person hears the decision; an allowed account comes with a new link.
 async fn tell(
-    core: &Core,
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     request: &sql::Other,

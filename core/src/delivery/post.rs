@@ -6,16 +6,16 @@ use super::sql::{self, Delivery, NewDelivery, Venue};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
 use crate::clock::Timestamp;
+use crate::context::Chat;
 use crate::ids::{DeliveryId, PersonId, TenantId};
 use crate::jobs::{Claim, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::people;
 
 /// After so many tries a message that the platform never answers for is given up; its row says so.
 const MOST_TRIES: i32 = 20;
 
 /// Posts or replaces a message.
-pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
+pub(crate) async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let (delivery, venue) = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such delivery")?;
     let target = target(&mut conn, claim.tenant, &delivery, &venue).await?;
@@ -66,7 +66,7 @@ pub(crate) async fn deliver(core: &Core, claim: &Claim, id: DeliveryId) -> Resul
 }
 
 /// Somebody took the message away that was to be changed: what it says now is told anew.
-async fn gone(core: &Core, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
+async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
     tracing::info!(delivery = %id, "a message is gone and is posted anew");
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
@@ -77,7 +77,7 @@ async fn gone(core: &Core, claim: &Claim, id: DeliveryId) -> Result<(), WorkErro
 
 /// When this place may next be posted to, where that is not now. Whispers are not counted among the posts.
 async fn not_yet(
-    core: &Core,
+    core: &Chat,
     claim: &Claim,
     target: &Target,
     pause: TimeDelta,
@@ -90,7 +90,7 @@ async fn not_yet(
 }
 
 /// Puts a job off that did nothing: the next try need not look, but one before it may have been lost.
-async fn put_off(core: &Core, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
+async fn put_off(core: &Chat, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::put_off(&mut conn, claim, until, None, claim.attempt > 1).await?)
 }
@@ -161,7 +161,7 @@ pub(crate) async fn direct(
     Ok(user.map(|user| Target::Direct { workspace: venue.workspace.clone(), user }))
 }
 
-async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, shown: &Shown) -> Result<(), WorkError> {
+async fn posted(core: &Chat, claim: &Claim, delivery: &Delivery, shown: &Shown) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     // First, since it locks the lane.
     jobs::finish(&mut tx, claim).await?;
@@ -177,7 +177,7 @@ async fn posted(core: &Core, claim: &Claim, delivery: &Delivery, shown: &Shown) 
     Ok(tx.commit().await?)
 }
 
-async fn finish(core: &Core, claim: &Claim) -> Result<(), WorkError> {
+async fn finish(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::finish(&mut conn, claim).await?)
 }
@@ -185,7 +185,7 @@ async fn finish(core: &Core, claim: &Claim) -> Result<(), WorkError> {
 /// The platform will never take it there. Where the place is closed to us, it goes where the person can still
 /// read it; where the message itself is refused, a plain line says so in its place.
 async fn refused(
-    core: &Core,
+    core: &Chat,
     claim: &Claim,
     delivery: &Delivery,
     venue: &Venue,

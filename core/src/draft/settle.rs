@@ -6,11 +6,11 @@ use sqlx::PgConnection;
 use super::{card, sql};
 use crate::audit;
 use crate::clock::Timestamp;
+use crate::context::Requests;
 use crate::delivery;
 use crate::digest::digest;
 use crate::effect::{self, sql::NewEffect};
 use crate::ids::{EffectId, PersonId, TenantId};
-use crate::nod::Core;
 use crate::policy::{self, Ruling};
 use crate::privacy::Audience;
 use crate::tool::draft::{Closing, Draft};
@@ -28,7 +28,7 @@ pub(crate) enum Discarded {
 
 /// The person pressed [Discard]: plans the effect. Where the rules want it asked for, the press is the answer.
 pub(crate) async fn discard(
-    core: &Core,
+    core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     row: &sql::Row,
@@ -43,7 +43,7 @@ pub(crate) async fn discard(
             outside_text: row.outside,
             overwrites: true,
         };
-        let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+        let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
         if let Ruling::Never(why) = policy::decide(&policy, &call) {
             return Ok(Discarded::Never(why));
         }

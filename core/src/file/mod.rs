@@ -14,8 +14,8 @@ pub use text::western;
 
 use crate::chat::{Attached, FetchError};
 use crate::clock::Timestamp;
+use crate::context::Chat;
 use crate::ids::{ConversationId, RunId, TenantId};
-use crate::nod::Core;
 use crate::reading::{self, Desk, Limits, Whose};
 use crate::wire::{Cut, Kind};
 
@@ -39,7 +39,7 @@ pub(crate) struct File {
 
 /// Notes the files of a message, in the transaction that begins its run.
 pub(crate) async fn keep(
-    core: &Core,
+    core: &Chat,
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -54,7 +54,7 @@ pub(crate) async fn keep(
 }
 
 /// Reads what of a run's files is not read yet. A file that cannot be read says why and stops nothing.
-pub(crate) async fn read(core: &Core, whose: Whose, platform: &str, run: RunId) -> sqlx::Result<()> {
+pub(crate) async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx::Result<()> {
     let tenant = whose.tenant;
     let mut conn = core.pool.acquire().await?;
     let waiting = sql::waiting(&mut conn, tenant, run).await?;
@@ -75,7 +75,7 @@ pub(crate) async fn read(core: &Core, whose: Whose, platform: &str, run: RunId) 
     Ok(())
 }
 
-async fn fetch(core: &Core, platform: &str, file: &Attached) -> Result<Vec<u8>, String> {
+async fn fetch(core: &Chat, platform: &str, file: &Attached) -> Result<Vec<u8>, String> {
     let Some(adapter) = core.adapters.get(platform) else { return Err(NOT_GIVEN.to_owned()) };
     let Some(address) = &file.address else { return Err("it does not lie in this chat".to_owned()) };
     // What is told of the size may be wrong, so the bytes are counted too.

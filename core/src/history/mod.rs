@@ -14,10 +14,10 @@ use sqlx::PgPool;
 pub(crate) use tools::{is_ours as reads_chat, tools};
 
 use crate::chat::{Bound, ChatError, Utterance};
+use crate::context::Chat;
 use crate::delivery::Venue;
 use crate::ids::TenantId;
 use crate::jobs::WorkError;
-use crate::nod::Core;
 use crate::people::names;
 use crate::when::local_time;
 
@@ -30,7 +30,7 @@ const LONGEST: usize = 2_000;
 /// What stood in the thread before the message `before`, as lines; `None` where there is nothing or the
 /// platform does not let us look.
 pub(crate) async fn before(
-    core: &Core,
+    core: &Chat,
     tenant: TenantId,
     venue: &Venue,
     before: &str,

@@ -11,9 +11,9 @@ use crate::card::Card;
 use crate::chat::ChatError;
 use crate::clock::Timestamp;
 use crate::connection;
+use crate::context::App;
 use crate::ids::{ApprovalId, PersonId, TenantId};
 use crate::jobs::{Claim, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::people::{self, Person};
 use crate::rows;
 use crate::rows::Listed;
@@ -27,7 +27,7 @@ const MOST_TRIES: i32 = 5;
 
 /// The job: shows the page as it is now. What fails is left for the next change: a page is no message.
 pub(crate) async fn show(
-    core: &Core,
+    core: &App,
     claim: &Claim,
     person: PersonId,
     platform: &str,
@@ -42,7 +42,7 @@ pub(crate) async fn show(
         return end(core, claim, None).await;
     };
     let person = people::directory::known(core, claim.tenant, person, platform, workspace).await?;
-    let page = if core.settings.welcomes(person.standing) {
+    let page = if core.welcome.admits(person.standing) {
         let (seen, typing) = (seen(core, claim.tenant, &person).await?, core.adapters.typing(platform));
         card::page(&seen, &person.principal().zone, typing)
     } else {
@@ -62,7 +62,7 @@ pub(crate) async fn show(
     }
 }
 
-async fn end(core: &Core, claim: &Claim, again: Option<Timestamp>) -> Result<(), WorkError> {
+async fn end(core: &App, claim: &Claim, again: Option<Timestamp>) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     match again {
@@ -86,7 +86,7 @@ pub(crate) struct Seen {
     pub(crate) runs: Vec<Listed>,
 }
 
-async fn seen(core: &Core, tenant: TenantId, person: &Person) -> sqlx::Result<Seen> {
+async fn seen(core: &App, tenant: TenantId, person: &Person) -> sqlx::Result<Seen> {
     let mut conn = core.pool.acquire().await?;
     let mut approvals = Vec::new();
     // Few, and the card needs the whole of each.
@@ -97,7 +97,7 @@ async fn seen(core: &Core, tenant: TenantId, person: &Person) -> sqlx::Result<Se
         person: person.id,
         approvals,
         accounts: sql::accounts(&mut conn, tenant, person.id).await?,
-        lent: connection::lent::words(&mut conn, &core.settings.lending, tenant, person.id).await?,
+        lent: connection::lent::words(&mut conn, &core.accounts.lending, tenant, person.id).await?,
         runs: rows::newest_of(&mut conn, tenant, person.id, RUNS).await?,
     })
 }

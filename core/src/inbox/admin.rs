@@ -18,7 +18,7 @@ pub(super) async fn command(
     text: &str,
 ) -> sqlx::Result<Immediate> {
     let Inbound { platform, author, .. } = arrival.inbound;
-    if !arrival.core.settings.admins_on(platform).any(|admin| admin == author.user) {
+    if !arrival.core.admins_on(platform).any(|admin| admin == author.user) {
         return Ok(Immediate::whisper("That is for admins. Nothing was done."));
     }
     match text {
@@ -33,7 +33,7 @@ pub(super) async fn command(
 /// The rules in force, in the order in which they count.
 async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<Immediate> {
     let (core, tenant) = (arrival.core, arrival.tenant);
-    let policy = policy::sql::in_force(conn, tenant, &core.settings.policy).await?;
+    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
     let own = policy::sql::own(conn, tenant).await?;
     let lines = policy::told(&policy);
     let mut shown: Vec<String> =
@@ -48,7 +48,7 @@ async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<I
         None => "All of them are the installation's.".to_owned(),
         Some(own) => format!(
             "The last {} your own, set by {} on {}, digest {}.",
-            match policy.rules.len() - core.settings.policy.rules.len() {
+            match policy.rules.len() - core.policy.rules.len() {
                 1 => "one is".to_owned(),
                 many => format!("{many} are"),
             },

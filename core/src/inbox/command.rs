@@ -78,7 +78,7 @@ pub(super) async fn accept(
             let provider = Provider::named(if wanted.is_empty() { "google" } else { &wanted });
             match provider {
                 Some(provider) => {
-                    let lending = &arrival.core.settings.lending;
+                    let lending = &arrival.core.accounts.lending;
                     disconnect::ask(&mut tx, lending, arrival.tenant, person, provider).await?
                 }
                 None => Immediate::whisper("I know no such account. Nothing was done."),
@@ -216,9 +216,9 @@ async fn connect(
     let offer: OfferId = arrival.core.id();
     let scopes = scopes::USUAL.map(str::to_owned).to_vec();
     let new = NewOffer { id: offer, person, provider, scopes, conversation, run: None, delivery: None };
-    connection::make(arrival.core, conn, arrival.tenant, &new, arrival.now).await?;
-    let whose = lent::whose(conn, &arrival.core.settings.lending, arrival.tenant, person, provider).await?;
-    let why = cards::why_connect(provider, &arrival.core.settings.lending, &whose);
+    connection::make(&arrival.core.accounts, conn, arrival.tenant, &new, arrival.now).await?;
+    let whose = lent::whose(conn, &arrival.core.accounts.lending, arrival.tenant, person, provider).await?;
+    let why = cards::why_connect(provider, &arrival.core.accounts.lending, &whose);
     Ok(Immediate::Whisper(cards::connect(provider, offer, &why)))
 }
 

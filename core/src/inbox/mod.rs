@@ -26,11 +26,11 @@ pub(crate) use command::{ABLE, help_text};
 
 use crate::chat::{Author, Immediate, Inbound, Place, Profile, Standing, Typing, What};
 use crate::clock::Timestamp;
+use crate::context::App;
 use crate::digest::digest;
 use crate::ids::{PersonId, TenantId};
 use crate::join;
 use crate::memory::Asker;
-use crate::nod::Core;
 use crate::open_pages::{self, Home};
 use crate::people;
 use crate::store::{self, deadlocked};
@@ -41,7 +41,7 @@ const ASKS_FOR: Duration = Duration::from_millis(1_200);
 /// The door.
 #[derive(Clone)]
 pub struct Inbox {
-    core: Arc<Core>,
+    core: Arc<App>,
 }
 
 /// Nothing was stored: do not acknowledge, so that the platform delivers again.
@@ -69,7 +69,7 @@ pub(crate) enum Reached {
 
 /// Something that arrived, at the door.
 struct Arrival<'a> {
-    core: &'a Core,
+    core: &'a App,
     tenant: TenantId,
     inbound: &'a Inbound,
     reached: Reached,
@@ -79,7 +79,7 @@ struct Arrival<'a> {
 }
 
 impl Inbox {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: Arc<App>) -> Self {
         Self { core }
     }
 
@@ -142,22 +142,21 @@ impl Inbox {
         let digest = digest(raw).unwrap_or_else(|_| core.ids.next().to_string());
         let key = format!("unreadable:{workspace}:{digest}");
         let mut conn = core.door.acquire().await?;
-        sql::first(&mut conn, core.settings.tenant, platform, &key, "unreadable", Some(raw), core.now())
-            .await?;
+        sql::first(&mut conn, core.tenant, platform, &key, "unreadable", Some(raw), core.now()).await?;
         tracing::warn!(platform, workspace, "something arrived that could not be read; it was kept");
         Ok(())
     }
 }
 
 /// The same, however it reached Nod. What is late is not acted upon any more, and its author is told so.
-pub(crate) async fn take_in(core: &Core, inbound: &Inbound, reached: Reached) -> sqlx::Result<Immediate> {
+pub(crate) async fn take_in(core: &App, inbound: &Inbound, reached: Reached) -> sqlx::Result<Immediate> {
     if refused(core, &inbound.author) {
         overhear(core, inbound).await?;
         return Ok(Immediate::Nothing);
     }
     let arrival = Arrival {
         core,
-        tenant: core.settings.tenant,
+        tenant: core.tenant,
         inbound,
         reached,
         now: core.now(),
@@ -236,25 +235,25 @@ async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
 }
 
 /// Notes that somebody spoke whom Nod does not listen to: a yes in that thread may be for them.
-async fn overhear(core: &Core, inbound: &Inbound) -> sqlx::Result<()> {
+async fn overhear(core: &App, inbound: &Inbound) -> sqlx::Result<()> {
     let What::Said { place, .. } = &inbound.what else { return Ok(()) };
     let mut conn = core.door.acquire().await?;
-    sql::mark_overheard(&mut conn, core.settings.tenant, inbound, place).await
+    sql::mark_overheard(&mut conn, core.tenant, inbound, place).await
 }
 
 /// Who joined today should be found once a form with names is sent, which has to be answered at once.
-async fn request_lists(core: &Core) {
+async fn request_lists(core: &App) {
     if let Err(error) = people::refresh::Lists::at_the_door(core).request().await {
         tracing::warn!(%error, "the people of a workspace were not asked for");
     }
 }
 
 /// Refused by what the event itself tells; the rest is known once the platform was asked for the profile.
-fn refused(core: &Core, author: &Author) -> bool {
+fn refused(core: &App, author: &Author) -> bool {
     match author.standing {
         Standing::Unknown | Standing::Member => false,
-        Standing::Guest => !core.settings.allow_guests,
-        Standing::External => !core.settings.allow_external,
+        Standing::Guest => !core.welcome.guests,
+        Standing::External => !core.welcome.external,
         Standing::Bot | Standing::Gone => true,
     }
 }
@@ -338,7 +337,7 @@ impl Arrival<'_> {
         person: PersonId,
     ) -> sqlx::Result<Option<&'static str>> {
         Ok(match self.standing(conn, person).await? {
-            standing if self.core.settings.welcomes(standing) => None,
+            standing if self.core.welcome.admits(standing) => None,
             Standing::Unknown => Some(people::NOT_KNOWN_YET),
             _ => Some(people::NOT_FOR_STRANGERS),
         })

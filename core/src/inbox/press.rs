@@ -100,22 +100,22 @@ async fn pressed(
             What::Pressed { place, .. } => memory::press(&arrival.asker(person, place), conn, verb).await,
             _ => Ok(unknown()),
         },
-        "disconnect" => disconnect::press(conn, &core.settings.lending, tenant, verb, person).await,
+        "disconnect" => disconnect::press(conn, &core.accounts.lending, tenant, verb, person).await,
         "disconnect_yes" => {
             let conversation =
                 said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
-            disconnect::done(core, conn, tenant, verb, person, conversation, now).await
+            disconnect::done(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
         reconnect::VERB => {
             let conversation =
                 said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
-            again::press(core, conn, tenant, verb, person, conversation, now).await
+            again::press(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
         "join" => join::press(&arrival.joiner(person), conn, subject).await,
         "allow" | "refuse" => {
             let Inbound { platform, author, .. } = arrival.inbound;
             let by = Presser { person, user: &author.user, platform };
-            other::press(core, conn, tenant, subject, verb.verb == "allow", &by, now).await
+            other::press(&core.accounts, conn, tenant, subject, verb.verb == "allow", &by, now).await
         }
         _ => Ok(unknown()),
     }

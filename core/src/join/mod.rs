@@ -19,9 +19,9 @@ use crate::card::Card;
 use crate::chat::{ChatAdapter, Immediate, Target};
 use crate::clock::Timestamp;
 use crate::connection;
+use crate::context::App;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{ConversationId, PersonId, TenantId};
-use crate::nod::Core;
 use crate::open_pages;
 use crate::people::sql as people;
 
@@ -34,7 +34,7 @@ const LENGTH: usize = 8;
 /// Who asks, and where.
 #[derive(Clone, Copy)]
 pub(crate) struct Asker<'a> {
-    pub(crate) core: &'a Core,
+    pub(crate) core: &'a App,
     pub(crate) tenant: TenantId,
     pub(crate) platform: &'a str,
     pub(crate) person: PersonId,
@@ -115,7 +115,7 @@ pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) 
     }
     let Some((gone, stays)) = chosen(&both, person) else { return Ok(Immediate::whisper(card::BUSY)) };
     let there = places(asker, conn, other).await?;
-    let moved = connection::move_all(core, conn, tenant, gone, stays, now).await?;
+    let moved = connection::move_all(&core.accounts, conn, tenant, gone, stays, now).await?;
     sql::drop_doubles(conn, tenant, gone, stays, !moved.kept.is_empty(), now).await?;
     sql::move_rows(conn, tenant, gone, stays).await?;
     sql::remove(conn, tenant, gone, stays).await?;
@@ -125,7 +125,7 @@ pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) 
     let here = title(core, asker.platform);
     tell(asker, conn, stays, conversation, &card::told(&here, &moved.kept)).await?;
     for over in &moved.over {
-        connection::disconnect::end(core, conn, tenant, over, conversation, now).await?;
+        connection::disconnect::end(&core.accounts, conn, tenant, over, conversation, now).await?;
     }
     open_pages::touch(conn, tenant, stays, now).await?;
     Ok(Immediate::Whisper(card::joined(&there, &here, &moved.kept)))
@@ -177,13 +177,13 @@ async fn places(asker: &Asker<'_>, conn: &mut PgConnection, person: PersonId) ->
     Ok(titles.join(" and "))
 }
 
-fn title(core: &Core, platform: &str) -> String {
+fn title(core: &App, platform: &str) -> String {
     core.adapters.get(platform).map_or_else(|| platform.to_owned(), |adapter| adapter.title().to_owned())
 }
 
 /// What of a code stands in rows: only this installation can make it.
-fn mac(core: &Core, code: &str) -> String {
-    core.vault.sign(&format!("join/{code}"))
+fn mac(core: &App, code: &str) -> String {
+    core.accounts.vault.sign(&format!("join/{code}"))
 }
 
 #[cfg(test)]

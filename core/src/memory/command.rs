@@ -8,9 +8,9 @@ use super::{Sourced, forget, sql};
 use crate::card::{Card, Verb};
 use crate::chat::{File, Immediate, Place, Target};
 use crate::clock::Timestamp;
+use crate::context::Chat;
 use crate::delivery::{self, NewDelivery};
 use crate::ids::{ChannelId, DeliveryId, PersonId, TenantId};
-use crate::nod::Core;
 use crate::people;
 use crate::when::local_time;
 
@@ -19,7 +19,7 @@ const MOST_CHOICES: usize = 25;
 
 /// Who asks, and where they are.
 pub(crate) struct Asker<'a> {
-    pub(crate) core: &'a Core,
+    pub(crate) core: &'a Chat,
     pub(crate) tenant: TenantId,
     pub(crate) platform: &'a str,
     pub(crate) workspace: &'a str,

@@ -14,11 +14,11 @@ use super::sql::{self, MOST_MESSAGES};
 use super::{Fact, Kind, Summary, asks_to_remember, card, forget, prompt};
 use crate::audit;
 use crate::chat::Typing;
+use crate::context::Memory;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::ids::{InvocationId, PersonId, RunId, TenantId, TraceId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::model::{Answer, Ask, ModelError, Tier, Words};
-use crate::nod::Core;
 use crate::people::{self, names};
 use crate::privacy::Audience;
 use crate::scope::{CHAT, RunOrIngestion, Scope};
@@ -42,7 +42,7 @@ struct Reading {
 }
 
 /// Reads what was said in the conversation of a run, up to now.
-pub(crate) async fn remember(core: &Core, claim: &Claim, run: RunId) -> Result<(), WorkError> {
+pub(crate) async fn remember(core: &Memory, claim: &Claim, run: RunId) -> Result<(), WorkError> {
     let Some(reading) = begin(core, claim.tenant, run).await? else { return finish(core, claim).await };
     let invocation: InvocationId = core.id();
     let ask = prompt::ask(&reading.batch, &reading.seen, &reading.noted, &invocation.short());
@@ -85,7 +85,7 @@ fn note(record: &mut StepRecord, ask: &Ask, answered: &Result<Answer, ModelError
 }
 
 /// Loads what there is to read; none where there is nothing to do.
-async fn begin(core: &Core, tenant: TenantId, run: RunId) -> Result<Option<Reading>, WorkError> {
+async fn begin(core: &Memory, tenant: TenantId, run: RunId) -> Result<Option<Reading>, WorkError> {
     let mut conn = core.pool.acquire().await?;
     let (conversation, person, trace) = sql::run(&mut conn, tenant, run).await?.ok_or("no such run")?;
     let venue = delivery::sql::venue(&mut conn, tenant, conversation).await?;
@@ -128,7 +128,7 @@ async fn name_mentions(
 
 /// Writes the reading down, and says what was asked for or changed.
 async fn write(
-    core: &Core,
+    core: &Memory,
     claim: &Claim,
     reading: &Reading,
     taken: &Taken,
@@ -248,7 +248,7 @@ fn audience(reading: &Reading) -> Audience {
 
 /// In small print, where it was asked.
 async fn say(
-    core: &Core,
+    core: &Memory,
     conn: &mut PgConnection,
     claim: &Claim,
     reading: &Reading,
@@ -277,7 +277,7 @@ async fn say(
 /// The summariser does not answer. What it would have done is left for the next reply; a person who asked for
 /// something is told.
 async fn give_up(
-    core: &Core,
+    core: &Memory,
     claim: &Claim,
     reading: &Reading,
     record: &StepRecord,
@@ -303,7 +303,7 @@ async fn give_up(
     Ok(())
 }
 
-async fn finish(core: &Core, claim: &Claim) -> Result<(), WorkError> {
+async fn finish(core: &Memory, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::finish(&mut conn, claim).await?)
 }

@@ -10,10 +10,10 @@ use uuid::Uuid;
 
 use crate::chat::{ChatError, Ornament};
 use crate::clock::Timestamp;
+use crate::context::Chat;
 use crate::delivery;
 use crate::ids::{ConversationId, TenantId, lane_of};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 
 /// After so many tries the pane stays as it is: nothing depends on it.
 const MOST_TRIES: i32 = 3;
@@ -36,7 +36,7 @@ fn lane(conversation: ConversationId) -> Uuid {
 
 /// The job: names the pane, or offers prompts.
 pub(crate) async fn show(
-    core: &Core,
+    core: &Chat,
     claim: &Claim,
     conversation: ConversationId,
     title: Option<&str>,

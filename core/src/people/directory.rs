@@ -2,15 +2,14 @@
 //! platform about a person whom it has not told of yet.
 
 use chrono::TimeDelta;
-use sha2::Digest;
 use uuid::Uuid;
 
 use super::{Person, sql};
 use crate::chat::{ChatError, Profile, Standing};
 use crate::clock::Timestamp;
+use crate::context::Chat;
 use crate::ids::{TenantId, lane_of};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::store;
 
 /// People of whom nothing was heard for so long are not listed any more: the people are read once a day.
@@ -23,7 +22,7 @@ pub(crate) fn lane(platform: &str, workspace: &str) -> Uuid {
 
 /// Reads every page, then again in a day.
 pub(crate) async fn read(
-    core: &Core,
+    core: &Chat,
     claim: &Claim,
     platform: &str,
     workspace: &str,
@@ -73,12 +72,12 @@ pub(crate) async fn read(
 /// Writes down what a platform tells of somebody by itself: who joined, changed or left. It may be told late or twice, so
 /// it takes standing, and gives none back: who seems to have more than they had is asked about at their next use.
 pub(crate) async fn told(
-    core: &Core,
+    core: &Chat,
     platform: &str,
     workspace: &str,
     mut profile: Profile,
 ) -> sqlx::Result<()> {
-    let (tenant, now) = (core.settings.tenant, core.now());
+    let (tenant, now) = (core.tenant, core.now());
     let mut tx = store::begin(&core.door).await?;
     let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
     let known = sql::told_standing(&mut tx, tenant, platform, workspace, &profile.user).await?;
@@ -91,27 +90,27 @@ pub(crate) async fn told(
 
 /// Writes down what a platform answered about somebody, who was asked about then.
 pub(crate) async fn learn(
-    core: &Core,
+    core: &Chat,
     platform: &str,
     workspace: &str,
     profile: &Profile,
     asked: Timestamp,
 ) -> sqlx::Result<()> {
-    let (tenant, now) = (core.settings.tenant, core.now());
+    let (tenant, now) = (core.tenant, core.now());
     let mut tx = store::begin(&core.door).await?;
     let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
     sql::learn(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
     tx.commit().await
 }
 
-async fn put_off(core: &Core, claim: &Claim, after_seconds: u64) -> Result<(), WorkError> {
+async fn put_off(core: &Chat, claim: &Claim, after_seconds: u64) -> Result<(), WorkError> {
     let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds).unwrap_or(60));
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::put_off(&mut conn, claim, until, None, false).await?)
 }
 
 async fn write(
-    core: &Core,
+    core: &Chat,
     tenant: TenantId,
     platform: &str,
     workspace: &str,
@@ -129,7 +128,7 @@ async fn write(
 
 /// The person, after asking the platform about them if nobody has. `person` comes with their standing there.
 pub(crate) async fn known(
-    core: &Core,
+    core: &Chat,
     tenant: TenantId,
     person: Person,
     platform: &str,

@@ -11,9 +11,9 @@ use tokio::time::{Instant, sleep};
 use super::directory;
 use super::sql::{self, Reading};
 use crate::clock::{Clock, Timestamp};
+use crate::context::Chat;
 use crate::ids::TenantId;
 use crate::jobs::{Jobs, Work, sql as jobs};
-use crate::nod::Core;
 use crate::store;
 
 /// How old a list may be from which a name is taken. No list is read more often, whoever asks for it.
@@ -33,14 +33,14 @@ pub(crate) struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    pub(crate) fn of(core: &'a Core, tenant: TenantId) -> Self {
+    pub(crate) fn of(core: &'a Chat, tenant: TenantId) -> Self {
         let platforms = core.adapters.platforms().map(str::to_owned).collect();
         Self { pool: &core.pool, jobs: &core.jobs, clock: &core.clock, platforms, tenant }
     }
 
     /// The same where nobody may wait for a connection behind the jobs.
-    pub(crate) fn at_the_door(core: &'a Core) -> Self {
-        Self { pool: &core.door, ..Self::of(core, core.settings.tenant) }
+    pub(crate) fn at_the_door(core: &'a Chat) -> Self {
+        Self { pool: &core.door, ..Self::of(core, core.tenant) }
     }
 
     /// Has those read anew that are old, and waits a moment for them: false where one is still being read. No connection is

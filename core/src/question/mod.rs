@@ -9,10 +9,10 @@ use sqlx::PgConnection;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::Immediate;
 use crate::clock::Timestamp;
+use crate::context::Base;
 use crate::delivery;
 use crate::ids::{PersonId, QuestionId, RunId, TenantId};
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::tool::ToolOutput;
 pub(crate) use vote::Vote;
 use vote::{Ending, Voter};
@@ -192,7 +192,7 @@ pub(crate) async fn withdraw(
 }
 
 /// Nobody answered in time.
-pub(crate) async fn expire(core: &Core, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
+pub(crate) async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;

@@ -7,12 +7,12 @@ use sqlx::PgConnection;
 use crate::approval::{self, Status};
 use crate::card::Card;
 use crate::clock::Timestamp;
+use crate::context::Agent;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::forget;
 use crate::ids::TenantId;
 use crate::jobs::{Claim, News, Work, WorkError, sql as jobs};
 use crate::model::Turn;
-use crate::nod::Core;
 use crate::open_pages;
 use crate::question;
 use crate::rows::{self as sql, Run, Transition};
@@ -23,7 +23,7 @@ const DELETED: &str = "(this message was deleted)";
 
 /// Takes the change in, in a commit of its own; `None` where the run is over with it.
 pub(super) async fn take(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     run: Run,
     venue: &Venue,
@@ -37,7 +37,7 @@ pub(super) async fn take(
 }
 
 async fn edited(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     mut run: Run,
     venue: &Venue,
@@ -78,7 +78,7 @@ async fn edited(
     Ok(run)
 }
 
-async fn deleted(core: &Core, claim: &Claim, mut run: Run) -> Result<Option<Run>, WorkError> {
+async fn deleted(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run>, WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;

@@ -12,6 +12,7 @@ use crate::card::{Block, Card};
 use crate::chat::Target;
 use crate::clock::Timestamp;
 use crate::connection::{self, Need, NewOffer, cards};
+use crate::context::Agent;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::digest::digest;
 use crate::draft;
@@ -21,7 +22,6 @@ use crate::graph::Emit;
 use crate::ids::{DeliveryId, OfferId, lane_of};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
 use crate::model::Turn;
-use crate::nod::Core;
 use crate::open_pages;
 use crate::people;
 use crate::privacy::Audience;
@@ -40,7 +40,7 @@ pub(super) struct Commit<'a> {
     pub(super) progress: bool,
     /// It waited for something, and a line may say so.
     waited: bool,
-    pub(super) core: &'a Core,
+    pub(super) core: &'a Agent,
     pub(super) claim: &'a Claim,
     pub(super) venue: &'a Venue,
     /// Turns that are rows already.
@@ -50,7 +50,7 @@ pub(super) struct Commit<'a> {
 }
 
 impl<'a> Commit<'a> {
-    pub(super) fn begin(core: &'a Core, claim: &'a Claim, venue: &'a Venue, run: Run, news: bool) -> Self {
+    pub(super) fn begin(core: &'a Agent, claim: &'a Claim, venue: &'a Venue, run: Run, news: bool) -> Self {
         // What absorbing news added is not a row yet; tool turns are the only ones it adds.
         let kept = run.kept;
         Self {
@@ -220,7 +220,7 @@ impl<'a> Commit<'a> {
                     run: Some(self.run.id),
                     delivery: Some(delivery),
                 };
-                Ok(connection::make(self.core, conn, self.claim.tenant, &new, now).await?)
+                Ok(connection::make(&self.core.accounts, conn, self.claim.tenant, &new, now).await?)
             }
         }
     }
@@ -394,7 +394,7 @@ pub(super) fn neutral(words: String) -> Card {
 }
 
 /// Ends a job that has nothing to do any more.
-pub(super) async fn drop_job(core: &Core, claim: &Claim) -> Result<(), WorkError> {
+pub(super) async fn drop_job(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::finish(&mut conn, claim).await?)
 }

@@ -8,10 +8,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::chat::{ChatAdapter, Ornament, Place};
+use crate::context::Agent;
 use crate::delivery::Venue;
 use crate::ids::RunId;
 use crate::jobs::{Claim, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::progress::stands;
 use crate::rows::Run;
 use crate::state::Node;
@@ -23,7 +23,7 @@ pub(super) const LONG: Duration = Duration::from_secs(4);
 const QUICK: Duration = Duration::from_secs(1);
 
 /// Says that it takes long.
-pub(super) async fn show(core: &Core, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
+pub(super) async fn show(core: &Agent, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     let words = "Working on it…".to_owned();
@@ -50,7 +50,7 @@ impl Drop for Status {
 
 impl Status {
     /// Says what the run does next. Nothing waits for it, and nothing fails with it.
-    pub(super) fn say(&mut self, core: &Core, venue: &Venue, run: &Run) {
+    pub(super) fn say(&mut self, core: &Agent, venue: &Venue, run: &Run) {
         let (Some(words), true) =
             (words(core, run), venue.place.thread.is_some() && venue.alone_with.is_none())
         else {
@@ -87,7 +87,7 @@ async fn keep_shown(
 }
 
 /// Neutral words for what a node does: the kind of thing, never whose or what.
-fn words(core: &Core, run: &Run) -> Option<String> {
+fn words(core: &Agent, run: &Run) -> Option<String> {
     match run.node {
         Node::Route | Node::Think | Node::Converse => Some("is thinking…".to_owned()),
         Node::Act => {

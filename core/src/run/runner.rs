@@ -11,6 +11,7 @@ use super::progress;
 use crate::approval::{self, sql::Within};
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{Standing, Target};
+use crate::context::Agent;
 use crate::delivery::Venue;
 use crate::delivery::open::{self, Open};
 use crate::draft;
@@ -21,7 +22,6 @@ use crate::ids::RunId;
 use crate::jobs::{self, Claim, News, WorkError};
 use crate::memory::{self, view::View};
 use crate::model::{ModelError, Turn, Words};
-use crate::nod::Core;
 use crate::pane;
 use crate::people::refresh::Lists;
 use crate::people::{self, Person, names};
@@ -46,7 +46,7 @@ const A_MOMENT: TimeDelta = TimeDelta::milliseconds(300);
 
 /// Moves a run on as far as it goes.
 pub(crate) async fn advance(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     id: RunId,
     news: Option<&News>,
@@ -76,7 +76,7 @@ pub(crate) async fn advance(
     let Some(mut run) = changed::take(core, claim, run, &venue, news).await? else { return Ok(()) };
     let person =
         people::directory::known(core, claim.tenant, person, &venue.platform, &venue.workspace).await?;
-    if !core.settings.welcomes(person.standing) {
+    if !core.welcome.admits(person.standing) {
         return turn_away(core, claim, run, &venue, &person).await;
     }
     if run.node == Node::Recall {
@@ -92,13 +92,13 @@ pub(crate) async fn advance(
     }
 }
 
-async fn is_stopped(core: &Core, claim: &Claim, run: RunId) -> sqlx::Result<bool> {
+async fn is_stopped(core: &Agent, claim: &Claim, run: RunId) -> sqlx::Result<bool> {
     let mut conn = core.pool.acquire().await?;
     crate::progress::is_stopped(&mut conn, claim.tenant, run).await
 }
 
 /// Resolves once the run is stopped; what is under way is then left alone.
-async fn stopped(core: &Core, claim: &Claim, run: RunId) -> WorkError {
+async fn stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
     loop {
         core.stops.notified().await;
         match is_stopped(core, claim, run).await {
@@ -111,7 +111,7 @@ async fn stopped(core: &Core, claim: &Claim, run: RunId) -> WorkError {
 }
 
 /// Runs node after node until the run waits or is over.
-async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> Result<(), WorkError> {
+async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, news);
     let mut asked = false;
     let mut status = progress::Status::default();
@@ -184,13 +184,13 @@ async fn go(core: &Core, claim: &Claim, run: Run, venue: &Venue, news: bool) -> 
     }
 }
 
-async fn changed_meanwhile(core: &Core, claim: &Claim, run: &Run) -> sqlx::Result<bool> {
+async fn changed_meanwhile(core: &Agent, claim: &Claim, run: &Run) -> sqlx::Result<bool> {
     jobs::sql::changed_meanwhile(&mut *core.pool.acquire().await?, claim, run.id).await
 }
 
 /// Takes a step, and says what the model writes in it while it writes.
 async fn aloud(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     venue: &Venue,
     run: &Run,
@@ -220,7 +220,7 @@ fn matters(node: Node) -> bool {
 }
 
 async fn context<'a>(
-    core: &'a Core,
+    core: &'a Agent,
     claim: &Claim,
     venue: &'a Venue,
     run: &Run,
@@ -239,13 +239,13 @@ async fn context<'a>(
         run: run.id,
         trace: run.trace,
         said_at: run.began,
-        step_budget: core.settings.step_budget,
-        longest_message: core.settings.longest_message,
+        step_budget: core.step_budget,
+        longest_message: core.longest_message,
         memory,
         directory: Directory {
             pool: &core.pool,
             adapters: &core.adapters,
-            policy: &core.settings.policy,
+            policy: &core.policy,
             lists: Lists::of(core, claim.tenant),
             tenant: claim.tenant,
             platform: &venue.platform,
@@ -266,7 +266,7 @@ async fn context<'a>(
 }
 
 /// Waits for the news that it needs, and lets it go first; nothing else comes before it.
-async fn later(core: &Core, claim: &Claim) -> Result<(), WorkError> {
+async fn later(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;
     jobs::sql::hold(&mut tx, claim).await?;
@@ -280,7 +280,7 @@ async fn later(core: &Core, claim: &Claim) -> Result<(), WorkError> {
 /// What a run begins with; `None` as long as what the person asked before is being done, so that "send it" finds what "make
 /// it shorter" became.
 async fn remembered(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     venue: &Venue,
     run: &Run,
@@ -351,7 +351,7 @@ async fn remembered(
 }
 
 async fn turn_away(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     run: Run,
     venue: &Venue,
@@ -406,7 +406,7 @@ fn happened(who: &str, error: &ModelError) -> String {
     }
 }
 
-async fn give_up(core: &Core, claim: &Claim, run: Run, venue: &Venue, why: &str) -> Result<(), WorkError> {
+async fn give_up(core: &Agent, claim: &Claim, run: Run, venue: &Venue, why: &str) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, true);
     let done = graph::done_so_far(&work.run.state);
     let card = Card::say(format!("I could not finish this: {why}. {done}"))

@@ -8,12 +8,12 @@ use crate::approval;
 use crate::audit;
 use crate::card::Card;
 use crate::clock::Timestamp;
+use crate::context::Agent;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::effect;
 use crate::forget;
 use crate::ids::{ConversationId, PersonId, RunId, TenantId};
 use crate::jobs::sql as jobs;
-use crate::nod::Core;
 use crate::open_pages;
 use crate::perform;
 use crate::question;
@@ -32,7 +32,7 @@ pub(crate) enum Stopped {
 
 /// Stops every open turn of a person in a conversation; false where there is none.
 pub(crate) async fn all(
-    core: &Core,
+    core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
     conversation: ConversationId,
@@ -48,7 +48,7 @@ pub(crate) async fn all(
 
 /// Stops a turn, for the person whose it is.
 pub(crate) async fn one(
-    core: &Core,
+    core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: RunId,
@@ -85,7 +85,7 @@ pub(crate) async fn one(
 
 /// In the place of the line that said it was under way, else as a message of its own.
 async fn tell(
-    core: &Core,
+    core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,
     run: &Run,

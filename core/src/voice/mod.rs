@@ -13,12 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::card::Card;
 use crate::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
+use crate::context::Agent;
 use crate::delivery::open::{self, Open};
 use crate::delivery::{self, Venue};
 use crate::graph::so_far;
 use crate::ids::{DeliveryId, RunId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::people;
 use crate::privacy::Audience;
 use crate::rows::Run;
@@ -29,7 +29,7 @@ const LONGEST: usize = 40_000;
 
 /// Says what `ear` hears until `over`. Whatever goes wrong, the answer comes whole when it is finished.
 pub(crate) async fn speak(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     venue: &Venue,
     run: &Run,
@@ -38,7 +38,7 @@ pub(crate) async fn speak(
     over: &CancellationToken,
 ) {
     let speaking = async {
-        if !begun(&mut ear, core.settings.stream_after, over).await {
+        if !begun(&mut ear, core.stream_after, over).await {
             return Ok(());
         }
         let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
@@ -82,7 +82,7 @@ async fn begun(ear: &mut watch::Receiver<String>, patience: Duration, over: &Can
 /// The message in which to speak: the one that the run has open already, else a new one. None where other
 /// messages still wait to be posted before it.
 async fn opened(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     venue: &Venue,
     run: &Run,
@@ -125,7 +125,7 @@ async fn opened(
 
 /// Writes the row before anything is shown.
 async fn begin(
-    core: &Core,
+    core: &Agent,
     claim: &Claim,
     venue: &Venue,
     run: &Run,
@@ -146,7 +146,7 @@ async fn begin(
 }
 
 /// Takes away what a run was saying when it was stopped; that it was stopped is said elsewhere.
-pub(crate) async fn hush(core: &Core, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
+pub(crate) async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     let Some(open) = open::open_of(&mut tx, tenant, run).await? else { return Ok(()) };

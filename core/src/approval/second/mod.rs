@@ -18,9 +18,9 @@ use super::Approval;
 use crate::card::Card;
 use crate::chat::{Adapters, Target};
 use crate::clock::Timestamp;
+use crate::context::Chat;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::ids::{DeliveryId, PersonId, TenantId};
-use crate::nod::Core;
 use crate::people;
 use crate::policy::{Approvers, Terms};
 
@@ -163,7 +163,7 @@ pub(super) struct Asking {
 /// Whom a yes of the owner's asks: each of the others who is still there, and is shown all of it. A sentence where that
 /// is nobody.
 pub(super) async fn to_ask(
-    core: &Core,
+    core: &Chat,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
@@ -195,7 +195,7 @@ pub(super) async fn to_ask(
 
 /// The owner has agreed: these are asked.
 pub(super) async fn ask(
-    core: &Core,
+    core: &Chat,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,

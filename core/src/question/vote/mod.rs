@@ -18,10 +18,10 @@ use super::sql::Question;
 use crate::card::{Block, Card, Press, Style, Verb};
 use crate::chat::{ChatError, Immediate, Target};
 use crate::clock::Timestamp;
+use crate::context::Chat;
 use crate::delivery::{self, NewDelivery, Venue};
 use crate::ids::{PersonId, QuestionId, RunId, TenantId};
 use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::nod::Core;
 use crate::people;
 use crate::when;
 
@@ -218,7 +218,7 @@ async fn over(
 }
 
 /// Shows how the vote stands, wherever its cards are, and ends it where everybody agrees.
-pub(crate) async fn tally(core: &Core, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
+pub(crate) async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut conn = core.pool.acquire().await?;
     let question = super::sql::load(&mut conn, tenant, id).await?.ok_or("no such question")?;
@@ -308,7 +308,7 @@ impl<E: Into<WorkError>> From<E> for Apart {
 
 /// The thread, and the direct line of each who does not read there.
 async fn apart(
-    core: &Core,
+    core: &Chat,
     tenant: TenantId,
     question: &Question,
     venue: &Venue,
@@ -338,7 +338,7 @@ async fn apart(
 }
 
 /// Whether somebody reads along where it was asked.
-async fn reads(core: &Core, venue: &Venue, user: &str) -> Result<bool, Apart> {
+async fn reads(core: &Chat, venue: &Venue, user: &str) -> Result<bool, Apart> {
     let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
     match adapter.is_member(&venue.workspace, &venue.place.channel, user).await {
         Ok(member) => Ok(member),
