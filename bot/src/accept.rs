@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use nod_core::chat::{Immediate, Inbound, Profile, What};
+use nod_contract::chat::{Immediate, Inbound, Profile, What};
 use nod_core::inbox::Inbox;
 use serde_json::Value;
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
-use nod_core::model::Tier as ModelTier;
+use nod_contract::model::Tier as ModelTier;
 use serde::Serialize;
 use tokio::time::timeout;
 
@@ -146,14 +146,14 @@ mod tests {
 
     use std::os::unix::fs::PermissionsExt;
 
-    use nod_core::clock::{Clock, SystemClock};
+    use nod_contract::clock::{Clock, SystemClock};
 
     use super::local::{reader, secret_key, settings};
     use super::services::{clock, google, public_address};
     use super::*;
     use crate::config::key_file;
     use crate::database::Offset;
-    use nod_core::wire::Hello;
+    use nod_contract::wire::Hello;
 
     fn config(pairs: &[(&str, &str)]) -> Arc<Config> {
         let pairs = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
@@ -226,7 +226,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let config = config(&[("NOD_DATA__DIR", folder.path().to_str().unwrap())]);
         assert_eq!(secret_key(config.clone()).await[0].verdict, Verdict::Good);
-        config.vault(&nod_core::ids::SystemIds).unwrap();
+        config.vault(&nod_contract::ids::SystemIds).unwrap();
         assert_eq!(secret_key(config.clone()).await[0].verdict, Verdict::Good);
         let path = key_file(folder.path());
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();

@@ -1,7 +1,7 @@
 //! Reading what somebody else sends, up to a length.
 
 use futures::StreamExt;
-use nod_core::chat::FetchError;
+use nod_contract::chat::FetchError;
 
 /// The body of an answer, at most so many bytes.
 pub(crate) async fn bounded(answer: reqwest::Response, most: usize) -> Result<Vec<u8>, FetchError> {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use nod_contract::clock::Timestamp;
 use nod_core::Nod;
-use nod_core::clock::Timestamp;
 use tokio::sync::watch;
 
 use crate::server::Platform;

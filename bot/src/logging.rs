@@ -58,10 +58,30 @@ fn caps() -> Targets {
     Targets::new().with_default(LevelFilter::TRACE).with_targets(CAPS)
 }
 
+/// Of what `nod_core` consists in a filter: operators need not know how the core is cut.
+const CORE: [&str; 9] = [
+    "nod_core",
+    "nod_contract",
+    "nod_when",
+    "nod_store",
+    "nod_people",
+    "nod_accounts",
+    "nod_requests",
+    "nod_memory",
+    "nod_agent",
+];
+
 /// The operator's filter lies over the default: `debug` alone changes the level of our own modules.
 fn asked_for(filter: Option<&str>) -> EnvFilter {
+    let whole_core = |text: &str| {
+        let each = |directive: &str| match directive.trim().strip_prefix("nod_core=") {
+            Some(level) => CORE.map(|part| format!("{part}={level}")).join(","),
+            None => directive.to_owned(),
+        };
+        text.split(',').map(each).collect::<Vec<_>>().join(",")
+    };
     filter
-        .and_then(|text| EnvFilter::try_new(format!("{DEFAULT},{text}")).ok())
+        .and_then(|text| EnvFilter::try_new(format!("{DEFAULT},{}", whole_core(text))).ok())
         .unwrap_or_else(|| EnvFilter::new(DEFAULT))
 }
 
@@ -96,8 +116,8 @@ mod tests {
             .with_ansi(false)
             .with_filter(asked_for(filter));
         tracing::subscriber::with_default(registry().with(lines), || {
-            tracing::debug!(target: "nod_core::run", "a step");
-            tracing::info!(target: "nod_core::run", "a run");
+            tracing::debug!(target: "nod_agent::run", "a step");
+            tracing::info!(target: "nod_agent::run", "a run");
             tracing::error!(target: "yup_oauth2", "hidden token");
             tracing::error!(target: "async_openai::client", "hidden body");
             tracing::debug!(target: "hyper::proto", "hidden header");

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Context;
+use nod_contract::clock::Clock;
 use nod_core::Settings;
-use nod_core::clock::Clock;
-use nod_core::policy::{self, OwnRules, Policy};
+use nod_requests::policy::{self, OwnRules, Policy};
 use serde_json::json;
 
 use crate::cli::print;

@@ -10,9 +10,9 @@ use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use nod_connectors::llm::{Dialect, OpenAi, TierSettings};
-use nod_core::clock::SystemClock;
-use nod_core::model::{Answer, Ask, Model as _, ModelError, Offer, Tier, Turn, Usage, Words};
-use nod_core::scope::{CHAT, RunOrIngestion, Scope};
+use nod_contract::clock::SystemClock;
+use nod_contract::model::{Answer, Ask, Model as _, ModelError, Offer, Tier, Turn, Usage, Words};
+use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_sandbox::serve::Server;
 use serde_json::{Value, json};
 

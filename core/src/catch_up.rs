@@ -7,12 +7,12 @@ mod sql;
 
 use chrono::TimeDelta;
 
-use crate::chat::{ChatAdapter, ChatError};
-use crate::clock::Timestamp;
 use crate::context::App;
 use crate::inbox::{self, Reached};
-use crate::jobs::{Claim, Work, WorkError, sql as jobs};
-use crate::people::heard::lane;
+use nod_contract::chat::{ChatAdapter, ChatError};
+use nod_contract::clock::Timestamp;
+use nod_people::people::heard::lane;
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
 
 /// How much earlier than known is looked: clocks differ, and a message takes its time.
 const MARGIN: TimeDelta = TimeDelta::minutes(2);

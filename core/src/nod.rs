@@ -11,23 +11,32 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::catch_up;
-use crate::chat::{Adapters, Place};
-use crate::clock::Clock;
-use crate::connection::Accounts;
-use crate::connection::{Connections, Lending, Offers, Revoke};
-use crate::contacts::Contacts;
-use crate::context::{Agent, App, Base, Chat, Memory, Requests, Welcome};
-use crate::ids::{Ids, TenantId};
+use crate::context::App;
 use crate::inbox::{self, Inbox};
-use crate::jobs::{Dispatcher, Jobs, Work, sql as jobs};
-use crate::links::Links;
-use crate::model::Model;
-use crate::policy::Policy;
-use crate::reading::Reader;
-use crate::secret::Vault;
-use crate::tool::{Tool, Tools};
+use crate::transcript;
 use crate::transcript::{Said, Transcript};
-use crate::{connection, history, people, seat, tenant, transcript};
+use nod_accounts::connection;
+use nod_accounts::connection::Accounts;
+use nod_accounts::connection::{Connections, Lending, Offers, Revoke};
+use nod_agent::context::Agent;
+use nod_contract::chat::{Adapters, Place};
+use nod_contract::clock::Clock;
+use nod_contract::contacts::Contacts;
+use nod_contract::ids::{Ids, TenantId};
+use nod_contract::model::Model;
+use nod_contract::tool::{Tool, Tools};
+use nod_memory::context::Memory;
+use nod_memory::history;
+use nod_people::context::{Chat, Welcome};
+use nod_people::links::Links;
+use nod_people::people;
+use nod_people::reading::Reader;
+use nod_requests::context::Requests;
+use nod_requests::policy::Policy;
+use nod_store::context::Base;
+use nod_store::jobs::{Dispatcher, Jobs, Work, sql as jobs};
+use nod_store::secret::Vault;
+use nod_store::{seat, tenant};
 
 /// What the composition root hands in.
 pub struct Parts {

@@ -3,11 +3,11 @@
 
 use sqlx::PgConnection;
 
-use crate::card::Card;
-use crate::chat::Place;
-use crate::clock::Timestamp;
-use crate::ids::{DeliveryId, TenantId};
-use crate::jobs::sql::parsed;
+use nod_contract::card::Card;
+use nod_contract::chat::Place;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{DeliveryId, TenantId};
+use nod_store::jobs::sql::parsed;
 
 /// Messages and words that are shown at most.
 const MOST: i64 = 50;

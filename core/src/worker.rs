@@ -5,10 +5,15 @@ use serde::Deserialize;
 
 use crate::catch_up;
 use crate::context::App;
-use crate::forget;
-use crate::jobs::{Claim, Work, WorkError, Worker};
-use crate::perform;
-use crate::{approval, connection, delivery, home, memory, pane, people, question, run};
+use crate::home;
+use nod_accounts::connection;
+use nod_agent::forget;
+use nod_agent::run;
+use nod_memory::memory;
+use nod_people::{delivery, pane, people};
+use nod_requests::perform;
+use nod_requests::{approval, question};
+use nod_store::jobs::{Claim, Work, WorkError, Worker};
 
 #[async_trait]
 impl Worker for App {

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
-use nod_core::clock::{Clock, Timestamp};
-use nod_core::ids::Ids;
+use nod_contract::clock::{Clock, Timestamp};
+use nod_contract::ids::Ids;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 

@@ -3,7 +3,7 @@
 
 use chrono::TimeDelta;
 use nod_bot::database::DatabaseClock;
-use nod_core::clock::{Clock, SystemClock, Timestamp};
+use nod_contract::clock::{Clock, SystemClock, Timestamp};
 use nod_tests::TestDatabase;
 
 /// A machine whose clock is off by so much.

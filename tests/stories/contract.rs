@@ -1,7 +1,7 @@
 //! What every platform keeps: ten promises, each told once and played wherever Nod talks.
 //!
 //! Whoever adds a platform
-//! 1. writes its adapter (`nod_core::chat::ChatAdapter`), its ear (what arrives becomes an `Inbound`) and, in
+//! 1. writes its adapter (`nod_contract::chat::ChatAdapter`), its ear (what arrives becomes an `Inbound`) and, in
 //!    `sandbox/`, a fake that is at least as strict as the vendor;
 //! 2. gives the fake to `nod_tests::chat::Chat`, and says in `nod_tests::contract` what is different there, in words;
 //! 3. adds a line to `kept_everywhere!`, and mends until all ten hold. All stories of `on_each_platform!` come next.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use nod_core::chat::{Addressed, Author, Inbound, Place, Standing, What};
-use nod_core::clock::Clock;
+use nod_contract::chat::{Addressed, Author, Inbound, Place, Standing, What};
+use nod_contract::clock::Clock;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
 use nod_tests::World;

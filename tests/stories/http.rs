@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit};
-use nod_core::clock::Clock;
+use nod_contract::clock::Clock;
 use nod_sandbox::model::Answer;
 use nod_sandbox::slack::{Deliver, MentionOrder, Say, sign};
 use nod_tests::{Mode, World, patience};

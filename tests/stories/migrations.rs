@@ -1,6 +1,6 @@
 //! Each migration is tried on a database that already has rows.
 
-use nod_core::store::MIGRATOR;
+use nod_store::store::MIGRATOR;
 use nod_tests::TestDatabase;
 use sqlx::migrate::Migrate;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::task::Poll;
 
-use nod_core::store;
 use nod_sandbox::model::Answer;
+use nod_store::store;
 use nod_tests::chat::On;
 use nod_tests::{TestDatabase, World};
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! Two people have to agree: the owner of the account, and then one of those whom the rules name.
 
 use chrono::TimeDelta;
+use nod_contract::clock::Clock;
 use nod_core::Settings;
-use nod_core::clock::Clock;
-use nod_core::policy::OwnRules;
+use nod_requests::policy::OwnRules;
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;
 use nod_tests::World;

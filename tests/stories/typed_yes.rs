@@ -279,7 +279,7 @@ async fn a_yes_while_others_words_are_still_caught_up_with_does_not_count(platfo
 #[tokio::test]
 async fn a_yes_right_behind_a_new_connection_does_not_count_without_a_name() {
     let (mut world, thread) = asked(On::Slack, []).await;
-    let mut held = nod_core::store::begin(&world.pool).await.unwrap();
+    let mut held = nod_store::store::begin(&world.pool).await.unwrap();
     sqlx::query("select heard_until from hearings for update").execute(&mut *held).await.unwrap();
     let question = Say::new("bo", "general", "shall I book the room, Ana?");
     world.slack.say_with(Say { thread: Some(thread.clone()), deliver: Deliver::Never, ..question }).unwrap();

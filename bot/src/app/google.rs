@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use nod_accounts::connection::{Borrowers, Connections, Lending, Loans};
 use nod_connectors::google::{
     Accounts, Calendar, Delegation, GoogleOAuth, GoogleSettings, Lent, SystemAccount,
 };
-use nod_core::connection::{Borrowers, Connections, Lending, Loans};
-use nod_core::file::Shelf;
-use nod_core::people::colleagues::Colleagues;
-use nod_core::reading::Reader;
-use nod_core::tool::Tool;
+use nod_contract::tool::Tool;
+use nod_people::file::Shelf;
+use nod_people::people::colleagues::Colleagues;
+use nod_people::reading::Reader;
 use sqlx::PgPool;
 use url::Url;
 

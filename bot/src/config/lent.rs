@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use figment::value::Value;
+use nod_accounts::connection::Borrowers;
 use nod_connectors::google::ServiceKey;
-use nod_core::connection::Borrowers;
 use secrecy::SecretString;
 use url::Url;
 

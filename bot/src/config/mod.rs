@@ -19,10 +19,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nod_accounts::connection::Borrowers;
 use nod_connectors::google::{Room, ServiceKey};
 use nod_connectors::llm::TierSettings;
-use nod_core::connection::Borrowers;
-use nod_core::policy::Policy;
+use nod_requests::policy::Policy;
 use secrecy::SecretString;
 use url::Url;
 

@@ -9,12 +9,12 @@ use figment::providers::{Format, Toml};
 use figment::value::{Dict, Value};
 use figment::{Figment, Profile, Provider};
 use nod_connectors::google;
-use nod_core::policy::{Approvers, Decider, Rule, When};
+use nod_requests::policy::{Approvers, Decider, Rule, When};
 use url::Host;
 
 use super::problem::Problem;
 use super::value::{Kind, Pause, Seconds, shown};
-use nod_core::named::Named;
+use nod_people::named::Named;
 
 /// What Nod has built in.
 const BUILT_IN: &str = include_str!("../../../config/policy.toml");

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use nod_core::ids::Ids;
-use nod_core::secret::{Vault, VaultError};
+use nod_contract::ids::Ids;
+use nod_store::secret::{Vault, VaultError};
 use secrecy::SecretString;
 
 use super::Config;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use nod_core::policy::{Policy, Terms};
+use nod_requests::policy::{Policy, Terms};
 use secrecy::SecretString;
 use url::Url;
 

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use secrecy::ExposeSecret;
 
-use nod_core::policy;
-use nod_core::tool::Reach;
+use nod_contract::tool::Reach;
+use nod_requests::policy;
 
 use super::*;
 
@@ -384,7 +384,7 @@ fn every_promised_name_is_accepted() {
 
 #[test]
 fn the_key_file_is_made_once_and_for_its_owner_alone() {
-    use nod_core::ids::SystemIds;
+    use nod_contract::ids::SystemIds;
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("deep/er");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use nod_core::clock::{Clock, SystemClock, Timestamp};
+use nod_contract::clock::{Clock, SystemClock, Timestamp};
 use sqlx::PgPool;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;

@@ -6,7 +6,7 @@ mod embedded;
 
 use std::time::Duration;
 
-use nod_core::store::MIGRATOR;
+use nod_store::store::MIGRATOR;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool};

@@ -8,13 +8,13 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
-use nod_core::card::Card;
-use nod_core::chat::{
+use nod_contract::card::Card;
+use nod_contract::chat::{
     Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
     Sighting, Target, Utterance,
 };
-use nod_core::clock::Timestamp;
-use nod_core::ids::DeliveryId;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

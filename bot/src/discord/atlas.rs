@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use nod_core::chat::{ChatError, Place};
+use nod_contract::chat::{ChatError, Place};
 use serde_json::Value;
 
 use super::web::Web;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nod_core::card::{Button, Press, Style, Verb};
+use nod_contract::card::{Button, Press, Style, Verb};
 use serde_json::{Value, json};
 
 use crate::text::visible;

@@ -1,6 +1,6 @@
 //! The commands that people find behind `/`, and those in the menu of a message.
 
-use nod_core::chat::ChatError;
+use nod_contract::chat::ChatError;
 use serde_json::{Value, json};
 
 use super::inbound::Identity;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_core::chat::{ChatError, Immediate, Inbound, Place};
+use nod_contract::chat::{ChatError, Immediate, Inbound, Place};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;

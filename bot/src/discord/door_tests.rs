@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
-use nod_core::chat::{Immediate, What};
-use nod_core::clock::SystemClock;
+use nod_contract::chat::{Immediate, What};
+use nod_contract::clock::SystemClock;
 use serde_json::json;
 use url::Url;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nod_core::chat::FetchError;
+use nod_contract::chat::FetchError;
 use reqwest::redirect::Policy;
 use url::Url;
 

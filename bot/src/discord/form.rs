@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use nod_core::card::{Block, Card, Field, FieldError, Form, Verb};
+use nod_contract::card::{Block, Card, Field, FieldError, Form, Verb};
 use serde_json::{Value, json};
 
 use crate::pieces::{joined, piece_id, piece_of, pieces};

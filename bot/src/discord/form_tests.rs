@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use nod_core::card::Unopened;
+use nod_contract::card::Unopened;
 
 use super::super::render::tests::schema;
 use super::*;

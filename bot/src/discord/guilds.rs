@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_core::chat::{ChatError, Profile, Standing};
+use nod_contract::chat::{ChatError, Profile, Standing};
 use serde_json::Value;
 
 use super::adapter::strange;

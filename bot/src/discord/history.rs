@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use nod_core::chat::{Bound, ChatError, Inbound, Missed, Place, Utterance};
-use nod_core::clock::Timestamp;
+use nod_contract::chat::{Bound, ChatError, Inbound, Missed, Place, Utterance};
+use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
 use super::adapter::{DiscordAdapter, strange};

@@ -3,8 +3,8 @@
 //! Payloads are read as JSON: serenity's types know nothing of the components that our messages are made of, so it
 //! hands on most presses as they came.
 
-use nod_core::chat::{Addressed, Attached, Author, Inbound, Place, Standing, What, Wish};
-use nod_core::clock::Timestamp;
+use nod_contract::chat::{Addressed, Attached, Author, Inbound, Place, Standing, What, Wish};
+use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
 use super::commands::Options;

@@ -4,9 +4,9 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use nod_core::card::{Block, Card, Form, Unopened};
-use nod_core::chat::{ChatAdapter, ChatError, Immediate, Inbound, Target, What};
-use nod_core::ids::DeliveryId;
+use nod_contract::card::{Block, Card, Form, Unopened};
+use nod_contract::chat::{ChatAdapter, ChatError, Immediate, Inbound, Target, What};
+use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;

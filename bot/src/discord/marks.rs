@@ -5,7 +5,7 @@
 //! has one component and carries 31: that another message bears the same is one in two thousand million, and it
 //! is looked for only in one place and after a post of which nobody knows the outcome.
 
-use nod_core::ids::DeliveryId;
+use nod_contract::ids::DeliveryId;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

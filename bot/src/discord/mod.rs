@@ -35,9 +35,9 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use nod_contract::chat::{ChatAdapter, ChatError};
+use nod_contract::clock::{Clock, SystemClock};
 use nod_core::Nod;
-use nod_core::chat::{ChatAdapter, ChatError};
-use nod_core::clock::{Clock, SystemClock};
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use nod_core::card::{Block, Card, Time};
-use nod_core::ids::DeliveryId;
+use nod_contract::card::{Block, Card, Time};
+use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 
 use crate::text::{letters, one_line, split, visible};

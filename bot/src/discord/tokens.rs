@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use nod_core::chat::Place;
+use nod_contract::chat::Place;
 
 /// Discord's fifteen minutes, less what a call may take.
 const LIVES: Duration = Duration::from_secs(14 * 60);

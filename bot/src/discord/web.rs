@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use nod_core::chat::ChatError;
-use nod_core::clock::{Clock, Timestamp};
+use nod_contract::chat::ChatError;
+use nod_contract::clock::{Clock, Timestamp};
 use reqwest::header::{AUTHORIZATION, HeaderMap, USER_AGENT};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use nod_accounts::connection::Borrowers;
 use nod_connectors::google::{Delegation, SystemAccount, scopes};
-use nod_core::clock::{Clock, SystemClock};
-use nod_core::connection::Borrowers;
+use nod_contract::clock::{Clock, SystemClock};
 use tokio::time::timeout;
 use url::Url;
 

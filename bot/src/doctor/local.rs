@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use nod_accounts::connection::{Endings, Loans, endings};
+use nod_contract::clock::{Clock, SystemClock};
 use nod_core::Settings;
-use nod_core::clock::{Clock, SystemClock};
-use nod_core::connection::{Endings, Loans, endings};
-use nod_core::reading::Program;
-use nod_core::secret::Vault;
+use nod_people::reading::Program;
+use nod_store::secret::Vault;
 use secrecy::SecretString;
 use sqlx::PgPool;
 
@@ -19,8 +19,8 @@ use crate::app::google::lending;
 use crate::config::{Config, key_file};
 use crate::database::{self as db, Database, DatabaseClock, OLDEST_MAJOR, Offset};
 use crate::policy;
-use nod_core::provider::Provider;
-use nod_core::wire::Hello;
+use nod_contract::provider::Provider;
+use nod_contract::wire::Hello;
 
 pub(super) async fn settings(config: Arc<Config>) -> Vec<Finding> {
     let mut all = vec![Finding::good("configuration", "every key is known and every value fits")];

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use nod_connectors::llm::{OpenAi, TierSettings};
-use nod_core::clock::{Clock, SystemClock};
-use nod_core::model::{ModelError, Tier as ModelTier};
+use nod_contract::clock::{Clock, SystemClock};
+use nod_contract::model::{ModelError, Tier as ModelTier};
 use url::{Host, Url};
 
 use super::{Finding, Verdict};

@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use nod_core::clock::Timestamp;
-use nod_core::connection::{OfferError, OfferPage, scopes};
+use nod_accounts::connection::{OfferError, OfferPage, scopes};
+use nod_contract::clock::Timestamp;
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = ":root{color-scheme:light dark}\

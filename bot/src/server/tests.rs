@@ -4,12 +4,12 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use chrono::TimeZone;
 use http_body_util::BodyExt;
-use nod_core::connection::{OfferError, OfferPage, scopes};
+use nod_accounts::connection::{OfferError, OfferPage, scopes};
 use sqlx::postgres::PgPoolOptions;
 use tower::ServiceExt;
 
 use super::*;
-use nod_core::provider::Provider;
+use nod_contract::provider::Provider;
 
 /// A server whose database is away and which knows one platform.
 fn without_database() -> (Router, Platform) {

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use nod_core::card::{Card, Form};
-use nod_core::chat::{
+use nod_contract::card::{Card, Form};
+use nod_contract::chat::{
     Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
     Sighting, Target, Utterance,
 };
-use nod_core::clock::Timestamp;
-use nod_core::ids::DeliveryId;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 use url::Url;
 

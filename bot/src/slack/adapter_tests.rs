@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use chrono::{Duration, Utc};
-use nod_core::chat::Standing;
+use nod_contract::chat::Standing;
 use nod_sandbox::Fault;
 use nod_sandbox::slack::{Slack as Fake, User};
 use uuid::Uuid;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nod_core::card::{Button, Press, Style};
+use nod_contract::card::{Button, Press, Style};
 use serde_json::{Value, json};
 
 use super::limits;

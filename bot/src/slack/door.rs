@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_core::card::{Card, FieldError, Form, Unopened};
-use nod_core::chat::{Immediate, Inbound, Place, What};
-use nod_core::clock::Clock;
+use nod_contract::card::{Card, FieldError, Form, Unopened};
+use nod_contract::chat::{Immediate, Inbound, Place, What};
+use nod_contract::clock::Clock;
 use serde_json::{Value, json};
 
 use crate::accept::{Accept, Arrival, NotStored, storable};

@@ -1,6 +1,6 @@
 //! What Slack tells of the files on a message. Pure.
 
-use nod_core::chat::Attached;
+use nod_contract::chat::Attached;
 use serde_json::Value;
 
 /// More files than this on one message are not looked at.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nod_core::chat::FetchError;
+use nod_contract::chat::FetchError;
 use reqwest::header::LOCATION;
 use reqwest::redirect::Policy;
 use secrecy::{ExposeSecret, SecretString};

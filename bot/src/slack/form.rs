@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use nod_core::card::{Field, FieldError, Form, Verb};
-use nod_core::chat::Place;
+use nod_contract::card::{Field, FieldError, Form, Verb};
+use nod_contract::chat::Place;
 use serde_json::{Map, Value, json};
 
 use crate::pieces::{joined, piece_id, piece_of, pieces};

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use nod_core::card::{Block, Unopened};
+use nod_contract::card::{Block, Unopened};
 
 use crate::text::letters;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use nod_core::chat::{Bound, ChatError, Inbound, Place, Utterance};
-use nod_core::clock::Timestamp;
+use nod_contract::chat::{Bound, ChatError, Inbound, Place, Utterance};
+use nod_contract::clock::Timestamp;
 use serde_json::{Value, json};
 
 use super::adapter::{SlackAdapter, strange};

@@ -1,6 +1,6 @@
 //! The page that is a person's alone: cards one below the other, as a view. Pure.
 
-use nod_core::card::Card;
+use nod_contract::card::Card;
 use serde_json::{Value, json};
 
 use super::{limits, render};
@@ -43,7 +43,7 @@ fn distinct(blocks: &mut [Value]) {
 
 #[cfg(test)]
 mod tests {
-    use nod_core::card::{Press, Style};
+    use nod_contract::card::{Press, Style};
 
     use super::*;
 

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use nod_core::clock::Clock;
+use nod_contract::clock::Clock;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;

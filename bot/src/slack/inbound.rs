@@ -3,9 +3,9 @@
 //! Payloads are read leniently, field by field, so that a new field, a missing one or `null` never costs a
 //! message.
 
-use nod_core::card::Verb;
-use nod_core::chat::{Addressed, Author, Inbound, Place, Profile, Standing, What, Wish};
-use nod_core::clock::Timestamp;
+use nod_contract::card::Verb;
+use nod_contract::chat::{Addressed, Author, Inbound, Place, Profile, Standing, What, Wish};
+use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
 use super::{PLATFORM, buttons, dropped, form, incoming_text, profile};

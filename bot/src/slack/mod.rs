@@ -36,8 +36,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use chrono::TimeDelta;
-use nod_core::chat::{ChatAdapter, ChatError};
-use nod_core::clock::Clock;
+use nod_contract::chat::{ChatAdapter, ChatError};
+use nod_contract::clock::Clock;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use slack_morphism::hyper_tokio::SlackHyperClient;

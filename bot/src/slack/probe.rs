@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nod_core::chat::ChatError;
+use nod_contract::chat::ChatError;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Slack's users as profiles. Pure.
 
-use nod_core::chat::{Profile, Standing};
+use nod_contract::chat::{Profile, Standing};
 use serde_json::Value;
 
 /// Slackbot looks like a person in every field.

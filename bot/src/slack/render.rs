@@ -1,7 +1,7 @@
 //! A card as Slack's blocks. Pure; whatever the card holds, the blocks are valid: what is too long is split,
 //! and what does not fit at all is replaced by a sentence that says how much is missing.
 
-use nod_core::card::{Block, Card, Time};
+use nod_contract::card::{Block, Card, Time};
 use serde_json::{Value, json};
 
 use super::buttons::{self, Rows};

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
-use nod_core::approval::{askable, request};
-use nod_core::card::{Button, Press, Style, Time, Verb};
-use nod_core::tool::{Preview, Words};
+use nod_contract::card::{Button, Press, Style, Time, Verb};
+use nod_contract::tool::{Preview, Words};
+use nod_requests::approval::{askable, request};
 use proptest::prelude::*;
 use uuid::Uuid;
 

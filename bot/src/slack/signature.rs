@@ -2,7 +2,7 @@
 //! body as it came. <https://api.slack.com/authentication/verifying-requests-from-slack>
 
 use hmac::{Hmac, Mac};
-use nod_core::clock::Timestamp;
+use nod_contract::clock::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
@@ -41,7 +41,7 @@ fn code(signature: &str) -> Option<[u8; 32]> {
 
 #[cfg(test)]
 mod tests {
-    use nod_core::clock::Timestamp;
+    use nod_contract::clock::Timestamp;
 
     use super::*;
 

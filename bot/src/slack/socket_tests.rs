@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
-use nod_core::card::Card;
-use nod_core::card::{Press, Style, Verb};
-use nod_core::chat::{Addressed, Place, Target, What};
-use nod_core::ids::DeliveryId;
+use nod_contract::card::Card;
+use nod_contract::card::{Press, Style, Verb};
+use nod_contract::chat::{Addressed, Place, Target, What};
+use nod_contract::ids::DeliveryId;
 use uuid::Uuid;
 
 use crate::slack::Arrival;

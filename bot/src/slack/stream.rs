@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use nod_core::card::{Block, Card};
-use nod_core::chat::{ChatError, Place, Posted, Shown};
-use nod_core::clock::Timestamp;
-use nod_core::ids::DeliveryId;
+use nod_contract::card::{Block, Card};
+use nod_contract::chat::{ChatError, Place, Posted, Shown};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 
 use super::adapter::{NO_MESSAGE, SlackAdapter, edited, metadata, posted};

@@ -5,9 +5,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use nod_core::card::Card;
-use nod_core::chat::{Immediate, Inbound, What};
-use nod_core::clock::SystemClock;
+use nod_contract::card::Card;
+use nod_contract::chat::{Immediate, Inbound, What};
+use nod_contract::clock::SystemClock;
 use nod_sandbox::slack::{Channel, Slack as Fake, SlackConfig, User};
 
 use super::{Accept, Arrival, Ear, Listener, NotStored, Slack, SlackSettings, Way, connect};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_rustls::HttpsConnectorBuilder;
-use nod_core::chat::ChatError;
+use nod_contract::chat::ChatError;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use slack_morphism::api::SlackApiFilesUploadViaUrlRequest;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use nod_core::card::Card;
-use nod_core::chat::{
+use nod_contract::card::Card;
+use nod_contract::chat::{
     Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
     Sighting, Standing, Target, Utterance,
 };
-use nod_core::clock::{Clock, Timestamp};
-use nod_core::ids::DeliveryId;
+use nod_contract::clock::{Clock, Timestamp};
+use nod_contract::ids::DeliveryId;
 use tokio::sync::Notify;
 
 use super::PLATFORM;

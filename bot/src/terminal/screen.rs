@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use nod_core::card::{Card, Press, Verb};
-use nod_core::ids::DeliveryId;
+use nod_contract::card::{Card, Press, Verb};
+use nod_contract::ids::DeliveryId;
 use nod_core::transcript::{Said, Transcript};
 
 use super::text::{self, Look};
@@ -142,8 +142,8 @@ fn without(text: &str, before: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use nod_core::card::{Block, Style};
-    use nod_core::clock::Timestamp;
+    use nod_contract::card::{Block, Style};
+    use nod_contract::clock::Timestamp;
     use nod_core::transcript::Line;
     use uuid::Uuid;
 

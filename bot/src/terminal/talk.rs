@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use nod_contract::card::{Card, Field, FieldError, Form};
+use nod_contract::chat::{Addressed, Author, Immediate, Inbound, Place, Standing, What};
+use nod_contract::clock::{Clock, Timestamp};
+use nod_contract::ids::Ids;
 use nod_core::Nod;
-use nod_core::card::{Card, Field, FieldError, Form};
-use nod_core::chat::{Addressed, Author, Immediate, Inbound, Place, Standing, What};
-use nod_core::clock::{Clock, Timestamp};
-use nod_core::ids::Ids;
 use nod_core::inbox::Inbox;
 use tokio::sync::Notify;
 

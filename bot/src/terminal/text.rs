@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use nod_core::card::{Block, Button, Card, Press, Time};
-use nod_core::when;
+use nod_contract::card::{Block, Button, Card, Press, Time};
+use nod_when::when;
 
 /// Whether letters may be emphasised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ fn time(time: &Time, look: Look, here: &TimeZone) -> String {
 fn here_and_now(time: &Time, here: &TimeZone) -> Option<String> {
     let at = |second| Some(Timestamp::from_second(second).ok()?.to_zoned(here.clone()));
     let (from, to) = (at(time.from)?, at(time.to)?);
-    let year = nod_core::clock::Timestamp::from_timestamp(time.from, 0)?;
+    let year = nod_contract::clock::Timestamp::from_timestamp(time.from, 0)?;
     (time.from < time.to).then(|| when::say_span(&from, &to, here, year))
 }
 
@@ -127,7 +127,7 @@ pub(super) fn harmless(text: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use nod_core::card::{Style, Verb};
+    use nod_contract::card::{Style, Verb};
     use uuid::Uuid;
 
     use super::*;

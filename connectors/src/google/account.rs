@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use google_gmail1::common::GetToken;
-use nod_core::clock::Timestamp;
-use nod_core::connection::{Connected, Connections, Grant, Loan, scopes};
-use nod_core::file::Shelf;
-use nod_core::ids::{PersonId, TenantId};
-use nod_core::reading::{Reader, Whose};
-use nod_core::tool::{Fault, ToolContext};
+use nod_accounts::connection::{Connected, Connections, Grant, Loan, scopes};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, TenantId};
+use nod_contract::tool::{Fault, ToolContext};
+use nod_people::file::Shelf;
+use nod_people::reading::{Reader, Whose};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
@@ -27,7 +27,7 @@ use super::gmail::Mailbox;
 use super::lent::{Borrowed, Lent};
 use super::oauth::{GoogleOAuth, OAuthError, SCOPES};
 use super::reading::Reading;
-use nod_core::provider::Provider;
+use nod_contract::provider::Provider;
 
 /// How long the job waits before it tries again when Google's sign-in does not answer.
 const TRY_AGAIN_SECONDS: u64 = 5;

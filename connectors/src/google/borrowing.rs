@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::connection::Loan;
-use nod_core::tool::{
+use nod_accounts::connection::Loan;
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Preview, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
 use serde_json::Value;
 
 use super::lent::Lent;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 /// A tool that may work with an account that is lent.
 struct Borrowing<T: ?Sized> {

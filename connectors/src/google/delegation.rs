@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use hyper_util::client::legacy::Client;
-use nod_core::clock::{Clock, SystemClock};
+use nod_contract::clock::{Clock, SystemClock};
 use secrecy::SecretString;
 use tokio::time::timeout;
 use url::Url;

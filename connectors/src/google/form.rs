@@ -1,6 +1,6 @@
 //! Fields that a person fills in before they nod, and what is wrong with what they wrote.
 
-use nod_core::card::{Field, FieldError};
+use nod_contract::card::{Field, FieldError};
 
 /// One line of text; everything else is said by whoever needs it.
 pub(super) fn field(id: &str, label: &str, value: &str, limit: usize, optional: bool) -> Field {

@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::TimeDelta;
-use nod_core::clock::Timestamp;
-use nod_core::connection::{Loan, Loans, scopes};
-use nod_core::tool::{Fault, ToolContext};
+use nod_accounts::connection::{Loan, Loans, scopes};
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{Fault, ToolContext};
 use secrecy::SecretString;
 
 use super::account::same;
 use super::delegation::{Delegation, Undelegated};
 use super::oauth::{GoogleOAuth, OAuthError};
-use nod_core::provider::Provider;
+use nod_contract::provider::Provider;
 
 /// How long the job waits before it tries again when Google does not answer.
 const TRY_AGAIN_SECONDS: u64 = 5;

@@ -18,8 +18,8 @@ mod trouble;
 
 use std::sync::Arc;
 
-use nod_core::people::colleagues::Colleagues;
-use nod_core::tool::{Fault, Tool};
+use nod_contract::tool::{Fault, Tool};
+use nod_people::people::colleagues::Colleagues;
 use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
@@ -28,8 +28,8 @@ pub use account::Accounts;
 pub use calendar::{Calendar, Room};
 pub use delegation::{Delegation, ServiceKey};
 pub use lent::{Lent, SystemAccount};
-pub use nod_core::connection::scopes;
-use nod_core::contacts::Contacts;
+pub use nod_accounts::connection::scopes;
+use nod_contract::contacts::Contacts;
 pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 
 /// Google's endpoints and Nod's identity there.

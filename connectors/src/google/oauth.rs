@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
-use nod_core::clock::Timestamp;
-use nod_core::connection::{Revoke, Tokens, Unreached, scopes};
+use nod_accounts::connection::{Revoke, Tokens, Unreached, scopes};
+use nod_contract::clock::Timestamp;
 use oauth2::basic::{
     BasicErrorResponse, BasicErrorResponseType, BasicRequestTokenError, BasicRevocationErrorResponse,
     BasicTokenIntrospectionResponse, BasicTokenType,
@@ -28,7 +28,7 @@ use url::Url;
 
 use super::GoogleSettings;
 use super::gmail::{Gmail, Mailbox};
-use nod_core::provider::Provider;
+use nod_contract::provider::Provider;
 
 /// What most of the mail tools need: reading, and writing drafts (which includes sending them).
 pub const SCOPES: [&str; 2] = [scopes::READONLY, scopes::COMPOSE];

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use nod_core::file;
-use nod_core::reading::{Desk, Limits, Read, Reader, Unread, Whose};
-use nod_core::tool::{Fault, LONGEST_BODY};
-use nod_core::wire::Kind;
+use nod_contract::tool::{Fault, LONGEST_BODY};
+use nod_contract::wire::Kind;
+use nod_people::file;
+use nod_people::reading::{Desk, Limits, Read, Reader, Unread, Whose};
 use tokio::time::Instant;
 
 /// Of one text, in bytes: well above what is passed on or shown.

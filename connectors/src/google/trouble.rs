@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use google_gmail1::common::{self, Delegate, Retry};
-use nod_core::provider::Provider;
-use nod_core::tool::Fault;
+use nod_contract::provider::Provider;
+use nod_contract::tool::Fault;
 use serde_json::Value;
 
 /// The job's wait where Google does not say how long.

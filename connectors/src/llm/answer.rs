@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use nod_core::model::{Answer, ToolCall, Usage};
+use nod_contract::model::{Answer, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 

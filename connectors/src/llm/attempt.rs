@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_openai::error::OpenAIError;
-use nod_core::model::ModelError;
+use nod_contract::model::ModelError;
 
 /// A try without a usable answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! An [`Ask`] as the JSON of a chat completion. Pure; the static part comes first and tools keep their
 //! order, so that a provider can cache the prefix.
 
-use nod_core::model::{Ask, Offer, ToolCall, Turn};
+use nod_contract::model::{Ask, Offer, ToolCall, Turn};
 use serde_json::{Map, Value, json};
 
 use super::TierSettings;
@@ -138,7 +138,7 @@ mod tests {
 
     use std::time::Duration;
 
-    use nod_core::model::Tier;
+    use nod_contract::model::Tier;
 
     use super::*;
 

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-use nod_core::wire::{Block, Line, MOST_BYTES, MOST_REQUEST, Request};
+use nod_contract::wire::{Block, Line, MOST_BYTES, MOST_REQUEST, Request};
 
 use crate::limits;
 

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use nod_core::wire::{Cut, Done, Failure};
+use nod_contract::wire::{Cut, Done, Failure};
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, Event};
 use zip::ZipArchive;
@@ -94,7 +94,7 @@ fn letter(name: &BytesRef<'_>) -> Option<char> {
 mod tests {
     use std::io::Write;
 
-    use nod_core::wire::Kind;
+    use nod_contract::wire::Kind;
     use zip::ZipWriter;
     use zip::write::SimpleFileOptions;
 

@@ -3,7 +3,7 @@
 
 use html2text::config;
 use html2text::render::TrivialDecorator;
-use nod_core::wire::{Cut, Done, Failure, Kind};
+use nod_contract::wire::{Cut, Done, Failure, Kind};
 
 use crate::sink::Sink;
 

@@ -9,7 +9,7 @@ mod mail;
 mod pdf;
 mod sink;
 
-use nod_core::wire::{Block, Done, Failure, Kind, Request};
+use nod_contract::wire::{Block, Done, Failure, Kind, Request};
 
 pub use child::main;
 use sink::Sink;
@@ -31,7 +31,7 @@ pub fn read(request: &Request, bytes: &[u8], out: &mut dyn FnMut(Block)) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use nod_core::wire::Cut;
+    use nod_contract::wire::Cut;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::io::ErrorKind;
 
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
-use nod_core::wire::{Hello, VERSION};
+use nod_contract::wire::{Hello, VERSION};
 
 /// Memory that it may have, in bytes: with the pages of its program some 256 MB.
 const MOST_MEMORY: usize = 240 * 1024 * 1024;

@@ -2,7 +2,7 @@
 //! hundreds of thousands of parts in one another, which the limits of the process end.
 
 use mail_parser::{Addr, Address, HeaderValue, Message, MessageParser, MimeHeaders, PartType};
-use nod_core::wire::{Block, Cut, Done, Failure};
+use nod_contract::wire::{Block, Cut, Done, Failure};
 use sha2::{Digest, Sha256};
 
 use crate::sink::Sink;
@@ -131,7 +131,7 @@ fn formatted(mail: &Message<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use nod_core::wire::Kind;
+    use nod_contract::wire::Kind;
 
     use super::*;
     use crate::tests::{blocks, words};

@@ -2,7 +2,7 @@
 //! busy for ever, which the limits of the process end.
 
 use lopdf::{Document, LoadOptions};
-use nod_core::wire::{Cut, Done, Failure};
+use nod_contract::wire::{Cut, Done, Failure};
 
 use crate::sink::Sink;
 
@@ -44,7 +44,7 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
 mod tests {
     use lopdf::content::{Content, Operation};
     use lopdf::{Object, Stream, dictionary};
-    use nod_core::wire::Kind;
+    use nod_contract::wire::Kind;
 
     use super::*;
     use crate::tests::words;

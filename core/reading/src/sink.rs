@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nod_core::wire::{Block, MOST_TEXT, Request};
+use nod_contract::wire::{Block, MOST_TEXT, Request};
 
 pub(crate) struct Sink<'a> {
     out: &'a mut dyn FnMut(Block),

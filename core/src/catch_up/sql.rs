@@ -2,8 +2,8 @@
 
 use sqlx::PgConnection;
 
-use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::TenantId;
 
 /// The direct lines in which somebody spoke with Nod: not every platform lists them.
 pub(crate) async fn direct_lines(

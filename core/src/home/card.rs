@@ -1,12 +1,12 @@
 //! What a person reads on their own page.
 
 use super::Seen;
-use crate::approval::{self, Approval, Status};
-use crate::card::{Block, Card, clipped};
-use crate::chat::Typing;
-use crate::provider::Provider;
-use crate::rows::{Listed, became::became};
-use crate::when::local_time;
+use nod_agent::rows::{Listed, became::became};
+use nod_contract::card::{Block, Card, clipped};
+use nod_contract::chat::Typing;
+use nod_contract::provider::Provider;
+use nod_requests::approval::{self, Approval, Status};
+use nod_when::when::local_time;
 
 /// Longest part of a question that is shown, in characters.
 const LONGEST: usize = 100;

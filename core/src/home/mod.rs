@@ -6,17 +6,17 @@ pub(crate) mod sql;
 
 use chrono::TimeDelta;
 
-use crate::approval::{self, Approval};
-use crate::card::Card;
-use crate::chat::ChatError;
-use crate::clock::Timestamp;
-use crate::connection;
 use crate::context::App;
-use crate::ids::{ApprovalId, PersonId, TenantId};
-use crate::jobs::{Claim, WorkError, sql as jobs};
-use crate::people::{self, Person};
-use crate::rows;
-use crate::rows::Listed;
+use nod_accounts::connection;
+use nod_agent::rows;
+use nod_agent::rows::Listed;
+use nod_contract::card::Card;
+use nod_contract::chat::ChatError;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, PersonId, TenantId};
+use nod_people::people::{self, Person};
+use nod_requests::approval::{self, Approval};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// How long a decision stays on the page.
 const LATELY: TimeDelta = TimeDelta::hours(1);

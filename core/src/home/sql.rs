@@ -3,8 +3,8 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::clock::Timestamp;
-use crate::ids::{PersonId, TenantId};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, TenantId};
 
 /// What waits for the person's nod, at most ten, and the last three that were decided since then; as the owner, or as
 /// one of the others who were asked after them.

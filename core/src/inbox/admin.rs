@@ -3,11 +3,11 @@
 use sqlx::PgConnection;
 
 use super::Arrival;
-use crate::card::{Block, Card};
-use crate::chat::{Immediate, Inbound};
-use crate::people;
-use crate::policy;
-use crate::when::local_time;
+use nod_contract::card::{Block, Card};
+use nod_contract::chat::{Immediate, Inbound};
+use nod_people::people;
+use nod_requests::policy;
+use nod_when::when::local_time;
 
 /// Rules that one card shows.
 const MOST_RULES: usize = 20;

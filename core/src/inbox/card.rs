@@ -1,8 +1,8 @@
 //! What the door itself has to say.
 
-use crate::card::Card;
-use crate::clock::Timestamp;
-use crate::when::local_time;
+use nod_contract::card::Card;
+use nod_contract::clock::Timestamp;
+use nod_when::when::local_time;
 
 /// Nod was not there when something was said, and it is too late to act on it.
 pub(super) fn away(said_at: Timestamp, zone: &str) -> Card {

@@ -2,10 +2,10 @@
 //! else it is nothing: an answered question is not asked again by mending its spelling.
 
 use super::Arrival;
-use crate::chat::{Immediate, Place};
-use crate::jobs::{News, Work, sql as jobs};
-use crate::rows;
-use crate::store;
+use nod_agent::rows;
+use nod_contract::chat::{Immediate, Place};
+use nod_store::jobs::{News, Work, sql as jobs};
+use nod_store::store;
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,

@@ -4,16 +4,16 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, admin, runs, said, settings, sql};
-use crate::approval;
-use crate::card::{Block, Card, Press, Style, Verb};
-use crate::chat::{Immediate, Inbound, Place, Typing};
-use crate::connection::{self, NewOffer, cards, disconnect, lent, scopes};
-use crate::delivery::{self, NewDelivery};
-use crate::ids::{OfferId, PersonId};
 use crate::join;
-use crate::memory;
-use crate::people;
-use crate::provider::Provider;
+use nod_accounts::connection::{self, NewOffer, cards, disconnect, lent, scopes};
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::chat::{Immediate, Inbound, Place, Typing};
+use nod_contract::ids::{OfferId, PersonId};
+use nod_contract::provider::Provider;
+use nod_memory::memory;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::people;
+use nod_requests::approval;
 
 /// Abilities that come later; whoever looks for them is told so.
 const LATER: [&str; 3] = ["task", "knowledge", "schedule"];

@@ -3,11 +3,11 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, said};
-use crate::approval;
-use crate::chat::Immediate;
-use crate::delivery;
-use crate::draft::{self, Discarded, card, sql::Row};
-use crate::ids::{DraftId, PersonId};
+use nod_contract::chat::Immediate;
+use nod_contract::ids::{DraftId, PersonId};
+use nod_people::delivery;
+use nod_requests::approval;
+use nod_requests::draft::{self, Discarded, card, sql::Row};
 
 /// [Send…] is the same as saying so: a run begins, and asks for a nod.
 pub(super) async fn send(

@@ -4,11 +4,11 @@
 use sqlx::PgConnection;
 
 use super::Arrival;
-use crate::approval;
-use crate::card::{Card, Verb};
-use crate::chat::{Immediate, Inbound, Place, Target};
-use crate::delivery::{self, NewDelivery, Venue};
-use crate::ids::{ApprovalId, DeliveryId, PersonId};
+use nod_contract::card::{Card, Verb};
+use nod_contract::chat::{Immediate, Inbound, Place, Target};
+use nod_contract::ids::{ApprovalId, DeliveryId, PersonId};
+use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_requests::approval;
 
 const TOLD_THERE: &str = "What becomes of it is told where it was asked.";
 

@@ -6,11 +6,11 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::Arrival;
-use crate::audit;
-use crate::card::{Block, Card, Form, Press, Style, Unopened, Verb};
-use crate::chat::Immediate;
-use crate::ids::PersonId;
-use crate::people::hours::{self, Settings};
+use nod_contract::card::{Block, Card, Form, Press, Style, Unopened, Verb};
+use nod_contract::chat::Immediate;
+use nod_contract::ids::PersonId;
+use nod_people::people::hours::{self, Settings};
+use nod_store::audit;
 
 /// The verb of the button, and of the form that it opens.
 pub(super) const CHANGE: &str = "hours";

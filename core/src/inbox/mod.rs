@@ -24,16 +24,16 @@ use sqlx::PgTransaction;
 
 pub(crate) use command::{ABLE, help_text};
 
-use crate::chat::{Author, Immediate, Inbound, Place, Profile, Standing, Typing, What};
-use crate::clock::Timestamp;
 use crate::context::App;
-use crate::digest::digest;
-use crate::ids::{PersonId, TenantId};
 use crate::join;
-use crate::memory::Asker;
-use crate::open_pages::{self, Home};
-use crate::people;
-use crate::store::{self, deadlocked};
+use nod_contract::chat::{Author, Immediate, Inbound, Place, Profile, Standing, Typing, What};
+use nod_contract::clock::Timestamp;
+use nod_contract::digest::digest;
+use nod_contract::ids::{PersonId, TenantId};
+use nod_memory::memory::Asker;
+use nod_people::open_pages::{self, Home};
+use nod_people::people;
+use nod_store::store::{self, deadlocked};
 
 /// So long a platform is asked who somebody is: the shortest time for an answer is that of Discord's, three seconds.
 const ASKS_FOR: Duration = Duration::from_millis(1_200);

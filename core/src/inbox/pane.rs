@@ -3,16 +3,16 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, said};
-use crate::card::Card;
-use crate::chat::{Immediate, Place, Wish};
-use crate::delivery::{self, NewDelivery};
-use crate::ids::{ConversationId, InvocationId, PersonId};
 use crate::inbox::ABLE;
-use crate::model::Turn;
-use crate::pane;
-use crate::people;
-use crate::privacy::Provenance;
-use crate::text::fenced;
+use nod_contract::card::Card;
+use nod_contract::chat::{Immediate, Place, Wish};
+use nod_contract::ids::{ConversationId, InvocationId, PersonId};
+use nod_contract::model::Turn;
+use nod_contract::privacy::Provenance;
+use nod_contract::text::fenced;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::pane;
+use nod_people::people;
 
 /// Longest message that is taken along, in characters.
 const LONGEST: usize = 8_000;

@@ -4,20 +4,20 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, draft, echo, hours, said, settings};
-use crate::approval::{self, Decision, Many};
-use crate::card::{Verb, reconnect};
-use crate::chat::{Immediate, Inbound, Place, What};
-use crate::connection::other::{self, Presser};
-use crate::connection::{again, disconnect};
-use crate::delivery;
-use crate::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
-use crate::jobs::{News, Work, sql as jobs};
 use crate::join;
-use crate::memory;
-use crate::question;
-use crate::rows;
-use crate::run::share;
-use crate::run::stop::{self, Stopped};
+use nod_accounts::connection::other::{self, Presser};
+use nod_accounts::connection::{again, disconnect};
+use nod_agent::rows;
+use nod_agent::run::share;
+use nod_agent::run::stop::{self, Stopped};
+use nod_contract::card::{Verb, reconnect};
+use nod_contract::chat::{Immediate, Inbound, Place, What};
+use nod_contract::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
+use nod_memory::memory;
+use nod_people::delivery;
+use nod_requests::approval::{self, Decision, Many};
+use nod_requests::question;
+use nod_store::jobs::{News, Work, sql as jobs};
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,

@@ -3,12 +3,12 @@
 use sqlx::PgConnection;
 
 use super::Arrival;
-use crate::card::{Block, Card, Press, Style, Verb, clipped};
-use crate::chat::Immediate;
-use crate::ids::PersonId;
-use crate::people;
-use crate::rows::{self, Listed, became::became};
-use crate::when::local_time;
+use nod_agent::rows::{self, Listed, became::became};
+use nod_contract::card::{Block, Card, Press, Style, Verb, clipped};
+use nod_contract::chat::Immediate;
+use nod_contract::ids::PersonId;
+use nod_people::people;
+use nod_when::when::local_time;
 
 /// Runs that are listed, and characters of what was asked.
 const MOST: i64 = 10;

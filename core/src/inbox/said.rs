@@ -3,21 +3,21 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, Reached, sql};
-use crate::approval;
-use crate::chat::{Addressed, Attached, Immediate, Place};
-use crate::delivery::{self, NewDelivery};
-use crate::file;
-use crate::ids::{ConversationId, PersonId, RunId};
-use crate::model::Turn;
-use crate::pane;
-use crate::people;
-use crate::privacy::{Audience, Provenance};
-use crate::rows;
-use crate::rows::{NewMessage, NewRun};
-use crate::run::stop;
-use crate::state::AgentState;
-use crate::store;
-use crate::tool::Principal;
+use nod_agent::rows;
+use nod_agent::rows::{NewMessage, NewRun};
+use nod_agent::run::stop;
+use nod_agent::state::AgentState;
+use nod_contract::chat::{Addressed, Attached, Immediate, Place};
+use nod_contract::ids::{ConversationId, PersonId, RunId};
+use nod_contract::model::Turn;
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::tool::Principal;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::file;
+use nod_people::pane;
+use nod_people::people;
+use nod_requests::approval;
+use nod_store::store;
 
 /// A message as it arrived.
 pub(super) struct Words<'a> {

@@ -5,11 +5,11 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::{Arrival, hours};
-use crate::audit;
-use crate::card::{Block, Card, Press, Style, Verb};
-use crate::chat::{Immediate, Inbound, Place, Standing, What};
-use crate::delivery;
-use crate::ids::{ChannelId, PersonId};
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::chat::{Immediate, Inbound, Place, Standing, What};
+use nod_contract::ids::{ChannelId, PersonId};
+use nod_people::delivery;
+use nod_store::audit;
 
 /// The two verbs of the buttons.
 pub(super) const HEAR_ALL: &str = "hear_all";

@@ -3,10 +3,10 @@
 use serde_json::Value;
 use sqlx::PgConnection;
 
-use crate::chat::{Inbound, Place};
-use crate::clock::Timestamp;
-use crate::delivery::sql::MENTION_ONLY;
-use crate::ids::{ConversationId, PersonId, TenantId};
+use nod_contract::chat::{Inbound, Place};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, PersonId, TenantId};
+use nod_people::delivery::sql::MENTION_ONLY;
 
 /// What is known of a message before it is taken in.
 pub(super) struct Known {

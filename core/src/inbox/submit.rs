@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Arrival, echo, hours};
-use crate::approval::{self, Editor};
-use crate::card::Verb;
-use crate::chat::{Immediate, Inbound, Place};
-use crate::ids::PersonId;
+use nod_contract::card::Verb;
+use nod_contract::chat::{Immediate, Inbound, Place};
+use nod_contract::ids::PersonId;
+use nod_requests::approval::{self, Editor};
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,

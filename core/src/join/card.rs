@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::card::{Block, Card, Press, Style, Verb};
+use nod_contract::card::{Block, Card, Press, Style, Verb};
 
 /// The code, and how it is entered in each of the other places.
 pub(super) fn code(code: &str, ways: Vec<(String, String)>) -> Card {

@@ -14,16 +14,16 @@ use serde_json::json;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::audit;
-use crate::card::Card;
-use crate::chat::{ChatAdapter, Immediate, Target};
-use crate::clock::Timestamp;
-use crate::connection;
 use crate::context::App;
-use crate::delivery::{self, NewDelivery};
-use crate::ids::{ConversationId, PersonId, TenantId};
-use crate::open_pages;
-use crate::people::sql as people;
+use nod_accounts::connection;
+use nod_contract::card::Card;
+use nod_contract::chat::{ChatAdapter, Immediate, Target};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, PersonId, TenantId};
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::open_pages;
+use nod_people::people::sql as people;
+use nod_store::audit;
 
 /// How long a code is good: ten minutes, in which nobody guesses one of 2^40.
 const VALID: TimeDelta = TimeDelta::minutes(10);

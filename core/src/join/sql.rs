@@ -3,8 +3,8 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::clock::Timestamp;
-use crate::ids::{ConversationId, PersonId, TenantId};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, PersonId, TenantId};
 
 /// A code that is shown.
 pub(super) struct Shown<'a> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use nod_core::clock::Clock;
+use nod_contract::clock::Clock;
 
 use super::{PEOPLE, World, patience};
 use crate::chat::Chat;

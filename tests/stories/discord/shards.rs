@@ -46,7 +46,7 @@ async fn what_one_shard_missed_is_looked_up_though_another_was_heard_on() {
     world.clock.pass(TimeDelta::minutes(10));
     // Whichever replica hears the first shard, it goes on saying so.
     sqlx::query("update hearings set heard_until = $1 where workspace = $2")
-        .bind(nod_core::clock::Clock::now(&world.clock))
+        .bind(nod_contract::clock::Clock::now(&world.clock))
         .bind(discord.read(|w| w.config.app.id.clone()))
         .execute(&world.pool)
         .await

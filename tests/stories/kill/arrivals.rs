@@ -104,7 +104,7 @@ async fn a_yes_to_a_card_that_never_stood_approves_nothing(platform: On) {
 pub(super) async fn dies_at_the_door(world: &World, nod: Program, came: Came, act: impl FnOnce()) -> Program {
     const WAITS: &str = "select count(distinct wait_event_type) from pg_stat_activity
          where datname = current_database() and pid <> pg_backend_pid() and wait_event_type";
-    let mut lock = nod_core::store::begin(&world.pool).await.unwrap();
+    let mut lock = nod_store::store::begin(&world.pool).await.unwrap();
     if came == Came::Unstored {
         lock.execute("lock table inbound in exclusive mode").await.unwrap();
         act();

@@ -2,11 +2,11 @@
 //! `cargo test --manifest-path tests/tokens/Cargo.toml -- --nocapture`.
 
 #[cfg(test)]
-#[path = "../../../core/src/memory/flat.rs"]
+#[path = "../../../core/memory/src/memory/flat.rs"]
 mod flat;
 #[cfg(test)]
 #[allow(dead_code)]
-#[path = "../../../core/src/memory/tokens.rs"]
+#[path = "../../../core/memory/src/memory/tokens.rs"]
 mod tokens;
 
 #[cfg(test)]

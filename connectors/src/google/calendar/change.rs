@@ -3,9 +3,9 @@
 
 use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
-use nod_core::clock::Timestamp;
-use nod_core::tool::{Fault, Preview, ToolContext, UNDERSTOOD, Words};
-use nod_core::when::Exact;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{Fault, Preview, ToolContext, UNDERSTOOD, Words};
+use nod_when::when::Exact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::meeting::{self, MOST_GUESTS, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
 use super::seen::{self, Meant, Of};
 use super::show;
 use super::times::{MOST_MINUTES, Times};
-use nod_core::tool::effect::EffectKey;
+use nod_contract::tool::effect::EffectKey;
 
 const SCHEMA: u32 = 1;
 
@@ -329,7 +329,7 @@ impl Change {
             body: self.text.clone().filter(|text| !text.is_empty()),
             account: self.account.clone(),
             recipients,
-            audience: nod_core::privacy::Audience::Person(cx.principal.person),
+            audience: nod_contract::privacy::Audience::Person(cx.principal.person),
             provenance: show::provenance(std::slice::from_ref(event)),
             risks: self
                 .over

@@ -3,8 +3,8 @@
 
 use google_calendar3::api::{Event, FreeBusyCalendar};
 use jiff::tz::TimeZone;
-use nod_core::clock::Timestamp;
-use nod_core::tool::quoted;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::quoted;
 
 use super::diary::{Diary, Wanted};
 use super::room::Room;

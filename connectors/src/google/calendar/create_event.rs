@@ -8,15 +8,15 @@ use async_trait::async_trait;
 use google_calendar3::api::Event;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::connection::scopes::{EVENTS, FREEBUSY};
-use nod_core::people::colleagues::Colleagues;
-use nod_core::slots::{self, Slot};
-use nod_core::tool::{
+use nod_accounts::connection::scopes::{EVENTS, FREEBUSY};
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
-use nod_core::when::Exact;
+use nod_people::people::colleagues::Colleagues;
+use nod_when::slots::{self, Slot};
+use nod_when::when::Exact;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ use super::room::Room;
 use super::{collisions, seen, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_create_event";
 /// Of a meeting of which only the week is said.

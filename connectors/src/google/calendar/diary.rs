@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use google_calendar3::api::{Event, FreeBusyRequest, FreeBusyRequestItem, FreeBusyResponse};
 use google_calendar3::common::GetToken;
-use nod_core::clock::Timestamp;
-use nod_core::connection::scopes::{EVENTS, FREEBUSY};
+use nod_accounts::connection::scopes::{EVENTS, FREEBUSY};
+use nod_contract::clock::Timestamp;
 use tokio::time::Instant;
 use url::Url;
 

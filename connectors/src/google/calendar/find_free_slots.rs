@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_core::connection::scopes::FREEBUSY;
-use nod_core::people::colleagues::Colleagues;
-use nod_core::tool::{Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
-use nod_core::when::Exact;
+use nod_accounts::connection::scopes::FREEBUSY;
+use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_people::people::colleagues::Colleagues;
+use nod_when::when::Exact;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
-use nod_core::card::{Field, FieldError};
-use nod_core::clock::Timestamp;
-use nod_core::tool::{Fault, Filled};
-use nod_core::when::{self, Exact};
+use nod_contract::card::{Field, FieldError};
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{Fault, Filled};
+use nod_when::when::{self, Exact};
 
 use super::meeting::{self, MOST_GUESTS, Meeting, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
 use super::times::{self, Times};

@@ -3,11 +3,11 @@
 
 use google_calendar3::api::FreeBusyCalendar;
 use jiff::{SignedDuration, Timestamp, Zoned};
-use nod_core::people::colleagues::Colleagues;
-use nod_core::people::hours::Working;
-use nod_core::slots::{self, Attendee, Interval, Slot, Wish};
-use nod_core::tool::{Choice, Fault, ToolContext};
-use nod_core::when;
+use nod_contract::tool::{Choice, Fault, ToolContext};
+use nod_people::people::colleagues::Colleagues;
+use nod_people::people::hours::Working;
+use nod_when::slots::{self, Attendee, Interval, Slot, Wish};
+use nod_when::when;
 
 use super::diary::Diary;
 use super::show;

@@ -9,8 +9,8 @@ use google_calendar3::common::{Body, GetToken, Response, remove_json_null_values
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, IF_MATCH, USER_AGENT};
 use hyper::{Method, Request};
-use nod_core::connection::scopes::EVENTS;
-use nod_core::tool::Fault;
+use nod_accounts::connection::scopes::EVENTS;
+use nod_contract::tool::Fault;
 use serde_json::Value;
 
 use super::diary::PRIMARY;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_core::connection::scopes::EVENTS;
-use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_accounts::connection::scopes::EVENTS;
+use nod_contract::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -6,9 +6,9 @@ use google_calendar3::api::{
 };
 use jiff::Zoned;
 use jiff::tz::TimeZone;
-use nod_core::clock::Timestamp;
-use nod_core::tool::{Fault, Preview, Words};
-use nod_core::when::Exact;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{Fault, Preview, Words};
+use nod_when::when::Exact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::seen::{self, Of};
 use super::show;
 use super::times::{MOST_MINUTES, Times};
 use crate::google::gmail::address::Recipient;
-use nod_core::tool::effect::EffectKey;
+use nod_contract::tool::effect::EffectKey;
 
 pub(super) const MOST_GUESTS: usize = 100;
 pub(super) const TITLE_CHARS: usize = 500;

@@ -24,12 +24,12 @@ mod update_event;
 
 use std::sync::Arc;
 
-use nod_core::people::colleagues::Colleagues;
-use nod_core::tool::{Reach, Tool, ToolSpec};
+use nod_contract::tool::{Reach, Tool, ToolSpec};
+use nod_people::people::colleagues::Colleagues;
 use serde_json::Value;
 
 use super::account::Accounts;
-use nod_core::provider::Provider;
+use nod_contract::provider::Provider;
 
 pub use diary::Calendar;
 pub(in crate::google) use diary::Diary;

@@ -3,8 +3,8 @@
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
-use nod_core::tool::Fault;
-use nod_core::when::Exact;
+use nod_contract::tool::Fault;
+use nod_when::when::Exact;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::connection::scopes::EVENTS;
-use nod_core::privacy::Audience;
-use nod_core::tool::{
+use nod_accounts::connection::scopes::EVENTS;
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::privacy::Audience;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
 };
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use super::seen::{self, Meant, Of};
 use super::{meeting, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_respond";
 const SCHEMA: u32 = 1;

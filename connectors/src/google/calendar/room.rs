@@ -1,6 +1,6 @@
 //! The rooms that may be booked: an operator's list, since Calendar tells none.
 
-use nod_core::tool::Fault;
+use nod_contract::tool::Fault;
 use serde::{Deserialize, Serialize};
 
 use crate::google::gmail::address::Recipient;

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 
 use google_calendar3::api::{Event, EventExtendedProperties};
-use nod_core::tool::{Fault, ToolContext};
+use nod_contract::tool::{Fault, ToolContext};
 use serde_json::json;
 
 use super::diary::Diary;
 use super::show;
 use crate::google::trouble::Trouble;
-use nod_core::digest::digest;
-use nod_core::tool::effect::EffectKey;
+use nod_contract::digest::digest;
+use nod_contract::tool::effect::EffectKey;
 
 const EFFECT: &str = "nodEffect";
 

@@ -3,9 +3,9 @@
 use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
 use jiff::{ToSpan, Zoned};
-use nod_core::clock::Timestamp;
-use nod_core::privacy::Provenance;
-use nod_core::tool::{Gist, Principal, ToolContext, ToolOutput, people};
+use nod_contract::clock::Timestamp;
+use nod_contract::privacy::Provenance;
+use nod_contract::tool::{Gist, Principal, ToolContext, ToolOutput, people};
 use serde_json::{Value, json};
 
 use super::create_event;
@@ -13,8 +13,8 @@ use super::diary::Diary;
 use super::seen::Of;
 use super::times::Times;
 use crate::google::reading::Texts;
-use nod_core::address;
-use nod_core::wire::Kind;
+use nod_contract::address;
+use nod_contract::wire::Kind;
 
 const DESCRIPTION_CHARS: usize = 1_000;
 const TITLE_CHARS: usize = 300;

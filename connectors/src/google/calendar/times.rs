@@ -5,9 +5,9 @@ use google_calendar3::api::EventDateTime;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Unit, Zoned};
-use nod_core::clock::Timestamp as Instant;
-use nod_core::tool::{Fault, Gathering};
-use nod_core::when::{self, Exact, Unclear};
+use nod_contract::clock::Timestamp as Instant;
+use nod_contract::tool::{Fault, Gathering};
+use nod_when::when::{self, Exact, Unclear};
 use serde::{Deserialize, Serialize};
 
 /// Where nobody says how long it takes.

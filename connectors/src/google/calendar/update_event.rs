@@ -7,10 +7,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use google_calendar3::api::Event;
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::connection::scopes::{EVENTS, FREEBUSY};
-use nod_core::tool::{
+use nod_accounts::connection::scopes::{EVENTS, FREEBUSY};
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use super::seen::{self, Of};
 use super::{collisions, show};
 use crate::google::account::Accounts;
 use crate::google::arguments;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "calendar_update_event";
 

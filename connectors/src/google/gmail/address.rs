@@ -3,7 +3,7 @@
 use std::fmt;
 
 use email_address::{EmailAddress, Options};
-use nod_core::visible::hides;
+use nod_contract::visible::hides;
 
 const NAME_CHARS: usize = 100;
 

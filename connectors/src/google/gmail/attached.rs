@@ -2,7 +2,7 @@
 //! were the mail's own; they are somebody else's, so nothing here looks into one.
 
 use google_gmail1::api::{Message, MessagePart};
-use nod_core::tool::Fault;
+use nod_contract::tool::Fault;
 
 use super::mailbox::Mailbox;
 use super::message::{DEPTH, decoded, part_header};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_core::connection::Loan;
-use nod_core::tool::{Fault, ToolContext};
+use nod_accounts::connection::Loan;
+use nod_contract::tool::{Fault, ToolContext};
 
 use super::address::Recipient;
 use super::mailbox::Mailbox;
@@ -13,7 +13,7 @@ use super::message::people;
 use crate::google::account::Accounts;
 use crate::google::scopes;
 use crate::google::trouble::Trouble;
-use nod_core::contacts::{Contact, Contacts};
+use nod_contract::contacts::{Contact, Contacts};
 
 /// Messages of each kind that are looked at, the newest.
 const MOST: u32 = 10;

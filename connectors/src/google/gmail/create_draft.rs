@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::tool::{
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec, Words,
 };
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::mailbox::Mailbox;
 use super::{drafts, files, open_draft};
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_create_draft";
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::tool::{
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Gist, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::mailbox::Mailbox;
 use super::{arguments, labels, organise};
 use crate::google::account::Accounts;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_create_label";
 /// Gmail's limit.

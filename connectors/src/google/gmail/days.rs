@@ -4,8 +4,8 @@ use google_gmail1::api::Message;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use nod_core::tool::{Fault, Principal, ToolContext};
-use nod_core::when;
+use nod_contract::tool::{Fault, Principal, ToolContext};
+use nod_when::when;
 
 /// What a day may follow in a search.
 const BOUNDS: [&str; 4] = ["after:", "before:", "newer:", "older:"];

@@ -2,7 +2,7 @@
 //! notion of "archived" or "read".
 
 use google_gmail1::api::{Message, Thread};
-use nod_core::tool::Fault;
+use nod_contract::tool::Fault;
 use serde::{Deserialize, Serialize};
 
 use super::labels::Own;

@@ -1,8 +1,8 @@
 //! What writing a draft and sending a mail have in common: the schema, and finding a draft by our header.
 
 use google_gmail1::api::Draft;
-use nod_core::privacy::{Audience, Provenance};
-use nod_core::tool::{Fault, Preview, ToolContext};
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::tool::{Fault, Preview, ToolContext};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::message::raw_header;
 use super::mime::EFFECT_HEADER;
 use super::{arguments, files, reply};
 use crate::google::trouble::Trouble;
-use nod_core::tool::effect::EffectKey;
+use nod_contract::tool::effect::EffectKey;
 
 /// How many of the newest drafts or sent mails are looked at.
 pub(super) const NEWEST: u32 = 25;

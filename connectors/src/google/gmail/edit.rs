@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use nod_core::card::{Field, FieldError};
-use nod_core::tool::{Filled, LONGEST_BODY};
+use nod_contract::card::{Field, FieldError};
+use nod_contract::tool::{Filled, LONGEST_BODY};
 
 use super::letter::{self, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
 use crate::google::form::{field, keep};

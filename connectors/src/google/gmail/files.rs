@@ -2,9 +2,9 @@
 //! there. They are fetched again when they leave, and what is not as it was approved does not go.
 
 use google_gmail1::api::Message;
-use nod_core::clock::Timestamp;
-use nod_core::tool::Fault;
-use nod_core::visible::hides;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::Fault;
+use nod_contract::visible::hides;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ use super::letter::Letter;
 use super::mailbox::Mailbox;
 use super::message::one_line;
 use super::mime;
-use nod_core::tool::effect::EffectKey;
+use nod_contract::tool::effect::EffectKey;
 
 /// Gmail's limit, for all files of a mail together.
 const MOST_BYTES: u64 = 25 * 1024 * 1024;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::privacy::{Audience, Provenance};
-use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ use super::message::{Body, has_label, header, sender};
 use super::{arguments, files, quote, reply, send_email};
 use crate::google::account::Accounts;
 use crate::google::reading;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_forward";
 

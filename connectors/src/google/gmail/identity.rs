@@ -2,14 +2,14 @@
 //! the text of each.
 
 use google_gmail1::api::{Message, SendAs};
-use nod_core::reading::Unread;
-use nod_core::tool::Fault;
+use nod_contract::tool::Fault;
+use nod_people::reading::Unread;
 
 use super::address::Recipient;
 use super::mailbox::Mailbox;
 use super::message::people;
 use crate::google::reading::refused;
-use nod_core::wire::Kind;
+use nod_contract::wire::Kind;
 
 /// A longer one is a page, and is left to Gmail.
 const LONGEST_SIGNATURE: usize = 2_000;

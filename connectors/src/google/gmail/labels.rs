@@ -1,7 +1,7 @@
 //! Labels by the names that people give them.
 
 use google_gmail1::api::Label;
-use nod_core::tool::Fault;
+use nod_contract::tool::Fault;
 
 /// Names that are told to whoever asked for one that is not there.
 const MOST_SIMILAR: usize = 5;

@@ -1,6 +1,6 @@
 //! A mail as it is approved: the exact payload, and its checks.
 
-use nod_core::tool::Fault;
+use nod_contract::tool::Fault;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use google_gmail1::api::{Draft, Message};
-use nod_core::privacy::Provenance;
-use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_contract::privacy::Provenance;
+use nod_contract::tool::{Fault, Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use google_gmail1::api::{Draft, Message, Thread};
 use google_gmail1::common::GetToken;
-use nod_core::file::{Lying, Shelf};
-use nod_core::tool::{Fault, ToolContext};
+use nod_contract::tool::{Fault, ToolContext};
+use nod_people::file::{Lying, Shelf};
 use tokio::time::Instant;
 use url::Url;
 use uuid::Uuid;

@@ -3,14 +3,15 @@
 use google_gmail1::api::{Message, MessagePart};
 use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::{Address, MessageParser};
-use nod_core::reading::Unread;
-use nod_core::{file, outside};
+use nod_contract::outside;
+use nod_people::file;
+use nod_people::reading::Unread;
 
 use super::address::Recipient;
 use super::attached::{is_file, mime};
 use super::charset;
 use crate::google::reading::Texts;
-use nod_core::wire::Kind;
+use nod_contract::wire::Kind;
 
 /// The longest part of a body that is passed on.
 pub(super) const BODY_CHARS: usize = 8_000;

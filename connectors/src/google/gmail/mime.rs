@@ -8,9 +8,9 @@ use mail_builder::headers::date::Date;
 use mail_builder::headers::message_id::MessageId;
 use mail_builder::headers::raw::Raw;
 use mail_builder::mime::MimePart;
-use nod_core::clock::Timestamp;
-use nod_core::ids::EffectId;
-use nod_core::tool::Fault;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::EffectId;
+use nod_contract::tool::Fault;
 
 use super::address::Recipient;
 use super::letter::Letter;

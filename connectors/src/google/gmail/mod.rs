@@ -44,13 +44,13 @@ mod written;
 
 use std::sync::Arc;
 
-use nod_core::tool::{Reach, Tool, ToolSpec};
+use nod_contract::tool::{Reach, Tool, ToolSpec};
 use serde_json::Value;
 
 use super::account::Accounts;
 use super::arguments;
-use nod_core::contacts::Contacts;
-use nod_core::provider::Provider;
+use nod_contract::contacts::Contacts;
+use nod_contract::provider::Provider;
 
 pub use mailbox::Gmail;
 pub(in crate::google) use mailbox::Mailbox;

@@ -2,8 +2,8 @@
 //! person writes there by hand counts, and nothing of it is overwritten unseen.
 
 use google_gmail1::api::Draft;
-use nod_core::privacy::Provenance;
-use nod_core::tool::{Fault, Leaves, ToolContext, ToolOutput};
+use nod_contract::privacy::Provenance;
+use nod_contract::tool::{Fault, Leaves, ToolContext, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,8 +15,8 @@ use super::mime::EFFECT_HEADER;
 use super::written::{Person, Written};
 use super::{create_draft, discard_draft, drafts, read_draft, send_draft, update_draft};
 use crate::google::trouble::Trouble;
-use nod_core::tool::draft::{Closing, Draft as Open, DraftTools};
-use nod_core::tool::effect::EffectKey;
+use nod_contract::tool::draft::{Closing, Draft as Open, DraftTools};
+use nod_contract::tool::effect::EffectKey;
 
 /// How an open draft stands in Gmail now.
 pub(super) enum Now {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use google_gmail1::api::{Message, Thread};
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::connection::scopes;
-use nod_core::privacy::Audience;
-use nod_core::tool::{
+use nod_accounts::connection::scopes;
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::privacy::Audience;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Gist, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
 };
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ use super::mailbox::Mailbox;
 use super::message::{has_label, header, one_line, sender};
 use super::{arguments, days};
 use crate::google::account::Accounts;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_organise";
 const SCHEMA: u32 = 1;

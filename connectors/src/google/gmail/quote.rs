@@ -2,7 +2,7 @@
 
 use google_gmail1::api::Message;
 use jiff::tz::TimeZone;
-use nod_core::tool::{Fault, LONGEST_BODY};
+use nod_contract::tool::{Fault, LONGEST_BODY};
 use serde::{Deserialize, Serialize};
 
 use super::message::{Body, Text, header, one_line, people};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_core::reading::{Read, Unread};
-use nod_core::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_people::reading::{Read, Unread};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::room::{ROOM, fitting};
 use super::summary::from_outside;
 use crate::google::account::Accounts;
 use crate::google::scopes;
-use nod_core::wire::{Failure, Kind};
+use nod_contract::wire::{Failure, Kind};
 
 /// Largest file that is read, in bytes. Gmail itself takes some 25 MB.
 const MOST_BYTES: usize = 10 * 1024 * 1024;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use google_gmail1::api::Message;
-use nod_core::reading::Unread;
-use nod_core::tool::{Fault, Leaves, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{Fault, Leaves, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_people::reading::Unread;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::summary::from_outside;
 use crate::google::account::Accounts;
 use crate::google::reading::Texts;
 use crate::google::scopes;
-use nod_core::wire::Kind;
+use nod_contract::wire::Kind;
 
 /// The newest of a thread that are read.
 const MOST_MESSAGES: usize = 20;

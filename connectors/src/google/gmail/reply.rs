@@ -9,11 +9,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use google_gmail1::api::Message;
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::privacy::{Audience, Provenance};
-use nod_core::reading::Unread;
-use nod_core::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use nod_people::reading::Unread;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ use super::message::{Body, has_label, header, people, raw_header, sender};
 use super::{arguments, create_draft, files, quote, send_email};
 use crate::google::account::Accounts;
 use crate::google::reading;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 /// Sends.
 pub(super) const SEND: &str = "gmail_reply";

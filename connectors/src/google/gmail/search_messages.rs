@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_core::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

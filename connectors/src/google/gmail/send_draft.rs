@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::tool::{
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Leaves, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
 };
 use serde_json::{Value, json};
@@ -20,8 +20,8 @@ use super::open_draft::{self, Now};
 use super::send_email;
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
-use nod_core::tool::draft::Closing;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::draft::Closing;
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_send_draft";
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use google_gmail1::api::{Draft, Message};
 use jiff::tz::TimeZone;
-use nod_core::card::FieldError;
-use nod_core::clock::Timestamp;
-use nod_core::tool::{
+use nod_contract::card::FieldError;
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{
     ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
 };
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ use super::mime::EFFECT_HEADER;
 use super::{drafts, files};
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
-use nod_core::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_send_email";
 const MESSAGE_ID: &str = "Message-ID";

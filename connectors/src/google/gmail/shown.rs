@@ -1,7 +1,7 @@
 //! How a letter is shown before it leaves. What Gmail adds of its own accord, a signature or the mail that is
 //! answered, is named on the card and shown on demand: the first is the person's alone, the second is long.
 
-use nod_core::tool::{Fault, Gist, Preview, Words, people};
+use nod_contract::tool::{Fault, Gist, Preview, Words, people};
 
 use super::address::Recipient;
 use super::files::{self, File};

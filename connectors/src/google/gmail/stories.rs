@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta};
 use google_gmail1::common::GetToken;
-use nod_core::ids::{ConversationId, EffectId, InvocationId, PersonId, RunId, TenantId, TraceId};
-use nod_core::privacy::{Audience, Provenance};
-use nod_core::scope::{CHAT, RunOrIngestion, Scope};
-use nod_core::tool::{Fault, Found, Principal, ToolContext};
+use nod_contract::ids::{ConversationId, EffectId, InvocationId, PersonId, RunId, TenantId, TraceId};
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
+use nod_contract::tool::{Fault, Found, Principal, ToolContext};
 use nod_sandbox::Fault as Mishap;
 use nod_sandbox::google::{Account, DraftEdit, Google, GoogleConfig, Incoming};
 use serde_json::{Value, json};
@@ -21,8 +21,8 @@ use super::letter::{Asked, Letter};
 use super::mailbox::{Gmail, Mailbox};
 use super::{create_draft, read_thread, send_email, summary};
 use crate::google::oauth::SCOPES;
-use nod_core::provider::Provider;
-use nod_core::tool::effect::EffectKey;
+use nod_contract::provider::Provider;
+use nod_contract::tool::effect::EffectKey;
 
 const ANA: &str = "ana@acme.test";
 const BO: &str = "bo@acme.test";

@@ -1,8 +1,8 @@
 //! Lists of messages as the model reads them.
 
 use google_gmail1::api::Message;
-use nod_core::privacy::Provenance;
-use nod_core::tool::{Fault, ToolContext, ToolOutput};
+use nod_contract::privacy::Provenance;
+use nod_contract::tool::{Fault, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 
 use super::days::at;

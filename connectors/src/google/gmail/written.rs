@@ -1,11 +1,11 @@
 //! What a draft in Gmail says, as a reader tells it. Nothing of it is parsed here.
 
-use nod_core::reading::Read;
-use nod_core::tool::Fault;
+use nod_contract::tool::Fault;
+use nod_people::reading::Read;
 
 use super::mailbox::Mailbox;
 use crate::google::reading::refused;
-use nod_core::wire::{Block, Kind};
+use nod_contract::wire::{Block, Kind};
 
 /// A name, which may be empty, and an address.
 pub(super) type Person = (String, String);

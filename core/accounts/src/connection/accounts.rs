@@ -1,0 +1,33 @@
+//! Connected accounts, and what has to do with them.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+
+use crate::connection::{Lending, Revoke};
+use nod_people::context::Chat;
+use nod_store::hooks::Hook;
+use nod_store::secret::Vault;
+
+/// What connecting and giving back need.
+#[derive(Clone)]
+pub struct Accounts {
+    pub chat: Chat,
+    pub vault: Vault,
+    pub lending: Arc<Lending>,
+    pub revokes: Vec<Arc<dyn Revoke>>,
+    /// Who does something in the same commit once an account has ended.
+    pub hooks: Vec<Arc<dyn Hook>>,
+    /// The name of the organisation.
+    pub tenant_name: String,
+    pub offer_expires_after: TimeDelta,
+}
+
+impl Deref for Accounts {
+    type Target = Chat;
+
+    fn deref(&self) -> &Chat {
+        &self.chat
+    }
+}

@@ -1,0 +1,37 @@
+//! [Reconnect]: the press makes the private link. A card may stand for days; a link is good for an hour.
+
+use sqlx::PgConnection;
+
+use super::disconnect::{NOT_THEIRS, meant};
+use super::{Accounts, NewOffer, cards, held, make, scopes};
+use nod_contract::card::Verb;
+use nod_contract::chat::Immediate;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, OfferId, PersonId, TenantId};
+
+/// Somebody pressed: a link to all that they had allowed, or to what is usual.
+pub async fn press(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    person: PersonId,
+    conversation: ConversationId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(provider) = meant(verb, person) else { return Ok(Immediate::whisper(NOT_THEIRS)) };
+    let held = held(conn, tenant, person, provider).await?;
+    let allowed = held.as_ref().map(|held| scopes::known(&held.scopes)).filter(|scopes| !scopes.is_empty());
+    let scopes = allowed.unwrap_or_else(|| scopes::USUAL.map(str::to_owned).to_vec());
+    let id: OfferId = core.id();
+    let card = cards::reconnect_link(provider, id, held.as_ref());
+    make(
+        core,
+        conn,
+        tenant,
+        &NewOffer { id, person, provider, scopes, conversation, run: None, delivery: None },
+        now,
+    )
+    .await?;
+    Ok(Immediate::Whisper(card))
+}

@@ -1,0 +1,304 @@
+//! What Nod says about accounts.
+
+use uuid::Uuid;
+
+use crate::connection::lent::Whose;
+use crate::connection::{Held, Lending, Need, Setback, scopes};
+use nod_contract::card::reconnect::with_reconnect;
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{OfferId, PersonId};
+use nod_contract::provider::Provider;
+
+/// The private link to the person's own account. `why` is one sentence.
+pub fn connect(provider: Provider, offer: OfferId, why: &str) -> Card {
+    link(provider, offer, "Connect", why, OWN)
+}
+
+/// What somebody reads who asks for the link without saying what for.
+pub fn why_connect(provider: Provider, lending: &Lending, whose: &Whose) -> String {
+    let title = provider.title();
+    match whose {
+        Whose::Lent(loan) => {
+            let lent = lending.words(loan);
+            format!("I work with {lent}. Connect your {title} account, and I use that one instead.")
+        }
+        Whose::Own | Whose::Nobodys => {
+            format!("Connect your {title} account, so that I can work with your mail and your calendar.")
+        }
+    }
+}
+
+/// The private link to an account that an admin allowed.
+pub fn connect_allowed(provider: Provider, offer: OfferId, account: &str) -> Card {
+    let why = format!("An admin allowed {account} for you. You can connect it now.");
+    link(provider, offer, "Connect", &why, &sign_in_as(account))
+}
+
+const OWN: &str = "It takes only your own account.";
+
+fn sign_in_as(account: &str) -> String {
+    format!("Sign in as {account}.")
+}
+
+fn link(provider: Provider, offer: OfferId, does: &str, why: &str, takes: &str) -> Card {
+    let label = format!("{does} {}", provider.title());
+    Card::say(why)
+        .with(Block::Note(format!("The link is for you alone, works once and for an hour. {takes}")))
+        .button(label, Style::Primary, Press::Connect { provider, offer })
+}
+
+/// An account, or more of one, is asked for in the middle of a request.
+pub fn needed(need: &Need, offer: OfferId, now: Timestamp) -> Card {
+    let (provider, asked) = (need.provider, need.asked());
+    if need.revoked {
+        let title = provider.title();
+        let week = need.held.as_ref().is_some_and(|held| held.ended_after_a_week(now));
+        let because = if week { format!(" {}", tested(provider)) } else { String::new() };
+        let why = format!(
+            "{title} no longer lets me into your account.{because} Connect it again, and your request goes on by \
+             itself."
+        );
+        return link(provider, offer, "Reconnect", &why, OWN);
+    }
+    match need.of_account() {
+        Some(held) => {
+            let why = format!(
+                "{}, but not {} yet. Allow that too, and your request goes on by itself.",
+                may(&held.scopes),
+                scopes::any_of(&asked)
+            );
+            link(provider, offer, "Connect", &why, &sign_in_as(&held.account))
+        }
+        None => {
+            let place = scopes::place(&asked);
+            let it = if place.contains(" and ") { "them" } else { "it" };
+            let why = format!(
+                "I need access to {place} to do that. Connect {it}, and your request goes on by itself."
+            );
+            link(provider, offer, "Connect", &why, OWN)
+        }
+    }
+}
+
+/// "I may read your mail"
+fn may(granted: &[String]) -> String {
+    match scopes::known(granted) {
+        none if none.is_empty() => "I may look at your account's address".to_owned(),
+        known => format!("I may {}", scopes::all_of(&known)),
+    }
+}
+
+/// The moment it happened, and what the person left out. What was connected `before` is not said to be once more: what
+/// is new is.
+pub fn connected(
+    provider: Provider,
+    account: &str,
+    before: Option<&Held>,
+    granted: &[String],
+    lacks: &[String],
+) -> Card {
+    let title = provider.title();
+    let same = before.filter(|held| held.works && held.account.eq_ignore_ascii_case(account));
+    let new = same.map(|held| scopes::missing(&held.scopes, &scopes::known(granted)));
+    let mut body = vec![Block::Note(match new {
+        None => format!("✓ {title} is connected: {account}"),
+        Some(none) if none.is_empty() => format!("✓ {title} stays connected: {account}"),
+        Some(new) => format!("✓ Now I may also {}: {account}", scopes::all_of(&new)),
+    })];
+    if !lacks.is_empty() {
+        body.push(Block::Markdown(format!(
+            "{}, but not {}: that was left unticked on {}'s page. Ask again, and tick it, if you want me to.",
+            may(granted),
+            scopes::any_of(lacks),
+            provider.title()
+        )));
+    }
+    Card { body, ..Card::default() }
+}
+
+/// A day before a grant ends by itself.
+pub fn ending(provider: Provider, held: &Held, person: PersonId, when: &str) -> Card {
+    let (title, account) = (provider.title(), &held.account);
+    let week = if held.is_for_a_week() {
+        format!(", a week after you gave it. {}", tested(provider))
+    } else {
+        ".".to_owned()
+    };
+    let why =
+        format!("{title} ends my access to {account} on {when}{week} Connect again, and nothing stops.");
+    with_reconnect(Card::say(why), person, provider)
+}
+
+/// Why grants end after a week (<https://developers.google.com/identity/protocols/oauth2#expiration>).
+fn tested(provider: Provider) -> String {
+    format!(
+        "{}'s consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod \
+         can publish it.",
+        provider.title()
+    )
+}
+
+/// The private link to an account that was connected before.
+pub fn reconnect_link(provider: Provider, offer: OfferId, held: Option<&Held>) -> Card {
+    let takes = held.map_or_else(|| OWN.to_owned(), |held| sign_in_as(&held.account));
+    let why = format!("Connect your {} account again.", provider.title());
+    link(provider, offer, "Reconnect", &why, &takes)
+}
+
+/// One line of what is connected.
+pub fn account(card: Card, provider: Provider, held: &Held, disconnect: Verb) -> Card {
+    let title = provider.title();
+    let state = if held.works {
+        format!("{}.", may(&held.scopes))
+    } else {
+        format!("{title} no longer lets me in: connect it again to go on.")
+    };
+    card.with(Block::Fields(vec![(title.to_owned(), held.account.clone())])).with(Block::Note(state)).button(
+        format!("Disconnect {title}"),
+        Style::Danger,
+        Press::Verb(disconnect),
+    )
+}
+
+/// Asks once more.
+pub fn sure(provider: Provider, held: &Held, lent: Option<&str>, yes: Verb) -> Card {
+    let title = provider.title();
+    let then = lent.map_or_else(String::new, |lent| format!(" From then on I work with {lent}."));
+    Card::say(format!(
+        "Disconnect {}? I forget its keys and give them back to {title}. What waits for your nod there is called \
+         off.{then} Nothing was disconnected yet.",
+        held.account
+    ))
+    .button(format!("Yes, disconnect {title}"), Style::Danger, Press::Verb(yes))
+}
+
+pub fn nothing_connected(provider: Provider) -> String {
+    format!("Your {} account is not connected. Nothing was done.", provider.title())
+}
+
+/// The same to whoever wants to disconnect it, with what is lent to them.
+pub fn not_connected(provider: Provider, lent: Option<&str>) -> String {
+    let said = nothing_connected(provider);
+    match lent {
+        Some(lent) => format!("{said} I work with {lent}: only whoever runs Nod can end that."),
+        None => said,
+    }
+}
+
+pub fn disconnected(provider: Provider) -> String {
+    format!("{} is disconnected. I wrote to you directly how it goes on.", provider.title())
+}
+
+fn noted(words: String) -> Card {
+    Card { body: vec![Block::Note(words)], ..Card::default() }
+}
+
+pub fn giving_back(provider: Provider, account: &str) -> Card {
+    let title = provider.title();
+    noted(format!(
+        "{title} account {account} is not connected. Its keys are forgotten here; I am giving them back to {title}…"
+    ))
+}
+
+pub fn given_back(provider: Provider, account: &str) -> Card {
+    let title = provider.title();
+    noted(format!(
+        "{title} account {account} is not connected. Its keys are forgotten here and given back to {title}."
+    ))
+}
+
+/// It could not be given back, or somebody else still uses it.
+pub fn not_given_back(provider: Provider, account: &str) -> Card {
+    let title = provider.title();
+    noted(format!(
+        "{title} account {account} is not connected. Its keys are forgotten here, but not given back to {title}: to end what \
+         {title} allowed, remove Nod in that account, under third-party access."
+    ))
+}
+
+/// It was disconnected, and connected again before the provider had heard of it.
+pub fn connected_again(provider: Provider, account: &str) -> Card {
+    noted(format!("{} was disconnected, and is connected again: {account}.", provider.title()))
+}
+
+/// More was asked of one account, and another came.
+pub fn not_that_account(account: &str, connected: &str) -> Card {
+    Card {
+        body: vec![Block::Note(format!(
+            "That was {account}, but {connected} is connected. Nothing was changed. Ask again, and sign in as \
+             {connected}."
+        ))],
+        ..Card::default()
+    }
+}
+
+/// The link was used and led nowhere.
+pub fn failed(provider: Provider, why: Setback) -> Card {
+    let title = provider.title();
+    Card::say(match why {
+        Setback::Declined => {
+            "You did not agree to it. Nothing was connected. Ask again whenever you like.".to_owned()
+        }
+        Setback::TooLittle => format!(
+            "Nothing was connected: on {title}'s page every box was left empty. Ask again, and tick what I may do."
+        ),
+        Setback::SomebodyElse => {
+            "Whoever followed the link signed in as somebody else than you. Nothing was \
+                                  connected. If that was you, ask again and sign in as yourself."
+                .to_owned()
+        }
+        Setback::Broken => {
+            "The sign-in was not completed. Nothing was connected; please ask again.".to_owned()
+        }
+    })
+}
+
+/// Nobody followed the link, since what it was for was allowed by another.
+pub fn not_needed(account: &str) -> Card {
+    noted(format!("This link is not needed any more: {account} allows it by now."))
+}
+
+/// Nobody followed the link.
+pub fn expired(provider: Provider) -> Card {
+    Card::say(format!(
+        "The link to connect {} was not used in time. Nothing was connected; ask again for a new one.",
+        provider.title()
+    ))
+}
+
+/// Another account than the person's own.
+pub fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -> Card {
+    let own =
+        expected.map_or("your address is not known here".to_owned(), |e| format!("your address here is {e}"));
+    let next = if admin_asked {
+        "An admin has been asked to allow it; I will tell you."
+    } else {
+        "Use your own account, or ask whoever runs Nod to name an admin who can allow another."
+    };
+    Card {
+        body: vec![Block::Note(format!("That was {account}, but {own}. Nothing was connected. {next}"))],
+        ..Card::default()
+    }
+}
+
+/// To an admin: may this person connect that account?
+pub fn may_they(id: Uuid, name: &str, account: &str, expected: Option<&str>) -> Card {
+    let own = expected.unwrap_or("unknown");
+    Card::default()
+        .titled("Allow another account?")
+        .with(Block::Fields(vec![
+            ("Person".to_owned(), name.to_owned()),
+            ("Their address here".to_owned(), own.to_owned()),
+            ("Account".to_owned(), account.to_owned()),
+        ]))
+        .with(Block::Note("Nod would read and send mail of that account on this person's behalf.".to_owned()))
+        .button("Allow", Style::Primary, Press::Verb(Verb::new("allow", id)))
+        .button("Refuse", Style::Danger, Press::Verb(Verb::new("refuse", id)))
+}
+
+/// The admin's card after the decision.
+pub fn decided(name: &str, account: &str, allowed: bool, by: &str) -> Card {
+    let verdict = if allowed { "allowed" } else { "refused" };
+    Card { body: vec![Block::Note(format!("{account} for {name}: {verdict} by {by}"))], ..Card::default() }
+}

@@ -1,0 +1,315 @@
+//! Giving an account back: its tokens go from where tools find them, and in the same commit a job is written that
+//! revokes them at the provider. So no crash leaves a token that can be used, or forgets one that still lives.
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use secrecy::SecretString;
+use serde_json::json;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::offer::Offer;
+use super::{Accounts, Held, Lending, cards, context, lent, sql};
+use nod_contract::card::reconnect::{verb, with_reconnect};
+use nod_contract::card::{Card, Verb};
+use nod_contract::chat::{Immediate, Target};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
+use nod_contract::provider::Provider;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::open_pages;
+use nod_people::people;
+use nod_store::audit;
+use nod_store::context::Base;
+use nod_store::hooks::AccountEnded;
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+
+/// How long a provider that does not answer is asked again.
+const GIVES_UP: TimeDelta = TimeDelta::days(1);
+/// Between two tries: as long as it has been tried already, within these.
+const WAITS: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(1));
+const PROVIDERS: [Provider; 1] = [Provider::Google];
+
+/// Takes grants back at a provider.
+#[async_trait]
+pub trait Revoke: Send + Sync {
+    /// Whose grants.
+    fn provider(&self) -> Provider;
+    /// Ends the grant behind a token; one that has ended already is no error.
+    async fn revoke(&self, token: &SecretString) -> Result<(), Unreached>;
+}
+
+/// The provider did not answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("it could not be given back: {0}")]
+pub struct Unreached(pub String);
+
+/// After a press on what is another person's.
+pub(super) const NOT_THEIRS: &str = "That is somebody else's account. Nothing was done.";
+
+pub(super) fn meant(verb_: &Verb, person: PersonId) -> Option<Provider> {
+    PROVIDERS.into_iter().find(|provider| verb("", person, *provider).subject == verb_.subject)
+}
+
+/// What a person has connected, with what it allows; `None` where it is nothing.
+pub async fn list(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<Option<Card>> {
+    let mut card: Option<Card> = None;
+    for provider in PROVIDERS {
+        if let Some(held) = super::held(conn, tenant, person, provider).await? {
+            let before = card.take().unwrap_or_else(|| Card::default().titled("Connected accounts"));
+            let before = match held.works {
+                true => before,
+                false => with_reconnect(before, person, provider),
+            };
+            card = Some(cards::account(before, provider, &held, verb("disconnect", person, provider)));
+        }
+    }
+    Ok(card)
+}
+
+/// Asks once more.
+pub async fn ask(
+    conn: &mut PgConnection,
+    lending: &Lending,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+) -> sqlx::Result<Immediate> {
+    let lent = lent::words(conn, lending, tenant, person).await?;
+    let lent = lent.as_deref();
+    let Some(held) = super::held(conn, tenant, person, provider).await? else {
+        return Ok(Immediate::whisper(cards::not_connected(provider, lent)));
+    };
+    Ok(Immediate::Whisper(cards::sure(provider, &held, lent, verb("disconnect_yes", person, provider))))
+}
+
+/// A press on [Disconnect].
+pub async fn press(
+    conn: &mut PgConnection,
+    lending: &Lending,
+    tenant: TenantId,
+    verb: &Verb,
+    person: PersonId,
+) -> sqlx::Result<Immediate> {
+    match meant(verb, person) {
+        Some(provider) => ask(conn, lending, tenant, person, provider).await,
+        None => Ok(Immediate::whisper(NOT_THEIRS)),
+    }
+}
+
+/// The account is gone from here with this commit; the provider hears of it by a job.
+pub async fn done(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    person: PersonId,
+    conversation: ConversationId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(provider) = meant(verb, person) else {
+        return Ok(Immediate::whisper(NOT_THEIRS));
+    };
+    let reason = format!("{} was disconnected", provider.title());
+    tell(core, conn, AccountEnded { tenant, person, provider, but: None, reason: &reason }, now).await?;
+    let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {
+        return Ok(Immediate::whisper(cards::nothing_connected(provider)));
+    };
+    let over = Over::of(core, tenant, person, provider, row);
+    let id = end(core, conn, tenant, &over, conversation, now).await?;
+    let detail = json!({ "provider": provider.as_str() });
+    audit::write(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
+    open_pages::touch(conn, tenant, person, now).await?;
+    Ok(Immediate::whisper(cards::disconnected(provider)))
+}
+
+/// A grant that is of no use here any more.
+#[derive(Debug)]
+pub struct Over {
+    pub(super) person: PersonId,
+    pub(super) provider: Provider,
+    pub(super) account: String,
+    /// Either of its tokens; none where they could not be opened.
+    pub(super) token: Option<SecretString>,
+}
+
+impl Over {
+    pub(super) fn of(
+        core: &Accounts,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        row: sql::Row,
+    ) -> Self {
+        let sealed = row.refresh_sealed.as_deref().unwrap_or(&row.access_sealed);
+        let token = core.vault.open(sealed, &context(tenant, person, provider)).ok();
+        Self { person, provider, account: row.account, token }
+    }
+}
+
+/// The person reads that it ends, and a job tells the provider; the job's subject.
+pub async fn end(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    over: &Over,
+    conversation: ConversationId,
+    now: Timestamp,
+) -> sqlx::Result<Uuid> {
+    let Over { person, provider, account, token } = over;
+    let id: Uuid = core.id();
+    let card = cards::giving_back(*provider, account);
+    let Some(delivery) = say(core, conn, tenant, *person, conversation, &card, now).await? else {
+        return Ok(id);
+    };
+    let shared = is_used(core, conn, tenant, *provider, account).await?;
+    let Some(token) = token.as_ref().filter(|_| !shared) else {
+        delivery::show(conn, tenant, delivery, &cards::not_given_back(*provider, account), now).await?;
+        return Ok(id);
+    };
+    let revocation = Revocation {
+        provider: *provider,
+        account: account.clone(),
+        token: core.vault.seal(token, &sealed_for(id), core.ids.as_ref()),
+        conversation,
+        delivery,
+        since: now,
+    };
+    sql::insert_revocation(conn, tenant, id, &revocation).await?;
+    jobs::enqueue(conn, tenant, id, &Work::GiveBack { revocation: id }, now, now).await?;
+    Ok(id)
+}
+
+/// Whether somebody here works with that account: taking it back at the provider ends every grant of it to this Nod,
+/// also somebody else's, and the operator's.
+pub(super) async fn is_used(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    provider: Provider,
+    account: &str,
+) -> sqlx::Result<bool> {
+    let lent = core.lending.may_be_organisations(account);
+    Ok(lent || sql::is_held(conn, tenant, provider.as_str(), account).await?)
+}
+
+/// Another account takes the place of this one, or of one that was lent: what waits for a nod on it ends, and so does
+/// what the provider gave for it.
+pub(super) async fn make_way(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    offer: &Offer,
+    account: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let (person, provider) = (offer.person, offer.provider);
+    let reason = "another account was connected";
+    tell(core, conn, AccountEnded { tenant, person, provider, but: Some(account), reason }, now).await?;
+    let other = |held: &&Held| held.works && !held.account.eq_ignore_ascii_case(account);
+    if offer.held.as_ref().filter(other).is_none() {
+        return Ok(());
+    }
+    if let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? {
+        let over = Over::of(core, tenant, person, provider, row);
+        end(core, conn, tenant, &over, offer.conversation, now).await?;
+    }
+    Ok(())
+}
+
+/// Tells whoever has to do with the account that it ends.
+async fn tell(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    ended: AccountEnded<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for hook in &core.hooks {
+        hook.account_ended(conn, ended, now).await?;
+    }
+    Ok(())
+}
+
+/// Says it to the person directly.
+pub(super) async fn say(
+    core: &Base,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    conversation: ConversationId,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<Option<DeliveryId>> {
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let user = people::sql::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
+    let Some(user) = user else { return Ok(None) };
+    let target = Target::Direct { workspace: venue.workspace.clone(), user };
+    let id: DeliveryId = core.id();
+    let new = NewDelivery {
+        id,
+        conversation,
+        run: None,
+        platform: &venue.platform,
+        target: Some(&target),
+        opens_thread: false,
+        card,
+        only_for: Some(person),
+    };
+    delivery::send(conn, tenant, &venue, &new, now).await?;
+    Ok(Some(id))
+}
+
+/// A grant that is still to be given back.
+pub(super) struct Revocation {
+    pub(super) provider: Provider,
+    pub(super) account: String,
+    /// Sealed for this alone.
+    pub(super) token: String,
+    pub(super) conversation: ConversationId,
+    pub(super) delivery: DeliveryId,
+    pub(super) since: Timestamp,
+}
+
+/// Ties the sealed token to its row.
+fn sealed_for(id: Uuid) -> String {
+    format!("revocation/{id}")
+}
+
+/// The job: asks the provider, again and again within a day.
+pub async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let Some(row) = sql::revocation(&mut conn, claim.tenant, id).await? else {
+        return Ok(jobs::finish(&mut conn, claim).await?);
+    };
+    drop(conn);
+    let to = core.revokes.iter().find(|to| to.provider() == row.provider);
+    let token = core.vault.open(&row.token, &sealed_for(id));
+    let went = match (to, token) {
+        (Some(to), Ok(token)) => to.revoke(&token).await,
+        (None, _) => Err(Unreached("this provider is not configured any more".to_owned())),
+        (_, Err(error)) => Err(Unreached(error.to_string())),
+    };
+    let now = core.now();
+    let card = match went {
+        Ok(()) => cards::given_back(row.provider, &row.account),
+        Err(error) if now - row.since >= GIVES_UP => {
+            tracing::warn!(revocation = %id, %error, "a grant was not given back");
+            cards::not_given_back(row.provider, &row.account)
+        }
+        Err(error) => {
+            let again = now + (now - row.since).clamp(WAITS.0, WAITS.1);
+            let mut tx = core.begin().await?;
+            jobs::hold(&mut tx, claim).await?;
+            jobs::put_off(&mut tx, claim, again, Some(&error.to_string()), true).await?;
+            return Ok(tx.commit().await?);
+        }
+    };
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::delete_revocation(&mut tx, claim.tenant, id).await?;
+    delivery::show(&mut tx, claim.tenant, row.delivery, &card, now).await?;
+    jobs::finish(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}

@@ -1,0 +1,326 @@
+//! Accounts that people connected: sealed tokens, one row a person and provider.
+//!
+//! What it never does: talk to the provider. The connector refreshes and tells us.
+
+use chrono::TimeDelta;
+use secrecy::SecretString;
+use sqlx::{PgConnection, PgPool};
+use std::sync::Arc;
+use uuid::Uuid;
+
+pub use accounts::Accounts;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{Ids, PersonId, TenantId};
+use nod_contract::provider::Provider;
+use nod_store::secret::Vault;
+
+mod accounts;
+pub mod again;
+pub mod cards;
+pub mod disconnect;
+pub mod ending;
+pub mod lent;
+mod need;
+mod offer;
+pub mod other;
+pub mod scopes;
+pub mod sql;
+mod waiting;
+
+pub use disconnect::{Revoke, Unreached};
+pub use ending::{Endings, endings};
+pub use lent::{Borrowers, Lending, Loan, Loans, Whose};
+pub use need::{Held, Need, held};
+pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending, Setback};
+pub use offer::{NewOffer, expire, make};
+
+/// Reads and writes the connected accounts.
+#[derive(Clone)]
+pub struct Connections {
+    pool: PgPool,
+    vault: Vault,
+    ids: Arc<dyn Ids>,
+}
+
+/// A connected account, its tokens opened.
+#[derive(Debug, Clone)]
+pub struct Grant {
+    /// The account's address.
+    pub account: String,
+    /// What was granted.
+    pub scopes: Vec<String>,
+    /// Good until `expires_at`.
+    pub access: SecretString,
+    /// Gets the next access token.
+    pub refresh: Option<SecretString>,
+    /// When `access` ends.
+    pub expires_at: Timestamp,
+}
+
+impl Grant {
+    /// Whether the access token should be renewed before it is used.
+    #[must_use]
+    pub fn stale(&self, now: Timestamp) -> bool {
+        self.expires_at - now < TimeDelta::seconds(60)
+    }
+}
+
+/// What is known of a person's account with a provider.
+#[derive(Debug, Clone)]
+pub enum Connected {
+    /// Ready.
+    Yes(Box<Grant>),
+    /// It was, until the provider took it back or it could not be opened any more.
+    Revoked,
+    /// Never was, or was disconnected.
+    No,
+}
+
+/// Fresh tokens from the provider.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    /// The new access token.
+    pub access: SecretString,
+    /// A new refresh token, where the provider gave one; else the old one stays.
+    pub refresh: Option<SecretString>,
+    /// When `access` ends.
+    pub expires_at: Timestamp,
+    /// What was granted, where the provider says so.
+    pub scopes: Option<Vec<String>>,
+    /// When the grant ends by itself, where the provider says so.
+    pub ends_at: Option<Timestamp>,
+}
+
+impl Connections {
+    /// Over a pool and a vault.
+    #[must_use]
+    pub fn new(pool: PgPool, vault: Vault, ids: Arc<dyn Ids>) -> Self {
+        Self { pool, vault, ids }
+    }
+
+    /// The account of `person` with `provider`.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn of(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+    ) -> Result<Connected, sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        let Some(row) = sql::load(&mut conn, tenant, person, provider.as_str()).await? else {
+            return Ok(Connected::No);
+        };
+        if row.status != "active" {
+            return Ok(Connected::Revoked);
+        }
+        let context = context(tenant, person, provider);
+        let access = self.vault.open(&row.access_sealed, &context);
+        let refresh = row.refresh_sealed.as_deref().map(|r| self.vault.open(r, &context)).transpose();
+        match (access, refresh) {
+            (Ok(access), Ok(refresh)) => Ok(Connected::Yes(Box::new(Grant {
+                account: row.account,
+                scopes: row.scopes,
+                access,
+                refresh,
+                expires_at: row.expires_at,
+            }))),
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(%person, %error, "a connected account could not be opened");
+                Ok(Connected::Revoked)
+            }
+        }
+    }
+
+    /// Keeps what a consent gave, in place of whatever was there.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    #[expect(clippy::too_many_arguments, reason = "a row of that many columns")]
+    pub async fn connect(
+        &self,
+        conn: &mut PgConnection,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        account: &str,
+        tokens: &Tokens,
+        now: Timestamp,
+    ) -> Result<(), sqlx::Error> {
+        let sealed = self.sealed(&context(tenant, person, provider), tokens);
+        sql::upsert(conn, tenant, person, provider.as_str(), account, &sealed, now).await
+    }
+
+    /// Keeps what a refresh of `seen` gave, unless the account was connected anew meanwhile.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn refreshed(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        seen: &Grant,
+        tokens: &Tokens,
+        now: Timestamp,
+    ) -> Result<(), sqlx::Error> {
+        let sealed = self.sealed(&context(tenant, person, provider), tokens);
+        let mut conn = self.pool.acquire().await?;
+        sql::refreshed(&mut conn, tenant, person, provider.as_str(), seen.expires_at, &sealed, now).await
+    }
+
+    /// Whether this process is the one that renews `seen` now: another's turn lasts ten seconds at most, by the
+    /// database's clock. Whoever is told no reads the account again in a moment.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn may_renew(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        seen: &Grant,
+        by: Uuid,
+    ) -> Result<bool, sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        sql::may_renew(&mut conn, tenant, person, provider.as_str(), seen.expires_at, by).await
+    }
+
+    /// The renewal came to nothing: another may try at once.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn gave_up(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        by: Uuid,
+    ) -> Result<(), sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        sql::gave_up(&mut conn, tenant, person, provider.as_str(), by).await
+    }
+
+    /// A new id, for whoever renews.
+    #[must_use]
+    pub fn renewer(&self) -> Uuid {
+        self.ids.next()
+    }
+
+    /// Notes that the provider took the grant `seen` back, unless the account was connected anew meanwhile.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn revoked(
+        &self,
+        tenant: TenantId,
+        person: PersonId,
+        provider: Provider,
+        seen: &Grant,
+        now: Timestamp,
+    ) -> Result<(), sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        sql::revoked(&mut conn, tenant, person, provider.as_str(), seen.expires_at, now).await
+    }
+}
+
+impl Connections {
+    fn sealed(&self, context: &str, tokens: &Tokens) -> sql::Sealed {
+        let seal = |secret| self.vault.seal(secret, context, self.ids.as_ref());
+        sql::Sealed {
+            access: seal(&tokens.access),
+            refresh: tokens.refresh.as_ref().map(seal),
+            key_id: self.vault.key_id().to_owned(),
+            expires_at: tokens.expires_at,
+            scopes: tokens.scopes.clone(),
+            ends_at: tokens.ends_at,
+        }
+    }
+}
+
+/// The accounts of one person become another's, sealed anew. Where both have one with a provider, that of whoever
+/// stays is kept.
+pub async fn move_all(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    from: PersonId,
+    to: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Moved> {
+    let mut moved = Moved::default();
+    for (name, row) in sql::take_all(conn, tenant, from).await? {
+        let Some(provider) = Provider::named(&name) else {
+            tracing::error!(person = %from, provider = name, "an account with an unknown provider was not moved");
+            continue;
+        };
+        let theirs = sql::load(conn, tenant, to, &name).await?.filter(|theirs| theirs.status == "active");
+        if let Some(theirs) = theirs {
+            if !theirs.account.eq_ignore_ascii_case(&row.account) {
+                let title = provider.title().to_owned();
+                moved.kept.push((title, theirs.account, row.account.clone()));
+                if row.status == "active" {
+                    let over = disconnect::Over::of(core, tenant, from, provider, row);
+                    moved.over.push(disconnect::Over { person: to, ..over });
+                }
+            }
+            continue;
+        }
+        let (before, after) = (context(tenant, from, provider), context(tenant, to, provider));
+        let again = |sealed: &str| {
+            let opened = core.vault.open(sealed, &before);
+            opened.map(|secret| core.vault.seal(&secret, &after, core.ids.as_ref()))
+        };
+        let refresh = row.refresh_sealed.as_deref().map(again).transpose();
+        let (Ok(access), Ok(refresh)) = (again(&row.access_sealed), refresh) else {
+            tracing::error!(person = %from, "a connected account could not be opened, so it was not moved");
+            continue;
+        };
+        let sealed = sql::Sealed {
+            access,
+            refresh,
+            key_id: core.vault.key_id().to_owned(),
+            expires_at: row.expires_at,
+            scopes: Some(row.scopes.clone()),
+            ends_at: row.ends_at,
+        };
+        sql::upsert(conn, tenant, to, &name, &row.account, &sealed, now).await?;
+        if row.status != "active" {
+            sql::revoked(conn, tenant, to, &name, row.expires_at, now).await?;
+        } else {
+            moved.gained.push((provider, row.scopes));
+        }
+    }
+    Ok(moved)
+}
+
+/// What became of two people's accounts.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// Where both had one: the provider, the account that is kept, and the other.
+    pub kept: Vec<(String, String, String)>,
+    /// What of these is still allowed at its provider, to be ended once the two are one.
+    pub over: Vec<disconnect::Over>,
+    /// Whoever stays has an account with these now, which allow that.
+    pub gained: Vec<(Provider, Vec<String>)>,
+}
+
+/// Runs that wait for an account which their person has gained go on.
+pub async fn gained(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    accounts: &[(Provider, Vec<String>)],
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for (provider, scopes) in accounts {
+        waiting::granted(conn, tenant, person, *provider, scopes, None, now).await?;
+    }
+    Ok(())
+}
+
+/// Ties a sealed token to its row.
+fn context(tenant: TenantId, person: PersonId, provider: Provider) -> String {
+    format!("{tenant}/{person}/{}", provider.as_str())
+}

@@ -1,0 +1,116 @@
+//! What a request needs of somebody's account beyond what they have allowed.
+
+use chrono::TimeDelta;
+use sqlx::PgConnection;
+
+use super::{scopes, sql};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, TenantId};
+use nod_contract::provider::Provider;
+
+/// An account that is there.
+#[derive(Debug, Clone)]
+pub struct Held {
+    pub account: String,
+    /// What was granted.
+    pub scopes: Vec<String>,
+    /// Whether the provider still lets Nod in, as far as is known.
+    pub works: bool,
+    /// When the person agreed last, where that was written down.
+    pub granted_at: Option<Timestamp>,
+    /// When the grant ends by itself, where the provider said so.
+    pub ends_at: Option<Timestamp>,
+}
+
+/// Google ends what an app in "Testing" was granted after seven days
+/// (<https://developers.google.com/identity/protocols/oauth2#expiration>).
+const TESTED: TimeDelta = TimeDelta::days(7);
+
+impl Held {
+    /// Whether the provider said that the grant ends after a week, or sooner.
+    pub fn is_for_a_week(&self) -> bool {
+        self.granted_at.zip(self.ends_at).is_some_and(|(granted, ends)| ends - granted <= TESTED)
+    }
+
+    /// Whether it looks as if the grant ended by itself after a week, and was not taken back. Google does not tell the
+    /// two apart; it says beforehand only in some cases when a grant will end.
+    pub fn ended_after_a_week(&self, now: Timestamp) -> bool {
+        let Some(granted) = self.granted_at else { return false };
+        match self.ends_at {
+            Some(ends) => ends <= now && self.is_for_a_week(),
+            None => (TESTED..TESTED + TimeDelta::days(1)).contains(&(now - granted)),
+        }
+    }
+}
+
+/// The account of `person`, without its tokens.
+pub async fn held(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+) -> sqlx::Result<Option<Held>> {
+    let row = sql::load(conn, tenant, person, provider.as_str()).await?;
+    Ok(row.map(|row| Held {
+        works: row.status == "active",
+        account: row.account,
+        scopes: row.scopes,
+        granted_at: row.granted_at,
+        ends_at: row.ends_at,
+    }))
+}
+
+/// What a request needs.
+#[derive(Debug)]
+pub struct Need {
+    pub provider: Provider,
+    pub revoked: bool,
+    /// Nothing where the tool does not say.
+    pub missing: Vec<String>,
+    pub held: Option<Held>,
+}
+
+impl Need {
+    /// What the consent has to ask for: what is missing alone, or all that there was where it is gone.
+    pub fn asked(&self) -> Vec<String> {
+        let missing = scopes::asked(self.missing.clone());
+        match &self.held {
+            Some(held) if self.revoked || !held.works => scopes::with(missing, scopes::known(&held.scopes)),
+            _ => missing,
+        }
+    }
+
+    /// The account that more is asked of.
+    pub fn of_account(&self) -> Option<&Held> {
+        self.held.as_ref().filter(|held| held.works && !self.revoked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_that_ended_after_a_week_is_told_from_one_that_was_taken_back() {
+        let granted: Timestamp = Timestamp::UNIX_EPOCH;
+        let after = |days| granted + TimeDelta::days(days);
+        for (ends, now, ended) in [
+            (Some(after(7)), after(7), true),
+            (Some(after(7)), after(30), true),
+            (Some(after(7)), after(3), false),
+            (Some(after(90)), after(91), false),
+            (None, after(7), true),
+            (None, after(6), false),
+            (None, after(9), false),
+        ] {
+            let held = Held {
+                account: String::new(),
+                scopes: Vec::new(),
+                works: false,
+                granted_at: Some(granted),
+                ends_at: ends,
+            };
+            assert_eq!(held.ended_after_a_week(now), ended, "{ends:?} {now}");
+        }
+    }
+}

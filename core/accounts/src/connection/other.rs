@@ -1,0 +1,167 @@
+//! Accounts whose address is not the person's own: an admin allows or refuses each once, so that a forwarded
+//! link never hands one person's mail to another.
+
+use serde_json::json;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::offer::{NewOffer, Offer, make};
+use super::waiting::wake_unless_another;
+use super::{Accounts, cards, scopes, sql};
+use nod_contract::card::Card;
+use nod_contract::chat::{Immediate, Target};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{DeliveryId, OfferId, PersonId, TenantId};
+use nod_contract::provider::Provider;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::people;
+use nod_store::audit;
+use nod_store::jobs::Connecting;
+
+/// Whether an admin allowed this account for this person.
+pub(super) async fn allowed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+    account: &str,
+) -> sqlx::Result<bool> {
+    sql::other_allowed(conn, tenant, person, provider.as_str(), &account.to_lowercase()).await
+}
+
+/// Asks every admin; false where there is none. A second try of the same account asks nobody again.
+pub(super) async fn ask(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    offer: &Offer,
+    account: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
+    let admins: Vec<&str> = core.admins_on(&venue.platform).collect();
+    if admins.is_empty() {
+        return Ok(false);
+    }
+    let id: Uuid = core.id();
+    let deliveries: Vec<DeliveryId> = admins.iter().map(|_| core.id()).collect();
+    let request = sql::NewOther {
+        id,
+        person: offer.person,
+        provider: offer.provider.as_str(),
+        address: &account.to_lowercase(),
+        deliveries: &deliveries,
+    };
+    if !sql::insert_other(conn, tenant, &request, now).await? {
+        return Ok(true);
+    }
+    let card = cards::may_they(id, &offer.person_name, account, offer.address.as_deref());
+    for (admin, delivery) in admins.into_iter().zip(deliveries) {
+        let target = Target::Direct { workspace: venue.workspace.clone(), user: admin.to_owned() };
+        let new = NewDelivery {
+            id: delivery,
+            conversation: offer.conversation,
+            run: None,
+            platform: &venue.platform,
+            target: Some(&target),
+            opens_thread: false,
+            card: &card,
+            only_for: None,
+        };
+        delivery::send(conn, tenant, &venue, &new, now).await?;
+    }
+    Ok(true)
+}
+
+/// An admin's press.
+pub async fn press(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    allow: bool,
+    by: &Presser<'_>,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let whisper = |words: &str| Ok(Immediate::whisper(words));
+    if !core.admins_on(by.platform).any(|admin| admin == by.user) {
+        return whisper("Only an admin of Nod can decide this. Nothing was done.");
+    }
+    let status = if allow { "allowed" } else { "refused" };
+    let Some(request) = sql::decide_other(conn, tenant, id, status, by.person, now).await? else {
+        return whisper("This was decided already. Nothing more was done.");
+    };
+    let detail = json!({ "provider": request.provider, "for": request.person });
+    let action = format!("account.{status}");
+    audit::write(conn, tenant, Some(by.person), &action, id, None, &detail, now).await?;
+    let person = people::sql::load(conn, tenant, request.person).await?;
+    let name = person.as_ref().map_or("somebody", |p| p.display_name());
+    let admin = people::sql::load(conn, tenant, by.person).await?;
+    let admin = admin.as_ref().map_or("an admin", |p| p.display_name());
+    for delivery in &request.deliveries {
+        let card = cards::decided(name, &request.address, allow, admin);
+        delivery::show(conn, tenant, *delivery, &card, now).await?;
+    }
+    if let Some(first) = request.deliveries.first() {
+        tell(core, conn, tenant, &request, *first, allow, now).await?;
+    }
+    Ok(Immediate::Nothing)
+}
+
+/// Who pressed, as the platform and as Nod know them.
+pub struct Presser<'a> {
+    pub person: PersonId,
+    pub user: &'a str,
+    pub platform: &'a str,
+}
+
+/// The person hears the decision; an allowed account comes with a new link.
+async fn tell(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    request: &sql::Other,
+    asked_in: DeliveryId,
+    allow: bool,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let (conversation, ..) = delivery::sql::aim(conn, tenant, asked_in).await?;
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let user = people::sql::user_of(conn, tenant, request.person, &venue.platform, &venue.workspace).await?;
+    let (Some(user), Some(provider)) = (user, Provider::named(&request.provider)) else { return Ok(()) };
+    let id: DeliveryId = core.id();
+    let offer: OfferId = core.id();
+    let card = if allow {
+        cards::connect_allowed(provider, offer, &request.address)
+    } else {
+        Card::say(format!("An admin did not allow {}. Nothing was connected.", request.address))
+    };
+    let target = Target::Direct { workspace: venue.workspace.clone(), user };
+    let new = NewDelivery {
+        id,
+        conversation,
+        run: None,
+        platform: &venue.platform,
+        target: Some(&target),
+        opens_thread: false,
+        card: &card,
+        only_for: Some(request.person),
+    };
+    delivery::send(conn, tenant, &venue, &new, now).await?;
+    if allow {
+        let new = NewOffer {
+            id: offer,
+            person: request.person,
+            provider,
+            scopes: scopes::USUAL.map(str::to_owned).to_vec(),
+            conversation,
+            run: None,
+            delivery: Some(id),
+        };
+        make(core, conn, tenant, &new, now).await?;
+    } else {
+        let ended = Connecting::NotAllowed;
+        wake_unless_another(conn, tenant, request.person, provider, ended, now).await?;
+    }
+    Ok(())
+}

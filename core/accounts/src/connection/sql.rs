@@ -1,0 +1,375 @@
+//! Rows of connected accounts, of the offers that lead to them, and of accounts that an admin decides on.
+
+mod offers;
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::Held;
+use super::disconnect::Revocation;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
+use nod_contract::provider::Provider;
+
+pub(super) use offers::{
+    NewOther, Other, begun, close, decide_other, expire, has_another, insert_offer, insert_other, offer,
+    other_allowed, resumed, signed_in, waiting,
+};
+
+pub(super) struct Row {
+    pub(super) account: String,
+    pub(super) status: String,
+    pub(super) scopes: Vec<String>,
+    pub(super) access_sealed: String,
+    pub(super) refresh_sealed: Option<String>,
+    pub(super) expires_at: Timestamp,
+    pub(super) granted_at: Option<Timestamp>,
+    pub(super) ends_at: Option<Timestamp>,
+}
+
+pub(super) struct Sealed {
+    pub(super) access: String,
+    pub(super) refresh: Option<String>,
+    pub(super) key_id: String,
+    pub(super) expires_at: Timestamp,
+    pub(super) scopes: Option<Vec<String>>,
+    pub(super) ends_at: Option<Timestamp>,
+}
+
+pub(super) async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+) -> sqlx::Result<Option<Row>> {
+    sqlx::query_as!(
+        Row,
+        "select account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at, ends_at
+         from connections where tenant_id = $1 and person_id = $2 and provider = $3",
+        tenant.0,
+        person.0,
+        provider
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Every account with a provider, and when it was last written: of one that works no more, when that was noticed.
+pub(super) async fn all_held(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    provider: &str,
+) -> sqlx::Result<Vec<(Held, Timestamp)>> {
+    let rows = sqlx::query!(
+        r#"select account, scopes, status = 'active' as "works!", granted_at, ends_at, updated_at
+         from connections where tenant_id = $1 and provider = $2"#,
+        tenant.0,
+        provider
+    )
+    .fetch_all(conn)
+    .await?;
+    let held = rows.into_iter().map(|row| {
+        let held = Held {
+            account: row.account,
+            scopes: row.scopes,
+            works: row.works,
+            granted_at: row.granted_at,
+            ends_at: row.ends_at,
+        };
+        (held, row.updated_at)
+    });
+    Ok(held.collect())
+}
+
+/// Takes away every account of somebody, each with its provider.
+pub(super) async fn take_all(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<(String, Row)>> {
+    let rows = sqlx::query!(
+        "delete from connections where tenant_id = $1 and person_id = $2
+         returning provider, account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at,
+             ends_at",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    let account = rows.into_iter().map(|r| {
+        let row = Row {
+            account: r.account,
+            status: r.status,
+            scopes: r.scopes,
+            access_sealed: r.access_sealed,
+            refresh_sealed: r.refresh_sealed,
+            expires_at: r.expires_at,
+            granted_at: r.granted_at,
+            ends_at: r.ends_at,
+        };
+        (r.provider, row)
+    });
+    Ok(account.collect())
+}
+
+pub(super) async fn upsert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    account: &str,
+    sealed: &Sealed,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into connections (tenant_id, person_id, provider, account, status, scopes, access_sealed,
+             refresh_sealed, key_id, expires_at, created_at, updated_at, granted_at, ends_at)
+         values ($1, $2, $3, $4, 'active', $5, $6, $7, $8, $9, $10, $10, $10, $11)
+         on conflict (tenant_id, person_id, provider) do update set account = excluded.account,
+             status = 'active', scopes = excluded.scopes, access_sealed = excluded.access_sealed,
+             refresh_sealed = coalesce(excluded.refresh_sealed, case
+                 when connections.account = excluded.account and connections.status = 'active'
+                 then connections.refresh_sealed end),
+             key_id = excluded.key_id, expires_at = excluded.expires_at, updated_at = excluded.updated_at,
+             granted_at = excluded.granted_at, ends_at = excluded.ends_at, renewing_by = null,
+             renewing_until = null",
+        tenant.0,
+        person.0,
+        provider,
+        account,
+        sealed.scopes.as_deref().unwrap_or_default(),
+        sealed.access,
+        sealed.refresh.as_deref(),
+        sealed.key_id,
+        sealed.expires_at,
+        now,
+        sealed.ends_at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// How long one replica's turn to renew lasts, in seconds.
+const TURN: f64 = 10.0;
+
+pub(super) async fn may_renew(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    seen: Timestamp,
+    by: Uuid,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update connections
+         set renewing_by = $5, renewing_until = clock_timestamp() + make_interval(secs => $6)
+         where tenant_id = $1 and person_id = $2 and provider = $3 and status = 'active' and expires_at = $4
+           and (renewing_until is null or renewing_until < clock_timestamp())",
+        tenant.0,
+        person.0,
+        provider,
+        seen,
+        by,
+        TURN
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+pub(super) async fn gave_up(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    by: Uuid,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update connections set renewing_by = null, renewing_until = null
+         where tenant_id = $1 and person_id = $2 and provider = $3 and renewing_by = $4",
+        tenant.0,
+        person.0,
+        provider,
+        by
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Takes an account away, with its tokens.
+pub(super) async fn take(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+) -> sqlx::Result<Option<Row>> {
+    sqlx::query_as!(
+        Row,
+        "delete from connections where tenant_id = $1 and person_id = $2 and provider = $3
+         returning account, status, scopes, access_sealed, refresh_sealed, expires_at, granted_at, ends_at",
+        tenant.0,
+        person.0,
+        provider
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Whether anybody has this account connected.
+pub(super) async fn is_held(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    provider: &str,
+    account: &str,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select 1 from connections where tenant_id = $1 and provider = $2
+             and lower(account) = lower($3)) as "held!""#,
+        tenant.0,
+        provider,
+        account
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub(super) async fn insert_revocation(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    new: &Revocation,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into revocations (tenant_id, id, provider, account, token_sealed, conversation_id, delivery_id,
+             created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        tenant.0,
+        id,
+        new.provider.as_str(),
+        new.account,
+        new.token,
+        new.conversation.0,
+        new.delivery.0,
+        new.since
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn revocation(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+) -> sqlx::Result<Option<Revocation>> {
+    let row = sqlx::query!(
+        "select provider, account, token_sealed, conversation_id, delivery_id, created_at
+         from revocations where tenant_id = $1 and id = $2",
+        tenant.0,
+        id
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.and_then(|row| {
+        Some(Revocation {
+            provider: Provider::named(&row.provider)?,
+            account: row.account,
+            token: row.token_sealed,
+            conversation: ConversationId(row.conversation_id),
+            delivery: DeliveryId(row.delivery_id),
+            since: row.created_at,
+        })
+    }))
+}
+
+pub(super) async fn delete_revocation(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+) -> sqlx::Result<()> {
+    sqlx::query!("delete from revocations where tenant_id = $1 and id = $2", tenant.0, id)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// The account was connected again before it was given back: giving it back now would end the new grant too.
+pub(super) async fn keep(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    provider: &str,
+    account: &str,
+) -> sqlx::Result<Vec<DeliveryId>> {
+    let kept = sqlx::query_scalar!(
+        "delete from revocations where tenant_id = $1 and provider = $2 and lower(account) = lower($3)
+         returning delivery_id",
+        tenant.0,
+        provider,
+        account
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(kept.into_iter().map(DeliveryId).collect())
+}
+
+pub(super) async fn refreshed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    seen: Timestamp,
+    sealed: &Sealed,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update connections set access_sealed = $4, refresh_sealed = coalesce($5, refresh_sealed),
+             key_id = $6, expires_at = $7, scopes = coalesce($8, scopes), updated_at = $9,
+             ends_at = coalesce($11, ends_at), renewing_by = null, renewing_until = null
+         where tenant_id = $1 and person_id = $2 and provider = $3 and status = 'active' and expires_at = $10",
+        tenant.0,
+        person.0,
+        provider,
+        sealed.access,
+        sealed.refresh.as_deref(),
+        sealed.key_id,
+        sealed.expires_at,
+        sealed.scopes.as_deref(),
+        now,
+        seen,
+        sealed.ends_at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn revoked(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    seen: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update connections set status = 'revoked', updated_at = $4, renewing_by = null, renewing_until = null
+         where tenant_id = $1 and person_id = $2 and provider = $3 and expires_at = $5",
+        tenant.0,
+        person.0,
+        provider,
+        now,
+        seen
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The providers with connected accounts.
+pub async fn providers(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!("select distinct provider from connections where tenant_id = $1 order by 1", tenant.0)
+        .fetch_all(conn)
+        .await
+}

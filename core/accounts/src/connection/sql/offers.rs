@@ -1,0 +1,334 @@
+//! Rows of the offers that lead to an account, and of accounts that an admin decides on.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::connection::offer::{NewOffer, Offer};
+use crate::connection::waiting::Waiting;
+use crate::connection::{Held, scopes};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
+use nod_contract::provider::Provider;
+
+pub(in crate::connection) async fn insert_offer(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewOffer,
+    expires_at: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into offers (tenant_id, id, person_id, provider, conversation_id, run_id, delivery_id, status,
+             expires_at, created_at, scopes)
+         values ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $9, $10)",
+        tenant.0,
+        new.id.0,
+        new.person.0,
+        new.provider.as_str(),
+        new.conversation.0,
+        new.run.map(|r| r.0),
+        new.delivery.map(|d| d.0),
+        expires_at,
+        now,
+        &new.scopes
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(in crate::connection) async fn offer(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+) -> sqlx::Result<Option<Offer>> {
+    let row = sqlx::query!(
+        r#"select o.person_id, coalesce(nullif(p.full_name, ''), p.name) as "person_name!", p.address,
+             d.name as "workspace_name?", ch.platform, ch.workspace, o.provider, o.conversation_id, o.delivery_id,
+             o.status, o.signed_in, o.expires_at, o.run_id, o.scopes, held.account as "account?",
+             held.scopes as "held?", held.status = 'active' as "works?", held.granted_at as "granted_at?",
+             held.ends_at as "ends_at?"
+         from offers o
+         left join connections held on held.tenant_id = o.tenant_id and held.person_id = o.person_id
+             and held.provider = o.provider
+         join people p on p.tenant_id = o.tenant_id and p.id = o.person_id
+         join conversations c on c.tenant_id = o.tenant_id and c.id = o.conversation_id
+         join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+         left join directories d on d.tenant_id = ch.tenant_id and d.platform = ch.platform
+             and d.workspace = ch.workspace
+         where o.tenant_id = $1 and o.id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let Some(provider) = Provider::named(&row.provider) else { return Ok(None) };
+    let held = match (row.account, row.held, row.works) {
+        (Some(account), Some(scopes), Some(works)) => {
+            Some(Held { account, scopes, works, granted_at: row.granted_at, ends_at: row.ends_at })
+        }
+        _ => None,
+    };
+    Ok(Some(Offer {
+        id,
+        person: PersonId(row.person_id),
+        person_name: row.person_name,
+        address: row.address,
+        platform: row.platform,
+        workspace: row.workspace,
+        workspace_name: row.workspace_name,
+        provider,
+        conversation: ConversationId(row.conversation_id),
+        run: row.run_id.map(RunId),
+        delivery: row.delivery_id.map(DeliveryId),
+        scopes: scopes::asked(row.scopes),
+        held,
+        status: row.status,
+        signed_in: row.signed_in,
+        expires_at: row.expires_at,
+    }))
+}
+
+/// open → begun; false where the link was used or has ended.
+pub(in crate::connection) async fn begun(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+    state_hash: &str,
+    verifier_sealed: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update offers set status = 'begun', state_hash = $3, verifier_sealed = $4
+         where tenant_id = $1 and id = $2 and status = 'open' and expires_at > $5",
+        tenant.0,
+        id.0,
+        state_hash,
+        verifier_sealed,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// resumed → begun once more, by the person whose link it is; false where it has ended meanwhile.
+pub(in crate::connection) async fn signed_in(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+    state_hash: &str,
+    verifier_sealed: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update offers set status = 'begun', signed_in = true, state_hash = $3, verifier_sealed = $4
+         where tenant_id = $1 and id = $2 and status = 'resumed' and expires_at > $5",
+        tenant.0,
+        id.0,
+        state_hash,
+        verifier_sealed,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// begun → resumed, by its state; the verifier is handed out once.
+pub(in crate::connection) async fn resumed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    state_hash: &str,
+    now: Timestamp,
+) -> sqlx::Result<Option<(OfferId, String, Vec<String>, String)>> {
+    let row = sqlx::query!(
+        r#"update offers o set status = 'resumed', verifier_sealed = null
+         from (select id, verifier_sealed from offers where tenant_id = $1 and state_hash = $2 for update) before
+         where o.tenant_id = $1 and o.id = before.id and o.status = 'begun' and o.expires_at > $3
+         returning o.id, o.provider, o.scopes, before.verifier_sealed as "verifier_sealed!""#,
+        tenant.0,
+        state_hash,
+        now
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (OfferId(row.id), row.provider, row.scopes, row.verifier_sealed)))
+}
+
+pub(in crate::connection) async fn close(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+    status: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!("update offers set status = $3 where tenant_id = $1 and id = $2", tenant.0, id.0, status)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Ends an offer that led nowhere; false where it had led somewhere.
+pub(in crate::connection) async fn expire(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: OfferId,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update offers set status = 'expired', verifier_sealed = null
+         where tenant_id = $1 and id = $2 and status in ('open', 'begun', 'resumed', 'other_account')",
+        tenant.0,
+        id.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// The runs of somebody that may wait for an account, each with its newest link to one.
+pub(in crate::connection) async fn waiting(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    now: Timestamp,
+) -> sqlx::Result<Vec<Waiting>> {
+    let rows = sqlx::query!(
+        r#"select r.id, r.conversation_id, coalesce(o.scopes, '{}') as "scopes!",
+             coalesce(o.status in ('open', 'begun', 'resumed') and o.expires_at > $4, false) as "has_link!"
+         from runs r
+         left join lateral (
+             select scopes, status, expires_at from offers
+             where tenant_id = r.tenant_id and person_id = r.person_id and run_id = r.id and provider = $3
+             order by created_at desc, id desc limit 1) o on true
+         where r.tenant_id = $1 and r.person_id = $2 and r.status in ('queued', 'running', 'waiting')"#,
+        tenant.0,
+        person.0,
+        provider,
+        now
+    )
+    .fetch_all(conn)
+    .await?;
+    let waiting = rows.into_iter().map(|row| Waiting {
+        run: RunId(row.id),
+        conversation: ConversationId(row.conversation_id),
+        scopes: row.scopes,
+        has_link: row.has_link,
+    });
+    Ok(waiting.collect())
+}
+
+/// Whether the person still has a way to such an account: a link that works, or an admin who is asked.
+pub(in crate::connection) async fn has_another(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from offers o
+             where o.tenant_id = $1 and o.person_id = $2 and o.provider = $3 and o.expires_at > $4
+               and (o.status in ('open', 'begun', 'resumed') or o.status = 'other_account' and exists (
+                 select 1 from other_accounts a
+                 where a.tenant_id = $1 and a.person_id = $2 and a.provider = $3 and a.status = 'pending'))
+         ) as "another!""#,
+        tenant.0,
+        person.0,
+        provider,
+        now
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub(in crate::connection) async fn other_allowed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: &str,
+    address: &str,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select 1 from other_accounts where tenant_id = $1 and person_id = $2 and provider = $3
+             and address = $4 and status = 'allowed') as "allowed!""#,
+        tenant.0,
+        person.0,
+        provider,
+        address
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub(in crate::connection) struct NewOther<'a> {
+    pub(in crate::connection) id: Uuid,
+    pub(in crate::connection) person: PersonId,
+    pub(in crate::connection) provider: &'a str,
+    pub(in crate::connection) address: &'a str,
+    pub(in crate::connection) deliveries: &'a [DeliveryId],
+}
+
+/// False where it was asked before.
+pub(in crate::connection) async fn insert_other(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewOther<'_>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let deliveries: Vec<Uuid> = new.deliveries.iter().map(|d| d.0).collect();
+    let done = sqlx::query!(
+        "insert into other_accounts (tenant_id, id, person_id, provider, address, status, delivery_ids, created_at)
+         values ($1, $2, $3, $4, $5, 'pending', $6, $7)
+         on conflict (tenant_id, person_id, provider, address) do nothing",
+        tenant.0,
+        new.id,
+        new.person.0,
+        new.provider,
+        new.address,
+        &deliveries,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// A request that an admin decided.
+pub(in crate::connection) struct Other {
+    pub(in crate::connection) person: PersonId,
+    pub(in crate::connection) provider: String,
+    pub(in crate::connection) address: String,
+    pub(in crate::connection) deliveries: Vec<DeliveryId>,
+}
+
+/// The one update from *pending*; `None` where it was decided before.
+pub(in crate::connection) async fn decide_other(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    status: &str,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Option<Other>> {
+    let row = sqlx::query!(
+        "update other_accounts set status = $3, decided_by = $4, decided_at = $5
+         where tenant_id = $1 and id = $2 and status = 'pending'
+         returning person_id, provider, address, delivery_ids",
+        tenant.0,
+        id,
+        status,
+        by.0,
+        now
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Other {
+        person: PersonId(row.person_id),
+        provider: row.provider,
+        address: row.address,
+        deliveries: row.delivery_ids.into_iter().map(DeliveryId).collect(),
+    }))
+}

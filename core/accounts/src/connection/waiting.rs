@@ -1,0 +1,87 @@
+//! Runs that wait for an account, and how they hear what became of it.
+
+use sqlx::PgConnection;
+
+use super::{scopes, sql};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
+use nod_contract::provider::Provider;
+use nod_store::jobs::{self, Connecting, News, Work};
+
+/// A run of the person that waits for an account, or is on the way to: in the middle of a step it may park next.
+/// Whoever does not wait takes no notice.
+pub(super) struct Waiting {
+    pub(super) run: RunId,
+    pub(super) conversation: ConversationId,
+    /// What its newest link asked for; nothing where it has none.
+    pub(super) scopes: Vec<String>,
+    /// A link of its own can still be followed.
+    pub(super) has_link: bool,
+}
+
+/// Every run that waits goes on with how it ended, unless a link of its own still works.
+pub(super) async fn wake(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+    ended: Connecting,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for run in sql::waiting(conn, tenant, person, provider.as_str(), now).await? {
+        if !run.has_link {
+            tell(conn, tenant, &run, provider, ended, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// One way has ended; the runs hear so unless the person still has another.
+pub(super) async fn wake_unless_another(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+    ended: Connecting,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    if sql::has_another(conn, tenant, person, provider.as_str(), now).await? {
+        return Ok(());
+    }
+    wake(conn, tenant, person, provider, ended, now).await
+}
+
+/// Something was granted through a link that `asker` had: every run goes on that this is enough for. One that still
+/// has a link of its own waits for that; the asker hears that it was too little; the rest try, and ask again.
+pub(super) async fn granted(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    provider: Provider,
+    granted: &[String],
+    asker: Option<RunId>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for run in sql::waiting(conn, tenant, person, provider.as_str(), now).await? {
+        let enough = scopes::missing(granted, &run.scopes).is_empty();
+        let ended = match enough {
+            false if run.has_link => continue,
+            false if Some(run.run) == asker => Connecting::TooLittle,
+            _ => Connecting::Connected,
+        };
+        tell(conn, tenant, &run, provider, ended, now).await?;
+    }
+    Ok(())
+}
+
+async fn tell(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: &Waiting,
+    provider: Provider,
+    ended: Connecting,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let work = Work::Advance { run: run.run, news: Some(News::Connection { provider, ended }) };
+    jobs::sql::enqueue(conn, tenant, run.conversation.0, &work, now, now).await
+}

@@ -1,0 +1,3 @@
+//! Connected accounts: offers, grants, delegated access, giving back.
+
+pub mod connection;

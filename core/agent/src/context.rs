@@ -1,0 +1,41 @@
+//! A turn, from what was said to its answer.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use tokio::sync::Notify;
+
+use nod_accounts::connection::Accounts;
+use nod_contract::chat::Typing;
+use nod_contract::contacts::Contacts;
+use nod_contract::model::Model;
+use nod_memory::context::Memory;
+use nod_requests::context::Requests;
+
+/// What a turn needs.
+#[derive(Clone)]
+pub struct Agent {
+    pub requests: Requests,
+    pub accounts: Accounts,
+    pub memory: Memory,
+    pub model: Arc<dyn Model>,
+    pub contacts: Vec<Arc<dyn Contacts>>,
+    /// What is answered to "help", by how commands are typed there.
+    pub help: fn(Typing<'_>) -> String,
+    /// Some turn was stopped: whoever works on one looks whether it was theirs.
+    pub stops: Arc<Notify>,
+    pub step_budget: u32,
+    pub longest_message: usize,
+    pub stream_after: Duration,
+    pub keeps_talk_for: TimeDelta,
+}
+
+impl Deref for Agent {
+    type Target = Requests;
+
+    fn deref(&self) -> &Requests {
+        &self.requests
+    }
+}

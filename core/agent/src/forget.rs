@@ -1,0 +1,35 @@
+//! What a run read of others' talk is not kept for ever.
+
+mod sql;
+
+use chrono::TimeDelta;
+use sqlx::PgConnection;
+
+use crate::context::Agent;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{RunId, TenantId};
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+
+/// Once the time is over for which it is kept.
+pub async fn forget_later(
+    core: &Agent,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let then = now + core.keeps_talk_for;
+    jobs::enqueue(conn, tenant, run.0, &Work::Forget { run }, then, now).await
+}
+
+/// Takes it out of the run's record; later, where the run still waits for something.
+pub async fn forget(core: &Agent, claim: &Claim, run: RunId) -> Result<(), WorkError> {
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    if sql::forget(&mut tx, claim.tenant, run).await? {
+        jobs::finish(&mut tx, claim).await?;
+    } else {
+        jobs::put_off(&mut tx, claim, core.now() + TimeDelta::days(1), None, false).await?;
+    }
+    Ok(tx.commit().await?)
+}

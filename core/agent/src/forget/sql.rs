@@ -1,0 +1,39 @@
+//! Rows of what a run read of others' talk.
+
+use sqlx::PgConnection;
+
+use nod_contract::ids::{RunId, TenantId};
+
+/// What a run read of others' talk leaves its record: prompts, results, and what the state holds of them.
+/// False where the run is not over.
+pub async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
+    let over = sqlx::query!(
+        "update runs set version = version + 1, node = 'recall', kept = 1,
+             state = state || jsonb_build_object('context', null, 'history', '[]'::jsonb, 'pending', '[]'::jsonb,
+                 'turns', jsonb_build_array(state->'turns'->0))
+         where tenant_id = $1 and id = $2 and status in ('done', 'failed', 'stopped')",
+        tenant.0,
+        run.0
+    )
+    .execute(&mut *conn)
+    .await?;
+    if over.rows_affected() == 0 {
+        return Ok(false);
+    }
+    sqlx::query!(
+        "update run_steps set input = null, output = null where tenant_id = $1 and run_id = $2",
+        tenant.0,
+        run.0
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        r#"update messages set turn = jsonb_set(turn, '{content}', '"(no longer kept)"')
+         where tenant_id = $1 and run_id = $2 and role = 'tool'"#,
+        tenant.0,
+        run.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(true)
+}

@@ -1,0 +1,23 @@
+//! Converse: one model call and no tools; on failure, the full agent.
+
+use super::{NodeContext, NodeError, Step, prompt, think};
+use crate::state::{AgentState, Node};
+use nod_contract::model::{ModelError, Turn};
+
+pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
+    let ask = prompt::converse(&state, cx);
+    let next = match think::spoken(&ask, cx).await {
+        Ok(answer) if answer.calls.is_empty() && !answer.text.trim().is_empty() => {
+            state.turns.push(Turn::Ai { text: answer.text.clone(), calls: Vec::new() });
+            state.reply = Some(think::said(answer.text, answer.truncated));
+            Node::Reply
+        }
+        // Asked again, it would hold back the same.
+        Err(withheld @ ModelError::Withheld) => return Err(withheld.into()),
+        _ => {
+            state.routed_via = Some("fallback".to_owned());
+            Node::Think
+        }
+    };
+    Ok(Step::go(state, next))
+}

@@ -1,0 +1,95 @@
+//! Does a model's answer claim that Nod did something? Then there must be a receipt.
+
+/// Whether the text says, in the first person or the passive, that something went out, or looks like a receipt of ours.
+#[must_use]
+pub fn claims_a_deed(text: &str) -> bool {
+    if text.lines().any(|line| is_like_a_receipt(&words(line))) {
+        return true;
+    }
+    let words = words(text);
+    words.iter().enumerate().any(|(at, word)| {
+        let nothing =
+            words.get(at + 1).is_some_and(|next| ["nothing", "no", "none"].contains(&next.as_str()));
+        let sent = is_deed(word) && claimed(&words[at.saturating_sub(4)..at]);
+        !nothing && (sent || (changes(word) && mine(&words[..at])))
+    })
+}
+
+fn words(text: &str) -> Vec<String> {
+    let text = text.to_lowercase().replace('’', "'");
+    let all = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty());
+    all.map(str::to_owned).collect()
+}
+
+/// A line as it stands on our cards after the press.
+fn is_like_a_receipt(line: &[String]) -> bool {
+    let things = ["email", "mail", "message", "reply", "invitation", "event", "draft"];
+    match line {
+        [first, ..] if first == "sent" => true,
+        [first, second, ..] if first == "approved" => second == "by",
+        [first, second, ..] => things.contains(&first.as_str()) && (second == "sent" || changes(second)),
+        _ => false,
+    }
+}
+
+/// What is done to a calendar.
+fn changes(word: &str) -> bool {
+    ["invited", "booked", "scheduled", "cancelled", "canceled", "created", "accepted", "declined"]
+        .contains(&word)
+}
+
+/// "I (have) (just)".
+fn mine(before: &[String]) -> bool {
+    let filler = |word: &&String| ["have", "just", "also", "now", "already"].contains(&word.as_str());
+    before.iter().rev().find(|word| !filler(word)).is_some_and(|word| ["i", "i've"].contains(&word.as_str()))
+}
+
+fn is_deed(word: &str) -> bool {
+    ["sent", "emailed", "mailed", "forwarded"].contains(&word)
+}
+
+/// "I (have) (just) sent", "the mail was/has been sent", but not "nothing was sent", "Bo sent", "I have not sent".
+fn claimed(before: &[String]) -> bool {
+    let has = |words: &[&str]| before.iter().any(|w| words.contains(&w.as_str()));
+    if has(&["not", "never", "nothing", "no", "didn't", "haven't", "wasn't", "isn't", "hasn't", "be", "once"])
+    {
+        return false;
+    }
+    let mine = has(&["i", "i've"]);
+    let passive = has(&["was", "been", "is"]) && has(&["mail", "email", "message", "it", "reply"]);
+    mine || passive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_of_a_deed_is_heard() {
+        let table = [
+            ("I've sent the mail to Bo.", true),
+            ("I have just emailed Cho", true),
+            ("Done: your email was sent.", true),
+            ("It has been sent!", true),
+            ("# Email sent · rev 1 · abcdef", true),
+            ("So:\n**Approved by Ana Silva** 09:30 WET → done", true),
+            ("Sent!", true),
+            ("I've just invited Bo and Cho.", true),
+            ("I have cancelled it", true),
+            ("I see that Bo cancelled it.", false),
+            ("I have not invited Bo", false),
+            ("The mail that Bo sent is about lunch.", false),
+            ("Nothing was sent.", false),
+            ("I did not send it, so nothing was sent.", false),
+            ("Nobody answered, so I sent nothing.", false),
+            ("I sent no mail.", false),
+            ("Bo sent you three mails yesterday", false),
+            ("I have not sent it yet", false),
+            ("It will be sent once you approve.", false),
+            ("Your latest mail: “Lunch?”", false),
+        ];
+        for (text, wanted) in table {
+            assert_eq!(claims_a_deed(text), wanted, "{text}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Whom a call is to reach, on the way through the graph: names become addresses. What fits several, or nobody of the
+//! workspace, is looked for beyond it, and the person picks.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+use serde_json::Value;
+
+use super::{NodeContext, NodeError, act, words};
+use crate::state::AgentState;
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::tool::{Choice, Fault, Preview, ToolContext, ToolSpec};
+use nod_people::people::{contacts, names};
+
+/// So long a person's mail is looked at for one name.
+const LOOKS_FOR: TimeDelta = TimeDelta::seconds(8);
+/// Where an address comes from that was picked among the contacts of one's own mail.
+const OF_MAIL: &str = "an address from your mail";
+
+/// Turns the names in every field of format `recipient` into addresses.
+pub(super) async fn resolved(
+    spec: &ToolSpec,
+    mut args: Value,
+    picked: &BTreeMap<String, String>,
+    state: &mut AgentState,
+    cx: &NodeContext<'_>,
+) -> Result<Result<Value, Fault>, NodeError> {
+    let Some(properties) = spec.parameters["properties"].as_object() else { return Ok(Ok(args)) };
+    for (field, schema) in properties {
+        let takes = |schema: &Value| schema["format"] == "recipient";
+        if !takes(schema) && !takes(&schema["items"]) {
+            continue;
+        }
+        let Some(value) = args.get_mut(field) else { continue };
+        let slots: Vec<&mut Value> = match value {
+            Value::Array(all) => all.iter_mut().collect(),
+            one => vec![one],
+        };
+        for slot in slots {
+            let Some(written) = slot.as_str().map(str::to_owned) else { continue };
+            match address(&written, picked, state, cx).await? {
+                Ok(address) => *slot = Value::String(address),
+                Err(fault) => return Ok(Err(fault)),
+            }
+        }
+    }
+    Ok(Ok(args))
+}
+
+async fn address(
+    written: &str,
+    picked: &BTreeMap<String, String>,
+    state: &mut AgentState,
+    cx: &NodeContext<'_>,
+) -> Result<Result<String, Fault>, NodeError> {
+    let name = names::bare(written);
+    if let Some(address) = picked.get(name) {
+        return Ok(Ok(address.clone()));
+    }
+    match cx.directory.address(written, &state.principal).await? {
+        Err(fault) if names::is_name(written) => Ok(Err(beyond(fault, name, state, cx).await)),
+        settled => Ok(settled),
+    }
+}
+
+/// A name that the people of the workspace do not settle: whom else it may mean. A further source of people is asked
+/// here, and its choices stand after these.
+async fn beyond(fault: Fault, name: &str, state: &mut AgentState, cx: &NodeContext<'_>) -> Fault {
+    let mut choices = match &fault {
+        Fault::Ambiguous { choices, .. } => choices.clone(),
+        Fault::NotFound { .. } => Vec::new(),
+        _ => return fault,
+    };
+    match in_own_mail(name, &choices, state, cx).await {
+        Ok(found) if found.is_empty() => fault,
+        Ok(found) => {
+            // Whom somebody writes with is theirs.
+            state.audience = state.audience.narrow(Audience::Person(state.principal.person));
+            choices.extend(found);
+            Fault::Ambiguous { name: name.to_owned(), choices, why: None }
+        }
+        Err(silent) => match fault {
+            Fault::NotFound { what } => Fault::NotFound { what: format!("{what}; {silent}") },
+            fault => fault,
+        },
+    }
+}
+
+/// Contacts of that name; none where there is no mail to look at, and a sentence where it could not be looked at.
+async fn in_own_mail(
+    name: &str,
+    people: &[Choice],
+    state: &AgentState,
+    cx: &NodeContext<'_>,
+) -> Result<Vec<Choice>, &'static str> {
+    let Some(words) = contacts::words(name) else { return Ok(Vec::new()) };
+    let (mut found, mut silent) = (Vec::new(), false);
+    for source in cx.contacts {
+        let with = cx.tool_context(state);
+        let with = ToolContext { deadline: with.now + LOOKS_FOR, ..with };
+        match act::limited(&with, source.named(&with, &words)).await {
+            Ok(more) => found.extend(more),
+            Err(Fault::NeedsConnect { .. }) => {}
+            Err(_) => {
+                // The fault may say what was looked for.
+                tracing::warn!(run = %cx.run, "somebody's mail could not be looked at for a name");
+                silent = true;
+            }
+        }
+    }
+    match contacts::choices(&words, &found, people, &state.principal) {
+        none if none.is_empty() && silent => {
+            Err("the person's own mail could not be looked at for that name")
+        }
+        choices => Ok(choices),
+    }
+}
+
+/// The recipients whom nobody here has named, where somebody outside may have: not the person, nor others of the
+/// conversation, nor the directory. What was picked from one's own mail is outside text, too: whoever wrote the mail
+/// chose the name.
+pub(super) async fn unnamed(
+    preview: &Preview,
+    picked: &BTreeMap<String, String>,
+    state: &mut AgentState,
+    cx: &NodeContext<'_>,
+) -> Result<Vec<String>, NodeError> {
+    if !state.provenance.is_outside() && picked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let named = |address: &&String| {
+        !address.eq_ignore_ascii_case(&preview.account)
+            && !words::name(state.history.iter().chain(&state.turns), address)
+    };
+    let unnamed: Vec<String> = preview.recipients.iter().filter(named).cloned().collect();
+    if unnamed.is_empty() {
+        return Ok(unnamed);
+    }
+    let known = cx.directory.known(&unnamed).await?;
+    let unnamed: Vec<String> =
+        unnamed.into_iter().filter(|one| !known.contains(&one.to_lowercase())).collect();
+    let picked = |one: &String| picked.values().any(|address| address.eq_ignore_ascii_case(one));
+    if unnamed.iter().any(picked) {
+        state.provenance = state.provenance.clone().with(Provenance::outside(OF_MAIL));
+    }
+    Ok(unnamed)
+}

@@ -1,0 +1,122 @@
+//! Reply: says the answer to whom it is for. What comes from a mailbox goes to its owner alone, whatever
+//! channel it was asked in.
+
+use std::collections::BTreeMap;
+
+use super::{Emit, Next, Step, honesty};
+use crate::state::{AgentState, Node};
+use nod_contract::card::{Block, Card};
+use nod_contract::model::Turn;
+
+/// Mentions that the model repeats become names: nobody is pinged by it, and nobody reads an id.
+fn named(text: String, known: &BTreeMap<String, String>) -> String {
+    let mentions = known.iter().filter(|(token, _)| token.starts_with("<@"));
+    mentions.fold(text, |text, (token, name)| text.replace(token.as_str(), name))
+}
+
+/// How much of an answer may be shown before the rest is known: whole words, with names for mentions, and only the
+/// sentences before one that claims a deed without a receipt; that is for the whole answer, which is checked. Where
+/// something was to be done and no receipt says that it was, nothing is.
+pub fn so_far(text: &str, state: &AgentState) -> Option<String> {
+    if state.acts && unreceipted(state) {
+        return None;
+    }
+    let whole = text.rfind(char::is_whitespace).map_or("", |end| &text[..end]);
+    let words = named(whole.trim().to_owned(), &state.working.extracted_info);
+    let proven = if unreceipted(state) { unclaimed(&words) } else { &words };
+    (!proven.is_empty()).then(|| proven.to_owned())
+}
+
+/// The sentences before the first one that claims a deed.
+fn unclaimed(words: &str) -> &str {
+    let mut shown = words;
+    while honesty::claims_a_deed(shown) {
+        let end = shown.trim_end_matches(ENDS).rfind(ENDS);
+        shown = end.map_or("", |at| &shown[..=at]);
+    }
+    shown
+}
+
+const ENDS: [char; 4] = ['.', '!', '?', '\n'];
+
+/// What the model said before it called tools, where that is the last thing that happened.
+pub fn before_tools(state: &AgentState) -> Option<Card> {
+    let Some(Turn::Ai { text, calls }) = state.turns.last() else { return None };
+    let words = named(text.trim().to_owned(), &state.working.extracted_info);
+    let unproven = unreceipted(state) && honesty::claims_a_deed(&words);
+    (!calls.is_empty() && !words.is_empty() && !unproven).then(|| Card::say(words))
+}
+
+fn unreceipted(state: &AgentState) -> bool {
+    state.receipts.is_empty() && state.unknown == 0
+}
+
+pub(super) fn step(state: AgentState) -> Step {
+    if state.results.are_the_answer() {
+        return verbatim(state);
+    }
+    let text = named(state.reply.clone().unwrap_or_default(), &state.working.extracted_info);
+    let mut card = Card::say(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
+    let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
+    let waits = state.pending.iter().any(|call| call.parked.is_some());
+    // The model's words are not ours: without a receipt of this run, Nod never says "sent", in whatever language. Where
+    // nothing was to be done, a list of words is the second net.
+    if !ours && unreceipted(&state) && ((state.acts && !waits) || honesty::claims_a_deed(&text)) {
+        card = card.with(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
+    }
+    let emits = vec![Emit::Say { card: noted(card, &state), audience: state.audience }];
+    Step { state, emits, next: Next::Go(Node::Remember) }
+}
+
+/// With what is said by us, so that it is said whatever the model makes of it.
+fn noted(card: Card, state: &AgentState) -> Card {
+    state.notes.iter().fold(card, |card, line| card.with(Block::Note(line.clone())))
+}
+
+/// What tools gave back is the answer: said as it stands, and not twice where a card shows it already. What is said
+/// here is a turn of its own: it can be shared, and nothing else with it.
+fn verbatim(mut state: AgentState) -> Step {
+    let results = std::mem::take(&mut state.results.verbatim);
+    let joined = |shown: bool| {
+        let words = results.iter().filter(|one| one.shown == shown).map(|one| one.words.as_str());
+        words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("\n\n")
+    };
+    let said = joined(false);
+    for text in [joined(true), said.clone()].into_iter().filter(|text| !text.is_empty()) {
+        state.turns.push(Turn::Ai { text, calls: Vec::new() });
+    }
+    let audience = state.audience;
+    let card = if said.is_empty() { Card::default() } else { Card::say(said.as_str()) };
+    let card = noted(card, &state);
+    let emits = if card.is_nothing() { Vec::new() } else { vec![Emit::Say { card, audience }] };
+    state.reply = Some(said);
+    Step { state, emits, next: Next::Go(Node::Remember) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nod_contract::tool::Principal;
+
+    #[test]
+    fn only_whole_and_true_words_are_shown_early() {
+        let principal = Principal {
+            person: uuid::Uuid::nil().into(),
+            name: "Ana".to_owned(),
+            address: None,
+            zone: "UTC".to_owned(),
+        };
+        let mut state = AgentState::begin(principal, true, "hello");
+        state.working.extracted_info.insert("<@U1>".to_owned(), "Bo Lind".to_owned());
+        let shown = |text: &str, state: &AgentState| so_far(text, state);
+        assert_eq!(shown("Hel", &state), None);
+        assert_eq!(shown("Hello <@U", &state).as_deref(), Some("Hello"));
+        assert_eq!(shown("Hello <@U1> and [the ba", &state).as_deref(), Some("Hello Bo Lind and [the"));
+        assert_eq!(shown("I have sent it to", &state), None);
+        assert_eq!(shown("All is well! I have sent it to", &state).as_deref(), Some("All is well!"));
+        state.acts = true;
+        assert_eq!(shown("Gesendet. All is well!", &state), None);
+        state.receipts.push(serde_json::json!({}));
+        assert_eq!(shown("I have sent it to", &state).as_deref(), Some("I have sent it"));
+    }
+}

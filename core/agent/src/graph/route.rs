@@ -1,0 +1,145 @@
+//! Route: rules first, then the router model, whose answer is constrained JSON. A failed classification
+//! falls back to the full agent.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{NodeContext, NodeError, Step, prompt, think};
+use crate::state::{AgentState, Intent, Node, PendingCall};
+use nod_contract::model::{ToolCall, Turn};
+use nod_contract::text::grouped;
+use nod_contract::tool::Tool;
+
+#[derive(Deserialize)]
+struct Routed {
+    intent: Intent,
+    tool: Option<String>,
+}
+
+pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
+    if state.reply.is_some() {
+        // Answered at the door.
+        return Ok(Step::go(state, Node::Reply));
+    }
+    if let Some((rule, words)) = by_rule(state.said(), cx) {
+        state.intent = Some(Intent::Conversational);
+        state.routed_via = Some(format!("rule:{rule}"));
+        state.turns.push(Turn::Ai { text: words.clone(), calls: Vec::new() });
+        state.reply = Some(words);
+        return Ok(Step::go(state, Node::Reply));
+    }
+    if sends(state.said()) && !state.drafts.open.is_empty() {
+        let send = state.drafts.open[0].draft.tools.send.clone();
+        state.intent = Some(Intent::Tool);
+        state.routed_via = Some("rule:send_draft".to_owned());
+        return Ok(calling(state, send));
+    }
+    let ask = prompt::route(&state, cx.tools);
+    let routed = match think::asked(&ask, cx).await {
+        Ok(answer) => serde_json::from_str::<Value>(answer.text.trim())
+            .and_then(Routed::deserialize)
+            .map_err(|_| tracing::debug!(run = %cx.run, "the router's answer was no route"))
+            .ok(),
+        Err(_) => None,
+    };
+    let next = match routed {
+        Some(routed) => {
+            state.intent = Some(routed.intent);
+            state.target_tool = routed.tool.filter(|name| cx.tools.get(name).is_some());
+            let target = state.target_tool.as_deref().and_then(|name| cx.tools.get(name));
+            state.acts |= matches!(target, Some(Tool::Act(_)));
+            state.routed_via = Some("router".to_owned());
+            if let Some(read) = looks_first(&state) {
+                return Ok(calling(state, read));
+            }
+            match routed.intent {
+                Intent::Conversational => Node::Converse,
+                Intent::Metadata | Intent::Tool | Intent::Retrieval => Node::Think,
+            }
+        }
+        None => {
+            // The full agent takes it: whatever it is, it may need a tool.
+            state.intent = Some(Intent::Tool);
+            state.routed_via = Some("fallback".to_owned());
+            Node::Think
+        }
+    };
+    Ok(Step::go(state, next))
+}
+
+/// Goes to a tool as if a model had called it.
+fn calling(mut state: AgentState, tool: String) -> Step {
+    let call = ToolCall { id: "routed".to_owned(), name: tool.clone(), arguments: "{}".to_owned() };
+    state.target_tool = state.target_tool.or(Some(tool));
+    state.turns.push(Turn::Ai { text: String::new(), calls: vec![call.clone()] });
+    state.pending.push(PendingCall { call, picked: BTreeMap::new(), parked: None, changed: Map::new() });
+    Step::go(state, Node::Gate)
+}
+
+/// A draft that is to be changed is read first: the person may have written in it meanwhile.
+fn looks_first(state: &AgentState) -> Option<String> {
+    let newest = &state.drafts.open.first()?.draft.tools;
+    (state.target_tool.as_ref() == Some(&newest.update)).then(|| newest.read.clone())
+}
+
+/// Whether these words, and no others, send the draft that is open.
+fn sends(said: &str) -> bool {
+    const SEND: [&str; 14] = [
+        "send",
+        "send it",
+        "send this",
+        "send that",
+        "send the draft",
+        "send this draft",
+        "send the mail",
+        "send the email",
+        "send it now",
+        "send it please",
+        "please send",
+        "please send it",
+        "please send the draft",
+        "ok send it",
+    ];
+    let said = said.trim().trim_end_matches(['!', '.']).to_lowercase().replace(',', "");
+    SEND.contains(&said.as_str())
+}
+
+/// What needs no model.
+fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
+    let longest = cx.longest_message;
+    let length = said.chars().count();
+    if length > longest {
+        let words = format!(
+            "Your message has {} characters; I read up to {} at once. Nothing of it was used. \
+             Please send the part that matters.",
+            grouped(length),
+            grouped(longest)
+        );
+        return Some(("too_long", words));
+    }
+    match said.trim().trim_end_matches(['!', '.', '?']).to_lowercase().as_str() {
+        // What was under way would have been stopped at the door.
+        "stop" => {
+            Some(("stop", "Nothing of yours is under way here, so there is nothing to stop.".to_owned()))
+        }
+        "" | "help" => Some(("help", (cx.help)(cx.typing))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sends;
+
+    #[test]
+    fn only_the_bare_words_send() {
+        for said in ["send", "Send it!", " send the draft. ", "please, send it", "OK, send it"] {
+            assert!(sends(said), "{said}");
+        }
+        for said in ["send it to Bo", "don't send it", "send?", "sent", "send it tomorrow", ""] {
+            assert!(!sends(said), "{said}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Think: the reasoner with the offered tools. It answers in words or calls tools; a loop is cut off by the
+//! step budget with an honest message.
+
+use super::{NodeContext, NodeError, Step, prompt};
+use crate::state::{AgentState, Node, PendingCall, Results};
+use nod_contract::model::{Answer, Ask, ModelError, ToolCall, Turn, Words};
+use nod_store::steps::StepRecord;
+
+/// More calls than this in one turn are not made.
+const MOST_CALLS: usize = 16;
+
+pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
+    if state.thoughts >= cx.step_budget {
+        return Ok(cut_off(state, cx.step_budget));
+    }
+    let answer = spoken(&prompt::think(&state, cx), cx).await?;
+    state.thoughts += 1;
+    state.results = Results::default();
+    let mut calls = answer.calls;
+    calls.truncate(MOST_CALLS);
+    distinct(&mut calls);
+    state.turns.push(Turn::Ai { text: answer.text.clone(), calls: calls.clone() });
+    if calls.is_empty() {
+        state.reply = Some(said(answer.text, answer.truncated));
+        return Ok(Step::go(state, Node::Reply));
+    }
+    state.pending = calls
+        .into_iter()
+        .map(|call| PendingCall {
+            call,
+            picked: std::collections::BTreeMap::new(),
+            parked: None,
+            changed: serde_json::Map::new(),
+        })
+        .collect();
+    Ok(Step::go(state, Node::Gate))
+}
+
+/// An answer's words; where they are cut, they say so.
+pub(super) fn said(text: String, truncated: bool) -> String {
+    if truncated { text + "\n\n… (the model's answer was cut at its length limit)" } else { text }
+}
+
+/// A result finds its call by its id, and endpoints have been seen to use one twice in a turn.
+fn distinct(calls: &mut [ToolCall]) {
+    for at in 1..calls.len() {
+        let (before, rest) = calls.split_at_mut(at);
+        if before.iter().any(|call| call.id == rest[0].id) {
+            rest[0].id = format!("{}_{at}", rest[0].id);
+        }
+    }
+}
+
+fn cut_off(mut state: AgentState, budget: u32) -> Step {
+    let words = format!(
+        "I stopped after {budget} steps without getting to an answer. {} \
+         A narrower question may help.",
+        done_so_far(&state)
+    );
+    state.turns.push(Turn::Ai { text: words.clone(), calls: Vec::new() });
+    state.reply = Some(words);
+    Step::go(state, Node::Reply)
+}
+
+/// What was and was not done in the world.
+pub fn done_so_far(state: &AgentState) -> String {
+    if state.unknown > 0 {
+        return "Whether anything was done before that is not known: look at its card above.".to_owned();
+    }
+    match state.receipts.len() {
+        0 => "Nothing was sent or changed.".to_owned(),
+        1 => "One thing was done before that: its receipt stands above.".to_owned(),
+        n => format!("{n} things were done before that: their receipts stand above."),
+    }
+}
+
+/// Asks the model for what nobody reads.
+pub(super) async fn asked(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
+    heard(ask, cx, &Words::unheard()).await
+}
+
+/// Asks the model for what is said to the person, who may read it while it is written.
+pub(super) async fn spoken(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
+    heard(ask, cx, &cx.words).await
+}
+
+/// Asks the model and records the call.
+async fn heard(ask: &Ask, cx: &NodeContext<'_>, words: &Words) -> Result<Answer, ModelError> {
+    let started = cx.clock.now();
+    let scope = cx.scope();
+    let answered = cx.model.answer(&scope, ask, words).await;
+    let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
+    record.input = serde_json::to_value(ask).ok();
+    match &answered {
+        Ok(answer) => {
+            record = record.tokens(answer.usage);
+            record.output = serde_json::to_value(answer).ok();
+        }
+        Err(error) => record.error = Some(error.to_string()),
+    }
+    cx.records.push(record);
+    answered
+}

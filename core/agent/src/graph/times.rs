@@ -1,0 +1,198 @@
+//! Times on their way through the graph: what a call says in a person's words becomes exact, by code, in the zone of
+//! whoever said it and as of when they said it. What has several readings is asked.
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::{Fault, Reach, ToolSpec};
+use nod_when::when::{self, Exact, Unclear};
+
+/// The arguments of a call without anything left to resolve.
+pub(super) struct Resolved {
+    pub(super) args: Value,
+    /// What was taken for granted, a sentence each: whoever decides reads it.
+    pub(super) assumed: Vec<String>,
+}
+
+/// When something is said, and by whose clocks.
+struct Moment<'a> {
+    picked: &'a BTreeMap<String, String>,
+    zone: TimeZone,
+    said_at: Timestamp,
+    now: Timestamp,
+    /// Whoever only looks may look back.
+    looks: bool,
+    /// Somebody else gets something, which nobody does of what is over.
+    reaches: bool,
+}
+
+/// Puts an [`Exact`] in the place of every field of format `when`, also of objects among the arguments.
+///
+/// # Errors
+/// [`Fault::Ambiguous`] where it can be read in several ways; [`Fault::NoSuchTime`] where the calendar has no such day, or
+/// the person picked what cannot be; [`Fault::Invalid`] where it is no time, or is over and the call names somebody else.
+pub(super) fn resolved(
+    spec: &ToolSpec,
+    mut args: Value,
+    picked: &BTreeMap<String, String>,
+    zone: &str,
+    (said_at, now): (Timestamp, Timestamp),
+) -> Result<Resolved, Fault> {
+    let moment = Moment {
+        picked,
+        zone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
+        said_at,
+        now,
+        looks: spec.reach == Reach::Reads,
+        reaches: spec.reach == Reach::Others && names_somebody(spec, &args),
+    };
+    let mut assumed = Vec::new();
+    moment.fill(&spec.parameters, &mut args, &mut assumed)?;
+    Ok(Resolved { args, assumed })
+}
+
+/// A field of format `recipient` is filled in.
+fn names_somebody(spec: &ToolSpec, args: &Value) -> bool {
+    let takes = |schema: &Value| schema["format"] == "recipient" || schema["items"]["format"] == "recipient";
+    let filled = |value: &Value| value.as_array().map_or(value.is_string(), |all| !all.is_empty());
+    let fields = spec.parameters["properties"].as_object();
+    fields.into_iter().flatten().any(|(field, schema)| takes(schema) && filled(&args[field.as_str()]))
+}
+
+impl Moment<'_> {
+    fn fill(&self, schema: &Value, args: &mut Value, assumed: &mut Vec<String>) -> Result<(), Fault> {
+        for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+            let Some(value) = args.get_mut(field) else { continue };
+            match value.as_str() {
+                Some(written) if schema["format"] == "when" || schema["format"] == "when-or-hour" => {
+                    // "until the end of June", in a field that is called `until`.
+                    let led = written.trim().strip_prefix(field.as_str());
+                    let words = led.filter(|rest| rest.starts_with(' ')).unwrap_or(written).trim().to_owned();
+                    *value = match schema["format"] == "when-or-hour" && self.is_hour_alone(&words) {
+                        true => json!({ "hour": words }),
+                        false => json!(self.exact(&words, assumed)?),
+                    };
+                }
+                Some(_) => {}
+                None => self.fill(schema, value, assumed)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What was picked of it has its day.
+    fn is_hour_alone(&self, words: &str) -> bool {
+        !self.picked.contains_key(&when::asked_about(words))
+            && when::is_hour_alone(words, self.said_at, &self.zone)
+    }
+
+    fn exact(&self, words: &str, assumed: &mut Vec<String>) -> Result<Exact, Fault> {
+        let about = when::asked_about(words);
+        let picked = self.picked.get(&about);
+        let meant = picked.map_or(words, String::as_str);
+        let said = match when::resolve(meant, self.said_at, &self.zone) {
+            Ok(said) => said,
+            Err(Unclear::Past { was, .. }) if self.looks => *was,
+            Err(unclear) if !unclear.choices().is_empty() => {
+                let (choices, why) = (unclear.choices().to_vec(), Some(unclear.why()));
+                return Err(Fault::Ambiguous { name: about, choices, why });
+            }
+            // No model can find another reading of it.
+            Err(unclear) if picked.is_some() || matches!(unclear, Unclear::NoSuchDay { .. }) => {
+                return Err(Fault::NoSuchTime { why: unclear.why() });
+            }
+            Err(unclear) => return Err(Fault::invalid(unclear.why())),
+        };
+        assumed.extend(said.assumed.clone());
+        let read = said.say(&self.zone, self.now);
+        let exact = Exact::of(said, words, &self.zone);
+        if self.reaches && exact.has_begun(&self.zone, self.now) {
+            if picked.is_some() {
+                let why = format!("{read} is over by now, and nobody is invited to what is over.");
+                return Err(Fault::NoSuchTime { why });
+            }
+            return Err(Fault::invalid(format!(
+                "{read} is over by now, and nobody is invited to what is over: ask the person for another time"
+            )));
+        }
+        Ok(exact)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Friday.
+    const SAID_AT: &str = "2026-03-06T09:30:00Z";
+
+    fn spec(reach: Reach) -> ToolSpec {
+        let when = json!({"type": "string", "format": "when"});
+        let parameters = json!({"properties": {
+            "when": when, "title": {}, "repeats": {"properties": {"until": when}},
+            "guests": {"items": {"format": "recipient"}},
+        }});
+        ToolSpec { name: "t", description: "", parameters, reach, provider: None, doing: "" }
+    }
+
+    fn resolve(reach: Reach, args: Value, picked: &[(&str, &str)], now: &str) -> Result<Resolved, Fault> {
+        let (said_at, now) = (SAID_AT.parse().unwrap(), now.parse().unwrap());
+        let picked = picked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        resolved(&spec(reach), args, &picked, "Europe/Berlin", (said_at, now))
+    }
+
+    #[test]
+    fn what_is_said_becomes_exact_and_the_rest_stays() {
+        let others = |written: &str, picked: &[(&str, &str)]| {
+            let args = json!({"when": written, "title": "next Monday"});
+            resolve(Reach::Others, args, picked, SAID_AT).map(|resolved| resolved.args)
+        };
+        let at = "2026-03-07T15:00:00+01:00[Europe/Berlin]";
+        let said = others("tomorrow at 15:00", &[]).unwrap();
+        assert_eq!(said, json!({"when": {"at": at}, "title": "next Monday"}));
+        let Err(Fault::Ambiguous { name, choices, .. }) = others("6/3", &[]) else { panic!("not asked") };
+        let picked = others("6/3", &[(&name, &choices[1].value)]).unwrap();
+        assert_eq!(picked["when"], json!({"day": "2026-06-03"}), "{choices:?}");
+        assert!(matches!(others("whenever", &[]), Err(Fault::Invalid { .. })));
+        let none = others("2026-02-31", &[]).unwrap_err();
+        assert_eq!(none, Fault::NoSuchTime { why: "There is no 31 February in 2026.".into() });
+    }
+
+    #[test]
+    fn a_length_is_kept_and_what_was_taken_for_granted_is_told() {
+        let args = json!({"when": "an hour on Monday", "repeats": {"every": "week", "until": "until the end of June"}});
+        let Resolved { args, assumed } = resolve(Reach::Others, args, &[], SAID_AT).unwrap();
+        let (from, to) =
+            ("2026-03-09T00:00:00+01:00[Europe/Berlin]", "2026-03-10T00:00:00+01:00[Europe/Berlin]");
+        let monday = json!({"earliest": from, "latest": to, "said": "an hour on Monday", "minutes": 60});
+        assert_eq!(args["when"], monday);
+        assert_eq!(args["repeats"], json!({"every": "week", "until": {"day": "2026-06-30"}}));
+        assert!(assumed.is_empty());
+        let Resolved { assumed, .. } =
+            resolve(Reach::Others, json!({"when": "tomorrow at 3"}), &[], SAID_AT).unwrap();
+        assert!(assumed[0].starts_with("“3” is taken as 15:00"), "{assumed:?}");
+    }
+
+    #[test]
+    fn nobody_is_invited_to_what_is_over() {
+        let with_guests = |written: &str, now: &str| {
+            resolve(Reach::Others, json!({"when": written, "guests": ["bo@acme.test"]}), &[], now)
+        };
+        for over in ["2025-03-06T15:00", "yesterday at noon", "6 March 2025", "last week"] {
+            assert!(matches!(with_guests(over, SAID_AT), Err(Fault::Invalid { .. })), "{over}");
+            assert!(resolve(Reach::Others, json!({"when": over}), &[], SAID_AT).is_ok(), "{over}");
+            assert!(resolve(Reach::Reads, json!({"when": over}), &[], SAID_AT).is_ok(), "{over}");
+        }
+        for ahead in ["now", "in 10 minutes", "today", "this week"] {
+            assert!(with_guests(ahead, SAID_AT).is_ok(), "{ahead}");
+        }
+        assert!(matches!(with_guests("in 10 minutes", "2026-03-06T12:30:00Z"), Err(Fault::Invalid { .. })));
+        let args = json!({"when": "soon", "guests": ["bo@acme.test"]});
+        let picked = [("“soon”", "2026-03-06T11:00:00+01:00[Europe/Berlin]")];
+        let late = resolve(Reach::Others, args, &picked, "2026-03-06T12:30:00Z");
+        assert!(matches!(late, Err(Fault::NoSuchTime { .. })), "whoever picked it is told by us");
+    }
+}

@@ -1,0 +1,52 @@
+//! What people in the conversation said themselves, as far as it is in view.
+
+use nod_contract::model::Turn;
+
+/// Whether somebody wrote this address, whole: "bo@x.test" is not named by "jumbo@x.test" nor by "bo@x.test.evil".
+pub(super) fn name<'a>(turns: impl Iterator<Item = &'a Turn>, address: &str) -> bool {
+    let address = address.to_lowercase();
+    let said = turns.filter_map(|turn| match turn {
+        Turn::Human { text } => Some(text.to_lowercase()),
+        _ => None,
+    });
+    said.into_iter().any(|said| stands_in(&said, &address))
+}
+
+fn stands_in(said: &str, address: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || "@_-+%".contains(c);
+    said.match_indices(address).any(|(at, _)| {
+        let before = said[..at].chars().next_back();
+        let mut after = said[at + address.len()..].chars();
+        let (next, then) = (after.next(), after.next());
+        let ends = match next {
+            // The end of a sentence, or more of the address.
+            Some('.') => !then.is_some_and(part),
+            next => !next.is_some_and(part),
+        };
+        ends && !before.is_some_and(|c| part(c) || c == '.')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_named_where_all_of_it_was_said() {
+        for (said, named) in [
+            ("write to Bo@x.test.", true),
+            ("<mailto:bo@x.test|bo@x.test>, please", true),
+            ("(bo@x.test)", true),
+            ("jumbo@x.test", false),
+            ("a.bo@x.test", false),
+            ("bo@x.test.evil", false),
+            ("bo@x.testing", false),
+            ("bo at x.test", false),
+        ] {
+            let turns = [Turn::Human { text: said.to_owned() }];
+            assert_eq!(name(turns.iter(), "bo@x.test"), named, "{said}");
+        }
+        let answered = [Turn::Ai { text: "bo@x.test".to_owned(), calls: Vec::new() }];
+        assert!(!name(answered.iter(), "bo@x.test"));
+    }
+}

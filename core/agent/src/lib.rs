@@ -1,0 +1,9 @@
+//! One turn: state, graph, runner, commit, streaming.
+
+pub mod context;
+pub mod forget;
+pub mod graph;
+pub mod rows;
+pub mod run;
+pub mod state;
+pub mod voice;

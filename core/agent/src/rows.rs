@@ -1,0 +1,487 @@
+//! Rows of runs, messages and steps.
+
+pub mod became;
+
+use serde::Serialize;
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use crate::rows::became::Asked;
+use crate::state::AgentState;
+use crate::state::{self, Node};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
+use nod_contract::model::Turn;
+use nod_contract::privacy::{Audience, Provenance};
+use nod_memory::memory::view::Said;
+use nod_people::delivery::Venue;
+use nod_people::delivery::open::Open;
+use nod_people::people::{Person, sql::Row as PersonRow};
+use nod_store::jobs::sql::{json, parsed};
+use nod_store::jobs::{Claim, Work};
+use nod_store::steps::{StepRecord, only_for};
+
+/// A run as loaded.
+pub struct Run {
+    pub id: RunId,
+    pub conversation: ConversationId,
+    pub person: PersonId,
+    pub trace: TraceId,
+    /// When what it answers was said.
+    pub began: Timestamp,
+    pub status: String,
+    pub node: Node,
+    pub state: AgentState,
+    pub version: i32,
+    /// Turns of the state that are rows in `messages`.
+    pub kept: usize,
+    /// The message whose words are still coming, where there is one.
+    pub open: Option<Open>,
+}
+
+pub struct NewRun<'a> {
+    pub id: RunId,
+    pub conversation: ConversationId,
+    pub person: PersonId,
+    pub trace: TraceId,
+    pub state: &'a AgentState,
+}
+
+/// Begins a run: the job that advances it, its row, and the message that it answers. The lane of the
+/// conversation is locked first, as everywhere: whoever holds it is writing to this conversation. When it was `said` is
+/// the platform's word.
+pub async fn begin(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: &NewRun<'_>,
+    message: &NewMessage<'_>,
+    said: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let message = message.row();
+    sqlx::query!(
+        "with run as (
+             insert into runs (tenant_id, id, conversation_id, person_id, trace_id, workflow, status, node, state,
+                 version, kept, created_at, updated_at)
+             select $1, $2, $3, $4, $5, 'chat', 'queued', $6, $7, 0, 1, $8, $8
+             from enqueue($1, $3, $9, $8, $8)
+             returning tenant_id, conversation_id, id)
+         insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn, only_for,
+             outside, at, said_at)
+         select run.tenant_id, $10, run.conversation_id, run.id, $11, $12, $13, $14, $15, $16, $8, $17 from run",
+        tenant.0,
+        run.id.0,
+        run.conversation.0,
+        run.person.0,
+        run.trace.0,
+        Node::Recall.as_str(),
+        json(run.state)?,
+        now,
+        json(&Work::Advance { run: run.id, news: None })?,
+        message.id,
+        message.role,
+        message.person_id,
+        message.message_ref,
+        json(message.turn)?,
+        message.only_for,
+        &message.outside,
+        said
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A run with where it takes place and for whom.
+pub struct Loaded {
+    pub run: Run,
+    pub venue: Venue,
+    pub person: Person,
+}
+
+pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx::Result<Option<Loaded>> {
+    let row = sqlx::query!(
+        r#"select r.conversation_id, r.person_id, r.trace_id, r.status, r.node, r.state, r.version, r.kept,
+             r.created_at, to_jsonb(v) as "venue!: Json<Venue>",
+             to_jsonb(p) || jsonb_build_object('standing', coalesce(i.standing, 'unknown'),
+                 'zone', coalesce(h.zone, p.zone)) as "person!: Json<PersonRow>"
+         from runs r
+         join venues v on v.tenant_id = r.tenant_id and v.conversation = r.conversation_id
+         join people p on p.tenant_id = r.tenant_id and p.id = r.person_id
+         left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = v.platform
+             and i.workspace = v.workspace
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
+         where r.tenant_id = $1 and r.id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let run = Run {
+        id,
+        conversation: ConversationId(row.conversation_id),
+        person: PersonId(row.person_id),
+        trace: TraceId(row.trace_id),
+        began: row.created_at,
+        status: row.status,
+        node: parsed(serde_json::Value::String(row.node))?,
+        state: parsed(row.state)?,
+        version: row.version,
+        kept: usize::try_from(row.kept).unwrap_or_default(),
+        open: None,
+    };
+    Ok(Some(Loaded { run, venue: row.venue.0, person: row.person.0.into() }))
+}
+
+/// What a transition writes besides what its nodes emitted.
+pub struct Transition<'a> {
+    pub run: &'a Run,
+    pub error: Option<&'a str>,
+    pub messages: &'a [NewMessage<'a>],
+    pub steps: &'a [StepRecord],
+}
+
+/// The first statement of a run's commit: proves that the lease still holds, as [`hold`](jobs::sql::hold) does,
+/// and writes state, messages and records. The state is guarded by its version. Whoever lost the lease, or
+/// writes to an outdated state, writes nothing and gets `RowNotFound`; so it may also be the only statement.
+pub async fn write(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    transition: &Transition<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let run = transition.run;
+    let ended = matches!(run.status.as_str(), "done" | "failed");
+    // However many messages and records there are: they come as one JSON array each.
+    let messages: Vec<MessageRow<'_>> = transition.messages.iter().map(NewMessage::row).collect();
+    let moved = sqlx::query_scalar!(
+        "with held as (
+             select tenant_id from lanes where tenant_id = $1 and id = $14 and lease = $15 for update),
+         moved as (
+             update runs r set status = $4, node = $5, state = $6, version = version + 1, intent = $7,
+                 routed_via = $8, error = case when $4 = 'failed' then coalesce($9, error) end, updated_at = $10,
+                 finished_at = case when $11 then $10::timestamptz end, kept = $12
+             from held where r.tenant_id = held.tenant_id and r.id = $2 and r.version = $3
+             returning r.tenant_id),
+         said as (
+             insert into messages (tenant_id, id, conversation_id, run_id, role, person_id, message_ref, turn,
+                 only_for, outside, at)
+             select moved.tenant_id, m.id, $16, $2, m.role, m.person_id, m.message_ref, m.turn, m.only_for,
+                 m.outside, $10
+             from moved, jsonb_to_recordset($17) as m(id uuid, role text, person_id uuid, message_ref text,
+                 turn jsonb, only_for uuid, outside text[])),
+         noted as (
+             insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
+                 prompt_tokens, completion_tokens, input, output, error, only_for)
+             select moved.tenant_id, $2, s.invocation, s.kind, s.name, s.started_at, s.duration_us,
+                 s.prompt_tokens, s.completion_tokens, s.input, s.output, s.error, $13
+             from moved, jsonb_to_recordset($18) as s(invocation uuid, kind text, name text,
+                 started_at timestamptz, duration_us bigint, prompt_tokens integer, completion_tokens integer,
+                 input jsonb, output jsonb, error text))
+         select count(*) as \"moved!\" from moved",
+        claim.tenant.0,
+        run.id.0,
+        run.version,
+        run.status,
+        run.node.as_str(),
+        json(&run.state)?,
+        run.state.intent.map(state::Intent::as_str),
+        run.state.routed_via,
+        transition.error,
+        now,
+        ended,
+        i32::try_from(run.kept).unwrap_or(i32::MAX),
+        only_for(run.state.record_audience()),
+        claim.lane,
+        claim.lease,
+        run.conversation.0,
+        json(&messages)?,
+        json(&transition.steps)?
+    )
+    .fetch_one(conn)
+    .await?;
+    if moved == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+}
+
+/// Ends a run that is open; false where it is not. Its version moves on, so that whoever works on it commits
+/// nothing more.
+pub(super) async fn stop(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update runs set status = 'stopped', version = version + 1, updated_at = $3, finished_at = $3
+         where tenant_id = $1 and id = $2 and status in ('queued', 'running', 'waiting')",
+        tenant.0,
+        run.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// The open runs of a person in a conversation.
+pub(super) async fn open_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    person: PersonId,
+) -> sqlx::Result<Vec<RunId>> {
+    let runs = sqlx::query_scalar!(
+        "select id from runs where tenant_id = $1 and conversation_id = $2 and person_id = $3
+             and status in ('queued', 'running', 'waiting') order by created_at",
+        tenant.0,
+        conversation.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(runs.into_iter().map(RunId).collect())
+}
+
+/// A message to keep: who said it, and who may read it.
+pub struct NewMessage<'a> {
+    pub id: MessageId,
+    pub person: Option<PersonId>,
+    pub message_ref: Option<&'a str>,
+    pub turn: &'a Turn,
+    pub audience: Audience,
+    pub provenance: &'a Provenance,
+}
+
+/// A message as its row has it.
+#[derive(Serialize)]
+struct MessageRow<'a> {
+    id: Uuid,
+    role: &'static str,
+    person_id: Option<Uuid>,
+    message_ref: Option<&'a str>,
+    turn: &'a Turn,
+    only_for: Option<Uuid>,
+    outside: Vec<String>,
+}
+
+impl NewMessage<'_> {
+    fn row(&self) -> MessageRow<'_> {
+        MessageRow {
+            id: self.id.0,
+            role: match self.turn {
+                Turn::System { .. } => "system",
+                Turn::Human { .. } => "human",
+                Turn::Ai { .. } => "ai",
+                Turn::Tool { .. } => "tool",
+            },
+            person_id: self.person.map(|p| p.0),
+            message_ref: self.message_ref,
+            turn: self.turn,
+            only_for: only_for(self.audience),
+            outside: self.provenance.sources(),
+        }
+    }
+}
+
+/// The last `most` words of people and of Nod in a conversation before this run and after the message `after`, as
+/// far as `reader` may know them, oldest first. Tool traffic stays in the record.
+pub async fn recent(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    before: RunId,
+    after: i64,
+    reader: PersonId,
+    most: i64,
+) -> sqlx::Result<Vec<Said>> {
+    let rows = sqlx::query!(
+        r#"select m.turn, m.outside, m.only_for, p.full_name as "full_name?", p.name as "name?"
+         from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
+         where m.tenant_id = $1 and m.conversation_id = $2 and m.run_id <> $3 and m.role in ('human', 'ai')
+           and (m.only_for is null or m.only_for = $4)
+           and (m.role = 'human' or m.turn->>'text' <> '') and m.seq > $6
+         order by m.seq desc limit $5"#,
+        tenant.0,
+        conversation.0,
+        before.0,
+        reader.0,
+        most,
+        after
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter()
+        .rev()
+        .map(|row| {
+            let speaker = row.full_name.filter(|n| !n.is_empty()).or(row.name);
+            let audience = row.only_for.map_or(Audience::Channel, |p| Audience::Person(PersonId(p)));
+            Ok(Said { turn: parsed(row.turn)?, speaker, outside: row.outside, audience })
+        })
+        .collect()
+}
+
+/// What there is in a conversation beside its words.
+pub(super) struct Beside {
+    /// Files came with this message or an earlier one.
+    pub(super) files: bool,
+    /// Something waits for the person's nod, here or elsewhere.
+    pub(super) waiting: bool,
+    /// A draft of the person's is open, or their last run here had a thread of mail in view.
+    pub(super) left: bool,
+    /// What the person asked before is being done, without a nod: a draft is written, say.
+    pub(super) under_way: bool,
+}
+
+/// One look for all that a run might have to load.
+pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run) -> sqlx::Result<Beside> {
+    sqlx::query_as!(
+        Beside,
+        r#"select exists (
+                 select 1 from files where tenant_id = $1 and conversation_id = $2) as "files!",
+             exists (
+                 select 1 from approvals where tenant_id = $1 and decider_id = $3 and status = 'pending') as "waiting!",
+             exists (
+                 select 1 from drafts where tenant_id = $1 and person_id = $3 and status = 'open')
+             or coalesce((
+                 select r.state->>'thread' is not null from runs r
+                 where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
+                 order by r.created_at desc limit 1), false) as "left!",
+             exists (
+                 select 1 from runs r
+                 where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
+                   and r.status = 'waiting' and r.created_at <= (select created_at from runs where tenant_id = $1 and id = $4)
+                   and r.state @> '{"pending": [{"parked": {"parked": "effect"}}]}')
+                 as "under_way!""#,
+        tenant.0,
+        run.conversation.0,
+        run.person.0,
+        run.id.0
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// The run under way that a message began, and the words that it began with.
+pub async fn begun_by(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    channel: &str,
+    message: &str,
+) -> sqlx::Result<Option<(RunId, ConversationId, String)>> {
+    let row = sqlx::query!(
+        r#"select r.id, r.conversation_id, coalesce(m.turn->>'text', '') as "words!" from messages m
+         join runs r on r.tenant_id = m.tenant_id and r.id = m.run_id
+         join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id
+         join channels ch on ch.tenant_id = m.tenant_id and ch.id = c.channel_id
+         where m.tenant_id = $1 and m.message_ref = $2 and m.role = 'human'
+           and ch.platform = $3 and ch.workspace = $4 and ch.channel_ref = $5
+           and r.status in ('queued', 'running', 'waiting')"#,
+        tenant.0,
+        message,
+        platform,
+        workspace,
+        channel
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|r| (RunId(r.id), ConversationId(r.conversation_id), r.words)))
+}
+
+/// What a run has told one person alone, the newest first.
+pub(super) async fn answers_to(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    reader: PersonId,
+) -> sqlx::Result<Vec<(Uuid, String)>> {
+    let rows = sqlx::query!(
+        r#"select id, turn->>'text' as "text!" from messages
+         where tenant_id = $1 and run_id = $2 and role = 'ai' and only_for = $3 and turn->>'text' <> ''
+         order by seq desc"#,
+        tenant.0,
+        run.0,
+        reader.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.text)).collect())
+}
+
+/// An answer that was told to one person alone so far is the channel's: said now, so that whatever reads on from what it
+/// has read finds it.
+pub(super) async fn share(conn: &mut PgConnection, tenant: TenantId, message: Uuid) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update messages set only_for = null, seq = default where tenant_id = $1 and id = $2",
+        tenant.0,
+        message
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Other words in the message that began a run: what its author no longer says is no longer kept.
+pub async fn reword(conn: &mut PgConnection, tenant: TenantId, run: RunId, turn: &Turn) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update messages set turn = $3
+         where tenant_id = $1 and run_id = $2 and role = 'human' and message_ref is not null",
+        tenant.0,
+        run.0,
+        json(turn)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A run as its asker sees it in a list.
+pub struct Listed {
+    pub id: RunId,
+    pub at: Timestamp,
+    pub status: String,
+    pub said: String,
+    /// What it asked a nod for, in that order.
+    pub asked: Vec<Asked>,
+}
+
+/// The newest runs of a person.
+pub async fn newest_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    most: i64,
+) -> sqlx::Result<Vec<Listed>> {
+    let rows = sqlx::query!(
+        r#"with newest as (
+             select tenant_id, id, created_at, status, coalesce(state->'turns'->0->>'text', '') as said
+             from runs where tenant_id = $1 and person_id = $2 order by created_at desc, id desc limit $3),
+         asked as (
+             select a.run_id, jsonb_agg(jsonb_build_object('status', a.status, 'effect', e.status,
+                     'words', a.preview->'words') order by a.created_at, a.id) as all_of_it
+             from newest n
+             join approvals a on a.tenant_id = n.tenant_id and a.run_id = n.id
+             left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
+             group by a.run_id)
+         select n.id as "id!", n.created_at as "created_at!", n.status as "status!", n.said as "said!",
+             coalesce(asked.all_of_it, '[]') as "asked!: Json<Vec<Asked>>"
+         from newest n left join asked on asked.run_id = n.id
+         order by n.created_at desc, n.id desc"#,
+        tenant.0,
+        person.0,
+        most
+    )
+    .fetch_all(conn)
+    .await?;
+    let listed = rows.into_iter().map(|row| Listed {
+        id: RunId(row.id),
+        at: row.created_at,
+        status: row.status,
+        said: row.said,
+        asked: row.asked.0,
+    });
+    Ok(listed.collect())
+}

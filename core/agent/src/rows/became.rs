@@ -1,0 +1,136 @@
+//! What became of a run, in the few words of a list: what its person was asked to nod to, and what came of that.
+
+use serde::Deserialize;
+
+use nod_contract::tool::Words;
+use nod_requests::approval::Status;
+
+/// One request of a run, and how far its effect is.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Asked {
+    pub status: Status,
+    /// As its row says; `None` where nothing was approved.
+    pub effect: Option<String>,
+    pub words: Words,
+}
+
+impl Asked {
+    /// "sent": alone in its line, or after a number.
+    fn word(&self, alone: bool) -> String {
+        let pick = |one: &str, more: &str| if alone { one.to_owned() } else { more.to_owned() };
+        match self.status {
+            Status::Pending => pick("waits for your nod", "waiting for your nod"),
+            Status::Denied => "denied".to_owned(),
+            Status::Expired => pick("nobody answered", "unanswered"),
+            Status::Superseded => "replaced".to_owned(),
+            Status::Withdrawn => "withdrawn".to_owned(),
+            Status::Undone => "undone".to_owned(),
+            Status::Approved => match self.effect.as_deref() {
+                Some("done") => self.words.done.to_lowercase(),
+                Some("unknown") => format!("unknown whether it was {}", self.words.done.to_lowercase()),
+                Some("failed" | "cancelled") => self.words.not_done.to_lowercase(),
+                _ => self.words.at_it().to_lowercase(),
+            },
+        }
+    }
+
+    /// Whether the run waits for what becomes of it.
+    fn is_open(&self) -> bool {
+        let ended = matches!(self.effect.as_deref(), Some("done" | "unknown" | "failed" | "cancelled"));
+        self.status == Status::Pending || (self.status == Status::Approved && !ended)
+    }
+
+    /// Whether something of it has left, or may have, or still will.
+    fn counts(&self) -> bool {
+        matches!(self.effect.as_deref(), Some("planned" | "started" | "done" | "unknown"))
+    }
+}
+
+/// What a person reads of a run that stands so, with everything that it asked for.
+pub fn became(status: &str, asked: &[Asked]) -> String {
+    match status {
+        // What it wrote or looked up is the answer; that it was asked for and sent is what matters more.
+        "done" => counted(asked).unwrap_or_else(|| "answered".to_owned()),
+        "stopped" => cut_short(asked, "stopped"),
+        "failed" => cut_short(asked, "failed"),
+        "waiting" if asked.iter().any(Asked::is_open) => counted(asked).unwrap_or_default(),
+        // It asks its person something, or needs an account, whatever else has been done.
+        "waiting" => match counted(asked) {
+            Some(counted) => format!("{counted}, waits for an answer"),
+            None => "waits for an answer".to_owned(),
+        },
+        _ => "under way".to_owned(),
+    }
+}
+
+/// It ended early, and what had left by then is not hidden by that.
+fn cut_short(asked: &[Asked], how: &str) -> String {
+    let left: Vec<Asked> = asked.iter().filter(|one| one.counts()).cloned().collect();
+    counted(&left).map_or_else(|| how.to_owned(), |left| format!("{left}, then {how}"))
+}
+
+/// "sent", or "2 sent, 1 denied" in the order in which it was asked; `None` where nothing was.
+fn counted(asked: &[Asked]) -> Option<String> {
+    if let [one] = asked {
+        return Some(one.word(true));
+    }
+    let mut all: Vec<(String, usize)> = Vec::new();
+    for word in asked.iter().map(|one| one.word(false)) {
+        match all.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, times)) => *times += 1,
+            None => all.push((word, 1)),
+        }
+    }
+    let line: Vec<String> = all.into_iter().map(|(word, times)| format!("{times} {word}")).collect();
+    (!line.is_empty()).then(|| line.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(status: Status, effect: Option<&str>) -> Asked {
+        let words = Words {
+            approve: "Approve & send".into(),
+            doing: "Sending…".into(),
+            done: "Sent".into(),
+            not_done: "Not sent".into(),
+            thing: "email".into(),
+            brings: "mail".into(),
+        };
+        Asked { status, effect: effect.map(str::to_owned), words }
+    }
+
+    #[test]
+    fn a_run_says_what_became_of_what_it_asked_for() {
+        let sent = || asked(Status::Approved, Some("done"));
+        let unknown = || asked(Status::Approved, Some("unknown"));
+        let denied = || asked(Status::Denied, None);
+        let table = [
+            ("done", vec![], "answered"),
+            ("done", vec![sent()], "sent"),
+            ("done", vec![denied()], "denied"),
+            ("done", vec![asked(Status::Undone, Some("cancelled"))], "undone"),
+            ("done", vec![asked(Status::Expired, None)], "nobody answered"),
+            ("done", vec![asked(Status::Superseded, None)], "replaced"),
+            ("done", vec![asked(Status::Approved, Some("failed"))], "not sent"),
+            ("done", vec![unknown()], "unknown whether it was sent"),
+            ("done", vec![sent(), denied(), sent()], "2 sent, 1 denied"),
+            ("done", vec![asked(Status::Expired, None), asked(Status::Expired, None)], "2 unanswered"),
+            ("waiting", vec![], "waits for an answer"),
+            ("waiting", vec![asked(Status::Pending, None)], "waits for your nod"),
+            ("waiting", vec![sent(), asked(Status::Pending, None)], "1 sent, 1 waiting for your nod"),
+            ("waiting", vec![asked(Status::Approved, Some("planned"))], "sending"),
+            ("waiting", vec![sent()], "sent, waits for an answer"),
+            ("failed", vec![asked(Status::Approved, Some("planned"))], "sending, then failed"),
+            ("stopped", vec![denied()], "stopped"),
+            ("stopped", vec![sent(), denied()], "sent, then stopped"),
+            ("failed", vec![unknown()], "unknown whether it was sent, then failed"),
+            ("failed", vec![], "failed"),
+            ("queued", vec![], "under way"),
+        ];
+        for (status, asked, wanted) in table {
+            assert_eq!(became(status, &asked), wanted, "{status}");
+        }
+    }
+}

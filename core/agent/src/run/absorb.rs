@@ -1,0 +1,200 @@
+//! What news means to a waiting run: a plain function from state and news to the next state.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::graph;
+use crate::state::{AgentState, Parked};
+use nod_contract::ids::EffectId;
+use nod_contract::privacy::Audience;
+use nod_contract::tool::{Fault, Leaves, ToolResult};
+use nod_requests::draft::Change;
+use nod_requests::question;
+use nod_store::jobs::{Connecting, News, Verdict};
+
+/// Takes news in. News that nobody waits for changes nothing: it may arrive twice.
+pub(super) fn absorb(state: &mut AgentState, news: &News) {
+    match news {
+        News::Verdict { approval, verdict, about } => {
+            if let Some(call) = state.waiting_for(approval.0) {
+                let mut content = with_changes(state, &call, verdict_content(verdict));
+                if let Some(about) = about {
+                    content["about"] = json!(about);
+                }
+                state.answer(&call, content);
+            }
+        }
+        News::Revised { approval, changes } => revised(state, approval.0, changes),
+        News::Outcome { ticket, result } => {
+            if let Some(call) = state.waiting_for(*ticket) {
+                outcome(state, &call, *ticket, result);
+            }
+        }
+        News::Answer { question, answer } => {
+            if let Some(call) = state.waiting_for(question.0) {
+                answered(state, &call, answer.as_deref());
+            }
+        }
+        News::Connection { provider, ended } => {
+            let waiting: Vec<String> = state
+                .pending
+                .iter()
+                .filter(|p| p.parked == Some(Parked::Connection(*provider)))
+                .map(|p| p.call.id.clone())
+                .collect();
+            for call in waiting {
+                match not_connected(*ended) {
+                    None => unpark(state, &call),
+                    Some(why) => {
+                        let said = format!("{} was not connected: {why}", provider.title());
+                        state.answer(&call, json!({ "status": "not_connected", "detail": said }));
+                    }
+                }
+            }
+        }
+        // What changes the question itself is no state's to take: see `changed`.
+        News::Retry | News::Edited { .. } | News::Withdrawn => {}
+    }
+}
+
+/// Why a request that needs an account cannot go on; `None` where it can.
+fn not_connected(ended: Connecting) -> Option<&'static str> {
+    match ended {
+        Connecting::Connected => None,
+        Connecting::Late => Some("nobody followed the link in time"),
+        Connecting::Declined => Some("the person did not agree on the provider's page"),
+        Connecting::TooLittle => Some("the person did not tick every permission that is needed"),
+        Connecting::NotAllowed => Some("an admin did not allow that account"),
+        Connecting::Failed => Some("the provider did not complete the sign-in"),
+    }
+}
+
+/// What the person changed stays with the call until it is answered; the last change of a thing counts.
+fn revised(state: &mut AgentState, approval: Uuid, changes: &Value) {
+    let Some(call) = state.waiting_for(approval) else { return };
+    let pending = state.pending.iter_mut().find(|p| p.call.id == call);
+    if let (Some(pending), Some(changes)) = (pending, changes.as_object()) {
+        pending.changed.extend(changes.clone());
+    }
+}
+
+/// The result of a call, and what the person made of it before: the model must not think that its own words
+/// went out.
+fn with_changes(state: &AgentState, call: &str, mut content: Value) -> Value {
+    let changed = state.pending.iter().find(|p| p.call.id == call).map(|p| &p.changed);
+    if let Some(changed) = changed.filter(|changed| !changed.is_empty())
+        && let Some(content) = content.as_object_mut()
+    {
+        let detail = "the person changed this before deciding; these values took the place of yours";
+        content.insert("changed_by_the_person".to_owned(), json!({ "detail": detail, "to": changed }));
+    }
+    content
+}
+
+/// Silence is never told as a refusal.
+fn verdict_content(verdict: &Verdict) -> Value {
+    match verdict {
+        Verdict::Denied => json!({ "status": "denied", "detail": "the person said no; nothing was done" }),
+        Verdict::DeniedBecause(why) => {
+            let detail = "the person said no, for the reason in their own words; nothing was done";
+            json!({ "status": "denied", "detail": detail, "reason": why })
+        }
+        Verdict::SecondDenied { why } => {
+            let detail = "the person said yes, and the second person whom the rules here ask for said no; nothing \
+                          was done";
+            json!({ "status": "denied", "detail": detail, "reason": why })
+        }
+        Verdict::Expired => {
+            json!({ "status": "expired", "detail": "nobody answered in time; nothing was done" })
+        }
+        Verdict::Undone => {
+            json!({ "status": "undone",
+                "detail": "the person said yes and took it back before it happened; nothing was done" })
+        }
+        Verdict::Never(why) => {
+            let detail = format!(
+                "the person said yes, but by now the rules here never allow this, whoever agrees: {why}; nothing was \
+                 done. Tell the person the reason; do not try another way."
+            );
+            json!({ "status": "never", "detail": detail })
+        }
+        Verdict::Superseded => {
+            json!({ "status": "superseded", "detail": "a newer request took its place; nothing was done" })
+        }
+    }
+}
+
+fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult) {
+    // Random enough that no text from outside can know it.
+    let marker = EffectId(ticket).short();
+    match result {
+        Ok(output) => {
+            state.receipts.push(output.content.clone());
+            if let Leaves::Draft(draft) = &output.leaves {
+                state.drafts.changes.push(Change::Written(draft.id.clone()));
+            }
+            let mut output = output.clone();
+            output.content = with_changes(state, call, output.content);
+            state.take(call, &output, &graph::content(&output, &marker));
+        }
+        // It did not happen, and what it needs is known: the gate asks for the account, and then for another nod. What
+        // the person wrote into it stands in the approval alone, so the model has to ask with that.
+        Err(Fault::NeedsConnect { missing, .. }) if !missing.is_empty() && !is_edited(state, call) => {
+            unpark(state, call);
+        }
+        Err(Fault::Outdated { now }) => state.take(call, now, &graph::content(now, &marker)),
+        Err(fault @ Fault::Unknown { .. }) => {
+            state.unknown += 1;
+            let detail = "nobody knows whether it happened; a person must look. Do not try again.";
+            let content = json!({ "status": "unknown", "detail": detail, "why": fault.to_string() });
+            let content = with_changes(state, call, content);
+            state.answer(call, content);
+        }
+        Err(fault) => {
+            // Nobody was asked for it, so no card says openly why it failed: that is of the account, and its owner's.
+            let unasked = Some(Parked::Effect(EffectId(ticket)));
+            if let Fault::NeedsAdmin { reason } = fault {
+                state.note(reason);
+            }
+            if fault.tells() && state.pending.iter().any(|pending| pending.parked == unasked) {
+                state.audience = state.audience.narrow(Audience::Person(state.principal.person));
+            }
+            let content = json!({ "status": "failed", "error": fault.to_string() });
+            let content = with_changes(state, call, content);
+            state.answer(call, content);
+        }
+    }
+}
+
+/// A picked name goes back to the gate with the call; "another time" is asked for, "someone else" and silence go to the
+/// model.
+fn answered(state: &mut AgentState, call: &str, answer: Option<&str>) {
+    let Some(pending) = state.pending.iter_mut().find(|p| p.call.id == call) else { return };
+    match answer.and_then(question::picked) {
+        Some((name, value)) if value.is_empty() && question::is_time(&name) => {
+            let asked = question::for_another_time(state.shared);
+            state.take(call, &asked, &asked.content.to_string());
+        }
+        Some((name, value)) if !value.is_empty() => {
+            pending.picked.insert(name, value);
+            pending.parked = None;
+        }
+        _ => {
+            let detail = match answer {
+                Some(_) => "the person picked none of these; ask them which they mean",
+                None => "nobody answered in time",
+            };
+            state.answer(call, json!({ "status": "not_done", "detail": detail }));
+        }
+    }
+}
+
+fn is_edited(state: &AgentState, call: &str) -> bool {
+    state.pending.iter().any(|pending| pending.call.id == call && !pending.changed.is_empty())
+}
+
+fn unpark(state: &mut AgentState, call: &str) {
+    if let Some(pending) = state.pending.iter_mut().find(|p| p.call.id == call) {
+        pending.parked = None;
+    }
+}

@@ -1,0 +1,146 @@
+//! What a step asks a nod for, written down: each call is a request of its own; several of one turn share a card
+//! where it shows all of them whole.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::commit::Commit;
+use crate::graph::Emit;
+use nod_contract::card::Card;
+use nod_contract::clock::Timestamp;
+use nod_contract::digest::digest;
+use nod_people::people;
+use nod_requests::approval::{self, Approval, Owner};
+use nod_requests::effect;
+use nod_requests::policy::Terms;
+use nod_store::audit;
+use nod_store::jobs::{Work, WorkError, sql as jobs};
+
+impl Commit<'_> {
+    /// Asks for everything that this step wants to be asked for.
+    pub(super) async fn ask(&self, conn: &mut PgConnection, now: Timestamp) -> Result<(), WorkError> {
+        let tenant = self.claim.tenant;
+        let mut asked = Vec::new();
+        for emit in &self.emits {
+            if let Emit::Ask { terms, .. } = emit {
+                asked.push((self.request(conn, emit, now).await?, terms.clone()));
+            }
+        }
+        for (approval, _) in &asked {
+            approval::supersede(conn, tenant, approval, now).await?;
+        }
+        let adapter = self.core.adapters.get(&self.venue.platform);
+        let called = self.called(conn, self.run.state.audience).await?;
+        let fits = |card: &Card| {
+            adapter.is_none_or(|adapter| adapter.fits(&card.clone().calling(called.as_deref())))
+        };
+        for cards in on_cards(asked, fits) {
+            let all: Vec<Approval> = cards.iter().map(|(approval, _)| approval.clone()).collect();
+            let Some(first) = all.first() else { continue };
+            self.ask_there(conn, first.delivery, &approval::card(&all), now).await?;
+            for (approval, terms) in &cards {
+                approval::sql::insert(conn, tenant, approval, now).await?;
+                self.plan(conn, approval, terms, now).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn request(
+        &self,
+        conn: &mut PgConnection,
+        emit: &Emit,
+        now: Timestamp,
+    ) -> Result<Approval, WorkError> {
+        let Emit::Ask { approval: id, call_id, tool, preview, terms } = emit else {
+            return Err("this asks for nothing".into());
+        };
+        let (tenant, run) = (self.claim.tenant, &self.run);
+        let known = effect::sql::known_recipients(conn, tenant, run.person, &preview.recipients).await?;
+        let person = people::sql::load(conn, tenant, run.person).await?.ok_or("no such person")?;
+        let owner = Owner {
+            person: run.person,
+            account: &preview.account,
+            platform: &self.venue.platform,
+            workspace: &self.venue.workspace,
+        };
+        // Where they have all gone since the gate looked, the owner hears so when they agree.
+        let others = approval::wanted(conn, &self.core.adapters, tenant, terms, &owner).await?;
+        let mut preview = (**preview).clone();
+        let called = person.display_name();
+        let guests = approval::guests::told(conn, tenant, &mut preview, run.person, called).await?;
+        Ok(Approval {
+            id: *id,
+            conversation: run.conversation,
+            run: run.id,
+            call_id: call_id.clone(),
+            tool: (*tool).to_owned(),
+            revision: 1,
+            digest: digest(&preview.payload)?,
+            risks: [
+                approval::risks(&preview, &known, &run.state.provenance),
+                preview.risks.clone(),
+                guests,
+                if self.is_personal() { preview.private_risks.clone() } else { Vec::new() },
+            ]
+            .concat(),
+            sources: run.state.provenance.sources(),
+            preview,
+            decider: run.person,
+            decider_name: person.display_name().to_owned(),
+            zone: run.state.principal.zone.clone(),
+            status: approval::Status::Pending,
+            decided_at: None,
+            decided_by: None,
+            second: terms.second().map(|list| list.name.clone()),
+            approvers: others.unwrap_or_default(),
+            first_at: None,
+            reason: None,
+            expires_at: now + terms.expire_after,
+            delivery: self.core.id(),
+            undo: terms.undo,
+            outside: run.state.provenance.is_outside(),
+            reminder: None,
+            ticked: true,
+            again_of: None,
+            first_done: false,
+            asked_again: false,
+            effect: None,
+        })
+    }
+
+    /// The reminder, the expiry and the line in the audit.
+    async fn plan(
+        &self,
+        conn: &mut PgConnection,
+        approval: &Approval,
+        terms: &Terms,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let (tenant, id) = (self.claim.tenant, approval.id);
+        approval::plan_reminder(conn, tenant, id, terms, now).await?;
+        let work = Work::ExpireApproval { approval: id };
+        jobs::enqueue(conn, tenant, id.0, &work, approval.expires_at, now).await?;
+        let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+        let (by, digest) = (Some(self.run.person), Some(approval.digest.as_str()));
+        Ok(audit::write(conn, tenant, by, "approval.asked", id.0, digest, &detail, now).await?)
+    }
+}
+
+/// All of them on one card where that shows them whole, else each on its own. Where two have to agree to one of them,
+/// each is decided by itself: its second person is shown nothing else.
+fn on_cards(mut asked: Vec<(Approval, Terms)>, shows: impl Fn(&Card) -> bool) -> Vec<Vec<(Approval, Terms)>> {
+    let own: Vec<_> = asked.iter().map(|(approval, _)| approval.delivery).collect();
+    let alone = asked.iter().any(|(approval, _)| approval.second.is_some());
+    if let [first, _, ..] = own[..]
+        && !alone
+    {
+        asked.iter_mut().for_each(|(approval, _)| approval.delivery = first);
+        let all: Vec<Approval> = asked.iter().map(|(approval, _)| approval.clone()).collect();
+        if approval::fits(&all, shows) {
+            return vec![asked];
+        }
+        asked.iter_mut().zip(own).for_each(|((approval, _), own)| approval.delivery = own);
+    }
+    asked.into_iter().map(|one| vec![one]).collect()
+}

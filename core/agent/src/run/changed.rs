@@ -1,0 +1,146 @@
+//! The message that began a run was edited or deleted. Before anything was done the run starts over with the
+//! new words, or stops; what it asked for is taken back. What is done stays done, and is told.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use crate::context::Agent;
+use crate::forget;
+use crate::rows::{self as sql, Run, Transition};
+use crate::state::{AgentState, Node, Parked};
+use nod_contract::card::Card;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::TenantId;
+use nod_contract::model::Turn;
+use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::open_pages;
+use nod_requests::approval::{self, Status};
+use nod_requests::question;
+use nod_store::jobs::{Claim, News, Work, WorkError, sql as jobs};
+
+/// What stands in the place of deleted words.
+const DELETED: &str = "(this message was deleted)";
+
+/// Takes the change in, in a commit of its own; `None` where the run is over with it.
+pub(super) async fn take(
+    core: &Agent,
+    claim: &Claim,
+    run: Run,
+    venue: &Venue,
+    news: Option<&News>,
+) -> Result<Option<Run>, WorkError> {
+    match news {
+        Some(News::Edited { text }) => edited(core, claim, run, venue, text).await.map(Some),
+        Some(News::Withdrawn) => deleted(core, claim, run).await,
+        _ => Ok(Some(run)),
+    }
+}
+
+async fn edited(
+    core: &Agent,
+    claim: &Claim,
+    mut run: Run,
+    venue: &Venue,
+    text: &str,
+) -> Result<Run, WorkError> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    if take_back(&mut tx, tenant, &mut run, now).await? {
+        let card = too_late();
+        let new = NewDelivery {
+            id: core.id(),
+            conversation: run.conversation,
+            run: Some(run.id),
+            platform: &venue.platform,
+            target: None,
+            opens_thread: false,
+            card: &card,
+            only_for: None,
+        };
+        delivery::send(&mut tx, tenant, venue, &new, now).await?;
+    } else {
+        let joins = run.state.joins.take();
+        let principal = run.state.principal.clone();
+        // What was read before the edit stands in the run's record still.
+        let overheard = run.state.overheard;
+        run.state = AgentState { joins, overheard, ..AgentState::begin(principal, run.state.shared, text) };
+        run.node = Node::Recall;
+        run.kept = 1;
+        sql::reword(&mut tx, tenant, run.id, &Turn::Human { text: text.to_owned() }).await?;
+    }
+    "running".clone_into(&mut run.status);
+    sql::write(&mut tx, claim, &state_of(&run), now).await?;
+    jobs::rewrite(&mut tx, claim, &Work::Advance { run: run.id, news: None }).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    run.version += 1;
+    Ok(run)
+}
+
+async fn deleted(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run>, WorkError> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    let goes_on = take_back(&mut tx, tenant, &mut run, now).await?;
+    let words = Turn::Human { text: DELETED.to_owned() };
+    sql::reword(&mut tx, tenant, run.id, &words).await?;
+    if let Some(first) = run.state.turns.first_mut() {
+        *first = words;
+    }
+    if !goes_on {
+        run.state.pending.clear();
+        run.state.routed_via = Some("rule:deleted".to_owned());
+        "done".clone_into(&mut run.status);
+    }
+    sql::write(&mut tx, claim, &state_of(&run), now).await?;
+    if !goes_on && run.state.overheard {
+        forget::forget_later(core, &mut tx, tenant, run.id, now).await?;
+    }
+    open_pages::touch(&mut tx, tenant, run.person, now).await?;
+    if goes_on {
+        jobs::rewrite(&mut tx, claim, &Work::Advance { run: run.id, news: None }).await?;
+    } else {
+        jobs::finish(&mut tx, claim).await?;
+    }
+    tx.commit().await?;
+    core.jobs.wake();
+    run.version += 1;
+    Ok(goes_on.then_some(run))
+}
+
+/// Takes back what waits for an answer; true where something was done or is on its way, so that the run must
+/// go on to its end.
+async fn take_back(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: &mut Run,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    question::withdraw(conn, tenant, run.id, now).await?;
+    for id in approval::take_back(conn, tenant, run.id, now).await? {
+        if let Some(call) = run.state.waiting_for(id.0) {
+            let detail = "the person changed or deleted the message that asked for it; nothing was done";
+            run.state.answer(&call, json!({ "status": "withdrawn", "detail": detail }));
+        }
+    }
+    let approved = approval::sql::of_run(conn, tenant, run.id, Status::Approved).await?;
+    let under_way = run.state.pending.iter().any(|pending| match pending.parked {
+        Some(Parked::Approval(id)) => approved.contains(&id),
+        Some(Parked::Effect(_)) => true,
+        _ => false,
+    });
+    Ok(under_way || !run.state.receipts.is_empty() || run.state.unknown > 0)
+}
+
+/// The state alone.
+fn state_of(run: &Run) -> Transition<'_> {
+    Transition { run, error: None, messages: &[], steps: &[] }
+}
+
+fn too_late() -> Card {
+    Card::say(
+        "You changed your message after I had begun to act on it. What was done stands in its receipt; for \
+         anything else, write again.",
+    )
+}

@@ -1,0 +1,400 @@
+//! Writes a transition down: the state, the new messages and records, and what the nodes want to happen, in
+//! one transaction that begins and ends here.
+
+use chrono::TimeDelta;
+use sqlx::PgConnection;
+
+use super::long::{self, Said};
+use super::runner::new_turns;
+use super::share;
+use super::spoken;
+use crate::context::Agent;
+use crate::forget;
+use crate::graph::Emit;
+use crate::rows::{self as sql, NewMessage, Run, Transition};
+use nod_accounts::connection::{self, Need, NewOffer, cards};
+use nod_contract::card::{Block, Card};
+use nod_contract::chat::Target;
+use nod_contract::clock::Timestamp;
+use nod_contract::digest::digest;
+use nod_contract::ids::{DeliveryId, OfferId, lane_of};
+use nod_contract::model::Turn;
+use nod_contract::privacy::Audience;
+use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::open_pages;
+use nod_people::people;
+use nod_requests::draft;
+use nod_requests::effect;
+use nod_requests::question;
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::steps::StepRecord;
+
+/// What has happened to a run since its last commit.
+pub(super) struct Commit<'a> {
+    pub(super) run: Run,
+    pub(super) emits: Vec<Emit>,
+    /// Messages with a target of their own.
+    pub(super) aimed: Vec<(Card, Target)>,
+    pub(super) records: Vec<StepRecord>,
+    /// A line says that it takes long.
+    pub(super) progress: bool,
+    /// It waited for something, and a line may say so.
+    waited: bool,
+    pub(super) core: &'a Agent,
+    pub(super) claim: &'a Claim,
+    pub(super) venue: &'a Venue,
+    /// Turns that are rows already.
+    kept: usize,
+    /// The job still carries news that this run has absorbed.
+    news: bool,
+}
+
+impl<'a> Commit<'a> {
+    pub(super) fn begin(core: &'a Agent, claim: &'a Claim, venue: &'a Venue, run: Run, news: bool) -> Self {
+        // What absorbing news added is not a row yet; tool turns are the only ones it adds.
+        let kept = run.kept;
+        Self {
+            run,
+            emits: Vec::new(),
+            aimed: Vec::new(),
+            records: Vec::new(),
+            // A try before this one may have left it.
+            progress: claim.attempt > 1,
+            waited: news,
+            core,
+            claim,
+            venue,
+            kept,
+            news,
+        }
+    }
+
+    /// Commits and goes on.
+    pub(super) async fn transition(&mut self, status: &str) -> Result<(), WorkError> {
+        if self.is_state_alone() {
+            let mut conn = self.core.pool.acquire().await?;
+            self.write_down(&mut conn, status, None).await?;
+            drop(conn);
+            self.written();
+            return Ok(());
+        }
+        let mut tx = self.core.begin().await?;
+        self.write(&mut tx, status, None).await?;
+        if self.news {
+            let work = Work::Advance { run: self.run.id, news: None };
+            jobs::rewrite(&mut tx, self.claim, &work).await?;
+        }
+        tx.commit().await?;
+        if !self.emits.is_empty() {
+            self.core.jobs.wake();
+        }
+        self.written();
+        Ok(())
+    }
+
+    /// Nothing is to be said or done with it, so one statement is the whole commit.
+    fn is_state_alone(&self) -> bool {
+        self.emits.is_empty() && self.aimed.is_empty() && !self.news && self.run.open.is_none()
+    }
+
+    /// Commits and ends the job.
+    pub(super) async fn end(mut self, status: &str, error: Option<&str>) -> Result<(), WorkError> {
+        let mut tx = self.core.begin().await?;
+        self.write(&mut tx, status, error).await?;
+        if self.run.state.overheard && ["done", "failed"].contains(&status) {
+            let now = self.core.now();
+            forget::forget_later(self.core, &mut tx, self.claim.tenant, self.run.id, now).await?;
+        }
+        if self.progress || self.waited {
+            nod_people::progress::end(self.core, &mut tx, self.claim, self.run.id).await?;
+        }
+        open_pages::touch(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
+        jobs::finish(&mut tx, self.claim).await?;
+        Ok(tx.commit().await?)
+    }
+
+    fn written(&mut self) {
+        self.run.version += 1;
+        if self.emits.iter().any(|emit| matches!(emit, Emit::Say { .. })) {
+            self.run.open = None;
+        }
+        self.kept = self.run.state.turns.len();
+        self.news = false;
+        self.emits.clear();
+        self.aimed.clear();
+        self.records.clear();
+    }
+
+    async fn write(
+        &mut self,
+        conn: &mut PgConnection,
+        status: &str,
+        error: Option<&str>,
+    ) -> Result<(), WorkError> {
+        let now = self.core.now();
+        if self.emits.iter().any(|emit| matches!(emit, Emit::Remember)) {
+            // Before every row and every other lane, as the job itself takes them.
+            let lane = lane_of(&["memory", &self.run.conversation.to_string()]);
+            let work = Work::Remember { run: self.run.id };
+            jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
+        }
+        self.write_down(conn, status, error).await?;
+        let spoken = spoken::settle(self, conn).await?;
+        for (_, emit) in self.emits.iter().enumerate().filter(|(at, _)| Some(*at) != spoken) {
+            self.emit(conn, emit, now).await?;
+        }
+        self.ask(conn, now).await?;
+        for (card, target) in &self.aimed {
+            self.send(conn, self.core.id(), card, Some(target), Audience::Channel, now).await?;
+        }
+        Ok(())
+    }
+
+    /// State, messages and records, in one statement.
+    async fn write_down(
+        &mut self,
+        conn: &mut PgConnection,
+        status: &str,
+        error: Option<&str>,
+    ) -> sqlx::Result<()> {
+        status.clone_into(&mut self.run.status);
+        self.run.kept = self.run.state.turns.len();
+        let (audience, record) = (self.run.state.audience, self.run.state.record_audience());
+        let message = |turn| NewMessage {
+            id: self.core.id(),
+            person: None,
+            message_ref: None,
+            turn,
+            audience: if matches!(turn, Turn::Tool { .. }) { record } else { audience },
+            provenance: &self.run.state.provenance,
+        };
+        let messages: Vec<NewMessage<'_>> = new_turns(&self.run, self.kept).iter().map(message).collect();
+        let transition = Transition { run: &self.run, error, messages: &messages, steps: &self.records };
+        sql::write(conn, self.claim, &transition, self.core.now()).await
+    }
+
+    async fn emit(&self, conn: &mut PgConnection, emit: &Emit, now: Timestamp) -> Result<(), WorkError> {
+        match emit {
+            // Written before everything else.
+            Emit::Remember => Ok(()),
+            Emit::Say { card, audience } => self.say(conn, card, *audience, now).await,
+            // Written together, after everything else.
+            Emit::Ask { .. } => Ok(()),
+            Emit::Act { effect, call_id, tool, preview } => {
+                let digest = digest(&preview.payload)?;
+                let new = effect::sql::NewEffect {
+                    id: *effect,
+                    conversation: self.run.conversation,
+                    run: self.run.id,
+                    call_id,
+                    approval: None,
+                    person: self.run.person,
+                    tool,
+                    preview,
+                    digest: &digest,
+                    undo: TimeDelta::zero(),
+                };
+                Ok(effect::insert(conn, self.claim.tenant, &new, now).await?)
+            }
+            Emit::Draft(open) => self.draft(conn, open, now).await,
+            Emit::DraftClosed { draft, how } => {
+                Ok(draft::close(conn, self.claim.tenant, self.run.person, draft, *how, now).await?)
+            }
+            Emit::Question { .. } => self.question(conn, emit, now).await,
+            Emit::Connect { provider, revoked, missing } => {
+                let (delivery, offer): (DeliveryId, OfferId) = (self.core.id(), self.core.id());
+                let held = connection::held(conn, self.claim.tenant, self.run.person, *provider).await?;
+                let need = Need { provider: *provider, revoked: *revoked, missing: missing.clone(), held };
+                let card = cards::needed(&need, offer, now);
+                let line = format!(
+                    "{}, first I need access to your account. I have written to you directly.",
+                    self.name()
+                );
+                self.privately(conn, delivery, &card, neutral(line), now).await?;
+                let new = NewOffer {
+                    id: offer,
+                    person: self.run.person,
+                    provider: *provider,
+                    scopes: need.asked(),
+                    conversation: self.run.conversation,
+                    run: Some(self.run.id),
+                    delivery: Some(delivery),
+                };
+                Ok(connection::make(&self.core.accounts, conn, self.claim.tenant, &new, now).await?)
+            }
+        }
+    }
+
+    async fn say(
+        &self,
+        conn: &mut PgConnection,
+        card: &Card,
+        audience: Audience,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let adapter = self.core.adapters.get(&self.venue.platform);
+        let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits(card));
+        let most = adapter.map_or(usize::MAX, |adapter| adapter.most());
+        let Said { card, whole } = long::said(card);
+        let card = card.calling(self.called(conn, audience).await?.as_deref());
+        let first = self.core.id();
+        for (at, page) in delivery::pages(&card, most, fits).iter().enumerate() {
+            let id = delivery::page_of(first, at);
+            match audience {
+                Audience::Channel => self.send(conn, id, page, None, audience, now).await?,
+                Audience::Person(_) if at == 0 => {
+                    self.privately(conn, id, page, share::line(self.name(), id), now).await?;
+                }
+                Audience::Person(_) => self.alone(conn, id, page, now).await?,
+            }
+        }
+        self.send_whole(conn, whole.as_ref(), audience, now).await
+    }
+
+    /// Whom the platform has to be asked to tell of what is said to this audience; what goes to one person alone tells
+    /// them by itself.
+    pub(super) async fn called(
+        &self,
+        conn: &mut PgConnection,
+        audience: Audience,
+    ) -> sqlx::Result<Option<String>> {
+        let Venue { platform, workspace, .. } = self.venue;
+        match audience {
+            Audience::Channel if self.run.state.calls() => {
+                people::sql::user_of(conn, self.claim.tenant, self.run.person, platform, workspace).await
+            }
+            Audience::Channel | Audience::Person(_) => Ok(None),
+        }
+    }
+
+    /// To the person alone; where others read too, with a neutral line in the thread.
+    pub(super) async fn privately(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
+        line: Card,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        self.alone(conn, id, card, now).await?;
+        if !self.run.state.shared {
+            return Ok(());
+        }
+        self.send(conn, delivery::line_of(id), &line, None, Audience::Channel, now).await
+    }
+
+    /// To the person alone, and nothing anywhere else.
+    pub(super) async fn alone(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let audience = Audience::Person(self.run.person);
+        if !self.run.state.shared {
+            return self.send(conn, id, card, None, audience, now).await;
+        }
+        let target = delivery::direct(conn, self.claim.tenant, self.venue, self.run.person).await?;
+        let target = target.ok_or("nobody to write to")?;
+        self.send(conn, id, card, Some(&target), audience, now).await
+    }
+
+    pub(super) async fn send(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
+        target: Option<&Target>,
+        audience: Audience,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let new = NewDelivery {
+            id,
+            conversation: self.run.conversation,
+            run: Some(self.run.id),
+            platform: &self.venue.platform,
+            target,
+            opens_thread: false,
+            card,
+            only_for: match audience {
+                Audience::Person(person) => Some(person),
+                Audience::Channel => None,
+            },
+        };
+        Ok(delivery::send(conn, self.claim.tenant, self.venue, &new, now).await?)
+    }
+
+    async fn question(&self, conn: &mut PgConnection, emit: &Emit, now: Timestamp) -> Result<(), WorkError> {
+        let Emit::Question { question: id, call_id, name, choices, why, vote } = emit else {
+            return Err("this asks nothing".into());
+        };
+        let id = *id;
+        let tenant = self.claim.tenant;
+        let new = question::sql::Question {
+            id,
+            conversation: self.run.conversation,
+            run: self.run.id,
+            call_id: call_id.clone(),
+            person: self.run.person,
+            about: name.clone(),
+            choices: choices.clone(),
+            vote: vote.clone(),
+            opened: false,
+            status: "pending".to_owned(),
+            answer: None,
+            expires_at: now + TimeDelta::hours(24),
+            delivery: self.core.id(),
+        };
+        let voters = question::vote::electorate(conn, tenant, &new, self.venue).await?;
+        let mut card = question::card(&new, &voters);
+        card.body.extend(why.clone().map(Block::Note));
+        self.ask_there(conn, new.delivery, &card, now).await?;
+        question::sql::insert(conn, tenant, &new, now).await?;
+        question::vote::keep(conn, tenant, id, &voters).await?;
+        let work = Work::ExpireQuestion { question: id };
+        Ok(jobs::enqueue(conn, tenant, id.0, &work, new.expires_at, now).await?)
+    }
+
+    /// A card that shows only what was said in the channel stands in the thread; one that shows anything of
+    /// the person's mailbox goes to them alone.
+    pub(super) async fn ask_there(
+        &self,
+        conn: &mut PgConnection,
+        id: DeliveryId,
+        card: &Card,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let audience = self.run.state.audience;
+        match audience {
+            Audience::Channel => {
+                let card = card.clone().calling(self.called(conn, audience).await?.as_deref());
+                self.send(conn, id, &card, None, audience, now).await
+            }
+            Audience::Person(_) => {
+                let line = format!("Asked {} privately.", self.name());
+                self.privately(conn, id, card, neutral(line), now).await
+            }
+        }
+    }
+
+    /// Nobody else sees what is asked there.
+    pub(super) fn is_personal(&self) -> bool {
+        matches!(self.run.state.audience, Audience::Person(_)) || self.venue.is_alone()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.run.state.principal.name
+    }
+}
+
+/// A line that tells nothing of what it stands for.
+pub(super) fn neutral(words: String) -> Card {
+    Card { body: vec![Block::Note(words)], ..Card::default() }
+}
+
+/// Ends a job that has nothing to do any more.
+pub(super) async fn drop_job(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::finish(&mut conn, claim).await?)
+}

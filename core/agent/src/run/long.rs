@@ -1,0 +1,103 @@
+//! An answer without end: its beginning is said, and the whole of it comes as a file.
+
+use sqlx::PgConnection;
+
+use super::commit::{Commit, neutral};
+use nod_contract::card::{Block, Card};
+use nod_contract::chat::File;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::DeliveryId;
+use nod_contract::privacy::Audience;
+use nod_contract::text::grouped;
+use nod_people::delivery;
+use nod_store::jobs::WorkError;
+
+/// The longest answer that is said whole, in characters: some ten messages of the smallest platform.
+const LONGEST: usize = 40_000;
+/// The longest file, in bytes.
+const LONGEST_FILE: usize = 1 << 20;
+
+/// An answer as it is said, and what it comes with where that is not all of it.
+pub(super) struct Said {
+    pub(super) card: Card,
+    pub(super) whole: Option<Whole>,
+}
+
+/// All of an answer.
+pub(super) struct Whole {
+    text: String,
+    letters: usize,
+}
+
+/// What of an answer is said. What Nod adds to the model's words stays.
+pub(super) fn said(card: &Card) -> Said {
+    let letters = |text: &String| text.chars().count();
+    let texts: Vec<&String> = card.body.iter().filter_map(markdown).collect();
+    let all: usize = texts.iter().copied().map(letters).sum();
+    if all <= LONGEST {
+        return Said { card: card.clone(), whole: None };
+    }
+    let mut left = LONGEST;
+    let mut shown = Card { body: Vec::new(), ..card.clone() };
+    for block in &card.body {
+        match markdown(block) {
+            Some(_) if left == 0 => {}
+            Some(text) => {
+                shown.body.push(Block::Markdown(delivery::beginning(text, left)));
+                left = left.saturating_sub(letters(text));
+            }
+            None => shown.body.push(block.clone()),
+        }
+    }
+    let mut text = texts.into_iter().map(String::as_str).collect::<Vec<_>>().join("\n\n");
+    text.truncate(text.floor_char_boundary(LONGEST_FILE));
+    Said { card: shown, whole: Some(Whole { text, letters: all }) }
+}
+
+fn markdown(block: &Block) -> Option<&String> {
+    match block {
+        Block::Markdown(text) => Some(text),
+        _ => None,
+    }
+}
+
+impl Commit<'_> {
+    /// Sends the whole of an answer behind its beginning, to whoever that is for.
+    pub(super) async fn send_whole(
+        &self,
+        conn: &mut PgConnection,
+        whole: Option<&Whole>,
+        audience: Audience,
+        now: Timestamp,
+    ) -> Result<(), WorkError> {
+        let Some(Whole { text, letters }) = whole else { return Ok(()) };
+        let id: DeliveryId = self.core.id();
+        let cut = if text.len() > LONGEST_FILE - 4 { ", as far as it is kept," } else { "" };
+        let letters = grouped(*letters);
+        let note = neutral(format!(
+            "This is the beginning: the whole answer{cut} ({letters} characters) is in the file."
+        ));
+        match audience {
+            Audience::Channel => self.send(conn, id, &note, None, audience, now).await?,
+            Audience::Person(_) => self.alone(conn, id, &note, now).await?,
+        }
+        let file = File { name: format!("answer-{}.md", id.short()), text: text.clone() };
+        Ok(delivery::sql::attach(conn, self.claim.tenant, id, &file).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_answer_is_its_beginning_and_what_nod_adds_stays() {
+        let card = Card::say("word ".repeat(20_000)).with(Block::Note("Nothing was sent.".to_owned()));
+        let Said { card: shown, whole } = said(&card);
+        assert_eq!(shown.body.len(), 2);
+        assert!(matches!(&shown.body[0], Block::Markdown(text) if text.chars().count() <= LONGEST));
+        assert_eq!(shown.body[1], card.body[1]);
+        assert_eq!(whole.map(|whole| whole.letters), Some(100_000));
+        assert!(said(&Card::say("word ".repeat(8_000))).whole.is_none());
+    }
+}

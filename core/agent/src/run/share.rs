@@ -1,0 +1,138 @@
+//! [Share here]: what went to one person alone, since it was asked for where others read too, goes to the others as
+//! well where that person says so. From then on it is the channel's, in the thread and in what is remembered of it.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::commit::neutral;
+use crate::rows as sql;
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::chat::Immediate;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{DeliveryId, PersonId, TenantId};
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::people;
+use nod_store::audit;
+
+/// What the button carries, with the answer's first message.
+pub const VERB: &str = "share";
+
+/// The line that stands in the thread for an answer that went to one person alone.
+pub(super) fn line(name: &str, answer: DeliveryId) -> Card {
+    neutral(format!("Answered {name} privately.")).button(
+        "Share here",
+        Style::Plain,
+        Press::Verb(Verb::new(VERB, answer)),
+    )
+}
+
+/// Puts the answer into the thread, as it was given, where it was given to whoever presses.
+pub async fn press(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    answer: DeliveryId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let whisper = |words: &str| Ok(Immediate::whisper(words));
+    let line = delivery::line_of(answer);
+    let (Some((given, _)), Some((stands, _))) =
+        (delivery::sql::load(conn, tenant, answer).await?, delivery::sql::load(conn, tenant, line).await?)
+    else {
+        return whisper("I know of no such answer. Nothing was shared.");
+    };
+    if given.only_for != Some(by) {
+        return whisper("Only whoever was answered can share that. Nothing was shared.");
+    }
+    if !offers(&stands.card, answer) {
+        return whisper("That was shared already.");
+    }
+    let person = people::sql::load(conn, tenant, by).await?.ok_or(sqlx::Error::RowNotFound)?;
+    // Locks the lane: of two presses at once, the second goes on when the first has shared it.
+    let shown = neutral(format!("{} shared this answer.", person.display_name()));
+    delivery::show(conn, tenant, line, &shown, now).await?;
+    if delivery::sql::load(conn, tenant, delivery::shared(answer)).await?.is_some() {
+        return whisper("That was shared already.");
+    }
+    let shown = pages(conn, tenant, answer, now).await?;
+    if let Some(run) = given.run {
+        let answers = sql::answers_to(conn, tenant, run, by).await?;
+        if let Some((message, _)) = answers.iter().find(|(_, text)| stands_in(text, &shown)) {
+            sql::share(conn, tenant, *message).await?;
+        }
+    }
+    audit::write(conn, tenant, Some(by), "answer.shared", answer.0, None, &json!({}), now).await?;
+    Ok(Immediate::Nothing)
+}
+
+fn offers(card: &Card, answer: DeliveryId) -> bool {
+    let share = Press::Verb(Verb::new(VERB, answer));
+    card.buttons.iter().any(|button| button.does == share)
+}
+
+/// Whether what is kept of an answer is what was shown of it, and no more; shown it may be cut into messages, with its
+/// code opened again, and with names for mentions.
+fn stands_in(kept: &str, shown: &str) -> bool {
+    let letters = |text: &str| {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("```"));
+        lines.flat_map(str::chars).filter(|c| c.is_alphanumeric()).collect::<String>()
+    };
+    let shown = letters(shown);
+    let mut rest = Some(shown.as_str());
+    for part in kept.split("<@").enumerate().map(|(at, part)| match part.split_once('>') {
+        Some((_, after)) if at > 0 => letters(after),
+        _ => letters(part),
+    }) {
+        rest = rest.and_then(|rest| Some(&rest[rest.find(&part)? + part.len()..]));
+    }
+    rest.is_some()
+}
+
+/// Every message of the answer, each under a key that follows from its own. Gives the words that they show.
+async fn pages(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    answer: DeliveryId,
+    now: Timestamp,
+) -> sqlx::Result<String> {
+    let mut shown = String::new();
+    for page in 0.. {
+        let id = delivery::page_of(answer, page);
+        let Some((given, venue)) = delivery::sql::load(conn, tenant, id).await? else { break };
+        let copy = NewDelivery {
+            id: delivery::shared(id),
+            conversation: given.conversation,
+            run: given.run,
+            platform: &venue.platform,
+            target: None,
+            opens_thread: false,
+            card: &given.card,
+            only_for: None,
+        };
+        delivery::send(conn, tenant, &venue, &copy, now).await?;
+        shown.extend(given.card.body.iter().filter_map(|block| match block {
+            Block::Markdown(words) => Some(format!("{words}\n")),
+            _ => None,
+        }));
+    }
+    Ok(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_shown_is_what_was_shared() {
+        let shown =
+            "Bo Lind writes: **late**.\n```\nlet a = 1;\n```\n```rust\nlet b = 2;\n```\nYours, Bo Lind";
+        for (kept, same) in [
+            ("<@U1> writes: **late**.\n```\nlet a = 1;\nlet b = 2;\n```\nYours, <@U1>", true),
+            ("Bo Lind writes: **late**.", true),
+            ("<@U1> writes: **late**. The price is 7.", false),
+            ("And the draft that a card shows.", false),
+        ] {
+            assert_eq!(stands_in(kept, shown), same, "{kept}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What becomes of a message that was opened while the model wrote: the answer goes into it, or else what was
+//! said before the tools stays in it. No commit that ends a job leaves one open.
+
+use sqlx::PgConnection;
+
+use super::commit::Commit;
+use super::long::{self, Said};
+use crate::graph::{Emit, before_tools};
+use nod_contract::card::Card;
+use nod_contract::privacy::Audience;
+use nod_people::delivery::{self, open};
+use nod_store::jobs::{Work, WorkError, sql as jobs};
+
+/// Settles the open message within a commit. Gives the place of the emit that went into it.
+pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result<Option<usize>, WorkError> {
+    let Some(open) = &work.run.open else { return Ok(None) };
+    let said = work.emits.iter().enumerate().find_map(|(at, emit)| match emit {
+        Emit::Say { card, audience } => Some((at, card, *audience)),
+        _ => None,
+    });
+    match said {
+        Some((at, card, audience)) if here(work, audience) => {
+            let adapter = work.core.adapters.get(&work.venue.platform);
+            let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits(card));
+            let most = adapter.map_or(usize::MAX, |adapter| adapter.most());
+            let Said { card, whole } = long::said(card);
+            let pages = delivery::pages(&card, most, fits);
+            close(work, conn, pages.first(), audience).await?;
+            for page in pages.iter().skip(1) {
+                work.send(conn, work.core.id(), page, None, audience, work.core.now()).await?;
+            }
+            work.send_whole(conn, whole.as_ref(), audience, work.core.now()).await?;
+            Ok(Some(at))
+        }
+        None if work.run.status == "running" => {
+            // The audience is still that of the step that said it: only what tools bring narrows it.
+            if let Some(card) = before_tools(&work.run.state).filter(|_| here(work, work.run.state.audience))
+            {
+                open::keep(conn, work.claim.tenant, open.id, &card).await?;
+            }
+            Ok(None)
+        }
+        Some(_) | None => {
+            let audience = if work.run.state.shared { Audience::Channel } else { work.run.state.audience };
+            close(work, conn, None, audience).await?;
+            Ok(None)
+        }
+    }
+}
+
+/// Where others read too, what is for one person goes to them alone: not where the message stands.
+fn here(work: &Commit<'_>, audience: Audience) -> bool {
+    audience == Audience::Channel || !work.run.state.shared
+}
+
+async fn close(
+    work: &Commit<'_>,
+    conn: &mut PgConnection,
+    card: Option<&Card>,
+    audience: Audience,
+) -> Result<(), WorkError> {
+    let Some(open) = &work.run.open else { return Ok(()) };
+    let (tenant, now) = (work.claim.tenant, work.core.now());
+    let only_for = match audience {
+        Audience::Person(person) => Some(person),
+        Audience::Channel => None,
+    };
+    let deliver = Work::Deliver { delivery: open.id };
+    // The lane before the row, as everywhere.
+    jobs::enqueue(conn, tenant, delivery::lane(work.venue, None), &deliver, now, now).await?;
+    Ok(open::close(conn, tenant, open.id, card, only_for).await?)
+}

@@ -1,0 +1,147 @@
+//! Stopping a turn: what is under way is not committed any more, what waits for a nod is withdrawn, and what
+//! has already begun in the world is told as it is.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use crate::context::Agent;
+use crate::forget;
+use crate::rows::{self as sql, Loaded, Run};
+use nod_contract::card::Card;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
+use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::open_pages;
+use nod_requests::approval;
+use nod_requests::effect;
+use nod_requests::perform;
+use nod_requests::question;
+use nod_store::audit;
+use nod_store::jobs::sql as jobs;
+
+/// What became of the wish to stop a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// It is stopped.
+    Yes,
+    /// It had ended before, or there is no such turn.
+    Over,
+    /// It is somebody else's.
+    NotTheirs,
+}
+
+/// Stops every open turn of a person in a conversation; false where there is none.
+pub async fn all(
+    core: &Agent,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let mut any = false;
+    for run in sql::open_of(conn, tenant, conversation, by).await? {
+        any |= one(core, conn, tenant, run, by, now).await? == Stopped::Yes;
+    }
+    Ok(any)
+}
+
+/// Stops a turn, for the person whose it is.
+pub async fn one(
+    core: &Agent,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: RunId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Stopped> {
+    let Some(Loaded { run, venue, person }) = sql::load(conn, tenant, id).await? else {
+        return Ok(Stopped::Over);
+    };
+    if run.person != by {
+        return Ok(Stopped::NotTheirs);
+    }
+    // The lane before the rows, as everywhere. Whoever does the run's job commits nothing more: its version
+    // is another one now.
+    jobs::lock(conn, tenant, run.conversation.0).await?;
+    if !sql::stop(conn, tenant, id, now).await? {
+        return Ok(Stopped::Over);
+    }
+    approval::withdraw(conn, tenant, id, by, now).await?;
+    question::withdraw(conn, tenant, id, now).await?;
+    perform::call_off(conn, tenant, id, now).await?;
+    question::vote::told(conn, tenant, id, now).await?;
+    audit::write(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
+    let begun = effect::sql::begun(conn, tenant, id).await?;
+    tell(core, conn, tenant, &run, &venue, &card(person.display_name(), &begun), now).await?;
+    // As it was committed last, which may have been after the first look at it.
+    let stopped = sql::load(conn, tenant, id).await?;
+    if stopped.is_some_and(|stopped| stopped.run.state.overheard) {
+        forget::forget_later(core, conn, tenant, id, now).await?;
+    }
+    open_pages::touch(conn, tenant, by, now).await?;
+    Ok(Stopped::Yes)
+}
+
+/// In the place of the line that said it was under way, else as a message of its own.
+async fn tell(
+    core: &Agent,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: &Run,
+    venue: &Venue,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let line = nod_people::progress::id(run.id);
+    if delivery::sql::load(conn, tenant, line).await?.is_some() {
+        return delivery::show(conn, tenant, line, card, now).await;
+    }
+    let new = NewDelivery {
+        id: core.id(),
+        conversation: run.conversation,
+        run: Some(run.id),
+        platform: &venue.platform,
+        target: None,
+        opens_thread: false,
+        card,
+        only_for: None,
+    };
+    delivery::send(conn, tenant, venue, &new, now).await
+}
+
+/// What people read. `begun` are the states of what was done in the world before.
+fn card(name: &str, begun: &[String]) -> Card {
+    let has = |status: &str| begun.iter().any(|one| one == status);
+    let truth = if has("started") {
+        "What was approved before is on its way and cannot be called back; its card tells how it ends."
+    } else if has("unknown") {
+        "Whether anything was done before that is not known: look at its card above."
+    } else if has("done") {
+        "What was done before that stands: its receipt is above."
+    } else {
+        "Nothing was sent."
+    };
+    Card {
+        body: vec![nod_contract::card::Block::Note(format!("Stopped by {name}. {truth}"))],
+        ..Card::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_never_says_that_nothing_was_sent_where_something_was() {
+        let said = |begun: &[&str]| {
+            let begun: Vec<String> = begun.iter().map(|one| (*one).to_owned()).collect();
+            format!("{:?}", card("Ana", &begun).body)
+        };
+        assert!(said(&[]).contains("Stopped by Ana. Nothing was sent."));
+        assert!(said(&["failed"]).contains("Nothing was sent."));
+        for begun in [&["done"][..], &["started"], &["unknown"], &["failed", "done"]] {
+            assert!(!said(begun).contains("Nothing was sent"), "{begun:?}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Says an answer while the model still writes it. A message is opened before its first word, with its row and
+//! its place on the platform, and only where its audience is decided; whoever commits the whole answer closes it.
+//!
+//! What is shown meanwhile may be lost at any moment and nothing depends on it: the row says what stands there in
+//! the end, and the deliver job puts it there. A run that is taken up again finds the message it had opened.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::context::Agent;
+use crate::graph::so_far;
+use crate::rows::Run;
+use crate::state::Node;
+use nod_contract::card::Card;
+use nod_contract::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
+use nod_contract::ids::{DeliveryId, RunId};
+use nod_contract::privacy::Audience;
+use nod_people::delivery::open::{self, Open};
+use nod_people::delivery::{self, Venue};
+use nod_people::people;
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+
+/// In bytes; nobody reads along so far.
+const LONGEST: usize = 40_000;
+
+/// Says what `ear` hears until `over`. Whatever goes wrong, the answer comes whole when it is finished.
+pub async fn speak(
+    core: &Agent,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+    open: &mut Option<Open>,
+    mut ear: watch::Receiver<String>,
+    over: &CancellationToken,
+) {
+    let speaking = async {
+        if !begun(&mut ear, core.stream_after, over).await {
+            return Ok(());
+        }
+        let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
+        match opened(core, claim, venue, run, open, adapter).await? {
+            Some((at, id)) => Ok(grow(adapter, run, &at, id, ear, over).await?),
+            None => Ok(()),
+        }
+    };
+    let spoken: Result<(), WorkError> = speaking.await;
+    if let Err(error) = spoken {
+        tracing::info!(run = %run.id, %error, "an answer is not shown while it is written");
+    }
+}
+
+/// Whether this step's words may be shown while they come: what others may not read is not said before it is
+/// whole, since it goes somewhere else.
+pub fn may_speak(node: Node, run: &Run, venue: &Venue) -> bool {
+    let to_all_here = run.state.audience == Audience::Channel || !run.state.shared;
+    matches!(node, Node::Converse | Node::Think)
+        && to_all_here
+        // A platform tells people of a message that names them when it is posted, not when it grows.
+        && !run.state.calls()
+        && !venue.unopened
+        && venue.alone_with.is_none()
+}
+
+/// Waits for the first words, and then a little: a short answer comes whole. False where it is over before.
+async fn begun(ear: &mut watch::Receiver<String>, patience: Duration, over: &CancellationToken) -> bool {
+    let words = async {
+        let heard = ear.wait_for(|words| words.contains(char::is_whitespace)).await.is_ok();
+        tokio::time::sleep(patience).await;
+        heard
+    };
+    tokio::select! {
+        biased;
+        () = over.cancelled() => false,
+        heard = words => heard,
+    }
+}
+
+/// The message in which to speak: the one that the run has open already, else a new one. None where other
+/// messages still wait to be posted before it.
+async fn opened(
+    core: &Agent,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+    open: &mut Option<Open>,
+    adapter: &Arc<dyn ChatAdapter>,
+) -> Result<Option<(Posted, DeliveryId)>, WorkError> {
+    if open.is_none() {
+        *open = begin(core, claim, venue, run, adapter.pause()).await?;
+    }
+    let Some(open) = open else { return Ok(None) };
+    if let Some(at) = &open.at {
+        return Ok(Some((at.clone(), open.id)));
+    }
+    let target = Target::Place { workspace: venue.workspace.clone(), place: venue.place.clone() };
+    let found = match open.perhaps {
+        true => adapter.find(&target, open.id, open.since, true).await?,
+        false => Sighting::No,
+    };
+    let at = match found {
+        Sighting::Yes(shown) => shown.at,
+        Sighting::No | Sighting::CannotTell => {
+            let mut conn = core.pool.acquire().await?;
+            let reader =
+                people::sql::user_of(&mut conn, claim.tenant, run.person, &venue.platform, &venue.workspace)
+                    .await?
+                    .ok_or("nobody to write to")?;
+            drop(conn);
+            adapter.open(&target, &reader, open.id).await?.at
+        }
+    };
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    // Of no version yet: what it is to say in the end is still to come.
+    let shown = Shown { at: at.clone(), since: None };
+    delivery::sql::posted(&mut tx, claim.tenant, open.id, &shown, 0).await?;
+    tx.commit().await?;
+    open.at = Some(at.clone());
+    Ok(Some((at, open.id)))
+}
+
+/// Writes the row before anything is shown.
+async fn begin(
+    core: &Agent,
+    claim: &Claim,
+    venue: &Venue,
+    run: &Run,
+    pause: TimeDelta,
+) -> Result<Option<Open>, WorkError> {
+    let (id, now) = (core.id(), core.now());
+    let lane = delivery::lane(venue, None);
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    // What was said before stands before it, and the platform wants its pause: else it does not stream.
+    let free = jobs::idle(&mut tx, claim.tenant, lane).await?
+        && delivery::sql::reserve(&mut tx, claim.tenant, lane, pause, now).await?.is_none();
+    if free {
+        open::open(&mut tx, claim.tenant, venue, run.id, id, &Card::default(), now).await?;
+    }
+    tx.commit().await?;
+    Ok(free.then_some(Open { id, at: None, since: now, perhaps: false }))
+}
+
+/// Takes away what a run was saying when it was stopped; that it was stopped is said elsewhere.
+pub async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.begin().await?;
+    let Some(open) = open::open_of(&mut tx, tenant, run).await? else { return Ok(()) };
+    jobs::hold(&mut tx, claim).await?;
+    let deliver = Work::Deliver { delivery: open.id };
+    jobs::enqueue(&mut tx, tenant, delivery::lane(venue, None), &deliver, now, now).await?;
+    open::close(&mut tx, tenant, open.id, None, None).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// Shows more and more of it, as fast as the platform wants to be told.
+async fn grow(
+    adapter: &Arc<dyn ChatAdapter>,
+    run: &Run,
+    at: &Posted,
+    id: DeliveryId,
+    mut ear: watch::Receiver<String>,
+    over: &CancellationToken,
+) -> Result<(), ChatError> {
+    let mut shown = String::new();
+    loop {
+        let words = so_far(&ear.borrow_and_update(), &run.state);
+        let pause = match words {
+            // More than is said whole comes as its beginning and a file.
+            Some(words) if words.len() > LONGEST => return Ok(()),
+            // Never less than before: a claim that is not shown yet takes nothing away.
+            Some(words) if !shown.starts_with(&words) => {
+                let pause = adapter.grow(at, &words, id).await?;
+                shown = words;
+                pause
+            }
+            _ => Duration::ZERO,
+        };
+        let more = async {
+            tokio::time::sleep(pause).await;
+            ear.changed().await.is_ok()
+        };
+        tokio::select! {
+            biased;
+            () = over.cancelled() => return Ok(()),
+            more = more => if !more { return Ok(()) },
+        }
+    }
+}

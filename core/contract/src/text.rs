@@ -1,0 +1,27 @@
+//! Words of ours around other text.
+
+use crate::outside::Source;
+
+/// 100000 as "100,000".
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<String> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| group.iter().map(|b| char::from(*b)).collect())
+        .collect();
+    groups.join(",")
+}
+
+/// Sources that a marker names.
+pub const NAMED: usize = 3;
+
+/// Text from outside, between markers that it cannot forge. The sources that were read last are named.
+pub fn fenced<S: AsRef<str>>(content: &str, sources: &[S], marker: &str) -> String {
+    let more = sources.len().saturating_sub(NAMED);
+    let named = sources[more..].iter().map(|source| Source::new(source.as_ref()).into());
+    let from =
+        named.chain((more > 0).then(|| format!("and {more} more"))).collect::<Vec<String>>().join("; ");
+    format!("outside {marker} begins ({from})\n{content}\noutside {marker} ends")
+}

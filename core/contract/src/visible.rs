@@ -1,0 +1,57 @@
+//! Marks that turn or hide text stand on cards as what they are, so that what is read is what is there.
+
+use std::borrow::Cow;
+
+/// With such marks as their number: "pay\u{202e}" is shown as "pay⟨202E⟩". What joins the parts of an emoji or of a
+/// word in some scripts stays.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if hides(c) { shown.push_str(&format!("⟨{:04X}⟩", u32::from(c))) } else { shown.push(c) }
+    }
+    Cow::Owned(shown)
+}
+
+/// The same of named values.
+pub fn fields(fields: &[(String, String)]) -> Vec<(String, String)> {
+    fields.iter().map(|(name, value)| (name.clone(), visible(value).into_owned())).collect()
+}
+
+/// The same of lines.
+pub fn lines(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| visible(line).into_owned()).collect()
+}
+
+/// Whether a mark turns or hides text.
+#[must_use]
+pub fn hides(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'
+            | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_turns_or_hides_text_is_seen() {
+        for (text, shown) in [
+            ("Bo", "Bo"),
+            ("invoice\u{202e}fdp.exe", "invoice⟨202E⟩fdp.exe"),
+            ("a\u{200b}b\u{feff}\u{ad}", "a⟨200B⟩b⟨FEFF⟩⟨00AD⟩"),
+            ("\u{e0041}x\u{e0100}", "⟨E0041⟩x⟨E0100⟩"),
+            ("pay \u{200f}100\u{200e} EUR", "pay ⟨200F⟩100⟨200E⟩ EUR"),
+            ("👩\u{200d}💻 می\u{200c}خواهم", "👩\u{200d}💻 می\u{200c}خواهم"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+    }
+}

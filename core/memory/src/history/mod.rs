@@ -1,0 +1,141 @@
+//! What was said in a chat while Nod did not listen. It is read from the platform when it is needed: as the
+//! context of a mention in the middle of a thread, by the reading tools, and to catch up after an absence.
+//!
+//! What is read belongs to others as well: it is shown to the model as outside text, stands in no row but the
+//! run's own record, which only the asker may open, and leaves that after a while.
+
+pub mod sql;
+mod tools;
+
+use std::collections::HashMap;
+
+use sqlx::PgPool;
+
+pub use tools::{is_ours as reads_chat, tools};
+
+use nod_contract::chat::{Bound, ChatError, Utterance};
+use nod_contract::ids::TenantId;
+use nod_people::context::Chat;
+use nod_people::delivery::Venue;
+use nod_people::people::names;
+use nod_store::jobs::WorkError;
+use nod_when::when::local_time;
+
+/// Earlier messages of a thread that a mention brings with it, and characters of them.
+const MOST_BEFORE: usize = 50;
+const MOST_CHARACTERS: usize = 12_000;
+/// Characters of one message.
+const LONGEST: usize = 2_000;
+
+/// What stood in the thread before the message `before`, as lines; `None` where there is nothing or the
+/// platform does not let us look.
+pub async fn before(
+    core: &Chat,
+    tenant: TenantId,
+    venue: &Venue,
+    before: &str,
+    zone: &str,
+) -> Result<Option<String>, WorkError> {
+    let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
+    let before = Some(before.to_owned()).filter(|message| !message.is_empty());
+    let bound = Bound { since: None, before, most: MOST_BEFORE };
+    let said = match adapter.history(&venue.workspace, &venue.place, &bound).await {
+        Ok(said) => said,
+        Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if said.is_empty() {
+        return Ok(None);
+    }
+    let names = named(&core.pool, tenant, &venue.platform, &venue.workspace, &said).await?;
+    Ok(Some(lines(&said, &names, zone, MOST_CHARACTERS)))
+}
+
+/// The names of everybody who speaks or is mentioned, by the platform's id.
+async fn named(
+    pool: &PgPool,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    said: &[Utterance],
+) -> sqlx::Result<HashMap<String, String>> {
+    let speakers = said.iter().filter_map(|u| u.user.as_deref());
+    let mentioned = said.iter().flat_map(|u| names::mentions(&u.text));
+    let mut users: Vec<String> = speakers.chain(mentioned).map(str::to_owned).collect();
+    users.sort_unstable();
+    users.dedup();
+    let mut conn = pool.acquire().await?;
+    sql::names(&mut conn, tenant, platform, workspace, &users).await
+}
+
+/// A line for each, oldest first; the newest where not all have room.
+fn lines(said: &[Utterance], names: &HashMap<String, String>, zone: &str, most: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut room = most;
+    for utterance in said.iter().rev() {
+        let line = line(utterance, names, zone);
+        let length = line.chars().count();
+        if length > room {
+            lines.push(format!("({} earlier messages are left out)", said.len() - lines.len()));
+            break;
+        }
+        room -= length;
+        lines.push(line);
+    }
+    lines.reverse();
+    lines.join("\n")
+}
+
+/// "Fri 6 Mar 2026, 09:30 UTC · Bo Lind: in one line"
+fn line(utterance: &Utterance, names: &HashMap<String, String>, zone: &str) -> String {
+    let by_id = utterance.user.as_ref().and_then(|user| names.get(user));
+    let name = match by_id {
+        _ if utterance.by_nod => "Nod",
+        Some(name) => name.as_str(),
+        None => utterance.name.as_deref().unwrap_or("Somebody"),
+    };
+    let mut text = utterance.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for user in names::mentions(&utterance.text) {
+        let called = names.get(user).map_or("somebody", String::as_str);
+        text = text.replace(&format!("<@{user}>"), &format!("@{called}"));
+    }
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(end);
+        text.push_str("… (cut)");
+    }
+    format!("{} · {name}: {text}", local_time(utterance.at, zone))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use nod_contract::clock::Timestamp;
+
+    fn said(user: &str, text: &str) -> Utterance {
+        Utterance {
+            user: Some(user.to_owned()),
+            name: None,
+            by_nod: user == "UNOD",
+            at: Timestamp::from_timestamp(1_772_789_400, 0).unwrap(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn speakers_have_names_and_the_newest_have_room() {
+        let names = HashMap::from([("U1".to_owned(), "Ana Silva".to_owned())]);
+        let all = [said("U1", "one\n two"), said("U2", "ask <@U1> and <@U9>"), said("UNOD", "three")];
+        assert_eq!(
+            lines(&all, &names, "UTC", 1_000),
+            "Fri 6 Mar 2026, 09:30 UTC · Ana Silva: one two\n\
+             Fri 6 Mar 2026, 09:30 UTC · Somebody: ask @Ana Silva and @somebody\n\
+             Fri 6 Mar 2026, 09:30 UTC · Nod: three"
+        );
+        assert_eq!(
+            lines(&all, &names, "UTC", 40),
+            "(2 earlier messages are left out)\nFri 6 Mar 2026, 09:30 UTC · Nod: three"
+        );
+    }
+}

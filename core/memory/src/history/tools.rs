@@ -1,0 +1,203 @@
+//! The tools that read a thread or a channel on demand: bounded, only where the asker is, and kept nowhere
+//! but in the run's own record.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use super::{lines, named};
+use nod_contract::chat::{Adapters, Bound, ChatAdapter, ChatError, Place};
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::tool::{
+    Fault, Leaves, Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec,
+};
+use nod_people::delivery::{self, Venue};
+use nod_people::people;
+
+const THREAD: &str = "chat_read_thread";
+const CHANNEL: &str = "chat_read_channel";
+/// Messages that one call reads, and characters that it gives back.
+const MOST: usize = 200;
+const MOST_CHARACTERS: usize = 20_000;
+/// How far back a channel is read where nobody says, in days.
+const USUAL_DAYS: i64 = 7;
+
+/// Whether a tool reads what people said to each other.
+pub fn is_ours(tool: &str) -> bool {
+    [THREAD, CHANNEL].contains(&tool)
+}
+
+/// The two tools.
+pub fn tools(pool: &PgPool, adapters: &Adapters) -> Vec<Tool> {
+    let reader = Reader { pool: pool.clone(), adapters: adapters.clone() };
+    vec![
+        Tool::Read(Arc::new(ReadThread { spec: thread_spec(), reader: reader.clone() })),
+        Tool::Read(Arc::new(ReadChannel { spec: channel_spec(), reader })),
+    ]
+}
+
+fn spec(name: &'static str, description: &'static str, parameters: Value, doing: &'static str) -> ToolSpec {
+    ToolSpec { name, description, parameters, reach: Reach::Reads, provider: None, doing }
+}
+
+fn thread_spec() -> ToolSpec {
+    let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
+    spec(THREAD, include_str!("../../prompts/chat_read_thread.md"), parameters, "Reading the thread")
+}
+
+fn channel_spec() -> ToolSpec {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "channel": {
+                "type": "string",
+                "description": "The channel's name, such as launch, if it is not the one the person is in.",
+            },
+            "days": {
+                "type": "integer", "minimum": 1, "maximum": 90,
+                "description": "How many days back; 7 if left out.",
+            },
+        },
+        "additionalProperties": false,
+    });
+    spec(CHANNEL, include_str!("../../prompts/chat_read_channel.md"), parameters, "Reading the channel")
+}
+
+struct ReadThread {
+    spec: ToolSpec,
+    reader: Reader,
+}
+
+struct ReadChannel {
+    spec: ToolSpec,
+    reader: Reader,
+}
+
+#[async_trait]
+impl ReadTool for ReadThread {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, _args: &Value) -> ToolResult {
+        let asked = self.reader.asked(cx).await?;
+        if asked.venue.place.thread.is_none() {
+            let what = "a thread here: this is no thread, so read the channel instead";
+            return Err(Fault::NotFound { what: what.to_owned() });
+        }
+        let place = asked.venue.place.clone();
+        let bound = Bound { since: None, before: None, most: MOST };
+        self.reader.read(cx, &asked, &place, &bound, "messages in this thread").await
+    }
+}
+
+#[async_trait]
+impl ReadTool for ReadChannel {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
+        let asked = self.reader.asked(cx).await?;
+        let days = args["days"].as_i64().unwrap_or(USUAL_DAYS);
+        let bound = Bound { since: Some(cx.now - TimeDelta::days(days)), before: None, most: MOST };
+        let (channel, source) = match args["channel"].as_str().map(bare).filter(|name| !name.is_empty()) {
+            Some(name) => (self.reader.find(&asked, name).await?, format!("messages in #{name}")),
+            None => (asked.venue.place.channel.clone(), "messages in this channel".to_owned()),
+        };
+        let direct = asked.venue.place.direct && channel == asked.venue.place.channel;
+        let place = Place { channel, direct, thread: None };
+        self.reader.read(cx, &asked, &place, &bound, &source).await
+    }
+}
+
+/// `#launch` and `<#C1>` as what they name.
+fn bare(written: &str) -> &str {
+    written.trim().trim_start_matches(['<', '#']).trim_end_matches('>')
+}
+
+/// Who asks, and where.
+struct Asked {
+    venue: Venue,
+    user: String,
+    adapter: Arc<dyn ChatAdapter>,
+}
+
+#[derive(Clone)]
+struct Reader {
+    pool: PgPool,
+    adapters: Adapters,
+}
+
+impl Reader {
+    async fn asked(&self, cx: &ToolContext) -> Result<Asked, Fault> {
+        let broken = |error: sqlx::Error| Fault::broken(format!("the database did not answer: {error}"));
+        let (tenant, person) = (cx.scope.tenant, cx.principal.person);
+        let mut conn = self.pool.acquire().await.map_err(broken)?;
+        let venue = delivery::sql::venue(&mut conn, tenant, cx.scope.case).await.map_err(broken)?;
+        let user = people::sql::user_of(&mut conn, tenant, person, &venue.platform, &venue.workspace).await;
+        let user = user.map_err(broken)?.ok_or_else(|| forbidden("nobody knows who asks"))?;
+        let adapter = self.adapters.get(&venue.platform).cloned();
+        Ok(Asked { adapter: adapter.ok_or_else(|| Fault::broken("no such platform here"))?, venue, user })
+    }
+
+    /// A channel by its name, among those that Nod is in.
+    async fn find(&self, asked: &Asked, name: &str) -> Result<String, Fault> {
+        let channels = asked.adapter.channels(&asked.venue.workspace).await.map_err(fault)?;
+        let fits = |(id, called): &&(String, String)| id == name || called.eq_ignore_ascii_case(name);
+        channels.iter().find(fits).map(|(id, _)| id.clone()).ok_or_else(|| {
+            forbidden(&format!("Nod is in no channel #{name}; somebody there can invite it with /invite"))
+        })
+    }
+
+    /// Reads for somebody who is there. What comes from elsewhere is for them alone.
+    async fn read(
+        &self,
+        cx: &ToolContext,
+        asked: &Asked,
+        place: &Place,
+        bound: &Bound,
+        source: &str,
+    ) -> ToolResult {
+        let Asked { venue, user, adapter } = asked;
+        let here = place.channel == venue.place.channel;
+        if !place.direct && !adapter.is_member(&venue.workspace, &place.channel, user).await.map_err(fault)? {
+            return Err(forbidden("the person is not in that channel, so it is not read for them"));
+        }
+        let said = adapter.history(&venue.workspace, place, bound).await.map_err(fault)?;
+        let names = named(&self.pool, cx.scope.tenant, &venue.platform, &venue.workspace, &said).await;
+        let names = names.map_err(|error| Fault::broken(format!("the database did not answer: {error}")))?;
+        let count = said.len();
+        let text = lines(&said, &names, &cx.principal.zone, MOST_CHARACTERS);
+        Ok(ToolOutput {
+            content: json!({"messages": count, "all": count < bound.most, "said": text}),
+            provenance: Provenance::outside(source),
+            audience: if here { Audience::Channel } else { Audience::Person(cx.principal.person) },
+            verbatim: None,
+            leaves: Leaves::Nothing,
+            note: None,
+        })
+    }
+}
+
+fn forbidden(reason: &str) -> Fault {
+    Fault::Forbidden { reason: reason.to_owned() }
+}
+
+fn fault(error: ChatError) -> Fault {
+    match error {
+        ChatError::Busy { after_seconds } => Fault::Busy { after_seconds },
+        ChatError::Closed { code } if code == "thread_not_found" => {
+            Fault::NotFound { what: "the thread: it was deleted".to_owned() }
+        }
+        ChatError::Closed { .. } => {
+            forbidden("Nod is not in that channel; somebody there can invite it with /invite")
+        }
+        ChatError::Refused { code } => forbidden(&format!("the chat platform refused ({code})")),
+        ChatError::Gone => Fault::NotFound { what: "the message: it was deleted".to_owned() },
+        ChatError::Lost(reason) => Fault::broken(format!("the chat platform did not answer: {reason}")),
+    }
+}

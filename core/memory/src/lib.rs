@@ -1,0 +1,5 @@
+//! Summaries, facts, and others' talk as read from the platform.
+
+pub mod context;
+pub mod history;
+pub mod memory;

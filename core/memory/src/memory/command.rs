@@ -1,0 +1,175 @@
+//! `memory`: shows what is remembered, forgets it by buttons, sends it as a file. Everything goes to the asker alone.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::card::{self, Remembered, Shown};
+use super::{Sourced, forget, sql};
+use nod_contract::card::{Card, Verb};
+use nod_contract::chat::{File, Immediate, Place, Target};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
+use nod_people::context::Chat;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::people;
+use nod_when::when::local_time;
+
+/// What is offered to choose from at once; no platform shows more.
+const MOST_CHOICES: usize = 25;
+
+/// Who asks, and where they are.
+pub struct Asker<'a> {
+    pub core: &'a Chat,
+    pub tenant: TenantId,
+    pub platform: &'a str,
+    pub workspace: &'a str,
+    pub place: &'a Place,
+    pub person: PersonId,
+    /// The platform's id.
+    pub user: &'a str,
+    pub now: Timestamp,
+}
+
+/// `memory` and its words.
+pub async fn command(asker: &Asker<'_>, conn: &mut PgConnection, text: &str) -> sqlx::Result<Immediate> {
+    if let Some(fact) = text.strip_prefix("forget ").and_then(|fact| fact.trim().parse::<Uuid>().ok()) {
+        return press(asker, conn, &Verb::new("forget", fact)).await;
+    }
+    match text.to_lowercase().as_str() {
+        "" | "show" => show(asker, conn, None).await,
+        "export" => export(asker, conn).await,
+        _ => {
+            let typing = asker.core.adapters.typing(asker.platform);
+            let (show, export) = (typing.typed("memory"), typing.typed("memory export"));
+            Ok(Immediate::whisper(format!(
+                "`{show}` shows what I remember, `{export}` sends it to you as a file."
+            )))
+        }
+    }
+}
+
+/// A press on one of the list's buttons.
+pub async fn press(asker: &Asker<'_>, conn: &mut PgConnection, verb: &Verb) -> sqlx::Result<Immediate> {
+    let all = all(asker, conn).await?;
+    if verb.verb == "forget" {
+        let Some(sourced) = all.facts.iter().find(|sourced| sourced.fact.id.0 == verb.subject) else {
+            return whisper("I know of no such thing here, or it is forgotten already. Nothing was done.");
+        };
+        let facts = [sourced.fact.id.0];
+        forget::facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
+        return show(asker, conn, Some(card::forgotten(&sourced.fact.line()))).await;
+    }
+    if all.channel.0 != verb.subject {
+        return whisper("I know of no such thing here. Nothing was done.");
+    }
+    if verb.verb == "forget_all" {
+        return Ok(Immediate::Whisper(card::sure(&all.shown(asker))));
+    }
+    let facts: Vec<_> = all.facts.iter().map(|sourced| sourced.fact.id.0).collect();
+    forget::talk(conn, asker.tenant, all.channel, asker.person, asker.now).await?;
+    forget::facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
+    show(asker, conn, Some("Everything was forgotten.".to_owned())).await
+}
+
+/// What is remembered here and has these words: its line, and what `memory` takes for it.
+pub async fn choices(
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    typed: &str,
+) -> sqlx::Result<Vec<(String, String)>> {
+    let typed = typed.to_lowercase();
+    let Asker { tenant, platform, workspace, place, .. } = *asker;
+    let channel = delivery::sql::known_channel(conn, tenant, platform, workspace, &place.channel).await?;
+    let facts = match channel {
+        Some(channel) => sql::sourced(conn, tenant, channel, asker.person).await?,
+        // Nobody has spoken to us there.
+        None => Vec::new(),
+    };
+    let lines =
+        facts.into_iter().map(|sourced| (sourced.fact.line(), format!("forget {}", sourced.fact.id.0)));
+    Ok(lines.filter(|(line, _)| line.to_lowercase().contains(&typed)).take(MOST_CHOICES).collect())
+}
+
+fn whisper(words: &str) -> sqlx::Result<Immediate> {
+    Ok(Immediate::whisper(words))
+}
+
+/// What is remembered, as loaded.
+struct All {
+    channel: ChannelId,
+    facts: Vec<Sourced>,
+    summaries: Vec<(Timestamp, String)>,
+    zone: String,
+}
+
+async fn all(asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<All> {
+    let Asker { tenant, platform, workspace, place, user, now, .. } = *asker;
+    let fresh = asker.core.ids.next();
+    let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
+    let facts = sql::sourced(conn, tenant, channel, asker.person).await?;
+    let summaries = sql::summaries(conn, tenant, channel, asker.person).await?;
+    let person = people::sql::load(conn, tenant, asker.person).await?;
+    let zone = person.and_then(|person| person.zone).unwrap_or_else(|| "UTC".to_owned());
+    Ok(All { channel, facts, summaries, zone })
+}
+
+impl All {
+    fn shown<'a>(&'a self, asker: &Asker<'a>) -> Remembered<'a> {
+        let of = |own: bool| {
+            let facts = self.facts.iter().filter(move |sourced| sourced.fact.person.is_some() == own);
+            facts.map(|sourced| Shown { sourced, link: link(asker, sourced) }).collect()
+        };
+        Remembered {
+            channel: self.channel,
+            direct: asker.place.direct,
+            about_channel: of(false),
+            about_reader: of(true),
+            summaries: &self.summaries,
+            zone: &self.zone,
+            typing: asker.core.adapters.typing(asker.platform),
+        }
+    }
+}
+
+/// Where a fact's message can be opened.
+fn link(asker: &Asker<'_>, sourced: &Sourced) -> Option<String> {
+    let adapter = asker.core.adapters.get(&sourced.platform)?;
+    let place =
+        Place { channel: sourced.channel.clone(), direct: sourced.direct, thread: sourced.thread.clone() };
+    adapter.link(&place, sourced.message_ref.as_deref()?)
+}
+
+async fn show(asker: &Asker<'_>, conn: &mut PgConnection, before: Option<String>) -> sqlx::Result<Immediate> {
+    let all = all(asker, conn).await?;
+    Ok(Immediate::Whisper(card::list(&all.shown(asker), before)))
+}
+
+/// A file to the asker's direct line.
+async fn export(asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<Immediate> {
+    let Asker { core, tenant, now, .. } = *asker;
+    let all = all(asker, conn).await?;
+    let id: DeliveryId = core.id();
+    let day = local_time(now, &all.zone);
+    let file = File {
+        // The id's tail lets a second try find what the first one sent.
+        name: format!("nod-memory-{}-{}.md", now.format("%Y-%m-%d"), id.short()),
+        text: card::export(&all.shown(asker), now),
+    };
+    let thread = asker.place.direct.then_some("");
+    let conversation = delivery::sql::conversation(conn, tenant, all.channel, thread, core.id(), now).await?;
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    let target = Target::Direct { workspace: asker.workspace.to_owned(), user: asker.user.to_owned() };
+    let new = NewDelivery {
+        id,
+        conversation,
+        run: None,
+        platform: &venue.platform,
+        target: Some(&target),
+        opens_thread: false,
+        card: &Card::say(format!("What I remember, as of {day}.")),
+        only_for: Some(asker.person),
+    };
+    delivery::send(conn, tenant, &venue, &new, now).await?;
+    delivery::sql::attach(conn, tenant, id, &file).await?;
+    whisper("The file comes to you directly.")
+}

@@ -1,0 +1,50 @@
+//! Forgetting: facts go, and with them every summary that may tell of them. What was said where they come from is not
+//! brought into view again. Messages and the audit stay.
+
+use serde_json::json;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::sql;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ChannelId, PersonId, TenantId};
+use nod_store::audit;
+
+/// Forgets these facts; how many there were.
+pub(super) async fn facts(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    facts: &[Uuid],
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<usize> {
+    let said = sql::said_in(conn, tenant, facts).await?;
+    let mut conversations: Vec<Uuid> = said.iter().map(|(conversation, ..)| *conversation).collect();
+    conversations.sort_unstable();
+    conversations.dedup();
+    let channels: Vec<Uuid> = said.iter().map(|(_, channel, _)| *channel).collect();
+    // Summaries before facts, as the job that writes both.
+    if let Some(first) = said.iter().map(|(.., seq)| *seq).min() {
+        sql::drop_summaries(conn, tenant, &channels, first, now).await?;
+        sql::restart(conn, tenant, &conversations, now).await?;
+    }
+    let gone = sql::delete(conn, tenant, facts).await?;
+    for fact in &gone {
+        audit::write(conn, tenant, Some(by), "memory.forgotten", *fact, None, &json!({}), now).await?;
+    }
+    Ok(gone.len())
+}
+
+/// Lets every conversation of a channel begin anew.
+pub(super) async fn talk(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let mut conversations = sql::conversations(conn, tenant, channel).await?;
+    conversations.sort_unstable();
+    sql::restart(conn, tenant, &conversations, now).await?;
+    audit::write(conn, tenant, Some(by), "memory.emptied", channel.0, None, &json!({}), now).await
+}

@@ -1,0 +1,100 @@
+//! The summariser's prompt: a static part, then what is noted and what was said. Pure.
+
+use serde_json::{Value, json};
+
+use super::batch::Batch;
+use super::{Fact, Kind, Summary};
+use nod_contract::model::{Ask, Tier, Turn};
+use nod_contract::text::fenced;
+
+const MEMORY: &str = include_str!("../../prompts/memory.md");
+/// Characters of one message.
+const LONGEST: usize = 2_000;
+/// More facts than this are not taken from one reading.
+pub(super) const MOST_FACTS: usize = 8;
+
+/// Asks to fold, to note and to forget. `marker` fences what comes from outside.
+pub(super) fn ask(batch: &Batch, summary: &Summary, noted: &[Fact], marker: &str) -> Ask {
+    let mut parts = Vec::new();
+    if !noted.is_empty() {
+        parts.push(format!("Noted already:\n{}", lines(noted)));
+    }
+    if !summary.text.is_empty() {
+        parts.push(format!("Summary so far:\n{}", shown(&summary.text, &summary.outside, marker)));
+    }
+    let messages: Vec<String> = batch
+        .heard
+        .iter()
+        .enumerate()
+        .map(|(at, heard)| {
+            let words: String = heard.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let words: String = words.chars().take(LONGEST).collect();
+            format!("[{}] {}: {}", at + 1, heard.speaker, shown(&words, &heard.outside, marker))
+        })
+        .collect();
+    parts.push(format!("Messages:\n{}", messages.join("\n")));
+    parts.push(match batch.fold {
+        0 => "Nothing is to be folded in; leave the summary empty.".to_owned(),
+        fold => format!("Fold in messages up to [{fold}]."),
+    });
+    parts.push(format!("New from message [{}] on.", batch.old + 1));
+    Ask {
+        tier: Tier::Summariser,
+        system: MEMORY.to_owned(),
+        turns: vec![Turn::Human { text: parts.join("\n\n") }],
+        offers: Vec::new(),
+        json: Some(("memory".to_owned(), schema())),
+    }
+}
+
+fn lines(noted: &[Fact]) -> String {
+    let line = |(at, fact): (usize, &Fact)| match fact.kind {
+        Kind::Goal => format!("Goal: {}", fact.value),
+        Kind::Fact => format!("({}) {}", at + 1, fact.line()),
+    };
+    noted.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What others wrote stands between markers, so that it is not taken for what a person asked.
+fn shown(text: &str, outside: &[String], marker: &str) -> String {
+    if outside.is_empty() { text.to_owned() } else { fenced(text, outside, marker) }
+}
+
+fn schema() -> Value {
+    let number = json!({ "type": "integer" });
+    let text = json!({ "type": "string" });
+    json!({
+        "type": "object",
+        "properties": {
+            "summary": text,
+            "goal": {
+                "anyOf": [
+                    {
+                        "type": "object",
+                        "properties": { "text": text, "message": number },
+                        "required": ["text", "message"],
+                        "additionalProperties": false,
+                    },
+                    { "type": "null" },
+                ],
+            },
+            "facts": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": text,
+                        "value": text,
+                        "about": { "type": "string", "enum": ["channel", "speaker"] },
+                        "message": number,
+                    },
+                    "required": ["name", "value", "about", "message"],
+                    "additionalProperties": false,
+                },
+            },
+            "forget": { "type": "array", "items": number },
+        },
+        "required": ["summary", "goal", "facts", "forget"],
+        "additionalProperties": false,
+    })
+}

@@ -1,0 +1,416 @@
+//! Rows of summaries and facts.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::answer::New;
+use super::batch::Heard;
+use super::{Fact, Kind, Sourced, Summary};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ChannelId, ConversationId, FactId, MessageId, PersonId, RunId, TenantId, TraceId};
+
+/// Facts that are looked at for one prompt, the newest first.
+const MOST_FACTS: i64 = 60;
+/// Messages that are read at once.
+pub(super) const MOST_MESSAGES: usize = 24;
+/// Facts and summaries that are shown or exported at once.
+const MOST_SHOWN: i64 = 500;
+
+/// What is remembered for a prompt: the summary of its conversation, and what `owner` knows that `reader` may see,
+/// newest first.
+pub async fn recalled(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    owner: Uuid,
+    reader: PersonId,
+) -> sqlx::Result<(Summary, Vec<Fact>)> {
+    let rows = sqlx::query!(
+        r#"select s.text as "text?", s.covered_seq as "covered?", s.read_seq as "read?", s.only_for,
+             s.outside as "summary_outside?", f.id as "id?", f.person_id, f.kind as "kind?", f.name as "name?",
+             f.value as "value?", f.message_id as "message?", f.outside as "outside?"
+         from conversations c
+         left join summaries s on s.tenant_id = c.tenant_id and s.conversation_id = c.id
+         left join facts f on f.tenant_id = c.tenant_id and f.owner = $3
+             and (f.person_id is null or f.person_id = $4)
+         where c.tenant_id = $1 and c.id = $2
+         order by f.noted_at desc nulls last, f.id desc limit $5"#,
+        tenant.0,
+        conversation.0,
+        owner,
+        reader.0,
+        MOST_FACTS
+    )
+    .fetch_all(conn)
+    .await?;
+    let summary = rows.first().map(|row| Summary {
+        text: row.text.clone().unwrap_or_default(),
+        covered: row.covered.unwrap_or_default(),
+        read: row.read.unwrap_or_default(),
+        only_for: row.only_for.map(PersonId),
+        outside: row.summary_outside.clone().unwrap_or_default(),
+    });
+    let facts = rows.into_iter().filter_map(|row| {
+        Some(Fact {
+            id: FactId(row.id?),
+            owner,
+            person: row.person_id.map(PersonId),
+            kind: Kind::named(&row.kind?),
+            name: row.name?,
+            value: row.value?,
+            message: MessageId(row.message?),
+            outside: row.outside.unwrap_or_default(),
+        })
+    });
+    Ok((summary.unwrap_or_default(), facts.collect()))
+}
+
+/// The conversation, person and trace of a run.
+pub(super) async fn run(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Option<(ConversationId, PersonId, TraceId)>> {
+    let row = sqlx::query!(
+        "select conversation_id, person_id, trace_id from runs where tenant_id = $1 and id = $2",
+        tenant.0,
+        run.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|r| (ConversationId(r.conversation_id), PersonId(r.person_id), TraceId(r.trace_id))))
+}
+
+pub(super) async fn summary(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+) -> sqlx::Result<Summary> {
+    let row = sqlx::query!(
+        "select text, covered_seq, read_seq, only_for, outside from summaries
+         where tenant_id = $1 and conversation_id = $2",
+        tenant.0,
+        conversation.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map_or_else(Summary::default, |row| Summary {
+        text: row.text,
+        covered: row.covered_seq,
+        read: row.read_seq,
+        only_for: row.only_for.map(PersonId),
+        outside: row.outside,
+    }))
+}
+
+/// Words of people and of Nod after those that the summary covers, oldest first: those that everybody there may
+/// read, and where `alone`, those for the one person too.
+pub(super) async fn heard(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    covered: i64,
+    alone: Option<PersonId>,
+) -> sqlx::Result<Vec<Heard>> {
+    let rows = sqlx::query!(
+        r#"select m.id, m.seq, m.person_id, m.turn->>'text' as "text!", m.only_for, m.outside,
+             p.full_name as "full_name?", p.name as "name?"
+         from messages m left join people p on p.tenant_id = m.tenant_id and p.id = m.person_id
+         where m.tenant_id = $1 and m.conversation_id = $2 and m.seq > $3 and m.role in ('human', 'ai')
+           and m.turn->>'text' <> '' and (m.only_for is null or m.only_for = $4)
+         order by m.seq limit $5"#,
+        tenant.0,
+        conversation.0,
+        covered,
+        alone.map(|p| p.0),
+        i64::try_from(MOST_MESSAGES).unwrap_or(i64::MAX)
+    )
+    .fetch_all(conn)
+    .await?;
+    let heard = rows.into_iter().map(|row| Heard {
+        id: MessageId(row.id),
+        seq: row.seq,
+        person: row.person_id.map(PersonId),
+        speaker: match row.person_id {
+            Some(_) => row.full_name.filter(|n| !n.is_empty()).or(row.name).unwrap_or_default(),
+            None => "Nod".to_owned(),
+        },
+        text: row.text,
+        only_for: row.only_for.map(PersonId),
+        outside: row.outside,
+    });
+    Ok(heard.collect())
+}
+
+/// What `owner` knows of itself and of these people, oldest first.
+pub(super) async fn noted(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    owner: Uuid,
+    people: &[Uuid],
+) -> sqlx::Result<Vec<Fact>> {
+    let rows = sqlx::query!(
+        "select id, person_id, kind, name, value, message_id, outside from facts
+         where tenant_id = $1 and owner = $2 and (person_id is null or person_id = any($3))
+         order by noted_at desc, id desc limit $4",
+        tenant.0,
+        owner,
+        people,
+        MOST_FACTS
+    )
+    .fetch_all(conn)
+    .await?;
+    let facts = rows.into_iter().rev().map(|row| Fact {
+        id: FactId(row.id),
+        owner,
+        person: row.person_id.map(PersonId),
+        kind: Kind::named(&row.kind),
+        name: row.name,
+        value: row.value,
+        message: MessageId(row.message_id),
+        outside: row.outside,
+    });
+    Ok(facts.collect())
+}
+
+/// Writes the next summary over the one that was seen; false where it is another by now.
+pub(super) async fn advance(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    seen: &Summary,
+    next: &Summary,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    sqlx::query!(
+        "insert into summaries (tenant_id, conversation_id, text, covered_seq, read_seq, outside, updated_at)
+         values ($1, $2, '', 0, 0, '{}', $3) on conflict do nothing",
+        tenant.0,
+        conversation.0,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    let written = sqlx::query!(
+        "update summaries set text = $5, covered_seq = $6, read_seq = $7, only_for = $8, outside = $9, updated_at = $10
+         where tenant_id = $1 and conversation_id = $2 and covered_seq = $3 and read_seq = $4",
+        tenant.0,
+        conversation.0,
+        seen.covered,
+        seen.read,
+        next.text.replace('\0', "\u{FFFD}"),
+        next.covered,
+        next.read,
+        next.only_for.map(|p| p.0),
+        &next.outside,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(written.rows_affected() == 1)
+}
+
+/// Notes a fact, in the place of what was noted under its name.
+pub(super) async fn put(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: FactId,
+    owner: Uuid,
+    new: &New,
+    now: Timestamp,
+) -> sqlx::Result<FactId> {
+    let id = sqlx::query_scalar!(
+        "insert into facts (tenant_id, id, owner, person_id, kind, name, value, message_id, outside, noted_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         on conflict (tenant_id, owner, coalesce(person_id, owner), kind, lower(name)) do update
+         set value = excluded.value, message_id = excluded.message_id,
+             outside = excluded.outside, noted_at = excluded.noted_at
+         returning id",
+        tenant.0,
+        id.0,
+        owner,
+        new.person.map(|p| p.0),
+        new.kind.as_str(),
+        new.name,
+        new.value,
+        new.message.0,
+        &new.outside,
+        now
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(FactId(id))
+}
+
+/// The goal is no more.
+pub(super) async fn end_goal(conn: &mut PgConnection, tenant: TenantId, owner: Uuid) -> sqlx::Result<()> {
+    sqlx::query!("delete from facts where tenant_id = $1 and owner = $2 and kind = 'goal'", tenant.0, owner)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Where facts were said: their conversations, and the channels of these.
+pub(super) async fn said_in(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    facts: &[Uuid],
+) -> sqlx::Result<Vec<(Uuid, Uuid, i64)>> {
+    let rows = sqlx::query!(
+        "select m.conversation_id, c.channel_id, m.seq from facts f
+         join messages m on m.tenant_id = f.tenant_id and m.id = f.message_id
+         join conversations c on c.tenant_id = f.tenant_id and c.id = m.conversation_id
+         where f.tenant_id = $1 and f.id = any($2)",
+        tenant.0,
+        facts
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|r| (r.conversation_id, r.channel_id, r.seq)).collect())
+}
+
+/// The conversations of a channel.
+pub(super) async fn conversations(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+) -> sqlx::Result<Vec<Uuid>> {
+    sqlx::query_scalar!(
+        "select id from conversations where tenant_id = $1 and channel_id = $2",
+        tenant.0,
+        channel.0
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Lets conversations begin anew: nothing of what was said in them so far is brought into view again.
+pub(super) async fn restart(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversations: &[Uuid],
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    // In order, as whoever else does the same.
+    sqlx::query!(
+        "insert into summaries (tenant_id, conversation_id, text, covered_seq, read_seq, outside, updated_at)
+         select m.tenant_id, m.conversation_id, '', max(m.seq), max(m.seq), '{}', $3 from messages m
+         where m.tenant_id = $1 and m.conversation_id = any($2)
+         group by m.tenant_id, m.conversation_id order by m.conversation_id
+         on conflict (tenant_id, conversation_id) do update
+         set text = '', covered_seq = excluded.covered_seq, read_seq = excluded.read_seq, only_for = null,
+             outside = '{}', updated_at = excluded.updated_at",
+        tenant.0,
+        conversations,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Drops the summaries of these channels that may tell of something said at `seq`.
+pub(super) async fn drop_summaries(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channels: &[Uuid],
+    seq: i64,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update summaries s set text = '', only_for = null, outside = '{}', updated_at = $4 from conversations c
+         where s.tenant_id = $1 and c.tenant_id = $1 and c.id = s.conversation_id and c.channel_id = any($2)
+           and s.covered_seq >= $3 and s.text <> ''",
+        tenant.0,
+        channels,
+        seq,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Takes facts away; those that were there.
+pub(super) async fn delete(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    facts: &[Uuid],
+) -> sqlx::Result<Vec<Uuid>> {
+    sqlx::query_scalar!(
+        "delete from facts where tenant_id = $1 and id = any($2) returning id",
+        tenant.0,
+        facts
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// What a channel knows of itself, and what is known of a person anywhere, in the order in which it was noted.
+pub(super) async fn sourced(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+    person: PersonId,
+) -> sqlx::Result<Vec<Sourced>> {
+    let rows = sqlx::query!(
+        r#"select f.id, f.owner, f.person_id, f.kind, f.name, f.value, f.message_id, f.outside, m.at, m.message_ref,
+             p.name as "called?", p.full_name as "full_name?", ch.platform, ch.channel_ref, ch.direct, c.thread_ref
+         from facts f
+         join messages m on m.tenant_id = f.tenant_id and m.id = f.message_id
+         join conversations c on c.tenant_id = f.tenant_id and c.id = m.conversation_id
+         join channels ch on ch.tenant_id = f.tenant_id and ch.id = c.channel_id
+         left join people p on p.tenant_id = f.tenant_id and p.id = m.person_id
+         where f.tenant_id = $1 and ((f.owner = $2 and f.person_id is null) or f.person_id = $3)
+         order by f.noted_at, f.id limit $4"#,
+        tenant.0,
+        channel.0,
+        person.0,
+        MOST_SHOWN
+    )
+    .fetch_all(conn)
+    .await?;
+    let sourced = rows.into_iter().map(|row| Sourced {
+        fact: Fact {
+            id: FactId(row.id),
+            owner: row.owner,
+            person: row.person_id.map(PersonId),
+            kind: Kind::named(&row.kind),
+            name: row.name,
+            value: row.value,
+            message: MessageId(row.message_id),
+            outside: row.outside,
+        },
+        speaker: row.full_name.filter(|n| !n.is_empty()).or(row.called).unwrap_or_default(),
+        at: row.at,
+        platform: row.platform,
+        channel: row.channel_ref,
+        direct: row.direct,
+        thread: row.thread_ref.filter(|thread| !thread.is_empty()),
+        message_ref: row.message_ref,
+    });
+    Ok(sourced.collect())
+}
+
+/// The summaries of a channel's conversations that this reader may see, the newest first.
+pub(super) async fn summaries(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+    reader: PersonId,
+) -> sqlx::Result<Vec<(Timestamp, String)>> {
+    let rows = sqlx::query!(
+        "select s.updated_at, s.text from summaries s
+         join conversations c on c.tenant_id = s.tenant_id and c.id = s.conversation_id
+         where s.tenant_id = $1 and c.channel_id = $2 and s.text <> ''
+           and (s.only_for is null or s.only_for = $3) and (c.alone_with is null or c.alone_with = $3)
+         order by s.updated_at desc, s.conversation_id limit $4",
+        tenant.0,
+        channel.0,
+        reader.0,
+        MOST_SHOWN
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.updated_at, row.text)).collect())
+}

@@ -1,0 +1,60 @@
+//! The platforms where people are, and who is served there.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use sqlx::PgPool;
+
+use crate::links::Links;
+use crate::reading::Reader;
+use nod_contract::chat::{Adapters, Standing};
+use nod_store::context::Base;
+
+/// What reaching people needs.
+#[derive(Clone)]
+pub struct Chat {
+    pub base: Base,
+    /// Connections that no worker takes: who stands at the door is answered within three seconds.
+    pub door: PgPool,
+    pub adapters: Adapters,
+    pub links: Links,
+    pub reading: Arc<dyn Reader>,
+    pub welcome: Welcome,
+    /// The first admins, as their platform knows them: the platform, and a user there.
+    pub admins: Vec<(String, String)>,
+}
+
+impl Deref for Chat {
+    type Target = Base;
+
+    fn deref(&self) -> &Base {
+        &self.base
+    }
+}
+
+impl Chat {
+    /// The first admins on a platform.
+    pub fn admins_on(&self, platform: &str) -> impl Iterator<Item = &str> {
+        self.admins.iter().filter(move |(on, _)| on == platform).map(|(_, user)| user.as_str())
+    }
+}
+
+/// Who may use Nod beside the members of a workspace.
+#[derive(Debug, Clone, Copy)]
+pub struct Welcome {
+    pub guests: bool,
+    /// People of other organisations.
+    pub external: bool,
+}
+
+impl Welcome {
+    /// Whether somebody of this standing may: strangers are refused by default.
+    pub fn admits(self, standing: Standing) -> bool {
+        match standing {
+            Standing::Member => true,
+            Standing::Guest => self.guests,
+            Standing::External => self.external,
+            Standing::Unknown | Standing::Bot | Standing::Gone => false,
+        }
+    }
+}

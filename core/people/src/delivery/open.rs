@@ -1,0 +1,110 @@
+//! Rows of messages whose words are still coming.
+
+use sqlx::PgConnection;
+
+use crate::delivery::Venue;
+use nod_contract::card::Card;
+use nod_contract::chat::Posted;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{DeliveryId, PersonId, RunId, TenantId};
+use nod_store::jobs::sql::{json, parsed};
+
+/// The message that a run opened and has not closed.
+pub async fn open_of(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<Option<Open>> {
+    let row = sqlx::query!(
+        "select id, posted, created_at from deliveries where tenant_id = $1 and run_id = $2 and streamed = 'open'",
+        tenant.0,
+        run.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| {
+        Ok(Open {
+            id: DeliveryId(row.id),
+            at: row.posted.map(parsed).transpose()?,
+            since: row.created_at,
+            perhaps: true,
+        })
+    })
+    .transpose()
+}
+
+/// Begins a message in the conversation's own place, for everybody there. It has no job: whoever closes it
+/// makes one.
+pub async fn open(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    venue: &Venue,
+    run: RunId,
+    id: DeliveryId,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into deliveries (tenant_id, id, conversation_id, run_id, platform, opens_thread, card, version,
+             created_at, streamed)
+         values ($1, $2, $3, $4, $5, false, $6, 1, $7, 'open')",
+        tenant.0,
+        id.0,
+        venue.conversation.0,
+        run.0,
+        venue.platform,
+        json(card)?,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What an open message is to say if nothing more comes.
+pub async fn keep(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    card: &Card,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set card = $3 where tenant_id = $1 and id = $2 and streamed = 'open'",
+        tenant.0,
+        id.0,
+        json(card)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Closes a message: it is to say what its row says, or `card` where there is one.
+pub async fn close(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    card: Option<&Card>,
+    only_for: Option<PersonId>,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set card = coalesce($3, card), only_for = $4, version = version + 1, streamed = 'closed'
+         where tenant_id = $1 and id = $2 and streamed = 'open'",
+        tenant.0,
+        id.0,
+        card.map(json).transpose()?,
+        only_for.map(|person| person.0)
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A message whose words are still coming.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// Its row.
+    pub id: DeliveryId,
+    /// Where it stands.
+    pub at: Option<Posted>,
+    /// When it was begun.
+    pub since: Timestamp,
+    /// It may stand somewhere without our knowing: look before opening it again.
+    pub perhaps: bool,
+}

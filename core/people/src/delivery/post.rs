@@ -1,0 +1,293 @@
+//! The deliver job: post once, or replace what stands.
+
+use chrono::TimeDelta;
+
+use super::sql::{self, Delivery, NewDelivery, Venue};
+use crate::context::Chat;
+use crate::people;
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{DeliveryId, PersonId, TenantId};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
+
+/// After so many tries a message that the platform never answers for is given up; its row says so.
+const MOST_TRIES: i32 = 20;
+
+/// Posts or replaces a message.
+pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let (delivery, venue) = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such delivery")?;
+    let target = target(&mut conn, claim.tenant, &delivery, &venue).await?;
+    drop(conn);
+    if delivery.posted_version == Some(delivery.version) {
+        return finish(core, claim).await;
+    }
+    let adapter = core.adapters.get(&delivery.platform).ok_or("no such platform here")?;
+    let card = core.links.resolved(delivery.card.clone());
+    // A direct line tells by itself.
+    let card = if matches!(target, Target::Place { .. }) { card } else { card.calling_nobody() };
+    // What is to be taken away before it stood was never said.
+    if delivery.posted.is_none() && card.is_nothing() && claim.attempt == 1 && !delivery.streamed {
+        return finish(core, claim).await;
+    }
+    if delivery.posted.is_none()
+        && let Some(free) = not_yet(core, claim, &target, adapter.pause()).await?
+    {
+        return put_off(core, claim, free).await;
+    }
+    let outcome = match &delivery.posted {
+        Some(at) if card.is_nothing() => {
+            adapter.remove(at).await.map(|()| Shown { at: at.clone(), since: None })
+        }
+        Some(at) => adapter.replace(at, &card, id).await.map(|since| Shown { at: at.clone(), since }),
+        None => {
+            post(adapter.as_ref(), &target, &card, &delivery, claim.attempt > 1 || delivery.streamed).await
+        }
+    };
+    match outcome {
+        Ok(shown) => posted(core, claim, &delivery, &shown).await,
+        Err(ChatError::Busy { after_seconds }) => {
+            let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
+            put_off(core, claim, core.now() + wait).await
+        }
+        Err(ChatError::Gone) => gone(core, claim, delivery.id).await,
+        Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
+        Err(ChatError::Lost(reason)) => {
+            refused(core, claim, &delivery, &venue, &target, &reason, false).await
+        }
+        Err(ChatError::Refused { code }) => {
+            refused(core, claim, &delivery, &venue, &target, &code, false).await
+        }
+        Err(ChatError::Closed { code }) => {
+            refused(core, claim, &delivery, &venue, &target, &code, true).await
+        }
+    }
+}
+
+/// Somebody took the message away that was to be changed: what it says now is told anew.
+async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
+    tracing::info!(delivery = %id, "a message is gone and is posted anew");
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::removed(&mut tx, claim.tenant, id, None).await?;
+    jobs::put_off(&mut tx, claim, core.now(), None, false).await?;
+    Ok(tx.commit().await?)
+}
+
+/// When this place may next be posted to, where that is not now. Whispers are not counted among the posts.
+async fn not_yet(
+    core: &Chat,
+    claim: &Claim,
+    target: &Target,
+    pause: TimeDelta,
+) -> Result<Option<Timestamp>, WorkError> {
+    if matches!(target, Target::Whisper { .. }) {
+        return Ok(None);
+    }
+    let mut conn = core.pool.acquire().await?;
+    Ok(sql::reserve(&mut conn, claim.tenant, claim.lane, pause, core.now()).await?)
+}
+
+/// Puts a job off that did nothing: the next try need not look, but one before it may have been lost.
+async fn put_off(core: &Chat, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::put_off(&mut conn, claim, until, None, claim.attempt > 1).await?)
+}
+
+/// Posts, after looking for an earlier try's message where there was one.
+async fn post(
+    adapter: &dyn ChatAdapter,
+    target: &Target,
+    card: &Card,
+    delivery: &Delivery,
+    tried: bool,
+) -> Result<Shown, ChatError> {
+    // Where a platform does not let us look, a message twice is better than none.
+    if tried
+        && let Sighting::Yes(Shown { at, since }) =
+            adapter.find(target, delivery.id, delivery.created_at, delivery.streamed).await?
+    {
+        // It was posted as it then was, and may have changed since: people press before we know it stands.
+        let since = if card.is_nothing() {
+            adapter.remove(&at).await?;
+            None
+        } else if delivery.version > 1 {
+            adapter.replace(&at, card, delivery.id).await?
+        } else {
+            since
+        };
+        return Ok(Shown { at, since });
+    }
+    if card.is_nothing() {
+        return Ok(Shown { at: Posted { channel: String::new(), message: String::new() }, since: None });
+    }
+    match &delivery.file {
+        Some(file) => adapter.file(target, file, card, delivery.id).await,
+        None => adapter.post(target, card, delivery.id).await,
+    }
+}
+
+/// Where it goes: its own target, else its conversation's place or the person it is alone with.
+async fn target(
+    conn: &mut sqlx::PgConnection,
+    tenant: TenantId,
+    delivery: &Delivery,
+    venue: &Venue,
+) -> Result<Target, WorkError> {
+    match (&delivery.target, venue.alone_with) {
+        (Some(target), _) => Ok(target.clone()),
+        (None, Some(with)) => {
+            // Whoever asked, should the place have gone on with somebody else since.
+            let asker = match delivery.run {
+                Some(run) => sql::person_of(conn, tenant, run).await?,
+                None => None,
+            };
+            let person = asker.unwrap_or(with);
+            Ok(direct(conn, tenant, venue, person).await?.ok_or("nobody to write to")?)
+        }
+        (None, None) => Ok(Target::Place { workspace: venue.workspace.clone(), place: venue.place.clone() }),
+    }
+}
+
+/// The direct line of a person on the venue's platform.
+pub async fn direct(
+    conn: &mut sqlx::PgConnection,
+    tenant: TenantId,
+    venue: &Venue,
+    person: PersonId,
+) -> sqlx::Result<Option<Target>> {
+    let user = people::sql::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
+    Ok(user.map(|user| Target::Direct { workspace: venue.workspace.clone(), user }))
+}
+
+async fn posted(core: &Chat, claim: &Claim, delivery: &Delivery, shown: &Shown) -> Result<(), WorkError> {
+    let mut tx = core.begin().await?;
+    // First, since it locks the lane.
+    jobs::finish(&mut tx, claim).await?;
+    if delivery.card.is_nothing() {
+        // Should something be said there again, it is a new message.
+        sql::removed(&mut tx, claim.tenant, delivery.id, Some(delivery.version)).await?;
+    } else {
+        sql::posted(&mut tx, claim.tenant, delivery.id, shown, delivery.version).await?;
+    }
+    if delivery.opens_thread {
+        sql::opened(&mut tx, claim.tenant, delivery.conversation, &shown.at.message).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+async fn finish(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::finish(&mut conn, claim).await?)
+}
+
+/// The platform will never take it there. Where the place is closed to us, it goes where the person can still
+/// read it; where the message itself is refused, a plain line says so in its place.
+async fn refused(
+    core: &Chat,
+    claim: &Claim,
+    delivery: &Delivery,
+    venue: &Venue,
+    target: &Target,
+    code: &str,
+    closed: bool,
+) -> Result<(), WorkError> {
+    tracing::warn!(delivery = %delivery.id, code, "a message was refused");
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::refused(&mut tx, tenant, delivery.id, code).await?;
+    let first_refusal = delivery.posted.is_none();
+    match (target, delivery.only_for) {
+        (Target::Direct { .. }, Some(reader)) if first_refusal && closed && !venue.place.direct => {
+            let person = people::sql::load(&mut tx, tenant, reader).await?.ok_or("no such person")?;
+            let card = show_me(person.display_name(), delivery.id);
+            stand_in(&mut tx, tenant, venue, delivery, &card, now).await?;
+        }
+        (Target::Place { .. }, _) if first_refusal && closed => {
+            sql::alone(&mut tx, tenant, delivery.conversation, delivery.run).await?;
+            let person = match delivery.run {
+                Some(run) => sql::person_of(&mut tx, tenant, run).await?,
+                None => None,
+            };
+            if let Some(person) = person
+                && let Some(target) = direct(&mut tx, tenant, venue, person).await?
+            {
+                let note =
+                    Block::Note("I may not write where you asked, so this comes to you here.".to_owned());
+                sql::change(&mut tx, tenant, delivery.id, &delivery.card.clone().with(note)).await?;
+                sql::retarget(&mut tx, tenant, delivery.id, &target).await?;
+                // At once and still before whatever was said after it.
+                jobs::put_off(&mut tx, claim, now, None, false).await?;
+                return Ok(tx.commit().await?);
+            }
+        }
+        // A line of ours that is refused too has no run, and is not followed by another.
+        (_, only_for) if first_refusal && !closed && delivery.run.is_some() => {
+            let card = unshown(code);
+            let line = NewDelivery {
+                id: core.id(),
+                conversation: delivery.conversation,
+                run: None,
+                platform: &venue.platform,
+                target: delivery.target.as_ref(),
+                opens_thread: false,
+                card: &card,
+                only_for,
+            };
+            super::send(&mut tx, tenant, venue, &line, now).await?;
+        }
+        _ => {}
+    }
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+/// In the place of a message that the platform does not take.
+fn unshown(code: &str) -> Card {
+    let words =
+        format!("I had something to say here, but the chat refused the message ({code}). Please ask again.");
+    Card { body: vec![Block::Note(words)], ..Card::default() }
+}
+
+/// Puts a card into the thread for a message that its reader's direct line does not take: in the place of
+/// the line that tells of it, where there is one. Where no thread is open, a channel is not bothered with it.
+async fn stand_in(
+    conn: &mut sqlx::PgConnection,
+    tenant: TenantId,
+    venue: &Venue,
+    delivery: &Delivery,
+    card: &Card,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let id = super::line_of(delivery.id);
+    if sql::load(conn, tenant, id).await?.is_some() {
+        return super::show(conn, tenant, id, card, now).await;
+    }
+    if venue.unopened {
+        return Ok(());
+    }
+    let line = NewDelivery {
+        id,
+        conversation: delivery.conversation,
+        run: delivery.run,
+        platform: &venue.platform,
+        target: None,
+        opens_thread: false,
+        card,
+        only_for: None,
+    };
+    super::send(conn, tenant, venue, &line, now).await
+}
+
+/// Stands in the thread where a direct line is closed.
+fn show_me(name: &str, delivery: DeliveryId) -> Card {
+    Card {
+        body: vec![Block::Note(format!(
+            "{name}, I have something for you alone, but may not write to you directly."
+        ))],
+        ..Card::default()
+    }
+    .button("Show me", Style::Plain, Press::Verb(Verb::new("show", delivery)))
+}

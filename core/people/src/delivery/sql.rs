@@ -1,0 +1,589 @@
+//! Rows of outgoing messages, and of the places they go to.
+
+use chrono::TimeDelta;
+use serde::Deserialize;
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use nod_contract::card::Card;
+use nod_contract::chat::{File, Place, Posted, Shown, Target};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
+use nod_store::jobs::Work;
+use nod_store::jobs::sql::{json, parsed};
+
+/// An outgoing message.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    pub id: DeliveryId,
+    pub conversation: ConversationId,
+    pub platform: String,
+    pub target: Option<Target>,
+    pub opens_thread: bool,
+    pub card: Card,
+    /// To be sent with it.
+    pub file: Option<File>,
+    pub version: i32,
+    pub posted_version: Option<i32>,
+    pub posted: Option<Posted>,
+    pub run: Option<RunId>,
+    pub only_for: Option<PersonId>,
+    /// Its words were shown while they were coming, so it may stand somewhere under no key.
+    pub streamed: bool,
+    pub created_at: Timestamp,
+}
+
+/// Where a conversation takes place.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "VenueRow")]
+pub struct Venue {
+    pub conversation: ConversationId,
+    pub channel: ChannelId,
+    pub platform: String,
+    pub workspace: String,
+    pub place: Place,
+    /// Whose direct line it is, as the platform knows them.
+    pub user: Option<String>,
+    /// The thread is not open yet.
+    pub unopened: bool,
+    pub alone_with: Option<PersonId>,
+}
+
+impl Venue {
+    /// Whether nobody but the one person reads what is said there.
+    pub fn is_alone(&self) -> bool {
+        self.place.direct || self.alone_with.is_some()
+    }
+}
+
+/// A row of `venues`, as queries bring it along.
+#[derive(Deserialize)]
+struct VenueRow {
+    conversation: Uuid,
+    channel: Uuid,
+    platform: String,
+    workspace: String,
+    channel_ref: String,
+    direct: bool,
+    user_ref: Option<String>,
+    thread_ref: Option<String>,
+    alone_with: Option<Uuid>,
+}
+
+impl From<VenueRow> for Venue {
+    fn from(row: VenueRow) -> Self {
+        Self {
+            conversation: ConversationId(row.conversation),
+            channel: ChannelId(row.channel),
+            platform: row.platform,
+            workspace: row.workspace,
+            user: row.user_ref,
+            unopened: row.thread_ref.is_none(),
+            place: Place {
+                channel: row.channel_ref,
+                direct: row.direct,
+                thread: row.thread_ref.filter(|t| !t.is_empty()),
+            },
+            alone_with: row.alone_with.map(PersonId),
+        }
+    }
+}
+
+pub struct NewDelivery<'a> {
+    pub id: DeliveryId,
+    pub conversation: ConversationId,
+    pub run: Option<RunId>,
+    pub platform: &'a str,
+    pub target: Option<&'a Target>,
+    pub opens_thread: bool,
+    pub card: &'a Card,
+    pub only_for: Option<PersonId>,
+}
+
+/// Writes a message and the job that posts it, in this lane; the lane is locked first, as everywhere.
+pub(super) async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    new: &NewDelivery<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into deliveries (tenant_id, id, conversation_id, run_id, platform, target, opens_thread, card,
+             version, only_for, created_at)
+         select $1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $10 from enqueue($1, $11, $12, $10, $10)",
+        tenant.0,
+        new.id.0,
+        new.conversation.0,
+        new.run.map(|r| r.0),
+        new.platform,
+        new.target.map(json).transpose()?,
+        new.opens_thread,
+        json(new.card)?,
+        new.only_for.map(|p| p.0),
+        now,
+        lane,
+        json(&Work::Deliver { delivery: new.id })?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A message with the place of its conversation.
+pub async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+) -> sqlx::Result<Option<(Delivery, Venue)>> {
+    let row = sqlx::query!(
+        r#"select d.conversation_id, d.run_id, d.platform, d.target, d.opens_thread, d.card, d.file, d.version,
+             d.posted_version, d.posted, d.only_for, d.streamed, d.created_at, to_jsonb(v) as "venue!: Json<Venue>"
+         from deliveries d
+         join venues v on v.tenant_id = d.tenant_id and v.conversation = d.conversation_id
+         where d.tenant_id = $1 and d.id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let delivery = Delivery {
+        id,
+        conversation: ConversationId(row.conversation_id),
+        platform: row.platform,
+        target: row.target.map(parsed).transpose()?,
+        opens_thread: row.opens_thread,
+        card: parsed(row.card)?,
+        file: row.file.map(parsed).transpose()?,
+        version: row.version,
+        posted_version: row.posted_version,
+        posted: row.posted.map(parsed).transpose()?,
+        run: row.run_id.map(RunId),
+        only_for: row.only_for.map(PersonId),
+        streamed: row.streamed.is_some(),
+        created_at: row.created_at,
+    };
+    Ok(Some((delivery, row.venue.0)))
+}
+
+/// The conversation of a delivery, where it goes and on which platform, by which its lane is known.
+pub async fn aim(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+) -> sqlx::Result<(ConversationId, Option<Target>, String)> {
+    let row = sqlx::query!(
+        "select conversation_id, target, platform from deliveries where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((ConversationId(row.conversation_id), row.target.map(parsed).transpose()?, row.platform))
+}
+
+/// Another card in the place of the one that stands or is to stand there.
+pub async fn change(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    card: &Card,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set card = $3, version = version + 1 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        json(card)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Sends a file with a message that is not posted yet.
+pub async fn attach(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    file: &File,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set file = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        json(file)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A message stands on the platform; a file that went with it is the person's now, and no copy is kept.
+pub async fn posted(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    shown: &Shown,
+    version: i32,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set posted = $3, posted_version = $4, version_posted_at = $5, error = null, file = null
+         where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        json(&shown.at)?,
+        version,
+        shown.since
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// It stands nowhere any more: nothing of it after this version, or where there is none, what it says is still to be posted.
+pub(super) async fn removed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    version: Option<i32>,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set posted = null, posted_version = $3, version_posted_at = null
+         where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        version
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn refused(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    code: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!("update deliveries set error = $3 where tenant_id = $1 and id = $2", tenant.0, id.0, code)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+pub async fn retarget(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    target: &Target,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update deliveries set target = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        json(target)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Takes the next moment at which a lane may post; `None` where one was taken, else when the lane is free.
+pub async fn reserve(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    pause: TimeDelta,
+    now: Timestamp,
+) -> sqlx::Result<Option<Timestamp>> {
+    let taken = sqlx::query_scalar!(
+        "insert into paces (tenant_id, lane_id, free_at) values ($1, $2, $3)
+         on conflict (tenant_id, lane_id) do update set free_at = excluded.free_at where paces.free_at <= $4
+         returning free_at",
+        tenant.0,
+        lane,
+        now + pause,
+        now
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    if taken.is_some() {
+        return Ok(None);
+    }
+    sqlx::query_scalar!("select free_at from paces where tenant_id = $1 and lane_id = $2", tenant.0, lane)
+        .fetch_optional(conn)
+        .await
+}
+
+/// The card as it should be now, to be shown to one person on demand.
+pub async fn card_for(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    reader: PersonId,
+) -> sqlx::Result<Option<Card>> {
+    let card = sqlx::query_scalar!(
+        "select d.card from deliveries d where d.tenant_id = $1 and d.id = $2 and (d.only_for = $3 or exists (
+             select 1 from approvals a where a.tenant_id = $1 and a.delivery_id = $2 and a.decider_id = $3))",
+        tenant.0,
+        id.0,
+        reader.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    // On demand it is shown to whoever asks for it, perhaps on another platform, where they have another id.
+    Ok(card.map(parsed::<Card>).transpose()?.map(Card::calling_nobody))
+}
+
+/// Whether a message stands somewhere else than there; false where it does not stand yet.
+pub async fn stands_elsewhere(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DeliveryId,
+    platform: &str,
+    place: &Place,
+) -> sqlx::Result<bool> {
+    let row = sqlx::query!(
+        r#"select platform, posted as "posted: Json<Posted>" from deliveries where tenant_id = $1 and id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    let stands = row.and_then(|row| Some((row.platform, row.posted?.0)));
+    Ok(stands.is_some_and(|(on, posted)| on != platform || !posted.stands_in(place)))
+}
+
+/// The channel of a platform's channel, made known if new; `user` is there.
+#[expect(clippy::too_many_arguments, reason = "a channel is known by all of these")]
+pub async fn channel(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    place: &Place,
+    user: &str,
+    fresh: Uuid,
+    now: Timestamp,
+) -> sqlx::Result<ChannelId> {
+    let id = sqlx::query_scalar!(
+        "insert into channels (tenant_id, id, platform, workspace, channel_ref, direct, user_ref, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)
+         on conflict (tenant_id, platform, workspace, channel_ref)
+             do update set direct = excluded.direct, user_ref = coalesce(channels.user_ref, excluded.user_ref)
+         returning id",
+        tenant.0,
+        fresh,
+        platform,
+        workspace,
+        place.channel,
+        place.direct,
+        place.direct.then_some(user),
+        now
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(ChannelId(id))
+}
+
+/// Somebody's direct line, where Nod and they have met there.
+pub async fn direct_line(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+) -> sqlx::Result<Option<ChannelId>> {
+    let id = sqlx::query_scalar!(
+        "select id from channels where tenant_id = $1 and platform = $2 and workspace = $3 and direct and user_ref = $4
+         order by created_at limit 1",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(ChannelId))
+}
+
+/// The channel, where it is known.
+pub async fn known_channel(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    channel: &str,
+) -> sqlx::Result<Option<ChannelId>> {
+    let id = sqlx::query_scalar!(
+        "select id from channels where tenant_id = $1 and platform = $2 and workspace = $3 and channel_ref = $4",
+        tenant.0,
+        platform,
+        workspace,
+        channel
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(ChannelId))
+}
+
+/// The word of a channel that wants only those follow-ups heard that name Nod.
+pub const MENTION_ONLY: &str = "mention";
+
+/// How a channel is called on its platform, and whether only those follow-ups are heard that name Nod.
+pub async fn habits(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+) -> sqlx::Result<Option<(String, bool)>> {
+    let row = sqlx::query!(
+        "select channel_ref, follow from channels where tenant_id = $1 and id = $2",
+        tenant.0,
+        channel.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.channel_ref, row.follow == MENTION_ONLY)))
+}
+
+pub async fn set_follow(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+    mention_only: bool,
+) -> sqlx::Result<()> {
+    let follow = if mention_only { MENTION_ONLY } else { "thread" };
+    sqlx::query!(
+        "update channels set follow = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        channel.0,
+        follow
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The conversation of a thread, begun if new.
+pub async fn conversation(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    channel: ChannelId,
+    thread: Option<&str>,
+    fresh: ConversationId,
+    now: Timestamp,
+) -> sqlx::Result<ConversationId> {
+    // Updating a key would lock the row against whoever writes a message of it, so a conflict only looks.
+    let made = sqlx::query_scalar!(
+        "insert into conversations (tenant_id, id, channel_id, thread_ref, created_at) values ($1, $2, $3, $4, $5)
+         on conflict (tenant_id, channel_id, thread_ref) do nothing returning id",
+        tenant.0,
+        fresh.0,
+        channel.0,
+        thread,
+        now
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    if let Some(id) = made {
+        return Ok(ConversationId(id));
+    }
+    let id = sqlx::query_scalar!(
+        "select id from conversations where tenant_id = $1 and channel_id = $2 and thread_ref = $3",
+        tenant.0,
+        channel.0,
+        thread
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(ConversationId(id))
+}
+
+pub async fn venue(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+) -> sqlx::Result<Venue> {
+    let venue = sqlx::query_scalar!(
+        r#"select to_jsonb(v) as "venue!: Json<Venue>" from venues v where v.tenant_id = $1 and v.conversation = $2"#,
+        tenant.0,
+        conversation.0
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(venue.0)
+}
+
+/// The thread of a conversation was opened by a message. Somebody may have written into the thread before we
+/// knew that it stands, and so begun another conversation there: then that one has the thread, and this one
+/// finds it by its opening message.
+pub async fn opened(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    thread: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update conversations c set thread_ref = $3
+         where c.tenant_id = $1 and c.id = $2 and c.thread_ref is null and not exists (
+             select 1 from conversations o
+             where o.tenant_id = $1 and o.channel_id = c.channel_id and o.thread_ref = $3)",
+        tenant.0,
+        conversation.0,
+        thread
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A conversation that began in a channel and goes on with one person alone.
+pub async fn alone_with(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    person: PersonId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update conversations set alone_with = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        conversation.0,
+        person.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Nod may not post in the channel: the conversation goes on with the person whom it answered.
+pub async fn alone(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    run: Option<RunId>,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update conversations c set alone_with = r.person_id from runs r
+         where c.tenant_id = $1 and c.id = $2 and r.tenant_id = $1 and r.id = $3",
+        tenant.0,
+        conversation.0,
+        run.map(|r| r.0)
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn person_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Option<PersonId>> {
+    let person =
+        sqlx::query_scalar!("select person_id from runs where tenant_id = $1 and id = $2", tenant.0, run.0)
+            .fetch_optional(conn)
+            .await?;
+    Ok(person.map(PersonId))
+}

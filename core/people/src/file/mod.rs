@@ -1,0 +1,132 @@
+//! Files that people drop with a message: read once, kept with the run that they came with, outside text. And the
+//! words in a file, wherever it lies.
+
+mod shelf;
+pub mod sql;
+mod text;
+
+use futures::future::join_all;
+use sqlx::PgConnection;
+use tokio::time::Instant;
+
+pub use shelf::{Lying, Shelf};
+pub use text::western;
+
+use crate::context::Chat;
+use crate::reading::{self, Desk, Limits, Whose};
+use nod_contract::chat::{Attached, FetchError};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, RunId, TenantId};
+use nod_contract::wire::{Cut, Kind};
+
+/// Largest file that is read, in bytes.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+/// Characters of one file that are kept.
+const MOST_KEPT: usize = 100_000;
+
+/// What of a document is read. A letter may take four bytes.
+const LIMITS: Limits = Limits { pages: 200, bytes_out: 4 * MOST_KEPT };
+
+/// A file as its row tells.
+#[derive(Debug, Clone)]
+pub struct File {
+    pub name: String,
+    /// It came with this run's message; else with an earlier one of the conversation.
+    pub now: bool,
+    /// Its words, or why there are none.
+    pub read: Result<String, String>,
+}
+
+/// Notes the files of a message, in the transaction that begins its run.
+pub async fn keep(
+    core: &Chat,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    run: RunId,
+    files: &[Attached],
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for file in files {
+        sql::insert(conn, tenant, core.ids.next(), conversation, run, file, now).await?;
+    }
+    Ok(())
+}
+
+/// Reads what of a run's files is not read yet. A file that cannot be read says why and stops nothing.
+pub async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx::Result<()> {
+    let tenant = whose.tenant;
+    let mut conn = core.pool.acquire().await?;
+    let waiting = sql::waiting(&mut conn, tenant, run).await?;
+    drop(conn);
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let fetched = join_all(waiting.iter().map(|(_, file)| fetch(core, platform, file))).await;
+    let mut desk = core.reading.desk(whose, Instant::now() + reading::PATIENCE);
+    for ((id, _), fetched) in waiting.iter().zip(fetched) {
+        let read = match fetched {
+            Ok(bytes) => words(desk.as_mut(), bytes).await,
+            Err(why) => Err(why),
+        };
+        let mut conn = core.pool.acquire().await?;
+        sql::read(&mut conn, tenant, *id, &read).await?;
+    }
+    Ok(())
+}
+
+async fn fetch(core: &Chat, platform: &str, file: &Attached) -> Result<Vec<u8>, String> {
+    let Some(adapter) = core.adapters.get(platform) else { return Err(NOT_GIVEN.to_owned()) };
+    let Some(address) = &file.address else { return Err("it does not lie in this chat".to_owned()) };
+    // What is told of the size may be wrong, so the bytes are counted too.
+    if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
+        return Err(too_large());
+    }
+    let bytes = match adapter.fetch(address, MOST_BYTES).await {
+        Ok(bytes) => bytes,
+        Err(FetchError::TooLarge) => return Err(too_large()),
+        Err(error) => {
+            tracing::warn!(%error, "a file was not fetched");
+            return Err(NOT_GIVEN.to_owned());
+        }
+    };
+    if text::is_page(&bytes, &file.kind) {
+        return Err("the chat gave me a web page in its place".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// The words of a file, whatever its name claims: PDF, DOCX or text. Or why there are none, as the end of a sentence.
+///
+/// # Errors
+/// When it cannot be read.
+pub async fn words(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String> {
+    let kind = match &bytes {
+        bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
+        bytes if text::is_packed(bytes) => Kind::Docx,
+        // Nothing in a text can keep us busy.
+        bytes => return Ok(kept(text::of(bytes)?, false)),
+    };
+    let read = desk.read(kind, &bytes, LIMITS).await.map_err(|unread| unread.sentence(kind))?;
+    let cut = read.done.cut;
+    let mut words = read.text();
+    if matches!(cut, Some(Cut::Pages | Cut::Time)) {
+        words.push_str("(not every page could be read)");
+    }
+    Ok(kept(words, cut == Some(Cut::Size)))
+}
+
+/// As much as is kept.
+fn kept(words: String, cut: bool) -> String {
+    match words.char_indices().nth(MOST_KEPT) {
+        Some((end, _)) => format!("{}… (the rest was left out)", &words[..end]),
+        None if cut => format!("{words}… (the rest was left out)"),
+        None => words,
+    }
+}
+
+const NOT_GIVEN: &str = "the chat did not give it to me";
+
+fn too_large() -> String {
+    format!("it is larger than {} MB", MOST_BYTES / 1024 / 1024)
+}

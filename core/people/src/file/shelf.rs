@@ -1,0 +1,84 @@
+//! The files of conversations, for tools that take one along. The bytes stay on the platform: they are fetched when
+//! they are needed, so whoever promised certain bytes compares.
+
+use std::fmt;
+
+use sqlx::PgPool;
+use uuid::Uuid;
+
+use super::{sql, text};
+use nod_contract::chat::{Adapters, FetchError};
+use nod_contract::tool::{Fault, ToolContext};
+
+/// The wait where the platform did not answer.
+const BUSY_SECONDS: u64 = 5;
+
+/// Where they lie.
+#[derive(Clone)]
+pub struct Shelf {
+    pool: PgPool,
+    adapters: Adapters,
+}
+
+/// A file that was dropped in a conversation. Its name and kind are whoever's words who dropped it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lying {
+    /// Its row.
+    pub id: Uuid,
+    /// As it was called.
+    pub name: String,
+    /// Its media type, as the platform tells it.
+    pub kind: String,
+}
+
+impl fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shelf")
+    }
+}
+
+impl Shelf {
+    /// Over the rows and the platforms.
+    #[must_use]
+    pub fn new(pool: PgPool, adapters: Adapters) -> Self {
+        Self { pool, adapters }
+    }
+
+    /// The newest file of that name which was dropped in the conversation of this call.
+    ///
+    /// # Errors
+    /// [`Fault::NotFound`] where there is none.
+    pub async fn named(&self, cx: &ToolContext, name: &str) -> Result<Lying, Fault> {
+        let mut conn = self.pool.acquire().await.map_err(unread)?;
+        let found = sql::named(&mut conn, cx.scope.tenant, cx.scope.case, name.trim()).await;
+        found
+            .map_err(unread)?
+            .ok_or_else(|| Fault::NotFound { what: "a file of that name in this chat".into() })
+    }
+
+    /// What it holds now; at most so many bytes.
+    ///
+    /// # Errors
+    /// [`Fault::NotFound`] where it is not there any more, [`Fault::Invalid`] where it is larger.
+    pub async fn bytes(&self, cx: &ToolContext, id: Uuid, most: usize) -> Result<Vec<u8>, Fault> {
+        let gone = || Fault::NotFound { what: "that file in this chat any more".to_owned() };
+        let mut conn = self.pool.acquire().await.map_err(unread)?;
+        let place = sql::place(&mut conn, cx.scope.tenant, cx.scope.case, id).await.map_err(unread)?;
+        drop(conn);
+        let (platform, address, kind) = place.ok_or_else(gone)?;
+        let adapter = self.adapters.get(&platform).ok_or_else(gone)?;
+        match adapter.fetch(&address, most).await {
+            Ok(bytes) if text::is_page(&bytes, &kind) => Err(gone()),
+            Ok(bytes) => Ok(bytes),
+            Err(FetchError::TooLarge) => {
+                Err(Fault::invalid(format!("that file is larger than {} MB", most / 1024 / 1024)))
+            }
+            Err(FetchError::Refused(_)) => Err(gone()),
+            Err(FetchError::Lost(_)) => Err(Fault::Busy { after_seconds: BUSY_SECONDS }),
+        }
+    }
+}
+
+fn unread(error: sqlx::Error) -> Fault {
+    Fault::broken(format!("the files of this chat cannot be looked up: {error}"))
+}

@@ -1,0 +1,143 @@
+//! Rows of files.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{File, Lying};
+use nod_contract::chat::Attached;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, RunId, TenantId};
+
+pub(super) async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    conversation: ConversationId,
+    run: RunId,
+    file: &Attached,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let shown = |text: &str| text.replace('\0', "\u{FFFD}");
+    sqlx::query!(
+        "insert into files (tenant_id, id, conversation_id, run_id, name, kind, size, address, status, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, 'waiting', $9)",
+        tenant.0,
+        id,
+        conversation.0,
+        run.0,
+        shown(&file.name),
+        shown(&file.kind),
+        file.size,
+        file.address.as_deref().map(shown),
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What of a run is not read yet.
+pub(super) async fn waiting(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Vec<(Uuid, Attached)>> {
+    let rows = sqlx::query!(
+        "select f.id, f.name, f.kind, f.size, f.address from files f
+         join runs r on r.tenant_id = f.tenant_id and r.id = f.run_id
+         where f.tenant_id = $1 and f.run_id = $2 and f.conversation_id = r.conversation_id
+             and f.status = 'waiting' order by f.created_at, f.id",
+        tenant.0,
+        run.0
+    )
+    .fetch_all(conn)
+    .await?;
+    let file = |name, kind, size, address| Attached { name, kind, size, address };
+    Ok(rows.into_iter().map(|r| (r.id, file(r.name, r.kind, r.size, r.address))).collect())
+}
+
+pub(super) async fn read(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    read: &Result<String, String>,
+) -> sqlx::Result<()> {
+    let (status, content) = match read {
+        Ok(words) => ("read", words),
+        Err(why) => ("unread", why),
+    };
+    sqlx::query!(
+        "update files set status = $3, content = $4 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id,
+        status,
+        content
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The latest files of a conversation, oldest first.
+pub async fn of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    run: RunId,
+) -> sqlx::Result<Vec<File>> {
+    let rows = sqlx::query!(
+        r#"select name, run_id, status, coalesce(content, '') as "content!" from files
+         where tenant_id = $1 and conversation_id = $2 and status <> 'waiting'
+         order by created_at desc, id desc limit 10"#,
+        tenant.0,
+        conversation.0
+    )
+    .fetch_all(conn)
+    .await?;
+    let file = |name, of: Uuid, status: String, content| File {
+        name,
+        now: of == run.0,
+        read: if status == "read" { Ok(content) } else { Err(content) },
+    };
+    Ok(rows.into_iter().rev().map(|r| file(r.name, r.run_id, r.status, r.content)).collect())
+}
+
+/// The newest file of a conversation with that name.
+pub(super) async fn named(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    name: &str,
+) -> sqlx::Result<Option<Lying>> {
+    sqlx::query_as!(
+        Lying,
+        "select id, name, kind from files where tenant_id = $1 and conversation_id = $2 and lower(trim(name)) = lower($3)
+         order by created_at desc, id desc limit 1",
+        tenant.0,
+        conversation.0,
+        name
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// The platform on which a file of a conversation lies, and where there.
+pub(super) async fn place(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    id: Uuid,
+) -> sqlx::Result<Option<(String, String, String)>> {
+    let row = sqlx::query!(
+        r#"select ch.platform, f.address as "address!", f.kind from files f
+         join conversations c on c.tenant_id = f.tenant_id and c.id = f.conversation_id
+         join channels ch on ch.tenant_id = c.tenant_id and ch.id = c.channel_id
+         where f.tenant_id = $1 and f.conversation_id = $2 and f.id = $3 and f.address is not null"#,
+        tenant.0,
+        conversation.0,
+        id
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.platform, row.address, row.kind)))
+}

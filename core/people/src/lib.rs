@@ -1,0 +1,12 @@
+//! Who is where and how words reach them: people, hours, conversations, attachments, every outgoing message.
+
+pub mod context;
+pub mod delivery;
+pub mod file;
+pub mod links;
+pub mod named;
+pub mod open_pages;
+pub mod pane;
+pub mod people;
+pub mod progress;
+pub mod reading;

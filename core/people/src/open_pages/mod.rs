@@ -1,0 +1,62 @@
+//! The home pages that somebody looked at: each is shown anew once what it shows has changed.
+
+mod sql;
+
+use chrono::TimeDelta;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, TenantId, lane_of};
+use nod_store::jobs::{Work, sql as jobs};
+
+/// How long after it was opened a page is kept up to date.
+pub const LOOKED_AT: TimeDelta = TimeDelta::hours(1);
+
+/// A page that a person looks at.
+pub struct Home {
+    pub person: PersonId,
+    pub platform: String,
+    pub workspace: String,
+    pub user: String,
+}
+
+/// The person opened their page.
+pub async fn opened(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    home: &Home,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    shown_again(conn, tenant, home, now).await?;
+    sql::opened(conn, tenant, home, now).await
+}
+
+/// Something of the person's changed. Comes last in a transaction: its lane is locked after all others.
+pub async fn touch(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for home in sql::looked_at(conn, tenant, person, now - LOOKED_AT).await? {
+        shown_again(conn, tenant, &home, now).await?;
+    }
+    Ok(())
+}
+
+/// However much changes before the job begins, it is one job.
+pub async fn shown_again(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    home: &Home,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Home { person, platform, workspace, .. } = home;
+    let work = Work::ShowHome { person: *person, platform: platform.clone(), workspace: workspace.clone() };
+    jobs::enqueue_once(conn, tenant, lane(platform, workspace, *person), &work, now).await
+}
+
+pub fn lane(platform: &str, workspace: &str, person: PersonId) -> Uuid {
+    lane_of(&["home", platform, workspace, &person.to_string()])
+}

@@ -1,0 +1,72 @@
+//! The assistant's pane: a thread of its own between one person and Nod. It greets, offers what fits the channel
+//! that the person looks at, and is named after the first question.
+
+mod card;
+pub mod sql;
+
+use chrono::TimeDelta;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::context::Chat;
+use crate::delivery;
+use nod_contract::chat::{ChatError, Ornament};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, TenantId, lane_of};
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+
+/// After so many tries the pane stays as it is: nothing depends on it.
+const MOST_TRIES: i32 = 3;
+
+/// Has the pane's title and prompts shown as they should be now.
+pub async fn dress(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    title: Option<String>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let work = Work::DressPane { conversation, title };
+    jobs::enqueue(conn, tenant, lane(conversation), &work, now, now).await
+}
+
+fn lane(conversation: ConversationId) -> Uuid {
+    lane_of(&["pane", &conversation.to_string()])
+}
+
+/// The job: names the pane, or offers prompts.
+pub async fn show(
+    core: &Chat,
+    claim: &Claim,
+    conversation: ConversationId,
+    title: Option<&str>,
+) -> Result<(), WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let venue = delivery::sql::venue(&mut conn, claim.tenant, conversation).await?;
+    let viewing = sql::viewing(&mut conn, claim.tenant, conversation).await?;
+    drop(conn);
+    let ornament = match title {
+        Some(title) => Ornament::Title(title.to_owned()),
+        None => Ornament::Prompts(card::prompts(viewing.is_some())),
+    };
+    let shown = match core.adapters.get(&venue.platform) {
+        Some(adapter) => adapter.adorn(&venue.place, &ornament).await,
+        None => Ok(()),
+    };
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    match shown {
+        Err(ChatError::Busy { after_seconds }) => {
+            let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
+            jobs::put_off(&mut tx, claim, core.now() + wait, None, true).await?;
+        }
+        Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => return Err(reason.into()),
+        ended => {
+            if let Err(error) = ended {
+                tracing::warn!(%conversation, %error, "a pane was not dressed");
+            }
+            jobs::finish(&mut tx, claim).await?;
+        }
+    }
+    Ok(tx.commit().await?)
+}

@@ -1,0 +1,62 @@
+//! Rows of panes.
+
+use sqlx::PgConnection;
+
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, PersonId, TenantId};
+
+/// A pane was opened, or its person looks at another channel; true where it is new.
+pub async fn looks(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    person: PersonId,
+    viewing: Option<&str>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"insert into panes (tenant_id, conversation_id, person_id, viewing, titled, created_at)
+         values ($1, $2, $3, $4, false, $5)
+         on conflict (tenant_id, conversation_id) do update set viewing = excluded.viewing
+         returning (xmax = 0) as "fresh!""#,
+        tenant.0,
+        conversation.0,
+        person.0,
+        viewing,
+        now
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// The channel that the person of a pane looks at.
+pub async fn viewing(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+) -> sqlx::Result<Option<String>> {
+    let viewing = sqlx::query_scalar!(
+        "select viewing from panes where tenant_id = $1 and conversation_id = $2",
+        tenant.0,
+        conversation.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(viewing.flatten())
+}
+
+/// Notes that a pane has its name; true for whoever does so first, false where the conversation is no pane.
+pub async fn titled(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update panes set titled = true where tenant_id = $1 and conversation_id = $2 and not titled",
+        tenant.0,
+        conversation.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}

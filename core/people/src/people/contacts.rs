@@ -1,0 +1,164 @@
+//! Whom a name may mean beside the people of the workspace: those whom somebody's own mail knows. What mail calls them
+//! is what whoever wrote it chose, so no such name resolves by itself, not even where it fits one: the person is shown
+//! it with its address, and picks.
+
+use nod_contract::contacts::Contact;
+use nod_contract::tool::{Choice, Principal};
+use nod_contract::visible::visible;
+
+/// More words are no name.
+const MOST_WORDS: usize = 6;
+/// A longer word is none, in characters.
+const LONGEST_WORD: usize = 40;
+/// Contacts that are offered beside the people of the workspace.
+const MOST_OFFERED: usize = 8;
+/// What the smallest platform shows of a button, in UTF-16 units: the address must stand there whole.
+const LABEL: usize = 75;
+/// By which a contact is told from the people of the workspace, whatever it calls itself.
+const SOURCE: &str = " · from your mail";
+/// Less of a name than this says nothing, in UTF-16 units.
+const SHORTEST_NAME: usize = 4;
+
+/// The words to look a name up by; `None` where there is none to look for in mail.
+pub fn words(name: &str) -> Option<Vec<String>> {
+    let words = parts(name);
+    let fits = words.len() <= MOST_WORDS && words.iter().all(|word| word.chars().count() <= LONGEST_WORD);
+    (fits && !words.is_empty()).then_some(words)
+}
+
+/// Those of `contacts` who may be meant and are neither `me` nor among the `people` of the workspace who are to be
+/// chosen from already; an address once, as it stands first.
+pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &Principal) -> Vec<Choice> {
+    let mut choices: Vec<Choice> = Vec::new();
+    for contact in contacts.iter().filter(|contact| fits(contact, words)) {
+        let is = |address: &str| address.eq_ignore_ascii_case(&contact.address);
+        let known = people.iter().chain(&choices).any(|choice| is(&choice.value));
+        if !known && !me.address.as_deref().is_some_and(is) {
+            let label = label(contact);
+            choices.extend(label.map(|label| Choice { label, value: contact.address.clone() }));
+        }
+    }
+    choices.truncate(MOST_OFFERED);
+    choices
+}
+
+/// All the words stand in the name, or in what stands before the `@`.
+fn fits(contact: &Contact, words: &[String]) -> bool {
+    let local = contact.address.rsplit_once('@').map_or("", |(local, _)| local);
+    let has = [parts(&contact.name), parts(local)].concat();
+    words.iter().all(|word| has.contains(word))
+}
+
+fn parts(name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// "Zoe Kim (zoe@partner.example) · from your mail". None where the address would not stand there whole. What looks like
+/// another address is no name.
+fn label(contact: &Contact) -> Option<String> {
+    let Contact { name, address } = contact;
+    let room = LABEL.checked_sub(units(address) + units(SOURCE))?;
+    let name = visible(name).split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = name.replace(char::is_control, " ");
+    let deceives = name.contains(['@', '＠', '﹫']) || name.eq_ignore_ascii_case(address);
+    let shown = room.checked_sub(units(" ()")).map(|room| shortened(&name, room)).unwrap_or_default();
+    match !deceives && (shown == name || units(&shown) >= SHORTEST_NAME) && !shown.is_empty() {
+        true => Some(format!("{shown} ({address}){SOURCE}")),
+        false => Some(format!("{address}{SOURCE}")),
+    }
+}
+
+fn shortened(name: &str, room: usize) -> String {
+    if units(name) <= room {
+        return name.to_owned();
+    }
+    let mut left = room.saturating_sub(1);
+    let fits = |c: &char| match left.checked_sub(c.len_utf16()) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    let start: String = name.chars().take_while(fits).collect();
+    format!("{}…", start.trim_end())
+}
+
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn contact(name: &str, address: &str) -> Contact {
+        Contact { name: name.to_owned(), address: address.to_owned() }
+    }
+
+    fn labels(name: &str, contacts: &[Contact], people: &[Choice]) -> Vec<String> {
+        let me = Principal {
+            person: Uuid::nil().into(),
+            name: "Ana".to_owned(),
+            address: Some("ana@acme.test".to_owned()),
+            zone: "UTC".to_owned(),
+        };
+        let words = words(name).unwrap();
+        choices(&words, contacts, people, &me).into_iter().map(|choice| choice.label).collect()
+    }
+
+    #[test]
+    fn a_contact_has_all_words_of_the_name_and_is_offered_once() {
+        let all = [
+            contact("Kim, Zoe", "zoe@partner.example"),
+            contact("", "zoe.kim@far.example"),
+            contact("Zoë Kim", "z@far.example"),
+            contact("Zoe Kim", "ANA@acme.test"),
+            contact("Zoe Stone", "ZOE@partner.example"),
+            contact("Someone Else", "else@zoe.example"),
+            contact("Zoe Stone", "stone@acme.test"),
+        ];
+        let stone = Choice { label: "Zoe Stone, Sales".to_owned(), value: "Stone@acme.test".to_owned() };
+        assert_eq!(
+            labels("zoe", &all, &[stone]),
+            ["Kim, Zoe (zoe@partner.example) · from your mail", "zoe.kim@far.example · from your mail"]
+        );
+        assert_eq!(labels("Zoe Kim", &all, &[]).len(), 2);
+        assert_eq!(labels("O'Neil", &[contact("Sam O’Neil", "sam@far.example")], &[]).len(), 1);
+        let many: Vec<Contact> = (0..20).map(|n| contact("Zoe", &format!("zoe{n}@far.example"))).collect();
+        assert_eq!(labels("Zoe", &many, &[]).len(), MOST_OFFERED);
+    }
+
+    #[test]
+    fn what_is_no_name_is_not_looked_up() {
+        for name in ["", " . ", "the one who wrote to me last week", &"x".repeat(41)] {
+            assert_eq!(words(name), None, "{name}");
+        }
+        assert_eq!(words("Anne-Marie O'Neil").unwrap(), ["anne", "marie", "o", "neil"]);
+    }
+
+    #[test]
+    fn whatever_a_contact_calls_itself_its_address_stands_there_whole() {
+        for (name, address, wanted) in [
+            ("Bo \u{202e}dniL", "eve@evil.test", "Bo ⟨202E⟩dniL (eve@evil.test) · from your mail"),
+            ("bo\n lind", "bo@x.test", "bo lind (bo@x.test) · from your mail"),
+            ("bo@acme.test", "bo@evil.test", "bo@evil.test · from your mail"),
+            ("bo＠acme.test", "bo@evil.test", "bo@evil.test · from your mail"),
+            (
+                "Bo Lind (the one of accounting, who sits beside you)",
+                "eve@evil.test",
+                "Bo Lind (the one of accounting, who sits… (eve@evil.test) · from your mail",
+            ),
+        ] {
+            let shown = label(&contact(name, address)).unwrap();
+            assert_eq!(shown, wanted);
+            assert!(units(&shown) <= LABEL, "{shown}");
+        }
+        let long = |letters| format!("{}@acme.test.evil.example", "b".repeat(letters));
+        assert_eq!(label(&contact("Bo", &long(36))), None);
+        assert_eq!(label(&contact("Bo Lind", &long(32))).unwrap(), format!("{}{SOURCE}", long(32)));
+    }
+}

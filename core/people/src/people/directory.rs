@@ -1,0 +1,141 @@
+//! Reads the people of a workspace, so that "tell Bo" finds somebody who never spoke to Nod, and asks the
+//! platform about a person whom it has not told of yet.
+
+use chrono::TimeDelta;
+use uuid::Uuid;
+
+use super::{Person, sql};
+use crate::context::Chat;
+use nod_contract::chat::{ChatError, Profile, Standing};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{TenantId, lane_of};
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::store;
+
+/// People of whom nothing was heard for so long are not listed any more: the people are read once a day.
+const UNLISTED: TimeDelta = TimeDelta::hours(12);
+
+/// The lane in which a workspace's directory is read.
+pub fn lane(platform: &str, workspace: &str) -> Uuid {
+    lane_of(&["directory", platform, workspace])
+}
+
+/// Reads every page, then again in a day.
+pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -> Result<(), WorkError> {
+    let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
+    let mut cursor = None;
+    loop {
+        let asked = core.now();
+        let (page, next) = match adapter.members(workspace, cursor).await {
+            Ok(read) => read,
+            Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
+            Err(error) => return Err(error.into()),
+        };
+        write(core, claim.tenant, platform, workspace, &page, asked).await?;
+        cursor = next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    // Who is listed no more may have left, and not every platform lists those: they are asked about one by one.
+    let since = core.now() - UNLISTED;
+    let mut conn = core.pool.acquire().await?;
+    let unlisted = sql::unlisted(&mut conn, claim.tenant, platform, workspace, since).await?;
+    drop(conn);
+    for (person, user) in unlisted {
+        let asked = core.now();
+        match adapter.profile(workspace, &user).await {
+            Ok(profile) => {
+                let mut conn = core.pool.acquire().await?;
+                sql::learn(&mut conn, claim.tenant, person, platform, workspace, &profile, asked).await?;
+            }
+            Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
+            // They stay who they were, and are asked about again tomorrow.
+            Err(error) => tracing::warn!(%person, %error, "whether somebody still belongs is not known"),
+        }
+    }
+    let now = core.now();
+    let again = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    sql::directory_read(&mut tx, claim.tenant, platform, workspace, now).await?;
+    jobs::enqueue(&mut tx, claim.tenant, claim.lane, &again, now + TimeDelta::hours(24), now).await?;
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Writes down what a platform tells of somebody by itself: who joined, changed or left. It may be told late or twice, so
+/// it takes standing, and gives none back: who seems to have more than they had is asked about at their next use.
+pub async fn told(core: &Chat, platform: &str, workspace: &str, mut profile: Profile) -> sqlx::Result<()> {
+    let (tenant, now) = (core.tenant, core.now());
+    let mut tx = store::begin(&core.door).await?;
+    let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+    let known = sql::told_standing(&mut tx, tenant, platform, workspace, &profile.user).await?;
+    if known.is_some_and(|known| profile.standing.is_above(known)) {
+        profile.standing = Standing::Unknown;
+    }
+    sql::learn(&mut tx, tenant, person, platform, workspace, &profile, now).await?;
+    tx.commit().await
+}
+
+/// Writes down what a platform answered about somebody, who was asked about then.
+pub async fn learn(
+    core: &Chat,
+    platform: &str,
+    workspace: &str,
+    profile: &Profile,
+    asked: Timestamp,
+) -> sqlx::Result<()> {
+    let (tenant, now) = (core.tenant, core.now());
+    let mut tx = store::begin(&core.door).await?;
+    let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+    sql::learn(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
+    tx.commit().await
+}
+
+async fn put_off(core: &Chat, claim: &Claim, after_seconds: u64) -> Result<(), WorkError> {
+    let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds).unwrap_or(60));
+    let mut conn = core.pool.acquire().await?;
+    Ok(jobs::put_off(&mut conn, claim, until, None, false).await?)
+}
+
+async fn write(
+    core: &Chat,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    page: &[Profile],
+    asked: Timestamp,
+) -> sqlx::Result<()> {
+    let now = core.now();
+    let mut tx = core.begin().await?;
+    for profile in page {
+        let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
+        sql::learn(&mut tx, tenant, person, platform, workspace, profile, asked).await?;
+    }
+    tx.commit().await
+}
+
+/// The person, after asking the platform about them if nobody has. `person` comes with their standing there.
+pub async fn known(
+    core: &Chat,
+    tenant: TenantId,
+    person: Person,
+    platform: &str,
+    workspace: &str,
+) -> Result<Person, WorkError> {
+    if person.standing != Standing::Unknown {
+        return Ok(person);
+    }
+    let person = person.id;
+    let mut conn = core.pool.acquire().await?;
+    let user = sql::user_of(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such user")?;
+    // The connection goes back before the platform is asked.
+    drop(conn);
+    let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
+    let asked = core.now();
+    let profile = adapter.profile(workspace, &user).await?;
+    let mut conn = core.pool.acquire().await?;
+    sql::learn(&mut conn, tenant, person, platform, workspace, &profile, asked).await?;
+    Ok(sql::load_there(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such person")?)
+}

@@ -1,0 +1,236 @@
+//! From a name to an address. An address is taken as it is; a name that fits one person resolves; a name
+//! that fits several is never guessed.
+
+use std::str::FromStr;
+
+use email_address::EmailAddress;
+
+use super::Person;
+use nod_contract::chat::Standing;
+use nod_contract::tool::{Choice, Fault, Principal};
+
+/// What a recipient written by a model or a person comes to, among `people`.
+///
+/// # Errors
+/// [`Fault::Ambiguous`] where several people fit, [`Fault::NotFound`] where nobody does or the one who does
+/// has no address, [`Fault::Invalid`] where it looks like an address and is none.
+pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<String, Fault> {
+    let written = written.trim();
+    if written.contains('@') && !written.starts_with('@') && !written.starts_with("<@") {
+        return address(written);
+    }
+    let name = bare(written);
+    if name.is_empty() {
+        return Err(Fault::invalid("an empty recipient"));
+    }
+    if is_me(name) {
+        return me.address.clone().ok_or_else(|| not_found(&me.name, "has no address here"));
+    }
+    match &fitting(name, people)[..] {
+        [] => Err(not_found(name, "is nobody in this workspace; an address is needed")),
+        [one] => one.address.clone().ok_or_else(|| not_found(one.display_name(), "shows no address here")),
+        several => Err(Fault::Ambiguous { name: name.to_owned(), choices: choices(several), why: None }),
+    }
+}
+
+/// A name as it is asked about, without what stands around it.
+#[must_use]
+pub fn bare(written: &str) -> &str {
+    written.trim().trim_start_matches('@').trim()
+}
+
+/// Whether it is neither an address nor a mention, nor the person themselves.
+#[must_use]
+pub fn is_name(written: &str) -> bool {
+    words(written).is_some() && !is_me(bare(written))
+}
+
+fn is_me(name: &str) -> bool {
+    ["me", "myself"].contains(&name.to_lowercase().as_str())
+}
+
+/// The words to look a name up by; `None` where it is an address.
+#[must_use]
+pub fn words(written: &str) -> Option<Vec<String>> {
+    if written.contains('@') && !written.starts_with('@') {
+        return None;
+    }
+    Some(bare(written).to_lowercase().split_whitespace().map(str::to_owned).collect())
+}
+
+/// The recipients that a person wrote into one line, one after another: separated by commas, semicolons or
+/// line ends, unless these stand in quotes or between `<` and `>`.
+#[must_use]
+pub fn listed(line: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    let (mut quoted, mut angled) = (false, false);
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '<' if !quoted => angled = true,
+            '>' if !quoted => angled = false,
+            _ => {}
+        }
+        if matches!(c, ',' | ';' | '\n' | '\r') && !quoted && !angled {
+            all.push(String::new());
+        } else if let Some(last) = all.last_mut() {
+            last.push(c);
+        }
+    }
+    all.into_iter().map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect()
+}
+
+/// The platform's ids of the people whom a text mentions, as adapters write them: `<@U2>`. Each once.
+#[must_use]
+pub fn mentions(text: &str) -> Vec<&str> {
+    let mut users: Vec<&str> = Vec::new();
+    for piece in text.split("<@").skip(1) {
+        let Some((user, _)) = piece.split_once('>') else { continue };
+        let plain = !user.is_empty() && user.len() <= 64 && user.bytes().all(|b| b.is_ascii_alphanumeric());
+        if plain && !users.contains(&user) {
+            users.push(user);
+        }
+    }
+    users
+}
+
+/// Whom a recipient that is nothing but a mention means.
+#[must_use]
+pub fn mentioned(written: &str) -> Option<&str> {
+    let written = written.trim();
+    mentions(written).first().copied().filter(|user| written.len() == user.len() + 3)
+}
+
+/// The address of somebody who was mentioned.
+///
+/// # Errors
+/// [`Fault::NotFound`] where it is nobody whom mail may reach, or they show no address.
+pub fn of_mentioned(person: Option<&Person>) -> Result<String, Fault> {
+    let member = person.filter(|p| p.standing == Standing::Member);
+    let person = member.ok_or_else(|| {
+        not_found("the person who was mentioned", "is no member of this workspace; an address is needed")
+    })?;
+    person.address.clone().ok_or_else(|| not_found(person.display_name(), "shows no address here"))
+}
+
+/// `bo@x.test` or `Bo <bo@x.test>`, as the bare address.
+fn address(written: &str) -> Result<String, Fault> {
+    let bare = match (written.rfind('<'), written.strip_suffix('>')) {
+        (Some(open), Some(inner)) => &inner[open + 1..],
+        _ => written,
+    };
+    EmailAddress::from_str(bare.trim())
+        .map(|address| address.to_string())
+        .map_err(|_| Fault::invalid(format!("“{written}” is no email address")))
+}
+
+/// Whole names first, then single words of them: "Bob Stone" is not ambiguous because there is a "Bob Reyes".
+fn fitting<'a>(name: &str, people: &'a [Person]) -> Vec<&'a Person> {
+    let wanted = name.to_lowercase();
+    let whole: Vec<&Person> = people
+        .iter()
+        .filter(|p| p.full_name.to_lowercase() == wanted || p.name.to_lowercase() == wanted)
+        .collect();
+    let words = |p: &Person| {
+        let all = format!("{} {}", p.full_name, p.name).to_lowercase();
+        wanted.split_whitespace().all(|w| all.split_whitespace().any(|has| has == w))
+    };
+    let by_word: Vec<&Person> = people.iter().filter(|p| words(p)).collect();
+    // A display name "bob" is as common as a first name: it does not beat another Bob.
+    if whole.len() == 1 && (wanted.contains(' ') || by_word.len() <= 1) { whole } else { by_word }
+}
+
+fn choices(people: &[&Person]) -> Vec<Choice> {
+    people
+        .iter()
+        .filter_map(|p| {
+            let address = p.address.clone()?;
+            let label = match &p.title {
+                Some(title) if !title.is_empty() => format!("{}, {title}", p.display_name()),
+                _ => format!("{} ({address})", p.display_name()),
+            };
+            Some(Choice { label, value: address })
+        })
+        .collect()
+}
+
+fn not_found(name: &str, why: &str) -> Fault {
+    Fault::NotFound { what: format!("{name} {why}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nod_contract::ids::PersonId;
+    use uuid::Uuid;
+
+    fn person(full_name: &str, title: &str, address: &str) -> Person {
+        Person {
+            id: PersonId(Uuid::from_u128(1)),
+            name: full_name.split(' ').next().unwrap_or_default().to_lowercase(),
+            full_name: full_name.to_owned(),
+            title: (!title.is_empty()).then(|| title.to_owned()),
+            address: (!address.is_empty()).then(|| address.to_owned()),
+            zone: None,
+            standing: Standing::Member,
+            known: true,
+        }
+    }
+
+    #[test]
+    fn mentions_are_read() {
+        assert_eq!(mentions("tell <@U2> and <@U3>, not <@> <@U 4> <@U2>"), ["U2", "U3"]);
+        assert_eq!(mentioned(" <@U2> "), Some("U2"));
+        assert_eq!(mentioned("<@U2> and Bo"), None);
+        assert_eq!(mentioned("Bo"), None);
+    }
+
+    #[test]
+    fn a_line_of_recipients_is_read_as_people_write_it() {
+        for (line, wanted) in [
+            ("Bo, cho@x.test;dana@x.test,", &["Bo", "cho@x.test", "dana@x.test"][..]),
+            ("\"Stone, Bo\" <bo@x.test>\nCho", &["\"Stone, Bo\" <bo@x.test>", "Cho"]),
+            ("\"open, quote", &["\"open, quote"]),
+            (" ,; \n", &[]),
+        ] {
+            assert_eq!(listed(line), wanted, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_name_resolves_only_where_it_fits_one_person() {
+        let me = person("Ana Silva", "", "ana@acme.test").principal();
+        let people = [
+            person("Ana Silva", "", "ana@acme.test"),
+            person("Bo Lind", "", "bo@acme.test"),
+            person("Bob Stone", "Sales", "stone@acme.test"),
+            person("Bob Reyes", "Legal", "reyes@acme.test"),
+            person("Cho Park", "", ""),
+        ];
+        let table = [
+            ("bo@x.test", "Ok(bo@x.test)"),
+            ("Bo Li <bo@x.test>", "Ok(bo@x.test)"),
+            ("Bo", "Ok(bo@acme.test)"),
+            ("@bo", "Ok(bo@acme.test)"),
+            ("bo lind", "Ok(bo@acme.test)"),
+            ("me", "Ok(ana@acme.test)"),
+            ("Bob", "Ambiguous [Bob Stone, Sales] [Bob Reyes, Legal]"),
+            ("Bob Stone", "Ok(stone@acme.test)"),
+            ("Cho", "not found: Cho Park shows no address here"),
+            ("Zoe", "not found: Zoe is nobody in this workspace; an address is needed"),
+            ("bo@", "invalid arguments: “bo@” is no email address"),
+            (" ", "invalid arguments: an empty recipient"),
+        ];
+        for (written, wanted) in table {
+            let got = match resolve(written, &me, &people) {
+                Ok(address) => format!("Ok({address})"),
+                Err(Fault::Ambiguous { choices, .. }) => {
+                    let labels: Vec<String> = choices.iter().map(|c| format!("[{}]", c.label)).collect();
+                    format!("Ambiguous {}", labels.join(" "))
+                }
+                Err(fault) => fault.to_string(),
+            };
+            assert_eq!(got, wanted, "{written}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Has the people of a workspace listed anew before their day is over, where a name may mean somebody who joined since.
+//! Owns how often: lists are long, and platforms limit who reads them. Reads none itself; a job does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use sqlx::PgPool;
+use tokio::time::{Instant, sleep};
+
+use super::directory;
+use super::sql::{self, Reading};
+use crate::context::Chat;
+use nod_contract::clock::{Clock, Timestamp};
+use nod_contract::ids::TenantId;
+use nod_store::jobs::{Jobs, Work, sql as jobs};
+use nod_store::store;
+
+/// How old a list may be from which a name is taken. No list is read more often, whoever asks for it.
+const FRESH: TimeDelta = TimeDelta::minutes(10);
+/// So long a list that was asked for is waited for. One of thousands of people takes longer.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// Between two looks whether it was read.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What the lists of people are asked for through.
+pub struct Lists<'a> {
+    pool: &'a PgPool,
+    jobs: &'a Jobs,
+    clock: &'a Arc<dyn Clock>,
+    platforms: Vec<String>,
+    tenant: TenantId,
+}
+
+impl<'a> Lists<'a> {
+    pub fn of(core: &'a Chat, tenant: TenantId) -> Self {
+        let platforms = core.adapters.platforms().map(str::to_owned).collect();
+        Self { pool: &core.pool, jobs: &core.jobs, clock: &core.clock, platforms, tenant }
+    }
+
+    /// The same where nobody may wait for a connection behind the jobs.
+    pub fn at_the_door(core: &'a Chat) -> Self {
+        Self { pool: &core.door, ..Self::of(core, core.tenant) }
+    }
+
+    /// Has those read anew that are old, and waits a moment for them: false where one is still being read. No connection is
+    /// held meanwhile.
+    pub async fn refresh(&self) -> sqlx::Result<bool> {
+        self.request().await?;
+        let begun = Instant::now();
+        loop {
+            let (now, lists) = (self.clock.now(), self.load().await?);
+            let being_read = |list: &Reading| list.is_being_read(now);
+            if !lists.iter().any(being_read) {
+                return Ok(true);
+            }
+            // One that somebody waited for already is not waited for again.
+            if begun.elapsed() > PATIENCE || !lists.iter().any(|list| list.is_expected_soon(now)) {
+                return Ok(false);
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Has those read anew that are old; nothing waits for it.
+    pub async fn request(&self) -> sqlx::Result<()> {
+        let now = self.clock.now();
+        let stale = now - FRESH;
+        for Reading { platform, workspace, asked_at, synced_at } in self.load().await? {
+            if asked_at.max(synced_at).is_some_and(|at| at >= stale) {
+                continue;
+            }
+            let work = Work::ReadDirectory { platform: platform.clone(), workspace: workspace.clone() };
+            let lane = directory::lane(&platform, &workspace);
+            let mut tx = store::begin(self.pool).await?;
+            // The lane before the row, as whoever reads the list locks them.
+            jobs::lock(&mut tx, self.tenant, lane).await?;
+            if sql::ask_for(&mut tx, self.tenant, &platform, &workspace, stale, now).await? {
+                // The daily reading waits there, so that there is never more than one in the lane. One that was put off
+                // for some seconds, since the platform asked for that, stays so.
+                let moved = jobs::bring_forward(&mut tx, self.tenant, lane, now + FRESH, now).await?;
+                if !moved && jobs::idle(&mut tx, self.tenant, lane).await? {
+                    jobs::enqueue(&mut tx, self.tenant, lane, &work, now, now).await?;
+                }
+            }
+            tx.commit().await?;
+            self.jobs.wake();
+        }
+        Ok(())
+    }
+
+    async fn load(&self) -> sqlx::Result<Vec<Reading>> {
+        sql::readings(&mut *self.pool.acquire().await?, self.tenant, &self.platforms).await
+    }
+}
+
+impl Reading {
+    /// Whether it was asked for and has not come. One that does not come in all that time is not waited for.
+    fn is_being_read(&self, now: Timestamp) -> bool {
+        self.asked_at
+            .is_some_and(|asked| self.synced_at.is_none_or(|read| read < asked) && now - asked < FRESH)
+    }
+
+    fn is_expected_soon(&self, now: Timestamp) -> bool {
+        let patience = TimeDelta::from_std(PATIENCE).unwrap_or_default();
+        self.is_being_read(now) && self.asked_at.is_some_and(|asked| now - asked < patience)
+    }
+}

@@ -1,0 +1,598 @@
+//! Rows of people, their identities and the directories they were read from.
+
+use serde::Deserialize;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{Member, Person};
+use nod_contract::chat::{Profile, Standing};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, TenantId};
+
+/// A row of `people`.
+#[derive(Debug, Deserialize)]
+pub struct Row {
+    id: Uuid,
+    name: String,
+    full_name: String,
+    title: Option<String>,
+    address: Option<String>,
+    own_account: Option<String>,
+    zone: Option<String>,
+    standing: String,
+    profile_at: Option<Timestamp>,
+}
+
+impl From<Row> for Person {
+    fn from(row: Row) -> Self {
+        Self {
+            id: PersonId(row.id),
+            name: row.name,
+            full_name: row.full_name,
+            title: row.title,
+            address: row.address.or(row.own_account),
+            zone: row.zone,
+            standing: Standing::named(&row.standing),
+            known: row.profile_at.is_some(),
+        }
+    }
+}
+
+/// The person behind a platform's user, made known if new.
+pub async fn meet(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+    fresh: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<PersonId> {
+    // Held, so that nobody turns out to be somebody else before this transaction is over.
+    let known = sqlx::query_scalar!(
+        "select i.person_id from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
+         where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4 for key share of p",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    if let Some(known) = known {
+        return Ok(PersonId(known));
+    }
+    // Two first events of one person may race: the identity row decides, and the loser's person row goes.
+    sqlx::query!(
+        "insert into people (tenant_id, id, name, full_name, standing, created_at)
+         values ($1, $2, $3, '', 'unknown', $4)",
+        tenant.0,
+        fresh.0,
+        user,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    let person = sqlx::query_scalar!(
+        "insert into identities (tenant_id, platform, workspace, user_ref, person_id) values ($1, $2, $3, $4, $5)
+         on conflict (tenant_id, platform, workspace, user_ref) do update set user_ref = excluded.user_ref
+         returning person_id",
+        tenant.0,
+        platform,
+        workspace,
+        user,
+        fresh.0
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    if person != fresh.0 {
+        sqlx::query!("delete from people where tenant_id = $1 and id = $2", tenant.0, fresh.0)
+            .execute(conn)
+            .await?;
+    }
+    Ok(PersonId(person))
+}
+
+pub async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Option<Person>> {
+    let row = sqlx::query_as!(
+        Row,
+        "select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
+             coalesce(h.zone, p.zone) as zone, p.standing, p.profile_at
+         from people p
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
+         where p.tenant_id = $1 and p.id = $2",
+        tenant.0,
+        person.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(Person::from))
+}
+
+/// The same with their standing in that place, which is unknown where its platform has not been asked.
+pub async fn load_there(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<Option<Person>> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
+             coalesce(h.zone, p.zone) as zone, coalesce(i.standing, 'unknown') as "standing!", p.profile_at
+         from people p
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
+         left join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.platform = $3
+             and i.workspace = $4
+         where p.tenant_id = $1 and p.id = $2"#,
+        tenant.0,
+        person.0,
+        platform,
+        workspace
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(Person::from))
+}
+
+/// Whether that is somebody still; if so, they stay somebody until the transaction is over.
+pub async fn is_somebody(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<bool> {
+    let found = sqlx::query_scalar!(
+        "select id from people where tenant_id = $1 and id = $2 for key share",
+        tenant.0,
+        person.0
+    );
+    Ok(found.fetch_optional(conn).await?.is_some())
+}
+
+/// The platform's user of a person, in a workspace.
+pub async fn user_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    platform: &str,
+    workspace: &str,
+) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar!(
+        "select user_ref from identities
+         where tenant_id = $1 and person_id = $2 and platform = $3 and workspace = $4",
+        tenant.0,
+        person.0,
+        platform,
+        workspace
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// The person behind a platform's user, if anybody is known by it.
+pub async fn by_user(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+) -> sqlx::Result<Option<Person>> {
+    let row = sqlx::query_as!(
+        Row,
+        "select p.id, p.name, p.full_name, p.title, p.address, p.own_account,
+             coalesce(h.zone, p.zone) as zone, i.standing, p.profile_at
+         from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
+         left join working_hours h on h.tenant_id = p.tenant_id and h.person_id = p.id
+         where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(Person::from))
+}
+
+/// What a platform has told of somebody's standing there, which nobody else changes meanwhile; `None` where it has not.
+pub async fn told_standing(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    user: &str,
+) -> sqlx::Result<Option<Standing>> {
+    let told = sqlx::query_scalar!(
+        "select standing from identities
+         where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $4 and told_at is not null
+         for no key update",
+        tenant.0,
+        platform,
+        workspace,
+        user
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(told.map(|standing| Standing::named(&standing)))
+}
+
+/// Writes down what a platform tells of a person. Where somebody is known in several places, their name, zone and
+/// address are those of the place that tells an address; the others only say whether they belong there. What was asked `at` a
+/// time before something else was told changes nothing.
+pub async fn learn(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    platform: &str,
+    workspace: &str,
+    profile: &Profile,
+    at: Timestamp,
+) -> sqlx::Result<()> {
+    // The identity is locked before the person, as `meet` does where two first events of somebody race.
+    sqlx::query!(
+        "with here as (
+             update identities set standing = $8, told_at = $9
+             where tenant_id = $1 and person_id = $2 and platform = $10 and workspace = $11
+               and coalesce(told_at <= $9, true) returning 1),
+         first as (select count(*) from here),
+         elsewhere as (
+             select coalesce(bool_or(standing = 'member'), false) as belongs, count(*) > 0 as known
+             from identities
+             where tenant_id = $1 and person_id = $2 and (platform, workspace) <> ($10, $11)),
+         told as (
+             select p.id, e.belongs, e.known and p.address is not null and $6::text is null as better
+             from people p, elsewhere e, first where p.tenant_id = $1 and p.id = $2 and first.count > 0)
+         update people p set
+             name = case when better then p.name else $3 end,
+             full_name = case when better then p.full_name else $4 end,
+             title = case when better then p.title else $5 end,
+             address = case when better then p.address else $6 end,
+             zone = case when better then p.zone else $7 end,
+             standing = case when belongs then 'member' else $8 end,
+             profile_at = $9
+         from told where p.tenant_id = $1 and p.id = told.id",
+        tenant.0,
+        person.0,
+        profile.name,
+        profile.full_name,
+        profile.title,
+        profile.address,
+        profile.zone,
+        profile.standing.as_str(),
+        at,
+        platform,
+        workspace
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// An account that is somebody's own is how they are written to, where no platform tells of another address.
+pub async fn reached_at(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    account: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update people set own_account = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        person.0,
+        account
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Somebody who is a member wherever they are known; `None` for whoever is a guest or has left anywhere.
+pub async fn member(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Option<Member>> {
+    let row = sqlx::query!(
+        r#"select p.address, array_agg(i.platform order by i.platform, i.user_ref) as "platforms!",
+             array_agg(i.user_ref order by i.platform, i.user_ref) as "users!"
+         from people p join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id
+         where p.tenant_id = $1 and p.id = $2
+         group by p.address having bool_and(i.standing = 'member')"#,
+        tenant.0,
+        person.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Member {
+        address: row.address,
+        users: row.platforms.into_iter().zip(row.users).collect(),
+    }))
+}
+
+/// The address of some member at one of these domains, in lower case.
+pub async fn somebody_at(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    domains: &[String],
+) -> sqlx::Result<Option<String>> {
+    let found = sqlx::query_scalar!(
+        r#"select address as "address!" from people
+         where tenant_id = $1 and standing = 'member' and lower(split_part(address, '@', 2)) = any($2)
+         order by address limit 1"#,
+        tenant.0,
+        domains
+    );
+    found.fetch_optional(conn).await
+}
+
+/// Where somebody is known.
+pub async fn platforms_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!(
+        "select distinct platform from identities where tenant_id = $1 and person_id = $2 order by 1",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// The platforms whose people are known.
+pub async fn platforms(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!("select distinct platform from directories where tenant_id = $1 order by 1", tenant.0)
+        .fetch_all(conn)
+        .await
+}
+
+/// Whoever has this address, if one member has it, is this user too.
+pub async fn introduce(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    address: &str,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with known as (
+             select id from people where tenant_id = $1 and lower(address) = lower($4) and standing = 'member')
+         insert into identities (tenant_id, platform, workspace, user_ref, person_id, standing)
+         select $1, $2, $3, $4, id, 'member' from known where (select count(*) from known) = 1
+         on conflict (tenant_id, platform, workspace, user_ref) do update set person_id = excluded.person_id,
+             standing = excluded.standing",
+        tenant.0,
+        platform,
+        workspace,
+        address
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Members of a workspace whose people are known, who have all of these words in their name. Where somebody of that
+/// place who can be written to is among them, those of that place are meant: whoever is known in two places and has not
+/// said so is two people here.
+pub async fn named(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    words: &[String],
+) -> sqlx::Result<Vec<Person>> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"with fits as (
+             select p.*, i.here from people p
+             join lateral (
+                 select bool_or(i.platform = $3 and i.workspace = $4) as here from identities i
+                 join directories d on d.tenant_id = i.tenant_id and d.platform = i.platform
+                     and d.workspace = i.workspace
+                 where i.tenant_id = $1 and i.person_id = p.id having count(*) > 0) i on true
+             where p.tenant_id = $1 and p.standing = 'member'
+               and string_to_array(lower(p.full_name || ' ' || p.name), ' ') @> $2)
+         select id as "id!", name as "name!", full_name as "full_name!", title, address, own_account, zone,
+             standing as "standing!", profile_at
+         from fits
+         where here or not exists (select 1 from fits where here and coalesce(address, own_account) is not null)
+         order by full_name, id limit 50"#,
+        tenant.0,
+        words,
+        platform,
+        workspace
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(Person::from).collect())
+}
+
+/// Who belongs to a workspace and to no other, as far as is known, and was not told of since.
+pub async fn unlisted(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    since: Timestamp,
+) -> sqlx::Result<Vec<(PersonId, String)>> {
+    let rows = sqlx::query!(
+        "select p.id, i.user_ref from identities i
+         join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
+         where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3
+           and i.standing in ('member', 'guest', 'unknown') and i.told_at < $4
+         order by p.id",
+        tenant.0,
+        platform,
+        workspace,
+        since
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (PersonId(row.id), row.user_ref)).collect())
+}
+
+/// A workspace as it was noted last.
+pub struct Opened {
+    /// When its people were read.
+    pub read_at: Option<Timestamp>,
+    /// Whether other parts of it were served until now.
+    pub served_others: bool,
+}
+
+/// Notes a workspace, and which parts of it are served.
+pub async fn open_directory(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    name: &str,
+    served: &[String],
+) -> sqlx::Result<Opened> {
+    sqlx::query_as!(
+        Opened,
+        r#"with before as (
+             select served from directories where tenant_id = $1 and platform = $2 and workspace = $3)
+         insert into directories (tenant_id, platform, workspace, name, served) values ($1, $2, $3, $4, $5)
+         on conflict (tenant_id, platform, workspace) do update set name = excluded.name, served = excluded.served
+         returning synced_at as read_at, directories.served <> coalesce((select served from before), '{}')
+             as "served_others!""#,
+        tenant.0,
+        platform,
+        workspace,
+        name,
+        served
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Nobody's standing there is known any more. Who belongs elsewhere does so still.
+pub async fn unlearn(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "with here as (
+             update identities set standing = 'unknown', told_at = $4
+             where tenant_id = $1 and platform = $2 and workspace = $3 and told_at is not null returning person_id)
+         update people p set standing = 'unknown' from here
+         where p.tenant_id = $1 and p.id = here.person_id and not exists (
+             select 1 from identities i where i.tenant_id = $1 and i.person_id = p.id and i.standing = 'member'
+               and (i.platform, i.workspace) <> ($2, $3))",
+        tenant.0,
+        platform,
+        workspace,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// When a workspace's people were last read, and asked for before the daily reading.
+pub(super) struct Reading {
+    pub(super) platform: String,
+    pub(super) workspace: String,
+    pub(super) asked_at: Option<Timestamp>,
+    pub(super) synced_at: Option<Timestamp>,
+}
+
+/// Of the workspaces of these platforms.
+pub(super) async fn readings(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platforms: &[String],
+) -> sqlx::Result<Vec<Reading>> {
+    sqlx::query_as!(
+        Reading,
+        "select platform, workspace, asked_at, synced_at from directories
+         where tenant_id = $1 and platform = any($2) order by platform, workspace",
+        tenant.0,
+        platforms
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Notes that a workspace's people are asked for; false where they were read or asked for since `stale`.
+pub(super) async fn ask_for(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    stale: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let asked = sqlx::query!(
+        "update directories set asked_at = $5
+         where tenant_id = $1 and platform = $2 and workspace = $3
+           and coalesce(greatest(asked_at, synced_at) < $4, true)",
+        tenant.0,
+        platform,
+        workspace,
+        stale,
+        now
+    );
+    Ok(asked.execute(conn).await?.rows_affected() == 1)
+}
+
+pub async fn directory_read(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    platform: &str,
+    workspace: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update directories set synced_at = $4 where tenant_id = $1 and platform = $2 and workspace = $3",
+        tenant.0,
+        platform,
+        workspace,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Members by their addresses, in lower case, with the names by which others know them.
+pub(super) async fn at_addresses(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    addresses: &[String],
+) -> sqlx::Result<Vec<(String, PersonId, String)>> {
+    let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
+    let rows = sqlx::query!(
+        r#"select id, lower(coalesce(address, own_account)) as "address!",
+             coalesce(nullif(full_name, ''), name) as "name!"
+         from people
+         where tenant_id = $1 and lower(coalesce(address, own_account)) = any ($2) and standing = 'member'"#,
+        tenant.0,
+        &lower
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.address, PersonId(row.id), row.name)).collect())
+}
+
+/// Which of these addresses belong to somebody here, in small letters.
+pub async fn with_addresses(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    addresses: &[String],
+) -> sqlx::Result<Vec<String>> {
+    let lower: Vec<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
+    sqlx::query_scalar!(
+        r#"select lower(coalesce(address, own_account)) as "address!" from people
+         where tenant_id = $1 and lower(coalesce(address, own_account)) = any($2)"#,
+        tenant.0,
+        &lower
+    )
+    .fetch_all(conn)
+    .await
+}

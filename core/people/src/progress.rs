@@ -1,0 +1,85 @@
+//! The line that says that a turn takes long, with its button to stop, and whether somebody pressed it.
+
+use sqlx::PgConnection;
+
+use crate::delivery::{self, NewDelivery, Venue};
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::ids::{ConversationId, DeliveryId, RunId, TenantId, lane_of};
+use nod_store::context::Base;
+use nod_store::jobs::Claim;
+
+/// The id of the line; it follows from the run's, so that whoever ends the run finds it.
+pub fn id(run: RunId) -> DeliveryId {
+    DeliveryId(lane_of(&["progress", &run.to_string()]))
+}
+
+fn working(run: RunId, words: String) -> Card {
+    Card { body: vec![Block::Note(words)], ..Card::default() }.button(
+        "Stop",
+        Style::Plain,
+        Press::Verb(Verb::new("stop", run)),
+    )
+}
+
+/// Says why it takes long, in neutral words; for an effect that has no card, in the transaction that puts it off, which
+/// has locked the conversation's lane. A turn that was stopped goes on saying that it was.
+pub async fn waits(
+    core: &Base,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    conversation: ConversationId,
+    run: RunId,
+    words: String,
+) -> sqlx::Result<()> {
+    if is_stopped(conn, tenant, run).await? {
+        return Ok(());
+    }
+    let venue = delivery::sql::venue(conn, tenant, conversation).await?;
+    stands(core, conn, tenant, &venue, (conversation, run), words).await
+}
+
+pub async fn stands(
+    core: &Base,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    venue: &Venue,
+    (conversation, run): (ConversationId, RunId),
+    words: String,
+) -> sqlx::Result<()> {
+    let (now, line, card) = (core.now(), id(run), working(run, words));
+    if delivery::sql::load(conn, tenant, line).await?.is_some() {
+        return delivery::show(conn, tenant, line, &card, now).await;
+    }
+    let new = NewDelivery {
+        id: line,
+        conversation,
+        run: Some(run),
+        platform: &venue.platform,
+        target: None,
+        opens_thread: false,
+        card: &card,
+        only_for: None,
+    };
+    delivery::send(conn, tenant, venue, &new, now).await
+}
+
+/// Takes the line away, where one stands, in the transaction that ends the turn.
+pub async fn end(core: &Base, conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<()> {
+    let line = id(run);
+    match delivery::sql::load(conn, claim.tenant, line).await? {
+        Some((shown, _)) if !shown.card.is_nothing() => {
+            delivery::show(conn, claim.tenant, line, &Card::default(), core.now()).await
+        }
+        _ => Ok(()),
+    }
+}
+
+pub async fn is_stopped(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (select 1 from runs where tenant_id = $1 and id = $2 and status = 'stopped') as "stopped!""#,
+        tenant.0,
+        run.0
+    )
+    .fetch_one(conn)
+    .await
+}

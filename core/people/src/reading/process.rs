@@ -1,0 +1,151 @@
+//! One reader: a process that is started, greets, and is given one document after another. Nothing that it says is
+//! believed: lines, their number and their sum are bounded, and what is not understood ends it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use nod_contract::wire::{Block, Done, Failure, Hello, Line, MOST_LINE, Request};
+
+/// Bytes that the lines of one document may have beyond its text, written in full.
+const MOST_BESIDE: usize = 1024 * 1024;
+/// How long one that says nothing more may take to be gone.
+const LINGERS: Duration = Duration::from_millis(500);
+
+/// What is started to read: called with `parse`.
+#[derive(Debug, Clone)]
+pub struct Program(PathBuf);
+
+impl Program {
+    /// That one, or the program that runs here.
+    #[must_use]
+    pub fn new(path: Option<&Path>) -> Self {
+        Self(path.map_or_else(itself, Path::to_path_buf))
+    }
+
+    /// Starts a reader and hears what it could not do when it tried.
+    ///
+    /// # Errors
+    /// When it does not start or does not greet.
+    pub async fn try_out(&self) -> io::Result<Hello> {
+        Ok(self.start().await?.hello)
+    }
+
+    pub(super) async fn start(&self) -> io::Result<Process> {
+        // Keys stand in the environment, so it has none. It dies with whoever waits for it, and by itself when the thread
+        // that starts it ends: this must not be called from a thread that comes and goes.
+        let mut child = Command::new(&self.0)
+            .arg0("nod")
+            .arg("parse")
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        let mut output = BufReader::new(output);
+        match next(&mut output, &mut { MOST_LINE }).await? {
+            Some(Line::Hello { hello }) => Ok(Process { child, input, output, hello }),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+/// The file of the program that runs: on Linux also after an update has put another in its place.
+fn itself() -> PathBuf {
+    match cfg!(target_os = "linux") {
+        true => PathBuf::from("/proc/self/exe"),
+        false => std::env::current_exe().unwrap_or_default(),
+    }
+}
+
+/// A running reader.
+pub(super) struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    pub(super) hello: Hello,
+}
+
+/// What came of a document.
+pub(super) enum Answer {
+    Read(Vec<Block>, Done),
+    Failed(Failure),
+    /// The reader has ended.
+    Died(ExitStatus),
+}
+
+impl Process {
+    /// It is still there.
+    pub(super) fn lives(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Gives it a document and hears what it says. Whoever stops waiting drops it: the next answer would be this one's.
+    pub(super) async fn read(&mut self, request: &Request, bytes: &[u8]) -> io::Result<Answer> {
+        match self.exchange(request, bytes).await {
+            Ok(Some(answer)) => Ok(answer),
+            // It ended in the middle: how, tells why.
+            Ok(None) | Err(_) => Ok(Answer::Died(self.ended().await?)),
+        }
+    }
+
+    async fn exchange(&mut self, request: &Request, bytes: &[u8]) -> io::Result<Option<Answer>> {
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        self.input.write_all(&line).await?;
+        self.input.write_all(bytes).await?;
+        self.input.flush().await?;
+        let (mut blocks, mut size) = (Vec::new(), 0);
+        // JSON may write a byte as six.
+        let mut left = request.most_bytes_out.saturating_mul(6) + MOST_BESIDE;
+        loop {
+            match next(&mut self.output, &mut left).await? {
+                Some(Line::Block(block)) => {
+                    size += block.size();
+                    if size > request.most_bytes_out {
+                        return Err(io::ErrorKind::InvalidData.into());
+                    }
+                    blocks.push(block);
+                }
+                Some(Line::Done { done }) => return Ok(Some(Answer::Read(blocks, done))),
+                Some(Line::Failed { failed }) => return Ok(Some(Answer::Failed(failed))),
+                Some(Line::Hello { .. }) => return Err(io::ErrorKind::InvalidData.into()),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// How it ended.
+    ///
+    /// # Errors
+    /// When it has not: then it speaks in a way that we do not know, and is killed.
+    async fn ended(&mut self) -> io::Result<ExitStatus> {
+        let Ok(ended) = tokio::time::timeout(LINGERS, self.child.wait()).await else {
+            self.child.start_kill()?;
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        ended
+    }
+}
+
+/// The next line; `None` where its output ended.
+async fn next(output: &mut BufReader<ChildStdout>, left: &mut usize) -> io::Result<Option<Line>> {
+    let most = MOST_LINE.min(*left);
+    let mut line = Vec::new();
+    output.take(most as u64).read_until(b'\n', &mut line).await?;
+    *left -= line.len();
+    match line.last() {
+        None if most > 0 => Ok(None),
+        Some(b'\n') => Ok(Some(serde_json::from_slice(&line)?)),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}

@@ -1,0 +1,47 @@
+//! What ended its reader once is not opened again, by whoever it comes, until another version of Nod reads. Each of
+//! them is told the same words as the first, which say nothing of anybody else. That the answer comes sooner can be noticed.
+
+use sha2::{Digest, Sha256};
+use sqlx::PgPool;
+
+use super::{Unread, sql};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::TenantId;
+use nod_contract::wire::{Kind, VERSION};
+
+/// A document by what it holds, and the reader it goes to.
+pub(super) struct Document {
+    tenant: TenantId,
+    digest: Vec<u8>,
+    reader: String,
+}
+
+impl Document {
+    pub(super) fn of(tenant: TenantId, kind: Kind, bytes: &[u8]) -> Self {
+        let reader = format!("{VERSION} {kind:?}").to_lowercase();
+        Self { tenant, digest: Sha256::digest(bytes).to_vec(), reader }
+    }
+
+    /// Why it is not opened. Where the rows do not tell, it is read: its reader keeps it from harm.
+    pub(super) async fn known(&self, pool: &PgPool) -> Option<Unread> {
+        let looked = async {
+            let mut conn = pool.acquire().await?;
+            sql::find(&mut conn, self.tenant, &self.digest, &self.reader).await
+        };
+        let why = looked.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "what cannot be read was not looked up");
+            None
+        });
+        why.map(|why| if why == "memory" { Unread::Memory } else { Unread::Time })
+    }
+
+    pub(super) async fn remember(&self, pool: &PgPool, why: &str, now: Timestamp) {
+        let written = async {
+            let mut conn = pool.acquire().await?;
+            sql::insert(&mut conn, self.tenant, &self.digest, &self.reader, why, now).await
+        };
+        if let Err(error) = written.await {
+            tracing::warn!(%error, "what cannot be read was not written down");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Where nobody knows whether it happened: looking once more, and asking once more. Where nobody answered in time, the
+//! same is asked for once more too.
+
+use chrono::TimeDelta;
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::anew::forbidden;
+use super::batch::beside;
+use super::card::clock;
+use super::decide::{end, redraw};
+use super::second::{self, sql::Owner};
+use super::told::told;
+use super::{Approval, EffectEnd, Status, remind, sql};
+use crate::context::Requests;
+use crate::effect;
+use crate::policy::{self, Ruling};
+use nod_contract::chat::Immediate;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, EffectId, PersonId, TenantId};
+use nod_contract::tool::{Fault, Reach};
+use nod_people::delivery;
+use nod_store::audit;
+use nod_store::jobs::{Verdict, Work, sql as jobs};
+
+impl Approval {
+    /// Whether it lapsed and can be asked for as it was: a draft may be another by now, and of what was asked for again
+    /// the first may turn out to have been done.
+    pub(super) fn can_be_asked_again(&self) -> bool {
+        self.status == Status::Expired && self.preview.draft.is_none() && self.again_of.is_none()
+    }
+}
+
+/// The effect of which nobody knows whether it happened, and when that was settled.
+fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
+    match &approval.effect {
+        Some(EffectEnd { id, at, outcome: Some(Err(Fault::Unknown { .. })), .. }) => Some((*id, *at)),
+        _ => None,
+    }
+}
+
+/// A press on [Check again]: looks once more, and the card says what was found.
+pub async fn look(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else {
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+    };
+    let Some((effect, _)) = unknown(&approval).filter(|_| approval.decider == by) else {
+        return Ok(Immediate::whisper(told(&approval, by, approval.revision, now)));
+    };
+    if !jobs::idle(conn, tenant, effect.0).await? {
+        return Ok(Immediate::whisper("I am looking already; the card will say what I find."));
+    }
+    jobs::enqueue(conn, tenant, effect.0, &Work::LookAgain { effect }, now, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// How the risk begins that stands first where it may happen twice.
+const TWICE: &str = "this may happen twice";
+/// What lapsed longer ago is not asked for as it was.
+const LONGEST: TimeDelta = TimeDelta::days(7);
+
+/// That this may happen twice, where it may.
+pub(super) fn twice(approval: &Approval) -> Option<&String> {
+    approval.again_of.and(approval.risks.first()).filter(|risk| risk.starts_with(TWICE))
+}
+
+/// A press on [Send again] or [Ask again]: the same person is asked once more for the same, and told where it may happen
+/// twice. Nothing is done before they approve that; and it is asked once however often it is pressed.
+pub async fn again(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    sql::hold(conn, tenant, id).await?;
+    let Some(old) = sql::load(conn, tenant, id).await? else {
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+    };
+    let lapsed = old.can_be_asked_again();
+    let settled = unknown(&old);
+    if old.decider != by || (settled.is_none() && !lapsed) {
+        return Ok(Immediate::whisper(told(&old, by, old.revision, now)));
+    }
+    if lapsed && now - old.expires_at > LONGEST {
+        return Ok(Immediate::whisper(
+            "That is too old to ask again; please tell me anew. Nothing was done.",
+        ));
+    }
+    if old.asked_again {
+        return Ok(Immediate::whisper(
+            "I asked you again already: look for the newer card. Nothing more was done.",
+        ));
+    }
+    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
+    let terms = match policy::decide(&policy, &old.call(&old.preview, Reach::Others)) {
+        Ruling::Ask(terms) => terms,
+        Ruling::Run => policy.usual,
+        Ruling::Never(why) => {
+            return Ok(Immediate::whisper(forbidden(&why)));
+        }
+    };
+    let venue = delivery::sql::venue(conn, tenant, old.conversation).await?;
+    let (platform, workspace) = (venue.platform.as_str(), venue.workspace.as_str());
+    let owner = Owner { person: by, account: &old.preview.account, platform, workspace };
+    let approvers = match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
+        Ok(approvers) => approvers,
+        Err(why) => return Ok(Immediate::whisper(format!("{why} Nothing was done."))),
+    };
+    let twice =
+        settled.map(|(_, at)| format!("{TWICE}: nobody knows whether it did at {}", clock(at, &old.zone)));
+    let others = old.risks.iter().filter(|risk| !risk.starts_with(TWICE)).cloned();
+    let risks = twice.into_iter().chain(others).collect();
+    let new = Approval {
+        id: core.id(),
+        revision: 1,
+        status: Status::Pending,
+        decided_at: None,
+        decided_by: None,
+        second: terms.second().map(|list| list.name.clone()),
+        approvers,
+        first_at: None,
+        reason: None,
+        expires_at: now + terms.expire_after,
+        delivery: core.id(),
+        undo: terms.undo,
+        reminder: None,
+        ticked: true,
+        again_of: Some(id),
+        first_done: false,
+        effect: None,
+        risks,
+        ..old.clone()
+    };
+    ask(conn, tenant, &old, &new, now).await?;
+    remind::plan(conn, tenant, new.id, &terms, now).await?;
+    let work = Work::ExpireApproval { approval: new.id };
+    jobs::enqueue(conn, tenant, new.id.0, &work, new.expires_at, now).await?;
+    let detail = json!({ "tool": new.tool, "revision": new.revision, "again_of": id });
+    audit::write(conn, tenant, Some(by), "approval.asked", new.id.0, Some(&new.digest), &detail, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// The new card where the old one stands; the old one offers it no more.
+async fn ask(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    old: &Approval,
+    new: &Approval,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    beside(conn, tenant, old, new, now).await?;
+    sql::insert(conn, tenant, new, now).await?;
+    redraw(conn, tenant, old.delivery, now).await
+}
+
+/// It turned out to have happened: what asks for it once more does not wait any longer.
+pub async fn went_out(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(again) = sql::waiting_again(conn, tenant, id).await? else { return Ok(()) };
+    let ended = if sql::settle(conn, tenant, again, Status::Superseded, None, now).await? {
+        true
+    } else {
+        // Approved already, and it can still be kept from beginning.
+        let called_off = effect::sql::cancelled(conn, tenant, again, now).await?;
+        if called_off {
+            sql::called_off(conn, tenant, again).await?;
+        }
+        called_off
+    };
+    if ended {
+        end(conn, tenant, again, "approval.superseded", Verdict::Superseded, now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! What the rules say at the press: they may have changed since it was asked.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::second::{self, sql::Owner};
+use super::{Approval, sql};
+use crate::context::Requests;
+use crate::policy::{self, Ruling};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, TenantId};
+use nod_people::delivery;
+use nod_store::audit;
+
+/// What a yes means by the rules as they are now.
+pub(super) enum Anew {
+    /// What it meant when it was asked for.
+    Stands,
+    /// One more has to agree: the request with whom that can be.
+    Two(Box<Approval>),
+    /// One more has to agree, and there is nobody; says so.
+    Nobody(String),
+    /// It is not done any more, for this reason.
+    Never(String),
+}
+
+/// Asks the rules once more. A second person who was wanted is wanted still.
+pub(super) async fn look(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+) -> sqlx::Result<Anew> {
+    // Without its tool nothing is done, and its receipt says so.
+    let Some(tool) = core.tools.get(&approval.tool) else { return Ok(Anew::Stands) };
+    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
+    let terms = match policy::decide(&policy, &approval.call(&approval.preview, tool.spec().reach)) {
+        Ruling::Never(why) => return Ok(Anew::Never(why)),
+        Ruling::Ask(terms) if approval.second.is_none() && terms.second().is_some() => terms,
+        Ruling::Ask(_) | Ruling::Run => return Ok(Anew::Stands),
+    };
+    let venue = delivery::sql::venue(conn, tenant, approval.conversation).await?;
+    let owner = Owner {
+        person: approval.decider,
+        account: &approval.preview.account,
+        platform: &venue.platform,
+        workspace: &venue.workspace,
+    };
+    Ok(match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
+        Err(why) => Anew::Nobody(format!("{why} Nothing was done.")),
+        Ok(approvers) => {
+            let second = terms.second().map(|list| list.name.clone());
+            Anew::Two(Box::new(Approval { second, approvers, ..approval.clone() }))
+        }
+    })
+}
+
+/// Whether the rules have come to want a second person.
+pub(super) async fn wants_two(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+) -> sqlx::Result<bool> {
+    Ok(matches!(look(core, conn, tenant, approval).await?, Anew::Two(_) | Anew::Nobody(_)))
+}
+
+/// The rules have come to forbid it: it waits no longer. False where somebody was earlier.
+pub(super) async fn forbid(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    why: &str,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    if !sql::forbid(conn, tenant, approval.id, why, now).await? {
+        return Ok(false);
+    }
+    let detail = json!({ "tool": approval.tool, "revision": approval.revision, "never": why });
+    let (by, digest) = (Some(by), Some(approval.digest.as_str()));
+    audit::write(conn, tenant, by, "approval.forbidden", approval.id.0, digest, &detail, now).await?;
+    Ok(true)
+}
+
+/// What whoever pressed reads of it.
+pub fn forbidden(why: &str) -> String {
+    format!("The rules here never allow this: {why}. Nothing was done.")
+}

@@ -1,0 +1,320 @@
+//! Several requests of one turn on one card: each whole, to be chosen one by one, with a receipt each. Each
+//! stays a request of its own, with its digest, its effect and its end.
+
+use sha2::{Digest, Sha256};
+use sqlx::PgConnection;
+
+use super::anew::forbidden;
+use super::card::{by_whom, escape, mark, receipt, show_all, shown};
+use super::decide::{Decided, decided, denied, redraw, tell};
+use super::headline::headline;
+use super::second::Step;
+use super::told::told;
+use super::{Approval, Decision, Status, remind, sql, whole};
+use crate::context::Requests;
+use nod_contract::card::{Block, Button, Card, Press, Style, Verb};
+use nod_contract::chat::Immediate;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
+use nod_people::delivery::{self, NewDelivery};
+use nod_store::jobs::Verdict;
+
+/// How long a receipt is at most, in the units in which Discord counts, unless names are made of markup.
+const RECEIPT: usize = 300;
+/// The room of the reasons in it, in characters: most of them are told in the conversation as well.
+const REASON: usize = 75;
+
+/// What a press says of everything that waits on a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Many {
+    /// Yes to all.
+    All,
+    /// Yes to what is ticked, no to the rest.
+    Selected,
+    /// No to all.
+    None,
+}
+
+/// The card of several.
+pub(super) fn card(all: &[Approval]) -> Card {
+    let waiting: Vec<&Approval> = all.iter().filter(|a| a.status == Status::Pending).collect();
+    let choose = if waiting.is_empty() { "" } else { ": approve all, or untick some" };
+    let mut card = Card::default().titled(format!("{}{choose}", counted(all)));
+    for (at, approval) in all.iter().enumerate() {
+        card = item(card, approval, at + 1);
+    }
+    let Some(first) = waiting.first() else { return card };
+    let denies = match some(&waiting) {
+        Some(_) => " [Approve selected] denies what is not ticked.",
+        None => "",
+    };
+    choices(card.with(Block::Note(format!("{}{denies}", by_whom(first)))), all, &waiting)
+}
+
+/// "3 emails", or "3 requests" where they are of several kinds.
+fn counted(all: &[Approval]) -> String {
+    let thing = all.first().map_or("request", |first| &first.preview.words.thing);
+    let same = all.iter().all(|approval| approval.preview.words.thing == thing);
+    format!("{} {}s", all.len(), if same { thing } else { "request" })
+}
+
+fn item(card: Card, approval: &Approval, number: usize) -> Card {
+    let tick = match approval.status {
+        Status::Pending => tick_of(approval),
+        _ => "",
+    };
+    let heading = format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), mark(approval));
+    let before = card.buttons.len();
+    let mut card = show_all(shown(card.with(Block::Markdown(heading)), approval), approval);
+    if approval.status != Status::Pending {
+        card = receipt(card, approval, REASON);
+    }
+    for Button { label, .. } in &mut card.buttons[before..] {
+        *label = format!("{label} ({number})");
+    }
+    card
+}
+
+fn tick_of(approval: &Approval) -> &'static str {
+    if approval.ticked { "☑ " } else { "☐ " }
+}
+
+/// How many are ticked, where it is some and not all: then there is something to select.
+fn some(waiting: &[&Approval]) -> Option<usize> {
+    let ticked = waiting.iter().filter(|approval| approval.ticked).count();
+    (ticked > 0 && ticked < waiting.len()).then_some(ticked)
+}
+
+/// " · bo@acme.test", short enough for a button.
+fn to_whom(recipients: &[String]) -> String {
+    const LONGEST: usize = 20;
+    let Some(first) = recipients.first() else { return String::new() };
+    let short = match first.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &first[..end]),
+        None => first.clone(),
+    };
+    let others = recipients.len() - 1;
+    if others == 0 { format!(" · {short}") } else { format!(" · {short} +{others}") }
+}
+
+/// A tick for each that waits, then the decisions. Those that say yes carry what they were shown for.
+fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
+    for (at, approval) in all.iter().enumerate().filter(|(_, a)| a.status == Status::Pending) {
+        let verb = if approval.ticked { "untick" } else { "tick" };
+        let label = format!("{}{}{}", tick_of(approval), at + 1, to_whom(&approval.preview.recipients));
+        card = card.button(label, Style::Plain, Press::Verb(Verb::new(verb, approval.id)));
+    }
+    for (at, approval) in all.iter().enumerate() {
+        if approval.status == Status::Pending && !approval.preview.form.is_empty() {
+            let edit = Verb::on_revision("edit", approval.id, approval.revision);
+            card = card.button(format!("Edit {}", at + 1), Style::Plain, Press::Verb(edit));
+        }
+    }
+    let (subject, seen) = (waiting[0].delivery, stamp(all));
+    let yes = |verb| Press::Verb(Verb { choice: Some(seen), ..Verb::new(verb, subject) });
+    // Whoever has unticked one most likely does not mean all.
+    let chosen = waiting.iter().any(|approval| !approval.ticked);
+    let all_style = if chosen { Style::Plain } else { Style::Primary };
+    card = card.button("Approve all", all_style, yes("approve_all"));
+    if let Some(ticked) = some(waiting) {
+        card = card.button(format!("Approve selected ({ticked})"), Style::Primary, yes("approve_selected"));
+    }
+    card.button("Deny all", Style::Danger, Press::Verb(Verb::new("deny_all", subject)))
+}
+
+/// What was shown, in short: which requests, in which revision, ticked or not. A press that carries another one was
+/// shown something else.
+fn stamp(all: &[Approval]) -> u16 {
+    let mut digest = Sha256::new();
+    for approval in all {
+        digest.update(approval.id.0.as_bytes());
+        digest.update(approval.revision.to_be_bytes());
+        digest.update([u8::from(approval.ticked)]);
+    }
+    let digest = digest.finalize();
+    u16::from_be_bytes([digest[0], digest[1]])
+}
+
+/// Whether one card shows all of it whole, in one message, also once each has its receipt.
+pub fn fits(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool {
+    let receipt = || Block::Note("…".repeat(RECEIPT));
+    let mut later = card(all);
+    later.body.extend(std::iter::repeat_with(receipt).take(all.len()));
+    all.iter().all(|approval| whole::beginning(&approval.preview, &approval.risks).is_none()) && shows(&later)
+}
+
+/// A press on [Approve all], [Approve selected] or [Deny all]: each that still waits is decided as by a press of
+/// its own. A yes counts only for what was shown: `seen` is what the pressed card carried.
+#[expect(clippy::too_many_arguments, reason = "who says what of which card, and when")]
+pub async fn press(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+    which: Many,
+    seen: Option<u16>,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    sql::lock_card(conn, tenant, card).await?;
+    let all = sql::on_card(conn, tenant, card).await?;
+    let Some(first) = all.first() else {
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+    };
+    if first.decider != by {
+        return Ok(Immediate::whisper(told(first, by, first.revision, now)));
+    }
+    if which != Many::None && seen != Some(stamp(&all)) {
+        return Ok(Immediate::whisper(
+            "This card has changed since it was shown to you. Nothing was done; look at it again.",
+        ));
+    }
+    let (mut verdicts, mut seconds, mut said) = (Vec::new(), Vec::new(), Vec::new());
+    let mut any = false;
+    for approval in all.iter().filter(|approval| approval.status == Status::Pending) {
+        let yes = which == Many::All || (which == Many::Selected && approval.ticked);
+        let decision =
+            Decision { id: approval.id, revision: approval.revision, by, approve: yes, reason: None };
+        let decided = decided(core, conn, tenant, approval, &decision, now).await?;
+        any |= decided != Decided::No;
+        match decided {
+            Decided::Yes(Step::First) => seconds.push(approval.id),
+            Decided::Yes(_) => verdicts.extend((!yes).then(|| (approval, denied(approval, by, None)))),
+            Decided::Nobody(why) => said.push(why),
+            Decided::Never(why) => {
+                said.push(forbidden(&why));
+                verdicts.push((approval, Verdict::Never(why)));
+            }
+            Decided::No => {}
+        }
+    }
+    if !any {
+        return Ok(Immediate::whisper(
+            "Nothing waits on this card any more; it says what became of each. Nothing was done.",
+        ));
+    }
+    for (approval, verdict) in verdicts {
+        tell(conn, tenant, approval, verdict, now).await?;
+    }
+    redraw(conn, tenant, card, now).await?;
+    for id in seconds {
+        apart(core, conn, tenant, id, now).await?;
+    }
+    remind::over(conn, tenant, card, now).await?;
+    said.dedup();
+    Ok(if said.is_empty() { Immediate::Nothing } else { Immediate::whisper(said.join(" ")) })
+}
+
+/// A request was revised. Where it does not fit beside the others any more, or two have to agree to it now, it gets a
+/// card of its own.
+pub(super) async fn apart(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
+    let all = sql::on_card(conn, tenant, approval.delivery).await?;
+    let stands = delivery::sql::load(conn, tenant, approval.delivery).await?;
+    let adapter = stands.and_then(|(_, venue)| core.adapters.get(&venue.platform));
+    let alone = all.len() == 1;
+    if alone
+        || approval.second.is_none() && fits(&all, |card| adapter.is_none_or(|adapter| adapter.fits(card)))
+    {
+        return redraw(conn, tenant, approval.delivery, now).await;
+    }
+    let own = Approval { delivery: core.id(), ..approval.clone() };
+    beside(conn, tenant, &approval, &own, now).await?;
+    sql::moved(conn, tenant, id, own.delivery).await?;
+    redraw(conn, tenant, approval.delivery, now).await
+}
+
+/// Sends the card of `new` to where the card of `old` stands.
+pub(super) async fn beside(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    old: &Approval,
+    new: &Approval,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let stands = delivery::sql::load(conn, tenant, old.delivery).await?;
+    let (stands, venue) = stands.ok_or(sqlx::Error::RowNotFound)?;
+    let message = NewDelivery {
+        id: new.delivery,
+        conversation: new.conversation,
+        run: Some(new.run),
+        platform: &venue.platform,
+        target: stands.target.as_ref(),
+        opens_thread: false,
+        card: &super::card(std::slice::from_ref(new)),
+        only_for: stands.only_for,
+    };
+    delivery::send(conn, tenant, &venue, &message, now).await
+}
+
+/// A press on a tick. It says what shall be, so that a second one changes nothing.
+pub async fn tick(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    ticked: bool,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else {
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+    };
+    if !sql::tick(conn, tenant, id, by, ticked).await? {
+        return Ok(Immediate::whisper(told(&approval, by, approval.revision, now)));
+    }
+    redraw(conn, tenant, approval.delivery, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::EffectEnd;
+    use super::super::told::tests::approval;
+    use super::*;
+    use nod_contract::tool::Fault;
+
+    fn length(card: &Card) -> usize {
+        let texts = card.body.iter().map(|block| match block {
+            Block::Markdown(text) | Block::Note(text) => text.encode_utf16().count() + 1,
+            block => panic!("no receipt has {block:?}"),
+        });
+        texts.sum()
+    }
+
+    #[test]
+    fn a_receipt_has_the_room_that_was_kept_for_it() {
+        let long = "*_".repeat(200);
+        let failed = |fault| {
+            let approval = approval(Status::Approved, None);
+            let (id, at) = (uuid::Uuid::nil().into(), approval.expires_at);
+            let outcome = Some(Err(fault));
+            Approval {
+                effect: Some(EffectEnd { id, at, starts_at: at, released: true, outcome, waits: None }),
+                ..approval
+            }
+        };
+        for settled in [
+            Approval { reason: Some(long.clone()), ..approval(Status::Denied, None) },
+            Approval { reason: Some(long.clone()), ..approval(Status::Withdrawn, None) },
+            failed(Fault::Unknown { reason: long.clone() }),
+            failed(Fault::Broken { reason: long }),
+        ] {
+            let name = "Maximiliane ".repeat(8);
+            let settled = Approval {
+                second: Some(name.clone()),
+                first_at: settled.decided_at,
+                decided_by: Some(name.clone()),
+                decider_name: name,
+                ..settled
+            };
+            let receipt = receipt(Card::default(), &settled, REASON);
+            assert!(length(&receipt) <= RECEIPT, "{} {receipt:?}", length(&receipt));
+        }
+    }
+}

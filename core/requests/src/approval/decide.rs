@@ -1,0 +1,361 @@
+//! Deciding an approval, once: by a press, by time, or by a newer request.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::anew::{self, Anew, forbidden};
+use super::form::{self, unknown};
+use super::remind;
+use super::second::{self, Step};
+use super::told::told;
+use super::{Approval, Status, card, sql};
+use crate::context::Requests;
+use crate::effect::insert;
+use crate::effect::sql::NewEffect;
+use crate::question::vote;
+use nod_contract::card::{FieldError, Verb};
+use nod_contract::chat::Immediate;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, PersonId, RunId, TenantId};
+use nod_people::delivery;
+use nod_people::open_pages;
+use nod_store::audit;
+use nod_store::jobs::{Claim, News, Verdict, Work, WorkError, sql as jobs};
+
+/// What a person decided, for the revision that they saw.
+pub struct Decision<'a> {
+    pub id: ApprovalId,
+    pub revision: i32,
+    pub by: PersonId,
+    pub approve: bool,
+    /// Why not, in their own words.
+    pub reason: Option<&'a str>,
+}
+
+/// Somebody said yes or no. Whoever may not decide, comes late or saw something else is told, and nothing
+/// else happens.
+pub async fn press(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    decision: &Decision<'_>,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let &Decision { id, revision, by, reason, .. } = decision;
+    let Some(approval) = sql::load(conn, tenant, id).await? else {
+        return Ok(unknown());
+    };
+    let mut answer = Immediate::Nothing;
+    match decided(core, conn, tenant, &approval, decision, now).await? {
+        Decided::Yes(Step::Denied) => {
+            tell(conn, tenant, &approval, denied(&approval, by, reason), now).await?;
+        }
+        Decided::Yes(_) => {}
+        Decided::Nobody(why) => return Ok(Immediate::whisper(why)),
+        Decided::Never(why) => {
+            answer = Immediate::whisper(forbidden(&why));
+            tell(conn, tenant, &approval, Verdict::Never(why), now).await?;
+        }
+        Decided::No => {
+            let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
+            return Ok(Immediate::whisper(told(&approval, by, revision, now)));
+        }
+    }
+    redraw(conn, tenant, approval.delivery, now).await?;
+    remind::over(conn, tenant, approval.delivery, now).await?;
+    Ok(answer)
+}
+
+/// A form that came back from [Deny].
+pub async fn refuse(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    values: &BTreeMap<String, String>,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let reason = match form::reason(values) {
+        Ok(reason) => reason,
+        Err(why) => return Ok(Immediate::Errors(vec![FieldError::new(form::REASON_FIELD, why)])),
+    };
+    let decision = Decision {
+        id: ApprovalId(verb.subject),
+        revision: verb.revision(),
+        by,
+        approve: false,
+        reason: reason.as_deref(),
+    };
+    press(core, conn, tenant, &decision, now).await
+}
+
+/// What became of somebody's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Decided {
+    /// It was taken.
+    Yes(Step),
+    /// It was not this person's, for another revision, or somebody was earlier.
+    No,
+    /// A second person is needed, and nobody can be asked; says why. It waits still.
+    Nobody(String),
+    /// The rules have come to forbid it, for this reason. It waits no longer.
+    Never(String),
+}
+
+/// How a no is told to the run.
+pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) -> Verdict {
+    match reason.map(str::to_owned) {
+        why if approval.decider != by => Verdict::SecondDenied { why },
+        None => Verdict::Denied,
+        Some(why) => Verdict::DeniedBecause(why),
+    }
+}
+
+/// The guarded decision, its line in the audit and, of a yes, its effect or the question to the second person; a yes
+/// counts for what the rules say of it now. The caller tells the run of a no, and shows the card.
+pub(super) async fn decided(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    decision: &Decision<'_>,
+    now: Timestamp,
+) -> sqlx::Result<Decided> {
+    let step = approval.step(decision.by, decision.approve);
+    // What was loaded is what was seen, and the guarded update holds it to that.
+    if !approval.waits(decision.revision, now) {
+        return Ok(Decided::No);
+    }
+    let means = match step {
+        Step::First | Step::Approved => anew::look(core, conn, tenant, approval).await?,
+        Step::Denied | Step::Nothing => Anew::Stands,
+    };
+    let of_two;
+    let (approval, step) = match means {
+        Anew::Stands => (approval, step),
+        Anew::Two(wanted) => {
+            of_two = wanted;
+            (of_two.as_ref(), Step::First)
+        }
+        Anew::Nobody(why) => return Ok(Decided::Nobody(why)),
+        Anew::Never(why) => {
+            let first = anew::forbid(conn, tenant, approval, &why, decision.by, now).await?;
+            return Ok(if first { Decided::Never(why) } else { Decided::No });
+        }
+    };
+    let asking = match step {
+        Step::First => match second::to_ask(core, conn, tenant, approval, now).await? {
+            Ok(asking) => asking,
+            Err(why) => return Ok(Decided::Nobody(why)),
+        },
+        Step::Approved | Step::Denied | Step::Nothing => Vec::new(),
+    };
+    if step == Step::First {
+        second::sql::want(conn, tenant, approval).await?;
+    }
+    if !sql::decide(conn, tenant, decision, step, now).await? {
+        return Ok(Decided::No);
+    }
+    let action = match step {
+        Step::First => "approval.first_approved",
+        Step::Approved => "approval.approved",
+        Step::Denied | Step::Nothing => "approval.denied",
+    };
+    let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+    let (by, digest) = (Some(decision.by), Some(approval.digest.as_str()));
+    audit::write(conn, tenant, by, action, approval.id.0, digest, &detail, now).await?;
+    match step {
+        Step::First => second::ask(core, conn, tenant, approval, asking, now).await?,
+        Step::Approved => {
+            if approval.second.is_some() {
+                second::sql::agreed(conn, tenant, approval.id, decision.by, now).await?;
+            }
+            plan(core, conn, tenant, approval, now).await?;
+        }
+        Step::Denied | Step::Nothing => {}
+    }
+    Ok(Decided::Yes(step))
+}
+
+/// Nobody answered in time: the run hears so, and the card says so.
+pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
+    let now = core.now();
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    if sql::settle(&mut tx, claim.tenant, id, Status::Expired, None, now).await? {
+        end(&mut tx, claim.tenant, id, "approval.expired", Verdict::Expired, now).await?;
+    }
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+/// A newer request of the same kind to the same people, in the same conversation, takes the place of those
+/// that still wait.
+pub async fn supersede(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    newer: &Approval,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for old in
+        sql::pending(conn, tenant, newer.decider, sql::Within::Conversation(newer.conversation)).await?
+    {
+        let same = old.tool == newer.tool
+            && old.preview.about == newer.preview.about
+            && same_people(&old.preview.recipients, &newer.preview.recipients)
+            || newer.preview.draft.is_some() && old.preview.draft == newer.preview.draft;
+        // Calls of one run stand side by side: the person asked for both.
+        if old.id == newer.id || old.run == newer.run || !same {
+            continue;
+        }
+        if sql::settle(conn, tenant, old.id, Status::Superseded, None, now).await? {
+            end(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The turn was stopped by the person whose it is: what of it still waits for a nod is not asked any more.
+pub async fn withdraw(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for id in sql::of_run(conn, tenant, run, Status::Pending).await? {
+        let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
+        // Whoever else may decide did not say no.
+        let (to, decider) =
+            if approval.decider == by { (Status::Denied, Some(by)) } else { (Status::Superseded, None) };
+        if sql::settle(conn, tenant, id, to, decider, now).await? {
+            let detail = json!({ "tool": approval.tool, "revision": approval.revision, "stopped": true });
+            let action = format!("approval.{}", to.as_str());
+            audit::write(conn, tenant, Some(by), &action, id.0, Some(&approval.digest), &detail, now).await?;
+            refresh(conn, tenant, id, now).await?;
+            remind::over(conn, tenant, approval.delivery, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A draft was changed: what waits to be sent of it is not what it says any more.
+pub async fn supersede_draft(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    decider: PersonId,
+    draft: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for id in sql::asked_of(conn, tenant, decider).await? {
+        let Some(old) = sql::load(conn, tenant, id).await? else { continue };
+        if old.preview.draft.as_deref() == Some(draft)
+            && sql::settle(conn, tenant, old.id, Status::Superseded, None, now).await?
+        {
+            end(conn, tenant, old.id, "approval.superseded", Verdict::Superseded, now).await?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn end(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    action: &str,
+    verdict: Verdict,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
+    let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+    audit::write(conn, tenant, None, action, id.0, Some(&approval.digest), &detail, now).await?;
+    tell(conn, tenant, &approval, verdict, now).await?;
+    redraw(conn, tenant, approval.delivery, now).await?;
+    remind::over(conn, tenant, approval.delivery, now).await
+}
+
+/// The run that waits hears the verdict. Called before the card is refreshed: lanes of conversations are
+/// locked before those of channels, everywhere.
+pub(super) async fn tell(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    verdict: Verdict,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let news = News::Verdict { approval: approval.id, verdict, about: Some(card::own_about(approval)) };
+    let work = Work::Advance { run: approval.run, news: Some(news) };
+    jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
+}
+
+/// Shows the card as it should stand now.
+pub async fn refresh(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
+    redraw(conn, tenant, approval.delivery, now).await
+}
+
+/// Shows a card as it should stand now, with everything that stands on it.
+pub(super) async fn redraw(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    at: DeliveryId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let all = sql::on_card(conn, tenant, at).await?;
+    delivery::show(conn, tenant, at, &card(&all), now).await?;
+    let mut readers: Vec<PersonId> = all.first().map(|first| first.decider).into_iter().collect();
+    for approval in &all {
+        for (reader, theirs) in approval.asked() {
+            delivery::show(conn, tenant, theirs, &second::card(approval, reader), now).await?;
+            readers.push(reader.person);
+        }
+    }
+    if let Some(one) = all.iter().find(|one| one.preview.gathering.is_some()) {
+        vote::told(conn, tenant, one.run, now).await?;
+    }
+    for reader in readers {
+        open_pages::touch(conn, tenant, reader, now).await?;
+    }
+    Ok(())
+}
+
+fn same_people(one: &[String], other: &[String]) -> bool {
+    let sorted = |all: &[String]| {
+        let mut all: Vec<String> = all.iter().map(|a| a.to_lowercase()).collect();
+        all.sort();
+        all
+    };
+    sorted(one) == sorted(other)
+}
+
+/// Plans the effect of an approved request, in the transaction of the approval.
+pub async fn plan(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let id: EffectId = core.id();
+    let new = NewEffect {
+        id,
+        conversation: approval.conversation,
+        run: approval.run,
+        call_id: &approval.call_id,
+        approval: Some(approval.id),
+        person: approval.decider,
+        tool: &approval.tool,
+        preview: &approval.preview,
+        digest: &approval.digest,
+        undo: approval.undo,
+    };
+    insert(conn, tenant, &new, now).await
+}

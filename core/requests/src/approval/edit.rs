@@ -1,0 +1,277 @@
+//! A person changes what waits for their nod: revision n+1 of the same approval, with its own digest and risk
+//! lines. Buttons carry the revision that was seen, so those of the old one do nothing any more.
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
+
+use super::batch::apart;
+use super::form::{too_long, unknown};
+use super::second::{self, Approver, sql::Owner};
+use super::told::told;
+use super::whole::{TooLong, askable};
+use super::{Approval, again, guests, risks, sql};
+use crate::context::Requests;
+use crate::effect;
+use crate::policy::{self, Ruling, Terms};
+use nod_contract::card::{Field, FieldError, Verb};
+use nod_contract::chat::Immediate;
+use nod_contract::clock::Timestamp;
+use nod_contract::digest::digest;
+use nod_contract::ids::{ApprovalId, PersonId, TenantId};
+use nod_contract::tool::{Choice, Fault, Filled, Preview, Principal, Tool, UNDERSTOOD};
+use nod_people::people::{self, names};
+use nod_store::audit;
+use nod_store::jobs::{News, Work, sql as jobs};
+
+/// Who filled a form in, and where they are known.
+pub struct Editor<'a> {
+    pub person: PersonId,
+    pub platform: &'a str,
+    pub workspace: &'a str,
+}
+
+/// A form that came back from [Edit].
+pub async fn save(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    verb: &Verb,
+    values: &BTreeMap<String, String>,
+    by: &Editor<'_>,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
+        return Ok(unknown());
+    };
+    if approval.decider != by.person || !approval.waits(verb.revision(), now) {
+        return Ok(Immediate::whisper(told(&approval, by.person, verb.revision(), now)));
+    }
+    let Some(Tool::Act(tool)) = core.tools.get(&approval.tool) else {
+        return Ok(Immediate::whisper("The tool for this is not installed any more. Nothing was changed."));
+    };
+    let (filled, mut errors) = filled(conn, tenant, &approval.preview.form, values, by).await?;
+    let zone = TimeZone::get(&approval.zone).unwrap_or(TimeZone::UTC);
+    let preview = match tool.revise(&approval.preview.payload, &filled, now, &zone) {
+        Ok(preview) if errors.is_empty() => {
+            // Whoever is new among them was named by hand.
+            let stays = |one: &&String| preview.recipients.iter().any(|r| r.eq_ignore_ascii_case(one));
+            let unnamed = approval.preview.unnamed.iter().filter(stays).cloned().collect();
+            let was = &approval.preview;
+            let mut preview =
+                Preview { room: was.room, unnamed, organisations: was.organisations, ..preview };
+            still_holds(was, &mut preview);
+            preview
+        }
+        revised => {
+            // Everything that is wrong is said at once.
+            errors.extend(revised.err().into_iter().flatten());
+            return Ok(Immediate::Errors(errors));
+        }
+    };
+    if let Err(too_long) = askable(&preview) {
+        return Ok(Immediate::Errors(vec![unshowable(&preview, too_long)]));
+    }
+    if preview.payload == approval.preview.payload {
+        return Ok(Immediate::Nothing);
+    }
+    let refused = |why: String| {
+        let field = preview.form.iter().find(|field| field.people).map_or("", |field| &field.id);
+        Ok(Immediate::Errors(vec![FieldError::new(field, why)]))
+    };
+    let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
+    let terms = match policy::decide(&policy, &approval.call(&preview, tool.spec().reach)) {
+        Ruling::Ask(terms) => terms,
+        // What reached somebody when it was asked for is not done unasked.
+        Ruling::Run => policy.usual,
+        Ruling::Never(why) => {
+            return refused(format!("The rules here never allow this: {why}. Nothing was changed."));
+        }
+    };
+    let owner = Owner {
+        person: by.person,
+        account: &preview.account,
+        platform: by.platform,
+        workspace: by.workspace,
+    };
+    match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
+        Ok(others) => revise(core, conn, tenant, &approval, preview, &terms, &others, now).await,
+        Err(why) => refused(format!("{why} Nothing was changed.")),
+    }
+}
+
+/// What was taken for granted of a time counts as long as that time does, and what was looked up of it as long as
+/// the same people come together then.
+fn still_holds(was: &Preview, preview: &mut Preview) {
+    let stands = |preview: &Preview, name: &str| preview.fields.iter().find(|(of, _)| of == name).cloned();
+    let same = |preview: &Preview, name: &str| stands(was, name) == stands(preview, name);
+    if !same(preview, "When") {
+        return;
+    }
+    preview.fields.extend(was.fields.iter().filter(|(name, _)| name == UNDERSTOOD).cloned());
+    // Whole days are no gathering, but have guests as well.
+    let event = stands(was, "When").is_some();
+    if event && was.gathering == preview.gathering && same(preview, "Guests") {
+        let new = std::mem::take(&mut preview.risks).into_iter().filter(|risk| !was.risks.contains(risk));
+        preview.risks = was.risks.iter().cloned().chain(new).collect();
+        preview.private_risks.clone_from(&was.private_risks);
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "what becomes of what, by whom and when")]
+async fn revise(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    old: &Approval,
+    mut preview: Preview,
+    terms: &Terms,
+    others: &[Approver],
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let by = old.decider;
+    let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    let known = effect::sql::known_recipients(conn, tenant, by, &preview.recipients).await?;
+    let Some(provenance) = sql::provenance(conn, tenant, old.run).await? else { return Ok(unknown()) };
+    let guests = guests::told(conn, tenant, &mut preview, by, &old.decider_name).await?;
+    let mut risks = risks(&preview, &known, &provenance);
+    // What is the person's own stands only where it stood before: on a card that nobody else reads.
+    let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
+    risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));
+    // It may still go twice, whatever it says now.
+    risks.splice(0..0, again::twice(old).cloned());
+    let second = terms.second().map(|list| list.name.as_str());
+    let revision = sql::Revision {
+        number: old.revision + 1,
+        preview: &preview,
+        digest: &digest,
+        risks: &risks,
+        undo: terms.undo,
+        second,
+    };
+    if !sql::revise(conn, tenant, old.id, by, &revision, now).await? {
+        // Somebody was faster; whoever comes late is told by what the row says now.
+        let now_there = sql::load(conn, tenant, old.id).await?;
+        return Ok(now_there.map_or_else(unknown, |it| Immediate::whisper(told(&it, by, old.revision, now))));
+    }
+    second::void(conn, tenant, old, now).await?;
+    second::sql::put(conn, tenant, old.id, others).await?;
+    let changes = changes(&old.preview.payload, &preview.payload);
+    let detail = json!({
+        "tool": old.tool, "revision": revision.number, "was": old.digest,
+        "changed": changes.keys().collect::<Vec<_>>(),
+    });
+    audit::write(conn, tenant, Some(by), "approval.edited", old.id.0, Some(&digest), &detail, now).await?;
+    let news = News::Revised { approval: old.id, changes: Value::Object(changes) };
+    let work = Work::Advance { run: old.run, news: Some(news) };
+    jobs::enqueue(conn, tenant, old.conversation.0, &work, now, now).await?;
+    apart(core, conn, tenant, old.id, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// What is different in the new payload, by the names that it has there.
+fn changes(old: &Value, new: &Value) -> Map<String, Value> {
+    let all = new.as_object().into_iter().flatten();
+    all.filter(|(name, value)| old[name.as_str()] != **value)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// What was typed, with names as addresses, and what of it cannot be used. A field that did not come back stays
+/// as it was.
+async fn filled(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    form: &[Field],
+    values: &BTreeMap<String, String>,
+    by: &Editor<'_>,
+) -> sqlx::Result<(BTreeMap<String, Filled>, Vec<FieldError>)> {
+    let mut filled = BTreeMap::new();
+    let mut errors = Vec::new();
+    for field in form {
+        let typed = values.get(&field.id).unwrap_or(&field.value);
+        let length = typed.chars().count();
+        if length > field.limit {
+            errors.push(FieldError::new(&field.id, too_long(length, field.limit)));
+        } else if field.people && typed.trim() == field.value.trim() {
+            // Whoever stands there was found already: a name is not looked up once more.
+        } else if field.people {
+            match addresses(conn, tenant, typed, by).await? {
+                Ok(people) => drop(filled.insert(field.id.clone(), Filled::People(people))),
+                Err(why) => errors.push(FieldError::new(&field.id, why)),
+            }
+        } else {
+            filled.insert(field.id.clone(), Filled::Text(typed.clone()));
+        }
+    }
+    Ok((filled, errors))
+}
+
+/// Everybody who is named in a line, by address; a sentence about those who cannot be found.
+async fn addresses(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    typed: &str,
+    by: &Editor<'_>,
+) -> sqlx::Result<Result<Vec<String>, String>> {
+    let Some(me) = people::sql::load(conn, tenant, by.person).await? else {
+        return Ok(Err("I do not know you yet; please write to me once.".to_owned()));
+    };
+    let (me, mut found, mut wrong): (Principal, _, Vec<String>) = (me.principal(), Vec::new(), Vec::new());
+    for written in names::listed(typed) {
+        if written.chars().any(char::is_control) {
+            wrong.push("There are control characters in an address.".to_owned());
+            continue;
+        }
+        match people::address(conn, tenant, by.platform, by.workspace, &written, &me).await? {
+            Ok(address) => found.push(address),
+            Err(fault) => wrong.push(nobody(fault)),
+        }
+    }
+    Ok(if wrong.is_empty() { Ok(found) } else { Err(wrong.join(" ")) })
+}
+
+fn nobody(fault: Fault) -> String {
+    let why = match fault {
+        Fault::Ambiguous { name, choices, .. } => {
+            let whole = |c: Choice| match c.label.contains(&c.value) {
+                true => c.label,
+                false => format!("{} ({})", c.label, c.value),
+            };
+            let all: Vec<String> = choices.into_iter().map(whole).collect();
+            format!("“{name}” could be {}; please write the address", all.join(" or "))
+        }
+        Fault::NotFound { what } => what,
+        Fault::Invalid { reason } => reason,
+        other => other.to_string(),
+    };
+    format!("{}.", why.trim_end_matches('.'))
+}
+
+fn unshowable(preview: &Preview, long: TooLong) -> FieldError {
+    let of = |people: bool| preview.form.iter().rev().find(|f| f.people == people).map_or("", |f| &f.id);
+    match long {
+        TooLong::Body(length) => {
+            FieldError::new(of(false), too_long(length, nod_contract::tool::LONGEST_BODY))
+        }
+        TooLong::Fields(people) => {
+            let why = format!("{people} recipients are more than the card can show. Nothing was changed.");
+            FieldError::new(of(true), why)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_different_is_a_change() {
+        let old = json!({ "to": ["bo@x.test"], "subject": "Late", "body": "Hi" });
+        let new = json!({ "to": ["bo@x.test"], "subject": "Late", "body": "Hi Bo" });
+        assert_eq!(Value::Object(changes(&old, &new)), json!({ "body": "Hi Bo" }));
+        assert_eq!(changes(&old, &old).len(), 0);
+    }
+}

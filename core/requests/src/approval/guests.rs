@@ -1,0 +1,170 @@
+//! What time an event is for its guests: those who are people here live in zones that are known, and have hours of their
+//! own. Of these a card says “outside their working hours” and nothing more.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Zoned};
+use sqlx::PgConnection;
+
+use super::whole::askable;
+use nod_contract::ids::{PersonId, TenantId};
+use nod_contract::tool::{Gathering, Preview};
+use nod_people::people::colleagues::{self, Colleague};
+use nod_people::people::hours;
+use nod_when::when;
+
+/// Of so many it is said; a card is no timetable.
+const MOST_SAID: usize = 10;
+/// Longest name, in characters.
+const LONGEST_NAME: usize = 60;
+
+/// Adds the guests' local times where they are not those of `reader` (who is called `called`), and gives the risk lines.
+pub async fn told(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    preview: &mut Preview,
+    reader: PersonId,
+    called: &str,
+) -> sqlx::Result<Vec<String>> {
+    let Some(gathering) = &preview.gathering else { return Ok(Vec::new()) };
+    let Some(here) = hours::working(conn, tenant, &[reader]).await?.remove(&reader) else {
+        return Ok(Vec::new());
+    };
+    let mut known = colleagues::at(conn, tenant, &gathering.guests).await?;
+    let guests: Vec<Colleague> =
+        gathering.guests.iter().filter_map(|guest| known.remove(&guest.to_lowercase())).collect();
+    let guests: Vec<Colleague> = guests.into_iter().filter(|guest| guest.working.zone_known).collect();
+    let mut risks = out_of_hours(gathering, &guests);
+    // “At noon” is then noon in UTC, and perhaps nobody's noon.
+    if !here.zone_known {
+        risks.push(format!(
+            "the time zone of {called} is not known, so times are in UTC; the settings command sets it"
+        ));
+    }
+    if let Some(times) = local_times(gathering, &guests, &here.hours.zone) {
+        let mut with = preview.clone();
+        let at =
+            with.fields.iter().position(|(name, _)| name == "Guests").map_or(with.fields.len(), |at| at + 1);
+        with.fields.insert(at, ("For guests".to_owned(), times));
+        // What is asked is shown whole; this is only said where there is room for it.
+        if askable(&with).is_ok() {
+            *preview = with;
+        }
+    }
+    Ok(risks)
+}
+
+/// "Bo Stone 16:00–16:30 CET · Cho Li Sat 00:00–00:30 JST".
+fn local_times(gathering: &Gathering, guests: &[Colleague], reader: &TimeZone) -> Option<String> {
+    let (here, _) = ends(gathering, reader);
+    let elsewhere: Vec<String> = guests
+        .iter()
+        .filter_map(|guest| {
+            let (from, to) = ends(gathering, &guest.working.hours.zone);
+            let same = from.datetime() == here.datetime();
+            (!same).then(|| format!("{} {}", name(guest), local(&from, &to, &here)))
+        })
+        .collect();
+    listed(&elsewhere, " · ")
+}
+
+/// "Sat 00:00–00:30 JST"; without the day where it is the reader's.
+fn local(from: &Zoned, to: &Zoned, here: &Zoned) -> String {
+    let day = |at: &Zoned, said: bool| if said { at.strftime("%a ").to_string() } else { String::new() };
+    let long = to.duration_since(from) >= SignedDuration::from_hours(24);
+    format!(
+        "{}{}–{}{} {}",
+        day(from, long || from.date() != here.date()),
+        from.strftime("%H:%M"),
+        day(to, long),
+        to.strftime("%H:%M"),
+        when::zone(to)
+    )
+}
+
+fn out_of_hours(gathering: &Gathering, guests: &[Colleague]) -> Vec<String> {
+    let mut lines: Vec<String> = guests
+        .iter()
+        .filter_map(|guest| {
+            let (from, to) = ends(gathering, &guest.working.hours.zone);
+            let there = from.strftime("%a %H:%M");
+            (!guest.working.hours.hold(&from, &to))
+                .then(|| format!("{}: outside their working hours ({there} there)", name(guest)))
+        })
+        .collect();
+    let more = lines.len().saturating_sub(MOST_SAID);
+    lines.truncate(MOST_SAID);
+    lines.extend((more > 0).then(|| format!("{more} more: outside their working hours")));
+    lines
+}
+
+fn listed(all: &[String], between: &str) -> Option<String> {
+    let said = all.iter().take(MOST_SAID).map(String::as_str).collect::<Vec<_>>().join(between);
+    match all.len() {
+        0 => None,
+        many if many > MOST_SAID => Some(format!("{said}{between}and {} more", many - MOST_SAID)),
+        _ => Some(said),
+    }
+}
+
+fn ends(gathering: &Gathering, zone: &TimeZone) -> (Zoned, Zoned) {
+    (when::instant(gathering.from).to_zoned(zone.clone()), when::instant(gathering.to).to_zoned(zone.clone()))
+}
+
+/// On one line, and no longer than a name is.
+fn name(guest: &Colleague) -> String {
+    let name = guest.name.split_whitespace().collect::<Vec<_>>().join(" ");
+    name.chars().take(LONGEST_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use nod_people::people::hours::Working;
+    use nod_when::slots::Hours;
+
+    fn guest(name: &str, zone: &str) -> Colleague {
+        let working = Working {
+            hours: Hours::usual(TimeZone::get(zone).unwrap()),
+            zone_known: true,
+            buffer: SignedDuration::ZERO,
+            notice: SignedDuration::ZERO,
+        };
+        Colleague { person: Uuid::nil().into(), name: name.to_owned(), working }
+    }
+
+    fn gathering(from: &str, to: &str) -> Gathering {
+        Gathering { from: from.parse().unwrap(), to: to.parse().unwrap(), guests: Vec::new() }
+    }
+
+    #[test]
+    fn local_times_are_said_where_they_are_other_than_the_reader_s() {
+        let lisbon = TimeZone::get("Europe/Lisbon").unwrap();
+        let all = [
+            guest("Ana", "Europe/Lisbon"),
+            guest("Bo\nStone", "Europe/Berlin"),
+            guest("Cho Li", "Asia/Tokyo"),
+            guest("Dee", "Europe/London"),
+        ];
+        let friday = gathering("2026-03-06T15:00:00Z", "2026-03-06T15:30:00Z");
+        assert_eq!(
+            local_times(&friday, &all, &lisbon).unwrap(),
+            "Bo Stone 16:00–16:30 CET · Cho Li Sat 00:00–00:30 JST"
+        );
+        assert_eq!(out_of_hours(&friday, &all), ["Cho Li: outside their working hours (Sat 00:00 there)"]);
+        assert_eq!(local_times(&friday, &all[..1], &lisbon), None);
+        let long = gathering("2026-03-06T15:00:00Z", "2026-03-07T15:00:00Z");
+        assert_eq!(local_times(&long, &all[1..2], &lisbon).unwrap(), "Bo Stone Fri 16:00–Sat 16:00 CET");
+    }
+
+    #[test]
+    fn a_crowd_is_counted() {
+        let all = vec![guest("Cho", "Asia/Tokyo"); 12];
+        let friday = gathering("2026-03-06T15:00:00Z", "2026-03-06T15:30:00Z");
+        let said = local_times(&friday, &all, &TimeZone::UTC).unwrap();
+        assert!(said.ends_with(" · and 2 more"), "{said}");
+        let risks = out_of_hours(&friday, &all);
+        assert_eq!((risks.len(), risks[10].as_str()), (11, "2 more: outside their working hours"));
+    }
+}

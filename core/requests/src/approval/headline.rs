@@ -1,0 +1,80 @@
+//! The first line of a request's card: what is asked, and once that is settled what became of it, so that nobody
+//! has to read on to know.
+
+use super::{Approval, Status};
+use nod_contract::tool::{Fault, Words};
+
+/// "Send this email?", later "Email sent".
+pub(super) fn headline(approval: &Approval) -> String {
+    let words = &approval.preview.words;
+    match approval.status {
+        Status::Pending => approval.preview.question.clone(),
+        Status::Superseded if !approval.first_done => {
+            format!("Replaced: {} {}", words.thing, words.not_done.to_lowercase())
+        }
+        // The request to do it once more was not needed.
+        Status::Superseded => format!("{} again", thing(words, &words.not_done)),
+        Status::Denied | Status::Expired | Status::Withdrawn | Status::Undone => {
+            thing(words, &words.not_done)
+        }
+        Status::Approved => match approval.effect.as_ref().and_then(|effect| effect.outcome.as_ref()) {
+            None => format!("{} this {}", words.at_it(), words.thing),
+            Some(Ok(_)) => thing(words, &words.done),
+            Some(Err(Fault::Unknown { .. })) => {
+                format!("Unknown whether this {} was {}", words.thing, words.done.to_lowercase())
+            }
+            Some(Err(_)) => thing(words, &words.not_done),
+        },
+    }
+}
+
+/// "Email sent"
+fn thing(words: &Words, became: &str) -> String {
+    let mut letters = words.thing.chars();
+    let first = letters.next().map(char::to_uppercase).into_iter().flatten();
+    let thing: String = first.chain(letters).collect();
+    format!("{thing} {}", became.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::EffectEnd;
+    use super::super::told::tests::approval;
+    use super::*;
+    use nod_contract::tool::{ToolOutput, ToolResult};
+
+    fn ended(outcome: Option<ToolResult>) -> Approval {
+        let approved = approval(Status::Approved, None);
+        let at = approved.expires_at;
+        let id = uuid::Uuid::from_u128(3).into();
+        Approval {
+            effect: Some(EffectEnd { id, at, starts_at: at, released: true, outcome, waits: None }),
+            ..approved
+        }
+    }
+
+    #[test]
+    fn a_headline_says_what_became_of_it() {
+        let unknown = Fault::Unknown { reason: String::new() };
+        let first_done = Approval { first_done: true, ..approval(Status::Superseded, None) };
+        let table = [
+            (approval(Status::Pending, None), ""),
+            (approval(Status::Denied, None), "Email not sent"),
+            (approval(Status::Expired, None), "Email not sent"),
+            (approval(Status::Undone, None), "Email not sent"),
+            (approval(Status::Withdrawn, None), "Email not sent"),
+            (approval(Status::Superseded, None), "Replaced: email not sent"),
+            (first_done, "Email not sent again"),
+            (approval(Status::Approved, None), "Sending this email"),
+            (ended(None), "Sending this email"),
+            (ended(Some(Ok(ToolOutput::ours(json!({}))))), "Email sent"),
+            (ended(Some(Err(unknown))), "Unknown whether this email was sent"),
+            (ended(Some(Err(Fault::broken("x")))), "Email not sent"),
+        ];
+        for (approval, wanted) in table {
+            assert_eq!(headline(&approval), wanted, "{:?}", approval.status);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! One reminder before a request expires, where its card stands; and what becomes of the reminder afterwards.
+
+use sqlx::PgConnection;
+
+use super::card::{reminder, reminder_over};
+use super::{Approval, Status, second, sql};
+use crate::policy::Terms;
+use nod_contract::chat::{Place, Target};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, DeliveryId, TenantId};
+use nod_people::context::Chat;
+use nod_people::delivery::{self, NewDelivery, Venue, sql::Delivery};
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+
+/// Plans the reminder: in the approval's own lane, and so before its expiry.
+pub async fn plan(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    terms: &Terms,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(after) = terms.remind_after() else { return Ok(()) };
+    let work = Work::RemindApproval { approval: id };
+    jobs::enqueue(conn, tenant, id.0, &work, now + after, now).await
+}
+
+/// Reminds, unless it was decided meanwhile or is about to expire in this very moment. The message and the end
+/// of the job are one commit, so that there is one reminder however often the job is begun.
+pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    let waiting = waiting_beside(&mut tx, tenant, id, now).await?;
+    if let Some(approval) = waiting.iter().find(|one| one.id == id && one.first_at.is_some()) {
+        remind_others(core, &mut tx, tenant, approval, now).await?;
+    }
+    let waiting: Vec<Approval> = waiting.into_iter().filter(|one| one.first_at.is_none()).collect();
+    if let Some(approval) = waiting.first() {
+        let stands = delivery::sql::load(&mut tx, tenant, approval.delivery).await?;
+        let (card, venue) = stands.ok_or("no such card")?;
+        let id = core.id();
+        let new = NewDelivery {
+            id,
+            conversation: approval.conversation,
+            run: Some(approval.run),
+            platform: &venue.platform,
+            target: card.target.as_ref(),
+            opens_thread: false,
+            card: &reminder(&waiting, address(core, &card, &venue)),
+            only_for: card.only_for,
+        };
+        // The row before the channel's lane, as in a press: and a press may have come in between.
+        if sql::reminded(&mut tx, tenant, approval.delivery, id).await? {
+            delivery::send(&mut tx, tenant, &venue, &new, now).await?;
+        }
+    }
+    jobs::finish(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}
+
+/// It is the others' turn: each of them is reminded where they were asked.
+async fn remind_others(
+    core: &Chat,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    now: Timestamp,
+) -> Result<(), WorkError> {
+    for (reader, card) in approval.asked() {
+        let (card, venue) = delivery::sql::load(conn, tenant, card).await?.ok_or("no such card")?;
+        let there =
+            Venue { platform: reader.platform.clone(), workspace: reader.workspace.clone(), ..venue.clone() };
+        let id = core.id();
+        let new = NewDelivery {
+            id,
+            conversation: approval.conversation,
+            run: Some(approval.run),
+            platform: &reader.platform,
+            target: card.target.as_ref(),
+            opens_thread: false,
+            card: &second::reminder_of(approval, reader, address(core, &card, &venue)),
+            only_for: Some(reader.person),
+        };
+        if second::sql::may_remind(conn, tenant, approval.id).await? {
+            delivery::send(conn, tenant, &there, &new, now).await?;
+            second::sql::reminded(conn, tenant, approval.id, reader.person, id).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the card can be opened by its reader, if it stands anywhere.
+fn address(core: &Chat, card: &Delivery, venue: &Venue) -> Option<String> {
+    // A whisper is gone on reload.
+    if matches!(card.target, Some(Target::Whisper { .. })) {
+        return None;
+    }
+    let posted = card.posted.as_ref()?;
+    // Only what stands in its conversation's own channel stands in its thread.
+    let at_home = posted.channel == venue.place.channel;
+    let place = Place {
+        channel: posted.channel.clone(),
+        direct: venue.place.direct || !at_home,
+        thread: venue.place.thread.clone().filter(|_| at_home),
+    };
+    core.adapters.get(&card.platform)?.link(&place, &posted.message)
+}
+
+/// What was reminded of has been decided: the reminder does not go on saying that it waits.
+pub(super) async fn over(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let all = sql::on_card(conn, tenant, card).await?;
+    for approval in all.iter().filter(|approval| approval.status != Status::Pending) {
+        for (reader, _) in approval.asked() {
+            if let Some(reminder) = reader.reminder {
+                delivery::show(conn, tenant, reminder, &second::gone(reader), now).await?;
+            }
+        }
+    }
+    let reminded = all.iter().find_map(|approval| Some((approval.reminder?, approval)));
+    match reminded {
+        Some((reminder, of)) if all.iter().all(|approval| approval.status != Status::Pending) => {
+            delivery::show(conn, tenant, reminder, &reminder_over(of), now).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What waits on the same card and was not reminded of.
+async fn waiting_beside(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<Vec<Approval>> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(Vec::new()) };
+    let mut all = sql::on_card(conn, tenant, approval.delivery).await?;
+    all.retain(|approval| {
+        approval.status == Status::Pending && approval.expires_at > now && approval.reminder.is_none()
+    });
+    Ok(all)
+}

@@ -1,0 +1,188 @@
+//! What people read where two have to agree.
+
+use super::{Approver, Role};
+use crate::approval::Approval;
+use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
+use crate::approval::{again, risks};
+use nod_contract::card::reconnect;
+use nod_contract::card::{Block, Button, Card, Press, Style, Verb};
+use nod_contract::privacy::Provenance;
+use nod_when::when::local_time;
+
+/// Names that are told one by one.
+const MOST_NAMES: usize = 5;
+
+/// "Bo Lind (legal)", or "one of legal (Bo Lind, Cho Park)".
+pub fn others(approval: &Approval) -> String {
+    let list = approval.second.as_deref().unwrap_or_default();
+    match &approval.approvers[..] {
+        [one] => format!("{} ({list})", one.name),
+        several => format!("one of {list} ({})", names(several)),
+    }
+}
+
+/// "Bo Lind, Cho Park".
+pub fn names(all: &[Approver]) -> String {
+    let told: Vec<&str> = all.iter().take(MOST_NAMES).map(|one| one.name.as_str()).collect();
+    match all.len() - told.len() {
+        0 => told.join(", "),
+        more => format!("{} and {more} more", told.join(", ")),
+    }
+}
+
+/// On the owner's card: who has to agree after them, and what those will read.
+pub fn note(approval: &Approval) -> String {
+    let all = if approval.approvers.len() == 1 { "" } else { "each of " };
+    let them = match &approval.approvers[..] {
+        [one] => one.name.clone(),
+        _ => "them".to_owned(),
+    };
+    format!(
+        "{} decides first, then {}. Once approved, all of this is shown to {all}{them}.",
+        approval.decider_name,
+        others(approval)
+    )
+}
+
+/// "Approved by Ana Silva 10:32 WET", of the owner's yes.
+pub fn first_of(approval: &Approval) -> String {
+    let at = approval.first_at.map_or_else(String::new, |at| clock(at, &approval.zone));
+    format!("Approved by {} {at}", name(&approval.decider_name))
+}
+
+/// The whole of the approval by two: "Approved by Ana Silva 10:32 WET and by Bo Lind 10:40 WET".
+pub fn last_of(approval: &Approval) -> String {
+    let agreed = approval.approvers.iter().find_map(|one| Some((one, one.agreed_at?)));
+    let and = agreed.map_or_else(String::new, |(one, at)| {
+        format!(" and by {} {}", name(&one.name), clock(at, &approval.zone))
+    });
+    format!("{}{and}", first_of(approval))
+}
+
+/// On the owner's card, between the first yes and the second.
+pub fn waits(approval: &Approval) -> String {
+    format!("{} · waits for {}", first_of(approval), escape(&others(approval)))
+}
+
+/// Who read it, beside the owner.
+pub fn seen_by(approval: &Approval) -> String {
+    let asked: Vec<Approver> = approval.asked().into_iter().map(|(one, _)| one.clone()).collect();
+    format!("Shown to {}. Editing asks everybody anew.", names(&asked))
+}
+
+/// The card of one of the others: the same request in their words and their time, without what only the owner's
+/// mailbox tells and without what only the owner can do.
+pub fn card(approval: &Approval, reader: &Approver) -> Card {
+    let mut card = single(&seen_by_another(approval, reader), Role::Approver);
+    let theirs = |button: &Button| match &button.does {
+        Press::Verb(verb) => !matches!(verb.verb.as_str(), "look" | "again" | reconnect::VERB),
+        Press::Link(_) | Press::Connect { .. } => false,
+    };
+    card.buttons.retain(theirs);
+    card.body.retain(|block| !matches!(block, Block::Note(note) if note == ASK_AGAIN));
+    card
+}
+
+/// The request as one of the others may know it.
+pub fn seen_by_another(approval: &Approval, reader: &Approver) -> Approval {
+    let mut seen = Approval {
+        zone: reader.zone.clone(),
+        risks: told_by_itself(approval),
+        sources: Vec::new(),
+        ..approval.clone()
+    };
+    seen.preview.room = reader.room;
+    seen
+}
+
+/// What the request itself tells, and no more: whom the owner wrote to before, and whose mail they have read, is
+/// theirs alone.
+fn told_by_itself(approval: &Approval) -> Vec<String> {
+    let preview = &approval.preview;
+    // That it may happen twice comes first, and is about the request.
+    let mut lines: Vec<String> = again::twice(approval).cloned().into_iter().collect();
+    lines.extend(risks(preview, &preview.recipients, &Provenance::Ours));
+    lines.extend(risks::unnamed(preview));
+    lines.extend(preview.risks.iter().cloned());
+    if approval.outside {
+        lines.push("text from outside was in view when this was prepared".to_owned());
+    }
+    lines
+}
+
+/// What stands on their card while it waits for them, with the buttons.
+pub fn waiting(card: Card, approval: &Approval) -> Card {
+    let verb = |verb| Press::Verb(Verb::on_revision(verb, approval.id, approval.revision));
+    let list = approval.second.as_deref().unwrap_or_default();
+    let expires = local_time(approval.expires_at, &approval.zone);
+    card.with(Block::Markdown(format!(
+        "{} · needs one more: **you**, for {}",
+        first_of(approval),
+        escape(list)
+    )))
+    .with(Block::Note(format!("The rules here ask for two people. Expires {expires}.")))
+    .button(&approval.preview.words.approve, Style::Primary, verb("approve"))
+    .button("Deny", Style::Danger, verb("deny"))
+}
+
+/// Nobody of the list is there any more.
+pub fn nobody_left(approval: &Approval) -> String {
+    format!(
+        "The rules here ask for a second person, and nobody of {} can be asked any more. Nothing was done; an admin \
+         can change the rules.",
+        approval.second.as_deref().unwrap_or_default()
+    )
+}
+
+/// Where they would be asked, a card does not show all of it.
+pub fn too_much(readers: &[Approver]) -> String {
+    format!(
+        "The rules here ask for a second person, and this is more than a card can show to {}. Nothing was done, and it \
+         still waits for you: make it smaller by Edit, or deny it and ask for less.",
+        names(readers)
+    )
+}
+
+/// In the place of their card, once the owner has changed what it showed.
+pub fn changed(old: &Approval) -> Card {
+    Card {
+        body: vec![Block::Note(format!(
+            "{} changed this after you were asked, so nothing is asked of you now. If it is approved again, I show you \
+         what it has become.",
+            old.decider_name
+        ))],
+        ..Card::default()
+    }
+}
+
+/// The one reminder to one of them.
+pub fn reminder_of(approval: &Approval, reader: &Approver, address: Option<String>) -> Card {
+    let expires = local_time(approval.expires_at, &reader.zone);
+    let line = format!(
+        "{}, this still waits for your nod, the second after {}: {}, expires {expires}. If nobody answers: {}.",
+        reader.name,
+        approval.decider_name,
+        line(approval),
+        approval.preview.words.not_done.to_lowercase()
+    );
+    let card = Card { body: vec![Block::Note(line)], ..Card::default() };
+    match address {
+        Some(address) => card.button("Go to the card", Style::Plain, Press::Link(address)),
+        None => card,
+    }
+}
+
+/// In the place of their reminder, once nothing waits for them any more.
+pub fn gone(reader: &Approver) -> Card {
+    let line = format!("I reminded {} of a request; its card says what became of it.", reader.name);
+    Card { body: vec![Block::Note(line)], ..Card::default() }
+}
+
+/// How a request ended that waited until its time was over.
+pub fn unanswered(approval: &Approval) -> String {
+    let list = approval.second.as_deref().unwrap_or_default();
+    match approval.first_at {
+        None => "Nobody answered in time.".to_owned(),
+        Some(_) => format!("{}. Nobody of {} answered in time.", first_of(approval), escape(list)),
+    }
+}

@@ -1,0 +1,204 @@
+//! Rows of those who may be the second person of a request.
+
+use sqlx::PgConnection;
+
+use super::Approver;
+use crate::approval::Approval;
+use crate::policy::Approvers;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
+
+/// Beside whom a second person is looked for, and where the request stands.
+pub struct Owner<'a> {
+    pub person: PersonId,
+    /// The account that would be acted on: whoever has that address is the owner.
+    pub account: &'a str,
+    pub platform: &'a str,
+    pub workspace: &'a str,
+}
+
+/// Members whom the list names. An address counts where a platform tells it. Whoever has an address or account of
+/// the owner's is the owner, whatever else they are called. Where the list names the owner too, so may be whoever has
+/// neither, unless the owner is known beside them in one workspace.
+pub(super) async fn named(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    list: &Approvers,
+    owner: &Owner<'_>,
+) -> sqlx::Result<Vec<Approver>> {
+    let (addresses, users) = list.as_looked_up();
+    let rows = sqlx::query!(
+        r#"with own as (
+             select lower($3) as address
+             union select lower(address) from people where tenant_id = $1 and id = $2
+             union select lower(own_account) from people where tenant_id = $1 and id = $2),
+         listed as (
+             select exists (select 1 from own where address = any($4)) or exists (
+                 select 1 from identities o where o.tenant_id = $1 and o.person_id = $2
+                   and o.platform || ':' || o.user_ref = any($5)) as owner)
+         select distinct on (p.id) p.id, coalesce(nullif(p.full_name, ''), p.name) as "name!",
+             coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
+                 p.zone, 'UTC') as "zone!", i.platform, i.workspace
+         from people p
+         join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.standing = 'member'
+         join directories d on d.tenant_id = i.tenant_id and d.platform = i.platform and d.workspace = i.workspace
+         where p.tenant_id = $1 and p.id <> $2
+           and not exists (select 1 from own where address in (lower(p.address), lower(p.own_account)))
+           and (coalesce(p.address, p.own_account) is not null or not (select owner from listed) or exists (
+               select 1 from identities t
+               join identities o on o.tenant_id = t.tenant_id and o.platform = t.platform
+                   and o.workspace = t.workspace and o.person_id = $2
+               where t.tenant_id = $1 and t.person_id = p.id))
+           and (lower(p.address) = any($4) or exists (
+               select 1 from identities u where u.tenant_id = $1 and u.person_id = p.id and u.standing = 'member'
+                 and u.platform || ':' || u.user_ref = any($5)))
+         order by p.id, (i.platform = $6 and i.workspace = $7) desc, i.platform, i.workspace"#,
+        tenant.0,
+        owner.person.0,
+        owner.account,
+        &addresses,
+        &users,
+        owner.platform,
+        owner.workspace
+    )
+    .fetch_all(conn)
+    .await?;
+    let approver = |row: (uuid::Uuid, String, String, String, String)| Approver {
+        person: PersonId(row.0),
+        name: row.1,
+        zone: row.2,
+        platform: row.3,
+        workspace: row.4,
+        room: 0,
+        delivery: None,
+        reminder: None,
+        agreed_at: None,
+    };
+    Ok(rows.into_iter().map(|r| approver((r.id, r.name, r.zone, r.platform, r.workspace))).collect())
+}
+
+/// A request that was asked of its owner alone wants one of these too from now on; where it did before, nothing changes.
+pub async fn want(conn: &mut PgConnection, tenant: TenantId, approval: &Approval) -> sqlx::Result<()> {
+    let Approval { id, revision, second, approvers, .. } = approval;
+    let Some(list) = second else { return Ok(()) };
+    if super::super::sql::want_second(conn, tenant, *id, *revision, list).await? {
+        put(conn, tenant, *id, approvers).await?;
+    }
+    Ok(())
+}
+
+/// These may be the second person of a request, and nobody else.
+pub async fn put(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    all: &[Approver],
+) -> sqlx::Result<()> {
+    let people: Vec<_> = all.iter().map(|one| one.person.0).collect();
+    let platforms: Vec<_> = all.iter().map(|one| one.platform.clone()).collect();
+    let workspaces: Vec<_> = all.iter().map(|one| one.workspace.clone()).collect();
+    let rooms: Vec<i64> = all.iter().map(|one| i64::try_from(one.room).unwrap_or(i64::MAX)).collect();
+    sqlx::query!("delete from approvers where tenant_id = $1 and approval_id = $2", tenant.0, id.0)
+        .execute(&mut *conn)
+        .await?;
+    sqlx::query!(
+        "insert into approvers (tenant_id, approval_id, person_id, platform, workspace, room)
+         select $1, $2, * from unnest($3::uuid[], $4::text[], $5::text[], $6::bigint[])",
+        tenant.0,
+        id.0,
+        &people,
+        &platforms,
+        &workspaces,
+        &rooms
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether they belong still where they would be asked.
+pub(super) async fn belongs(conn: &mut PgConnection, tenant: TenantId, one: &Approver) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from identities where tenant_id = $1 and person_id = $2 and platform = $3 and workspace = $4
+               and standing = 'member') as "belongs!""#,
+        tenant.0,
+        one.person.0,
+        one.platform,
+        one.workspace
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// They were asked about the revision that stands, by this card.
+pub(super) async fn asked(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    person: PersonId,
+    card: DeliveryId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvers set delivery_id = $4, reminder_id = null
+         where tenant_id = $1 and approval_id = $2 and person_id = $3",
+        tenant.0,
+        id.0,
+        person.0,
+        card.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Their yes, which completes the request.
+pub async fn agreed(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    person: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvers set agreed_at = $4 where tenant_id = $1 and approval_id = $2 and person_id = $3",
+        tenant.0,
+        id.0,
+        person.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether a request waits for one of them still; if so, it does until the transaction is over.
+pub async fn may_remind(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<bool> {
+    let waits = sqlx::query_scalar!(
+        "select id from approvals where tenant_id = $1 and id = $2 and status = 'pending' and first_at is not null
+         for update",
+        tenant.0,
+        id.0
+    );
+    Ok(waits.fetch_optional(conn).await?.is_some())
+}
+
+/// Notes the message that reminds one of them.
+pub async fn reminded(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    person: PersonId,
+    reminder: DeliveryId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvers set reminder_id = $4 where tenant_id = $1 and approval_id = $2 and person_id = $3",
+        tenant.0,
+        id.0,
+        person.0,
+        reminder.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

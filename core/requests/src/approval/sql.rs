@@ -1,0 +1,639 @@
+//! Rows of approvals.
+
+use chrono::TimeDelta;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::second::{self, Step};
+use super::typed::Heard;
+use super::{Approval, Decision, EffectEnd, Status};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, PersonId, RunId, TenantId};
+use nod_contract::privacy::Provenance;
+use nod_contract::provider::Provider;
+use nod_contract::tool::Preview;
+use nod_store::jobs::sql::{json, parsed};
+
+pub async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: &Approval,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into approvals (tenant_id, id, conversation_id, run_id, call_id, tool, revision, preview, digest,
+             risks, decider_id, status, expires_at, delivery_id, created_at, undo_seconds, outside, again_of, second,
+             sources)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $13, $14, $15, $16, $17, $18, $19)",
+        tenant.0,
+        approval.id.0,
+        approval.conversation.0,
+        approval.run.0,
+        approval.call_id,
+        approval.tool,
+        approval.revision,
+        json(&approval.preview)?,
+        approval.digest,
+        &approval.risks,
+        approval.decider.0,
+        approval.expires_at,
+        approval.delivery.0,
+        now,
+        seconds(approval.undo),
+        approval.outside,
+        approval.again_of.map(|a| a.0),
+        approval.second,
+        &approval.sources
+    )
+    .execute(&mut *conn)
+    .await?;
+    if approval.second.is_some() {
+        second::sql::put(conn, tenant, approval.id, &approval.approvers).await?;
+    }
+    Ok(())
+}
+
+fn seconds(undo: TimeDelta) -> i32 {
+    i32::try_from(undo.num_seconds()).unwrap_or(i32::MAX)
+}
+
+struct Row {
+    id: Uuid,
+    conversation_id: Uuid,
+    run_id: Uuid,
+    call_id: String,
+    tool: String,
+    revision: i32,
+    preview: serde_json::Value,
+    digest: String,
+    risks: Vec<String>,
+    sources: Vec<String>,
+    decider_id: Uuid,
+    decider_name: String,
+    zone: Option<String>,
+    status: String,
+    decided_at: Option<Timestamp>,
+    decided_by: Option<String>,
+    second: Option<String>,
+    approvers: serde_json::Value,
+    first_at: Option<Timestamp>,
+    reason: Option<String>,
+    expires_at: Timestamp,
+    delivery_id: Uuid,
+    undo_seconds: i32,
+    outside: bool,
+    reminder_id: Option<Uuid>,
+    ticked: bool,
+    again_of: Option<Uuid>,
+    asked_again: bool,
+    first_done: bool,
+    effect_id: Option<Uuid>,
+    outcome: Option<serde_json::Value>,
+    effect_at: Option<Timestamp>,
+    starts_at: Option<Timestamp>,
+    released: Option<bool>,
+    waits_for: Option<String>,
+    waits_until: Option<Timestamp>,
+}
+
+impl Row {
+    fn into_approval(self) -> sqlx::Result<Approval> {
+        let status: Status = parsed(serde_json::Value::String(self.status))?;
+        let outcome = self.outcome.map(parsed).transpose()?;
+        Ok(Approval {
+            id: ApprovalId(self.id),
+            conversation: ConversationId(self.conversation_id),
+            run: RunId(self.run_id),
+            call_id: self.call_id,
+            tool: self.tool,
+            revision: self.revision,
+            preview: parsed(self.preview)?,
+            digest: self.digest,
+            risks: self.risks,
+            sources: self.sources,
+            decider: PersonId(self.decider_id),
+            decider_name: self.decider_name,
+            zone: self.zone.unwrap_or_else(|| "UTC".to_owned()),
+            status,
+            decided_at: self.decided_at,
+            decided_by: self.decided_by,
+            second: self.second,
+            approvers: parsed(self.approvers)?,
+            first_at: self.first_at,
+            reason: self.reason,
+            expires_at: self.expires_at,
+            delivery: DeliveryId(self.delivery_id),
+            undo: TimeDelta::seconds(self.undo_seconds.into()),
+            outside: self.outside,
+            reminder: self.reminder_id.map(DeliveryId),
+            ticked: self.ticked,
+            again_of: self.again_of.map(ApprovalId),
+            asked_again: self.asked_again,
+            first_done: self.first_done,
+            effect: self.effect_id.zip(self.effect_at).map(|(id, at)| EffectEnd {
+                id: EffectId(id),
+                at,
+                starts_at: self.starts_at.unwrap_or(at),
+                released: self.released.unwrap_or(true),
+                outcome,
+                waits: self.waits_for.as_deref().and_then(Provider::named).zip(self.waits_until),
+            }),
+        })
+    }
+}
+
+pub async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+) -> sqlx::Result<Option<Approval>> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks, a.sources,
+             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
+             coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
+                 p.zone) as zone, a.status,
+             a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
+                 where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
+             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
+                 as "asked_again!",
+             exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
+                 and f.status = 'done') as "first_done!",
+             e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.starts_at as "starts_at?",
+             e.released as "released?", e.waits_for as "waits_for?", e.waits_until as "waits_until?"
+         from approvals a
+         join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
+         left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
+         where a.tenant_id = $1 and a.id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(Row::into_approval).transpose()
+}
+
+/// Everything that stands on one card, in the order in which it was asked.
+pub async fn on_card(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+) -> sqlx::Result<Vec<Approval>> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks, a.sources,
+             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
+             coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
+                 p.zone) as zone, a.status,
+             a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
+                 where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
+             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             exists (select 1 from approvals o where o.tenant_id = a.tenant_id and o.again_of = a.id)
+                 as "asked_again!",
+             exists (select 1 from effects f where f.tenant_id = a.tenant_id and f.approval_id = a.again_of
+                 and f.status = 'done') as "first_done!",
+             e.id as "effect_id?", e.outcome as "outcome?", e.updated_at as "effect_at?", e.starts_at as "starts_at?",
+             e.released as "released?", e.waits_for as "waits_for?", e.waits_until as "waits_until?"
+         from approvals a
+         join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
+         left join effects e on e.tenant_id = a.tenant_id and e.approval_id = a.id
+         where a.tenant_id = $1 and a.delivery_id = $2
+         order by a.created_at, a.id"#,
+        tenant.0,
+        card.0
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Row::into_approval).collect()
+}
+
+/// Where to look for what waits.
+#[derive(Debug, Clone, Copy)]
+pub enum Within {
+    /// In every conversation.
+    Everywhere,
+    /// In this one.
+    Conversation(ConversationId),
+    /// In this one, where everybody there sees the card.
+    OpenlyIn(ConversationId),
+}
+
+/// What waits for a person's nod, or for somebody else's after theirs; oldest first, at most 20. What waits for them as
+/// the second person belongs to no conversation of theirs, and so to no prompt.
+pub async fn pending(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    within: Within,
+) -> sqlx::Result<Vec<Approval>> {
+    let (conversation, openly) = match within {
+        Within::Everywhere => (None, false),
+        Within::Conversation(id) => (Some(id), false),
+        Within::OpenlyIn(id) => (Some(id), true),
+    };
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select a.id, a.conversation_id, a.run_id, a.call_id, a.tool, a.revision, a.preview, a.digest, a.risks, a.sources,
+             a.decider_id, coalesce(nullif(p.full_name, ''), p.name) as "decider_name!",
+             coalesce((select h.zone from working_hours h where h.tenant_id = p.tenant_id and h.person_id = p.id),
+                 p.zone) as zone, a.status,
+             a.decided_at, (select coalesce(nullif(o.full_name, ''), o.name) from people o
+                 where o.tenant_id = a.tenant_id and o.id = a.decided_by) as decided_by,
+             a.second, case when a.second is null then '[]' else approvers_of(a.tenant_id, a.id) end as "approvers!", a.first_at, a.reason, a.expires_at, a.delivery_id, a.undo_seconds, a.outside, a.reminder_id, a.ticked, a.again_of,
+             false as "asked_again!", false as "first_done!", null::uuid as "effect_id?", null::jsonb as "outcome?",
+             null::timestamptz as "effect_at?", null::timestamptz as "starts_at?", null::boolean as "released?",
+             null::text as "waits_for?", null::timestamptz as "waits_until?"
+         from approvals a
+         join people p on p.tenant_id = a.tenant_id and p.id = a.decider_id
+         join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+         where a.tenant_id = $1 and a.status = 'pending'
+           and (a.decider_id = $2 or $3::uuid is null and a.first_at is not null and exists (
+               select 1 from approvers s where s.tenant_id = $1 and s.approval_id = a.id and s.person_id = $2
+                 and s.delivery_id is not null))
+           and ($3::uuid is null or a.conversation_id = $3) and (not $4 or d.only_for is null)
+         order by a.created_at limit 20"#,
+        tenant.0,
+        person.0,
+        conversation.map(|c| c.0),
+        openly
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().map(Row::into_approval).collect()
+}
+
+/// All that waits on an account of this person's.
+pub async fn asked_of(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from approvals where tenant_id = $1 and decider_id = $2 and status = 'pending'
+         order by created_at, id",
+        tenant.0,
+        person.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(ApprovalId).collect())
+}
+
+/// The requests of a run that stand so.
+pub async fn of_run(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    status: Status,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from approvals where tenant_id = $1 and run_id = $2 and status = $3",
+        tenant.0,
+        run.0,
+        status.as_str()
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(ApprovalId).collect())
+}
+
+/// The one update from *pending*: true for whoever wins.
+pub async fn settle(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    to: Status,
+    by: Option<PersonId>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let settled = sqlx::query!(
+        "update approvals set status = $3, decided_by = $4, decided_at = $5
+         where tenant_id = $1 and id = $2 and status = 'pending'
+           and ($4::uuid is null or decider_id = $4)
+           and ($3 not in ('approved', 'denied') or expires_at > $5)",
+        tenant.0,
+        id.0,
+        to.as_str(),
+        by.map(|p| p.0),
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(settled.rows_affected() == 1)
+}
+
+/// The same by a person, for the revision that they saw: the owner, or where the owner has agreed and the rules want
+/// two, one of the others who was asked and still belongs. True for whoever wins.
+pub async fn decide(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    decision: &Decision<'_>,
+    step: Step,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let to = match step {
+        Step::Nothing => return Ok(false),
+        Step::First => Status::Pending,
+        Step::Approved => Status::Approved,
+        Step::Denied => Status::Denied,
+    };
+    let first = step == Step::First;
+    let decided = sqlx::query!(
+        "update approvals set status = $3,
+             decided_by = case when $8 then decided_by else $4 end,
+             decided_at = case when $8 then decided_at else $5 end,
+             first_at = case when $8 then $5 else first_at end, reason = $7
+         where tenant_id = $1 and id = $2 and status = 'pending' and expires_at > $5 and revision = $6
+           and case
+               when decider_id = $4 then case $3
+                   when 'pending' then second is not null and first_at is null
+                   when 'approved' then second is null
+                   else true end
+               else second is not null and first_at is not null and not $8 and exists (
+                   select 1 from approvers s
+                   join identities i on i.tenant_id = s.tenant_id and i.person_id = s.person_id
+                       and i.platform = s.platform and i.workspace = s.workspace and i.standing = 'member'
+                   where s.tenant_id = $1 and s.approval_id = $2 and s.person_id = $4
+                     and s.delivery_id is not null) end",
+        tenant.0,
+        decision.id.0,
+        to.as_str(),
+        decision.by.0,
+        now,
+        decision.revision,
+        decision.reason,
+        first
+    )
+    .execute(conn)
+    .await?;
+    Ok(decided.rows_affected() == 1)
+}
+
+/// The rules have come to want a second person for what waits in that revision: true where it was not so before.
+pub(super) async fn want_second(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    revision: i32,
+    second: &str,
+) -> sqlx::Result<bool> {
+    let wanted = sqlx::query!(
+        "update approvals set second = $3
+         where tenant_id = $1 and id = $2 and status = 'pending' and revision = $4 and second is null",
+        tenant.0,
+        id.0,
+        second,
+        revision
+    )
+    .execute(conn)
+    .await?;
+    Ok(wanted.rows_affected() == 1)
+}
+
+/// The rules have come to forbid it since it was asked, for this reason: true for whoever wins.
+pub(super) async fn forbid(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    why: &str,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let forbidden = sqlx::query!(
+        "update approvals set status = 'withdrawn', reason = $3, decided_at = $4
+         where tenant_id = $1 and id = $2 and status = 'pending'",
+        tenant.0,
+        id.0,
+        why,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(forbidden.rows_affected() == 1)
+}
+
+/// What an approval becomes when its person changes it.
+pub struct Revision<'a> {
+    pub number: i32,
+    pub preview: &'a Preview,
+    pub digest: &'a str,
+    pub risks: &'a [String],
+    /// How long its nod can be taken back.
+    pub undo: TimeDelta,
+    /// Of whom else one has to agree to it.
+    pub second: Option<&'a str>,
+}
+
+/// From one revision to the next: true for whoever wins. Nobody has agreed to that one.
+pub async fn revise(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    next: &Revision<'_>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let revised = sqlx::query!(
+        "update approvals set revision = $3, preview = $4, digest = $5, risks = $6, undo_seconds = $9,
+             second = $10, first_at = null
+         where tenant_id = $1 and id = $2 and status = 'pending' and decider_id = $7 and expires_at > $8
+           and revision = $3 - 1",
+        tenant.0,
+        id.0,
+        next.number,
+        json(next.preview)?,
+        next.digest,
+        next.risks,
+        by.0,
+        now,
+        seconds(next.undo),
+        next.second
+    )
+    .execute(conn)
+    .await?;
+    Ok(revised.rows_affected() == 1)
+}
+
+/// approved → undone; its effect was cancelled in the same transaction.
+pub(super) async fn undone(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvals set status = 'undone', decided_at = $3, decided_by = $4
+         where tenant_id = $1 and id = $2 and status = 'approved'",
+        tenant.0,
+        id.0,
+        now,
+        by.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Notes the message that reminds of what waits on a card; false where nothing waits there any more.
+pub(super) async fn reminded(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+    reminder: DeliveryId,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update approvals set reminder_id = $3 where tenant_id = $1 and delivery_id = $2
+             and status = 'pending' and first_at is null and reminder_id is null",
+        tenant.0,
+        card.0,
+        reminder.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Chooses one of several, or not; false where it does not wait for this person.
+pub(super) async fn tick(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    ticked: bool,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update approvals set ticked = $4
+         where tenant_id = $1 and id = $2 and decider_id = $3 and status = 'pending'",
+        tenant.0,
+        id.0,
+        by.0,
+        ticked
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Holds a request, so that of several presses on [Send again] one comes first.
+pub async fn hold(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "select 1 as held from approvals where tenant_id = $1 and id = $2 for update",
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(())
+}
+
+/// The request that asks for this one once more, as long as it waits.
+pub(super) async fn waiting_again(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+) -> sqlx::Result<Option<ApprovalId>> {
+    let again = sqlx::query_scalar!(
+        "select id from approvals
+         where tenant_id = $1 and again_of = $2 and status in ('pending', 'approved')",
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(again.map(ApprovalId))
+}
+
+/// approved → superseded, where nothing of it has begun.
+pub(super) async fn called_off(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvals set status = 'superseded' where tenant_id = $1 and id = $2 and status = 'approved'",
+        tenant.0,
+        id.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What somebody may have meant by a word said then: its card, where that stood as it is now, both by the platform's
+/// clock. Where the platform does not tell since when it stands, nothing said means it.
+pub(super) async fn heard(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    then: Timestamp,
+) -> sqlx::Result<Option<Heard>> {
+    sqlx::query_as!(
+        Heard,
+        r#"select d.posted->>'message' as "card!", (c.strangers_at >= d.version_posted_at) is true or exists (
+             select 1 from messages m
+             where m.tenant_id = a.tenant_id and m.conversation_id = a.conversation_id and m.role = 'human'
+               and m.person_id is distinct from $3 and coalesce(m.said_at, m.at) >= d.version_posted_at) as "others!"
+         from approvals a
+         join deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+         join conversations c on c.tenant_id = a.tenant_id and c.id = a.conversation_id
+         where a.tenant_id = $1 and a.id = $2 and d.posted_version = d.version and d.version_posted_at <= $4"#,
+        tenant.0,
+        id.0,
+        by.0,
+        then
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Locks what stands on a card, so that it is decided as it was read.
+pub(super) async fn lock_card(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    card: DeliveryId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "select 1 as held from approvals where tenant_id = $1 and delivery_id = $2 order by id for update",
+        tenant.0,
+        card.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(())
+}
+
+/// A request gets a card of its own.
+pub(super) async fn moved(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    card: DeliveryId,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update approvals set delivery_id = $3 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        card.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether outside text was in view of the run that asked; `None` where there is no such run.
+pub(super) async fn provenance(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Option<Provenance>> {
+    let row = sqlx::query!(
+        r#"select state->'provenance' as "provenance!" from runs where tenant_id = $1 and id = $2"#,
+        tenant.0,
+        run.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| parsed(row.provenance)).transpose()
+}

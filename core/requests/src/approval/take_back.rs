@@ -1,0 +1,34 @@
+//! Taking back what a run asked for, when its question was changed or deleted.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::decide::redraw;
+use super::{Status, remind, sql};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, RunId, TenantId};
+use nod_store::audit;
+
+/// Withdraws what still waits in a run; the cards say so. The run is not told: it is the one that asks.
+pub async fn take_back(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let mut withdrawn = Vec::new();
+    for id in sql::of_run(conn, tenant, run, Status::Pending).await? {
+        // Whoever presses at this moment may be first.
+        if !sql::settle(conn, tenant, id, Status::Withdrawn, None, now).await? {
+            continue;
+        }
+        withdrawn.push(id);
+        let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
+        let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+        let digest = Some(approval.digest.as_str());
+        audit::write(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
+        redraw(conn, tenant, approval.delivery, now).await?;
+        remind::over(conn, tenant, approval.delivery, now).await?;
+    }
+    Ok(withdrawn)
+}

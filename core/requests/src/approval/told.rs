@@ -1,0 +1,230 @@
+//! What became of a request, said to somebody whose press changed nothing.
+
+use super::anew::forbidden;
+use super::card::clock;
+use super::form::changed;
+use super::second::{Role, others};
+use super::{Approval, EffectEnd, Status};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::PersonId;
+use nod_contract::tool::Fault;
+use nod_when::when::local_time;
+
+/// After a press that was to decide.
+pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timestamp) -> String {
+    let approval = &approval.read_by(by);
+    let owner = &approval.decider_name;
+    if let Some(why) = not_theirs(approval, by) {
+        return why;
+    }
+    let name = approval.decided_by.as_ref().unwrap_or(owner);
+    let not_done = &approval.preview.words.not_done;
+    let at =
+        approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
+    match approval.status {
+        Status::Approved => {
+            format!("{name} approved this already{at}: {}. Nothing more was done.", became(approval))
+        }
+        Status::Denied => format!("{name} denied this already{at}. Nothing was done."),
+        Status::Undone => format!("{name} took this back{at}: {}. Nothing more was done.", lower(not_done)),
+        Status::Superseded => "A newer request took its place. Nothing was done.".to_owned(),
+        Status::Withdrawn if approval.reason.is_some() => {
+            forbidden(approval.reason.as_deref().unwrap_or_default())
+        }
+        Status::Withdrawn => {
+            "The message that asked for this was changed or deleted. Nothing was done.".to_owned()
+        }
+        Status::Pending if approval.expires_at > now && approval.revision != revision => changed(approval),
+        Status::Pending if approval.expires_at > now && approval.role(by) == Role::Approver => {
+            match approval.first_at {
+                None => format!("{owner} has to approve this first. Nothing was done."),
+                Some(_) => {
+                    "Only members can decide this, and once it is shown to them. Nothing was done.".to_owned()
+                }
+            }
+        }
+        Status::Pending if approval.expires_at > now && approval.first_at.is_some() => format!(
+            "You approved this already{}. It needs somebody else now: {}. Nothing more was done.",
+            approval.first_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone))),
+            others(approval)
+        ),
+        Status::Pending if approval.expires_at > now => "Nothing was done. Please press again.".to_owned(),
+        Status::Expired | Status::Pending => {
+            "This expired before anybody answered. Nothing was done; ask again.".to_owned()
+        }
+    }
+}
+
+/// To somebody whose word never counts for this.
+pub(super) fn not_theirs(approval: &Approval, by: PersonId) -> Option<String> {
+    let who = match approval.second {
+        None => approval.decider_name.clone(),
+        Some(_) => format!("{}, and then {},", approval.decider_name, others(approval)),
+    };
+    (approval.role(by) == Role::Other).then(|| format!("Only {who} can decide this. Nothing was done."))
+}
+
+/// After a press on [Undo] that took nothing back.
+pub(super) fn too_late(approval: &Approval, by: PersonId) -> String {
+    if approval.role(by) == Role::Other {
+        return format!("Only {} can take this back. Nothing was done.", approval.decider_name);
+    }
+    match approval.status {
+        Status::Approved => format!("Too late to take it back: {}.", became(approval)),
+        Status::Undone => "You took this back already. Nothing more was done.".to_owned(),
+        Status::Pending | Status::Denied | Status::Expired | Status::Superseded | Status::Withdrawn => {
+            "There is nothing to take back: this was not approved.".to_owned()
+        }
+    }
+}
+
+/// How far an approved request is, in the middle of a sentence: "sent 09:31 WET".
+fn became(approval: &Approval) -> String {
+    let words = &approval.preview.words;
+    let at = |at: &Timestamp| clock(*at, &approval.zone);
+    match &approval.effect {
+        Some(EffectEnd { at: ended, outcome: Some(outcome), .. }) => match outcome {
+            Ok(_) => format!("{} {}", lower(&words.done), at(ended)),
+            Err(Fault::Unknown { .. }) => "nobody can tell yet whether it happened".to_owned(),
+            Err(_) => format!("{} {}", lower(&words.not_done), at(ended)),
+        },
+        Some(EffectEnd { released: false, .. }) => "it has not begun, and [Undo] takes it back".to_owned(),
+        Some(_) | None => format!("it is on its way ({})", lower(words.at_it())),
+    }
+}
+
+fn lower(words: &str) -> String {
+    words.to_lowercase()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use chrono::TimeDelta;
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use nod_contract::privacy::{Audience, Provenance};
+    use nod_contract::tool::{Leaves, Preview, ToolOutput, Words};
+
+    fn at(minute: i64) -> Timestamp {
+        "2026-03-06T09:30:00Z".parse::<Timestamp>().unwrap() + TimeDelta::minutes(minute)
+    }
+
+    pub(in crate::approval) fn approval(status: Status, effect: Option<EffectEnd>) -> Approval {
+        let words = Words {
+            approve: "Approve & send".into(),
+            doing: "Sending…".into(),
+            done: "Sent".into(),
+            not_done: "Not sent".into(),
+            thing: "email".into(),
+            brings: "mail".into(),
+        };
+        let preview = Preview::new(Value::Null, "", words);
+        let id = Uuid::from_u128(1);
+        Approval {
+            id: id.into(),
+            conversation: id.into(),
+            run: id.into(),
+            call_id: String::new(),
+            tool: String::new(),
+            revision: 1,
+            preview,
+            digest: "a91f3c".into(),
+            risks: vec![],
+            sources: vec![],
+            decider: id.into(),
+            decider_name: "Ana".into(),
+            zone: "UTC".into(),
+            status,
+            decided_at: Some(at(0)),
+            decided_by: Some("Ana".into()),
+            second: None,
+            approvers: vec![],
+            first_at: None,
+            reason: None,
+            expires_at: at(60),
+            delivery: id.into(),
+            undo: TimeDelta::seconds(10),
+            outside: false,
+            reminder: None,
+            ticked: true,
+            again_of: None,
+            first_done: false,
+            asked_again: false,
+            effect,
+        }
+    }
+
+    #[test]
+    fn a_press_that_changes_nothing_hears_what_became_of_it() {
+        let end = |released, outcome| {
+            let waits = None;
+            let id = Uuid::from_u128(3).into();
+            Some(EffectEnd { id, at: at(1), starts_at: at(1), released, outcome, waits })
+        };
+        let output = ToolOutput {
+            content: json!({}),
+            provenance: Provenance::Ours,
+            audience: Audience::Channel,
+            verbatim: None,
+            leaves: Leaves::default(),
+            note: None,
+        };
+        let unknown = Fault::Unknown { reason: String::new() };
+        let yes = "Ana approved this already (Fri 6 Mar 2026, 09:30 UTC): ";
+        let table = [
+            (
+                Status::Approved,
+                end(false, None),
+                format!("{yes}it has not begun, and [Undo] takes it back. Nothing more was done."),
+            ),
+            (
+                Status::Approved,
+                end(true, None),
+                format!("{yes}it is on its way (sending). Nothing more was done."),
+            ),
+            (
+                Status::Approved,
+                end(true, Some(Ok(output))),
+                format!("{yes}sent 09:31 UTC. Nothing more was done."),
+            ),
+            (
+                Status::Approved,
+                end(true, Some(Err(Fault::broken("x")))),
+                format!("{yes}not sent 09:31 UTC. Nothing more was done."),
+            ),
+            (
+                Status::Approved,
+                end(true, Some(Err(unknown))),
+                format!("{yes}nobody can tell yet whether it happened. Nothing more was done."),
+            ),
+            (
+                Status::Denied,
+                None,
+                "Ana denied this already (Fri 6 Mar 2026, 09:30 UTC). Nothing was done.".into(),
+            ),
+            (
+                Status::Undone,
+                end(false, None),
+                "Ana took this back (Fri 6 Mar 2026, 09:30 UTC): not sent. Nothing more was done.".into(),
+            ),
+            (Status::Superseded, None, "A newer request took its place. Nothing was done.".into()),
+            (
+                Status::Expired,
+                None,
+                "This expired before anybody answered. Nothing was done; ask again.".into(),
+            ),
+            (Status::Pending, None, "Nothing was done. Please press again.".into()),
+        ];
+        let by = Uuid::from_u128(1).into();
+        for (status, effect, wanted) in table {
+            assert_eq!(told(&approval(status, effect), by, 1, at(2)), wanted);
+        }
+        let stranger = Uuid::from_u128(2).into();
+        let said = told(&approval(Status::Pending, None), stranger, 1, at(2));
+        assert_eq!(said, "Only Ana can decide this. Nothing was done.");
+        let said = too_late(&approval(Status::Approved, None), stranger);
+        assert_eq!(said, "Only Ana can take this back. Nothing was done.");
+    }
+}

@@ -1,0 +1,39 @@
+//! Taking a nod back, as long as nothing has begun.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::decide::{refresh, tell};
+use super::second::Role;
+use super::{sql, told};
+use crate::effect;
+use nod_contract::chat::Immediate;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, PersonId, TenantId};
+use nod_store::audit;
+use nod_store::jobs::Verdict;
+
+/// A press on [Undo]. The effect's row decides, once, between this and the start; who comes too late is told.
+pub async fn undo(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(approval) = sql::load(conn, tenant, id).await? else {
+        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+    };
+    if approval.role(by) == Role::Other || !effect::sql::cancelled(conn, tenant, id, now).await? {
+        // What stood there before the update may have changed while it waited.
+        let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
+        return Ok(Immediate::whisper(told::too_late(&approval, by)));
+    }
+    sql::undone(conn, tenant, id, by, now).await?;
+    let detail = json!({ "tool": approval.tool, "revision": approval.revision });
+    audit::write(conn, tenant, Some(by), "approval.undone", id.0, Some(&approval.digest), &detail, now)
+        .await?;
+    tell(conn, tenant, &approval, Verdict::Undone, now).await?;
+    refresh(conn, tenant, id, now).await?;
+    Ok(Immediate::Nothing)
+}

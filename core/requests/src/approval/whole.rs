@@ -1,0 +1,192 @@
+//! How much of a request its card shows: all of it where a chat message holds it, else the beginning of the body, its
+//! length and a way to the rest. Nobody approves what they cannot see, so everything that stands there counts in the
+//! room, also what to be careful about.
+
+use serde_json::Value;
+
+use nod_contract::tool::{LONGEST_BODY, Preview};
+use nod_contract::visible::visible;
+
+/// A field is a few runs of text, which cost about this much to write beside the words.
+const FIELD: usize = 120;
+/// What is shown of a body that does not fit: in characters, and written.
+const BEGINNING: (usize, usize) = (1_500, 1_700);
+/// So much of a body, as written, has room on any card that is asked about.
+const LEAST: usize = 400;
+/// Lines of what to be careful about: how many, each in characters, and all of them together as written.
+const RISK_LINES: usize = 8;
+const RISK: usize = 200;
+const RISKS: usize = 800;
+
+/// Why nobody can be asked about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TooLong {
+    /// The body, with its length in characters.
+    Body(usize),
+    /// The fields: so many people.
+    Fields(usize),
+}
+
+/// Whether it can be shown: every field on the card, and the body there or behind a button. What to be careful about
+/// is not known yet, so it gets all the room that it may take.
+///
+/// # Errors
+/// What there is too much of.
+pub fn askable(preview: &Preview) -> Result<(), TooLong> {
+    let both = preview.body.iter().chain(&preview.below);
+    let length: usize = both.map(|text| text.chars().count()).sum();
+    if length > LONGEST_BODY {
+        return Err(TooLong::Body(length));
+    }
+    let body = preview.body.as_deref().map_or(0, written).min(LEAST);
+    if fields(preview) + RISKS + body > preview.room {
+        return Err(TooLong::Fields(preview.recipients.len()));
+    }
+    Ok(())
+}
+
+/// Whether something does not stand on the card and has to be shown on demand. Of several sources of outside text the
+/// card names one.
+pub fn more(preview: &Preview, risks: &[String], sources: &[String]) -> bool {
+    let left_out = risk_lines(risks).iter().ne(risks);
+    preview.below.is_some() || beginning(preview, risks).is_some() || left_out || sources.len() > 1
+}
+
+/// What to be careful about, as far as the card has room for it.
+pub fn risk_lines(risks: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut cost = 0;
+    for risk in risks.iter().take(RISK_LINES) {
+        let line = head(risk, RISK);
+        cost += line_cost(&line);
+        if cost > RISKS - FIELD {
+            break;
+        }
+        lines.push(line);
+    }
+    match risks.len() - lines.len() {
+        0 => {}
+        more => lines.push(format!("{more} more: Show all")),
+    }
+    lines
+}
+
+fn head(line: &str, most: usize) -> String {
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+fn line_cost(line: &str) -> usize {
+    written(line) + marks(line) + 4
+}
+
+/// The beginning of a body that does not fit on the card; `None` where it does.
+pub fn beginning<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> {
+    let body = preview.body.as_deref()?;
+    let risks: usize = risk_lines(risks).iter().map(|line| line_cost(line)).sum();
+    let beside = fields(preview) + risks;
+    if beside + written(body) <= preview.room {
+        return None;
+    }
+    let room = preview.room.saturating_sub(beside).clamp(LEAST, BEGINNING.1);
+    let mut cost = 0;
+    let end = body.char_indices().take(BEGINNING.0).take_while(|(_, c)| {
+        cost += written(c.encode_utf8(&mut [0; 4])) - 2;
+        cost <= room
+    });
+    let end = end.last().map_or(0, |(at, c)| at + c.len_utf8());
+    let head = &body[..end];
+    let late = |at: &usize| *at > end / 2;
+    let cut = head.rfind('\n').filter(late).or_else(|| head.rfind(' ').filter(late)).unwrap_or(end);
+    Some(&head[..cut])
+}
+
+/// What could be a mark may be escaped.
+fn marks(text: &str) -> usize {
+    text.chars().filter(char::is_ascii_punctuation).count()
+}
+
+fn fields(preview: &Preview) -> usize {
+    let field = |(name, value): &(String, String)| FIELD + written(name) + written(value) + marks(value);
+    preview.fields.iter().map(field).sum()
+}
+
+/// As JSON and in UTF-16: each is how some platform counts.
+fn written(text: &str) -> usize {
+    Value::from(visible(text).as_ref()).to_string().encode_utf16().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nod_contract::tool::Words;
+
+    fn preview(to: &str, body: &str) -> Preview {
+        let word = String::new;
+        let words = Words {
+            approve: word(),
+            doing: word(),
+            done: word(),
+            not_done: word(),
+            thing: word(),
+            brings: word(),
+        };
+        Preview {
+            fields: vec![("To".to_owned(), to.to_owned())],
+            body: Some(body.to_owned()),
+            recipients: vec![to.to_owned()],
+            ..Preview::new(Value::Null, "", words)
+        }
+    }
+
+    #[test]
+    fn a_body_is_shown_whole_or_its_beginning_is() {
+        assert_eq!(beginning(&preview("bo", "Hi"), &[]), None);
+        assert_eq!(beginning(&preview("bo", &"é".repeat(8_000)), &[]), None);
+        let long = preview("bo", &"word ".repeat(2_000));
+        assert_eq!(beginning(&long, &[]).map(str::len), Some(1_499));
+        let quotes = preview("bo", &"\"".repeat(8_000));
+        assert_eq!(beginning(&quotes, &[]).map(str::len), Some(850));
+        let marks = preview("bo", &"\u{1}".repeat(8_000));
+        assert!(beginning(&marks, &[]).is_some_and(|head| written(head) <= 1_702));
+    }
+
+    #[test]
+    fn how_much_is_shown_is_the_platforms_to_say() {
+        let small = |to: &str, body: &str| Preview { room: 3_000, ..preview(to, body) };
+        assert_eq!(beginning(&small("bo", &"x".repeat(2_800)), &[]), None);
+        assert_eq!(beginning(&small("bo", &"x".repeat(2_900)), &[]).map(str::len), Some(1_500));
+        // Marks may have to be escaped, so fields count them twice.
+        assert_eq!(askable(&small(&"_".repeat(1_000), "Hi")), Ok(()));
+        assert_eq!(askable(&small(&"_".repeat(1_500), "Hi")), Err(TooLong::Fields(1)));
+    }
+
+    #[test]
+    fn what_to_be_careful_about_takes_its_room() {
+        let small = |body: &str| Preview { room: 3_000, ..preview("bo", body) };
+        let risk = |length: usize| vec!["r".repeat(length)];
+        assert_eq!(beginning(&small(&"x".repeat(2_800)), &risk(20)), None);
+        assert_eq!(beginning(&small(&"x".repeat(2_800)), &risk(199)).map(str::len), Some(1_500));
+        assert!(!more(&small("Hi"), &risk(200), &[]) && more(&small("Hi"), &risk(201), &[]));
+        let one = ["mail from eve@x.test".to_owned()];
+        assert!(
+            !more(&small("Hi"), &[], &one) && more(&small("Hi"), &[], &[one.clone(), one.clone()].concat())
+        );
+        let many: Vec<String> = (0..11).map(|n| format!("risk {n}")).collect();
+        let lines = risk_lines(&many);
+        assert_eq!((lines.len(), lines[8].as_str()), (9, "3 more: Show all"));
+        assert!(more(&small("Hi"), &many, &[]));
+        let long = risk_lines(&vec!["\u{1}".repeat(200); 8]);
+        assert_eq!(long, ["8 more: Show all"]);
+    }
+
+    #[test]
+    fn what_cannot_be_shown_is_not_asked_about() {
+        assert_eq!(askable(&preview("bo", &"x".repeat(LONGEST_BODY))), Ok(()));
+        assert_eq!(askable(&preview("bo", &"x".repeat(LONGEST_BODY + 1))), Err(TooLong::Body(30_001)));
+        assert_eq!(askable(&preview(&"x".repeat(5_500), &"x".repeat(20_000))), Ok(()));
+        assert_eq!(askable(&preview(&"x".repeat(9_000), "Hi")), Err(TooLong::Fields(1)));
+    }
+}

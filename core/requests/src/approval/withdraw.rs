@@ -1,0 +1,39 @@
+//! What waits for a nod on an account that has ended.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+
+use super::{Decision, press, sql};
+use crate::context::Requests;
+use nod_contract::clock::Timestamp;
+use nod_store::hooks::{AccountEnded, Hook};
+
+#[async_trait]
+impl Hook for Requests {
+    /// What still waits for a nod on another account than the one that takes its place cannot be done any more: it counts
+    /// as a no, and says why. What this person only agrees to beside its owner stays.
+    async fn account_ended(
+        &self,
+        conn: &mut PgConnection,
+        ended: AccountEnded<'_>,
+        now: Timestamp,
+    ) -> sqlx::Result<()> {
+        let AccountEnded { tenant, person, provider, but, reason } = ended;
+        for id in sql::asked_of(conn, tenant, person).await? {
+            let Some(waiting) = sql::load(conn, tenant, id).await? else { continue };
+            let uses = self.tools.get(&waiting.tool).and_then(|tool| tool.spec().provider);
+            let goes_on = but.is_some_and(|but| waiting.preview.account.eq_ignore_ascii_case(but));
+            if uses == Some(provider) && !goes_on {
+                let no = Decision {
+                    id,
+                    revision: waiting.revision,
+                    by: person,
+                    approve: false,
+                    reason: Some(reason),
+                };
+                press(self, conn, tenant, &no, now).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! The card of a draft, and every sentence that Nod says about one.
+
+use serde_json::Value;
+
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::ids::DraftId;
+use nod_contract::tool::Fault;
+use nod_contract::tool::draft::{Closing, Draft};
+use nod_contract::visible::{self, visible};
+
+/// A longer body is shown from its beginning; it is whole at the provider, and on the card that asks.
+const LONGEST: usize = 5_000;
+
+/// The newest state of an open draft.
+#[must_use]
+pub fn open(id: DraftId, draft: &Draft) -> Card {
+    let verb = |verb| Press::Verb(Verb::new(verb, id));
+    shown(draft)
+        .with(Block::Note("It was not sent. Tell me what to change, or say “send it”.".to_owned()))
+        .button("Send…", Style::Primary, verb("send_draft"))
+        .button("Discard", Style::Danger, verb("discard_draft"))
+        .button(format!("Open in {}", draft.place), Style::Plain, Press::Link(draft.link.clone()))
+}
+
+/// An open draft that could not be thrown away.
+#[must_use]
+pub fn kept(id: DraftId, draft: &Draft, fault: &Fault) -> Card {
+    let why = match fault {
+        Fault::Outdated { .. } => {
+            format!("It was changed in {} since it was shown here, so I did not throw it away.", draft.place)
+        }
+        fault => format!("I could not throw it away: {fault}."),
+    };
+    let verb = |verb| Press::Verb(Verb::new(verb, id));
+    Card::default()
+        .titled("Draft")
+        .with(Block::Note(why))
+        .button("Send…", Style::Primary, verb("send_draft"))
+        .button("Discard all the same", Style::Danger, verb("discard_draft"))
+        .button(format!("Open in {}", draft.place), Style::Plain, Press::Link(draft.link.clone()))
+}
+
+/// What stands in the place of a card when a newer one shows the same draft.
+#[must_use]
+pub fn older() -> Card {
+    note("An earlier version of this draft.")
+}
+
+/// The card at its end.
+#[must_use]
+pub fn closed(draft: &Draft, how: Closing) -> Card {
+    match how {
+        // What was sent stands on the card that asked; the draft may have been another when it was shown here.
+        Closing::Sent => note("This draft was sent."),
+        Closing::Discarded => note("The draft was thrown away. It was not sent."),
+        Closing::Gone => {
+            note(&format!("This draft is not in {} any more: it was sent or thrown away there.", draft.place))
+        }
+    }
+}
+
+/// The card while it is being thrown away.
+#[must_use]
+pub fn discarding() -> Card {
+    note("Throwing the draft away…")
+}
+
+fn note(words: &str) -> Card {
+    Card { body: vec![Block::Note(words.to_owned())], ..Card::default() }
+}
+
+fn shown(draft: &Draft) -> Card {
+    let more = draft.body.chars().count().saturating_sub(LONGEST);
+    let mut body: String = draft.body.chars().take(LONGEST).collect();
+    if more > 0 {
+        body.push_str(&format!("… ({more} more characters, whole in {})", draft.place));
+    }
+    let mut card = Card::default().titled("Draft").with(Block::Fields(visible::fields(&draft.fields)));
+    if !body.is_empty() {
+        card = card.with(Block::Literal(visible(&body).into_owned()));
+    }
+    card
+}
+
+/// The line in a thread where the draft itself went to its person alone.
+#[must_use]
+pub fn elsewhere(name: &str) -> String {
+    format!("Showed {name} the draft privately.")
+}
+
+/// What a press says that changes nothing.
+pub const NOT_YOURS: &str = "This is somebody else's draft. Nothing was done.";
+/// The same for one that is closed.
+pub const NOT_OPEN: &str = "This draft is not open any more. Nothing was done.";
+/// The same for one that nobody knows.
+pub const NO_SUCH: &str = "I know of no such draft. Nothing was done.";
+
+/// What a person reads where a rule began the act, so that no model tells how it ended; `None` where they gave
+/// a reason, which a model must work with. `content` is what a model would hear.
+#[must_use]
+pub fn told(content: &str) -> Option<String> {
+    let content: Value = serde_json::from_str(content).unwrap_or_default();
+    if content["reason"].is_string() || content["status"] == "never" {
+        return None;
+    }
+    if let Some(error) = content["error"].as_str() {
+        // Without the words by which we sort faults.
+        let sorted = ["invalid arguments: ", "not allowed: ", "broken: "];
+        let error = sorted.iter().find_map(|sort| error.strip_prefix(sort)).unwrap_or(error);
+        let error = error.trim_end_matches('.');
+        return Some(format!("Not sent: {error}. The draft stays open."));
+    }
+    let words = match content["status"].as_str().unwrap_or_default() {
+        "denied" => "Not sent. The draft stays open: tell me what to change, or say “send it”.",
+        "expired" => "Nobody answered, so nothing was sent. The draft stays open.",
+        // The newer request has a card of its own.
+        "superseded" => "",
+        "unknown" => {
+            "Nobody can tell yet whether it was sent: please look at its card, and among your sent mail."
+        }
+        _ => "That did not work. Nothing was sent.",
+    };
+    Some(words.to_owned())
+}

@@ -1,0 +1,150 @@
+//! The ends of a draft: sent, thrown away, gone. Its card says which.
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::{card, sql};
+use crate::context::Requests;
+use crate::effect::{self, sql::NewEffect};
+use crate::policy::{self, Ruling};
+use nod_contract::clock::Timestamp;
+use nod_contract::digest::digest;
+use nod_contract::ids::{EffectId, PersonId, TenantId};
+use nod_contract::privacy::Audience;
+use nod_contract::tool::draft::{Closing, Draft};
+use nod_contract::tool::{Fault, Leaves, Preview, ToolResult, Words};
+use nod_people::delivery;
+use nod_store::audit;
+
+/// What comes of a press on [Discard].
+pub enum Discarded {
+    /// It is being thrown away.
+    Yes,
+    /// It is not open.
+    NotOpen,
+    /// The rules never allow it, for this reason.
+    Never(String),
+}
+
+/// The person pressed [Discard]: plans the effect. Where the rules want it asked for, the press is the answer.
+pub async fn discard(
+    core: &Requests,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    row: &sql::Row,
+    now: Timestamp,
+) -> sqlx::Result<Discarded> {
+    if let Some(tool) = core.tools.get(&row.draft.tools.discard) {
+        let call = policy::Call {
+            tool: &row.draft.tools.discard,
+            reach: tool.spec().reach,
+            account: "",
+            recipients: &[],
+            outside_text: row.outside,
+            overwrites: true,
+        };
+        let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
+        if let Ruling::Never(why) = policy::decide(&policy, &call) {
+            return Ok(Discarded::Never(why));
+        }
+    }
+    let preview = throwing_away(&row.draft);
+    let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    let new = NewEffect {
+        id: EffectId(core.ids.next()),
+        conversation: row.conversation,
+        run: row.run,
+        call_id: "pressed",
+        approval: None,
+        person: row.person,
+        tool: &row.draft.tools.discard,
+        preview: &preview,
+        digest: &digest,
+        undo: chrono::TimeDelta::zero(),
+    };
+    if !sql::discarding(conn, tenant, row.id, now).await? {
+        return Ok(Discarded::NotOpen);
+    }
+    effect::insert(conn, tenant, &new, now).await?;
+    let detail = json!({ "tool": row.draft.tools.discard });
+    audit::write(conn, tenant, Some(row.person), "draft.discard", row.id.0, Some(&digest), &detail, now)
+        .await?;
+    delivery::show(conn, tenant, row.delivery, &card::discarding(), now).await?;
+    Ok(Discarded::Yes)
+}
+
+fn throwing_away(draft: &Draft) -> Preview {
+    let none = String::new;
+    let words = Words {
+        approve: none(),
+        doing: none(),
+        done: none(),
+        not_done: none(),
+        thing: "draft".to_owned(),
+        brings: "mail".into(),
+    };
+    Preview::new(json!({ "draft": draft }), "", words)
+}
+
+/// What an effect's end means for the draft it worked on, in the commit of that end.
+pub async fn settled(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    worked_on: Option<&str>,
+    outcome: &ToolResult,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    match outcome {
+        Ok(output) => match &output.leaves {
+            Leaves::Closed { draft, how } => close(conn, tenant, person, draft, *how, now).await,
+            Leaves::Nothing | Leaves::Draft(_) | Leaves::Thread(_) => Ok(()),
+        },
+        Err(fault) => match worked_on {
+            Some(draft) => kept(conn, tenant, person, draft, fault, now).await,
+            None => Ok(()),
+        },
+    }
+}
+
+/// The draft is open no more, and its card says why.
+pub async fn close(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    draft: &str,
+    how: Closing,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(row) = sql::named(conn, tenant, person, draft).await? else { return Ok(()) };
+    if !sql::close(conn, tenant, row.id, how, now).await? {
+        return Ok(());
+    }
+    let action = format!("draft.{}", how.as_str());
+    audit::write(conn, tenant, Some(person), &action, row.id.0, None, &json!({}), now).await?;
+    delivery::show(conn, tenant, row.delivery, &card::closed(&row.draft, how), now).await
+}
+
+/// It was to be thrown away and was not: it is open again, as it was found.
+async fn kept(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    draft: &str,
+    fault: &Fault,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let Some(row) = sql::named(conn, tenant, person, draft).await? else { return Ok(()) };
+    let (found, only_for) = match fault {
+        Fault::Outdated { now: found } => match (&found.leaves, found.audience) {
+            (Leaves::Draft(draft), Audience::Person(person)) => (draft.as_ref(), Some(person)),
+            (Leaves::Draft(draft), Audience::Channel) => (draft.as_ref(), None),
+            _ => (&row.draft, None),
+        },
+        _ => (&row.draft, None),
+    };
+    if sql::reopen(conn, tenant, row.id, found, only_for, now).await? {
+        delivery::show(conn, tenant, row.delivery, &card::kept(row.id, &row.draft, fault), now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! Rows of drafts.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::OpenDraft;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, DeliveryId, DraftId, PersonId, RunId, TenantId};
+use nod_contract::privacy::{Audience, Provenance};
+use nod_contract::tool::draft::{Closing, Draft};
+use nod_store::jobs::sql::{json, parsed};
+
+/// A draft as loaded.
+pub struct Row {
+    pub id: DraftId,
+    pub conversation: ConversationId,
+    pub person: PersonId,
+    pub run: RunId,
+    pub draft: Draft,
+    pub status: String,
+    pub delivery: DeliveryId,
+    /// Whether text from outside is in it.
+    pub outside: bool,
+}
+
+/// A draft to keep as it is now.
+pub struct Keep<'a> {
+    pub id: DraftId,
+    pub conversation: ConversationId,
+    pub person: PersonId,
+    pub run: RunId,
+    pub open: &'a OpenDraft,
+    pub audience: Audience,
+    pub delivery: DeliveryId,
+}
+
+/// Keeps a draft as it is now: open, in the conversation where it was last written.
+pub async fn keep(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    keep: &Keep<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let draft = &keep.open.draft;
+    let outside = keep.open.provenance.sources();
+    sqlx::query!(
+        "insert into drafts (tenant_id, id, conversation_id, person_id, run_id, draft_ref, draft, only_for, outside,
+             status, delivery_id, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', $10, $11, $11)
+         on conflict (tenant_id, person_id, draft_ref) do update set conversation_id = excluded.conversation_id,
+             run_id = excluded.run_id, draft = excluded.draft, only_for = excluded.only_for,
+             outside = excluded.outside, status = 'open', delivery_id = excluded.delivery_id,
+             updated_at = excluded.updated_at, closed_at = null",
+        tenant.0,
+        keep.id.0,
+        keep.conversation.0,
+        keep.person.0,
+        keep.run.0,
+        draft.id,
+        json(draft)?,
+        only_for(keep.audience),
+        &outside,
+        keep.delivery.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+fn only_for(audience: Audience) -> Option<Uuid> {
+    match audience {
+        Audience::Person(person) => Some(person.0),
+        Audience::Channel => None,
+    }
+}
+
+struct Raw {
+    id: Uuid,
+    conversation_id: Uuid,
+    person_id: Uuid,
+    run_id: Uuid,
+    draft: Value,
+    status: String,
+    delivery_id: Uuid,
+    outside: Vec<String>,
+}
+
+impl Raw {
+    fn into_row(self) -> sqlx::Result<Row> {
+        Ok(Row {
+            id: DraftId(self.id),
+            conversation: ConversationId(self.conversation_id),
+            person: PersonId(self.person_id),
+            run: RunId(self.run_id),
+            draft: parsed(self.draft)?,
+            status: self.status,
+            delivery: DeliveryId(self.delivery_id),
+            outside: !self.outside.is_empty(),
+        })
+    }
+}
+
+pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: DraftId) -> sqlx::Result<Option<Row>> {
+    let raw = sqlx::query_as!(
+        Raw,
+        "select id, conversation_id, person_id, run_id, draft, status, delivery_id, outside
+         from drafts where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    raw.map(Raw::into_row).transpose()
+}
+
+/// A person's draft by the provider's id.
+pub async fn named(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    draft: &str,
+) -> sqlx::Result<Option<Row>> {
+    let raw = sqlx::query_as!(
+        Raw,
+        "select id, conversation_id, person_id, run_id, draft, status, delivery_id, outside
+         from drafts where tenant_id = $1 and person_id = $2 and draft_ref = $3",
+        tenant.0,
+        person.0,
+        draft
+    )
+    .fetch_optional(conn)
+    .await?;
+    raw.map(Raw::into_row).transpose()
+}
+
+/// Where a person's drafts are looked for.
+pub struct Here {
+    pub conversation: ConversationId,
+    pub person: PersonId,
+    pub run: RunId,
+    /// Others read here too. Where they do not, what was shown to the person alone counts as well, whatever
+    /// conversation it came from: its card stands here.
+    pub shared: bool,
+}
+
+/// What the last run of a person here left: the open drafts, the newest first, and the thread it had in view. A draft
+/// is Nod's own work where an effect that began with none left it, in the conversation from which its card stands here.
+pub async fn left_here(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    here: &Here,
+) -> sqlx::Result<(Vec<OpenDraft>, Option<String>)> {
+    let rows = sqlx::query!(
+        r#"with last as (
+             select r.id, r.state->>'thread' as thread from runs r
+             where r.tenant_id = $1 and r.conversation_id = $2 and r.person_id = $3 and r.id <> $4
+             order by r.created_at desc limit 1)
+         select (select thread from last) as thread, d.draft as "draft?", d.only_for as "only_for?",
+             d.outside as "outside?", coalesce(d.run_id = (select id from last), false) as "latest!",
+             exists (
+                 select 1 from effects e
+                 where e.tenant_id = $1 and e.person_id = $3 and e.conversation_id = d.conversation_id and e.status = 'done'
+                   and e.payload->'draft' is null and e.outcome#>>'{Ok,leaves,what,id}' = d.draft_ref) as "made!"
+         from (select) one left join drafts d on d.tenant_id = $1 and d.person_id = $3 and d.status = 'open'
+           and (d.conversation_id = $2 or (not $5 and d.only_for = $3))
+         order by d.updated_at desc limit 10"#,
+        tenant.0,
+        here.conversation.0,
+        here.person.0,
+        here.run.0,
+        here.shared
+    )
+    .fetch_all(conn)
+    .await?;
+    let thread = rows.first().and_then(|row| row.thread.clone());
+    let mut open = Vec::new();
+    for row in rows {
+        let Some(draft) = row.draft else { continue };
+        let outside = row.outside.unwrap_or_default();
+        open.push(OpenDraft {
+            draft: parsed(draft)?,
+            audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
+            provenance: Provenance::of(outside),
+            seen: false,
+            latest: row.latest,
+            made: row.made,
+        });
+    }
+    Ok((open, thread))
+}
+
+/// open → discarding; false where it is not open.
+pub(super) async fn discarding(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DraftId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update drafts set status = 'discarding', updated_at = $3
+         where tenant_id = $1 and id = $2 and status = 'open'",
+        tenant.0,
+        id.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// discarding → open, as it was found.
+pub(super) async fn reopen(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DraftId,
+    draft: &Draft,
+    only_for: Option<PersonId>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update drafts set status = 'open', draft = $3, only_for = coalesce($4, only_for), updated_at = $5
+         where tenant_id = $1 and id = $2 and status = 'discarding'",
+        tenant.0,
+        id.0,
+        json(draft)?,
+        only_for.map(|person| person.0),
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// open or discarding → its end; false where it had one.
+pub(super) async fn close(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: DraftId,
+    how: Closing,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update drafts set status = $3, updated_at = $4, closed_at = $4
+         where tenant_id = $1 and id = $2 and status in ('open', 'discarding')",
+        tenant.0,
+        id.0,
+        how.as_str(),
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}

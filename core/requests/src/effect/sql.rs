@@ -1,0 +1,295 @@
+//! Rows of effects.
+
+use chrono::TimeDelta;
+use serde_json::Value;
+use sqlx::PgConnection;
+
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ApprovalId, ConversationId, EffectId, PersonId, RunId, TenantId, TraceId};
+use nod_contract::provider::Provider;
+use nod_contract::tool::{Preview, ToolResult};
+use nod_store::jobs::sql::json;
+
+pub struct NewEffect<'a> {
+    pub id: EffectId,
+    pub conversation: ConversationId,
+    pub run: RunId,
+    pub call_id: &'a str,
+    pub approval: Option<ApprovalId>,
+    pub person: PersonId,
+    pub tool: &'a str,
+    pub preview: &'a Preview,
+    pub digest: &'a str,
+    /// How long it can be taken back before it starts.
+    pub undo: TimeDelta,
+}
+
+/// An effect as loaded.
+pub struct Effect {
+    pub id: EffectId,
+    pub conversation: ConversationId,
+    pub run: RunId,
+    pub trace: TraceId,
+    pub approval: Option<ApprovalId>,
+    pub person: PersonId,
+    pub tool: String,
+    pub payload: Value,
+    pub digest: String,
+    pub status: String,
+    pub attempt: i32,
+    pub handle: Option<Value>,
+    pub looks: i32,
+    /// From when on it may start.
+    pub starts_at: Timestamp,
+    /// It may start, and cannot be taken back any more.
+    pub released: bool,
+    /// When it was last started.
+    pub updated_at: Timestamp,
+    /// Whoever waits for it reads that the provider asked to wait.
+    pub waits: bool,
+}
+
+pub async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    new: &NewEffect<'_>,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into effects (tenant_id, id, conversation_id, run_id, call_id, approval_id, person_id, tool,
+             payload, digest, recipients, status, attempt, looks, created_at, updated_at, starts_at, released)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'planned', 0, 0, $12, $12, $13, $14)",
+        tenant.0,
+        new.id.0,
+        new.conversation.0,
+        new.run.0,
+        new.call_id,
+        new.approval.map(|a| a.0),
+        new.person.0,
+        new.tool,
+        new.preview.payload,
+        new.digest,
+        &new.preview.recipients,
+        now,
+        now + new.undo,
+        new.undo.is_zero()
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<Option<Effect>> {
+    let row = sqlx::query!(
+        r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.digest,
+             e.status, e.attempt, e.handle, e.looks, e.starts_at, e.released, e.updated_at,
+             e.waits_until is not null as "waits!"
+         from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
+         where e.tenant_id = $1 and e.id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| Effect {
+        id,
+        conversation: ConversationId(row.conversation_id),
+        run: RunId(row.run_id),
+        trace: TraceId(row.trace_id),
+        approval: row.approval_id.map(ApprovalId),
+        person: PersonId(row.person_id),
+        tool: row.tool,
+        payload: row.payload,
+        digest: row.digest,
+        status: row.status,
+        attempt: row.attempt,
+        handle: row.handle,
+        looks: row.looks,
+        starts_at: row.starts_at,
+        released: row.released,
+        updated_at: row.updated_at,
+        waits: row.waits,
+    }))
+}
+
+/// The time to take it back is over; false where it was taken.
+pub async fn released(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: EffectId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update effects set released = true, updated_at = $3
+         where tenant_id = $1 and id = $2 and status = 'planned' and not released and starts_at <= $3",
+        tenant.0,
+        id.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// planned → cancelled, as long as it was not released; false afterwards.
+pub async fn cancelled(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    approval: ApprovalId,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update effects set status = 'cancelled', updated_at = $3
+         where tenant_id = $1 and approval_id = $2 and status = 'planned' and not released",
+        tenant.0,
+        approval.0,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// planned or started → started, with the handle; false where it has ended meanwhile.
+pub async fn started(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: EffectId,
+    handle: &Value,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update effects set status = 'started', attempt = attempt + 1, handle = $3, updated_at = $4
+         where tenant_id = $1 and id = $2 and status in ('planned', 'started') and released",
+        tenant.0,
+        id.0,
+        handle,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// The provider asks to wait until then; or it does no more.
+pub async fn waits(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: EffectId,
+    until: Option<(Provider, Timestamp)>,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update effects set waits_for = $3, waits_until = $4 where tenant_id = $1 and id = $2",
+        tenant.0,
+        id.0,
+        until.map(|(provider, _)| provider.as_str()),
+        until.map(|(_, until)| until)
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// One more look that did not settle it.
+pub async fn looked(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<()> {
+    sqlx::query!("update effects set looks = looks + 1 where tenant_id = $1 and id = $2", tenant.0, id.0)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// planned or started → its end; false where it had one.
+pub async fn ended(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: EffectId,
+    status: &str,
+    outcome: &ToolResult,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update effects set status = $3, outcome = $4, updated_at = $5
+         where tenant_id = $1 and id = $2 and status in ('planned', 'started')",
+        tenant.0,
+        id.0,
+        status,
+        json(outcome)?,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// unknown → what looking once more has found; false where it was settled meanwhile.
+pub async fn found_out(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: EffectId,
+    status: &str,
+    outcome: &ToolResult,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update effects set status = $3, outcome = $4, updated_at = $5
+         where tenant_id = $1 and id = $2 and status = 'unknown'",
+        tenant.0,
+        id.0,
+        status,
+        json(outcome)?,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Which of these got something from Nod on this person's behalf before: what was approved and done, not a
+/// draft that nobody got. Addresses are stored as they were approved, so another spelling counts as new.
+pub async fn known_recipients(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+    recipients: &[String],
+) -> sqlx::Result<Vec<String>> {
+    let lower: Vec<String> = recipients.iter().map(|r| r.to_lowercase()).collect();
+    sqlx::query_scalar!(
+        r#"select distinct lower(r.address) as "address!" from effects e, unnest(e.recipients) as r (address)
+         where e.tenant_id = $1 and e.person_id = $2 and e.status = 'done' and e.approval_id is not null
+           and e.recipients && $4 and lower(r.address) = any($3)"#,
+        tenant.0,
+        person.0,
+        &lower,
+        recipients
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Ends a run's effects that have not begun; gives the approvals whose they are.
+pub async fn call_off(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    outcome: &ToolResult,
+    now: Timestamp,
+) -> sqlx::Result<Vec<ApprovalId>> {
+    let ended = sqlx::query_scalar!(
+        "update effects set status = 'failed', outcome = $3, updated_at = $4
+         where tenant_id = $1 and run_id = $2 and status = 'planned' returning approval_id",
+        tenant.0,
+        run.0,
+        json(outcome)?,
+        now
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ended.into_iter().flatten().map(ApprovalId).collect())
+}
+
+/// How far what a run did in the world is, one state each.
+pub async fn begun(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar!("select status from effects where tenant_id = $1 and run_id = $2", tenant.0, run.0)
+        .fetch_all(conn)
+        .await
+}

@@ -1,0 +1,10 @@
+//! What a person is asked and what is done after: policy, approvals, effects, drafts, questions, votes.
+
+pub mod approval;
+pub mod busy;
+pub mod context;
+pub mod draft;
+pub mod effect;
+pub mod perform;
+pub mod policy;
+pub mod question;

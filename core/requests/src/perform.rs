@@ -1,0 +1,402 @@
+//! The perform job: carries an effect on from wherever a crash left it.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+
+use crate::approval;
+use crate::busy::{A_MOMENT, asks_to_wait};
+use crate::context::Requests;
+use crate::draft;
+use crate::effect::sql;
+use crate::effect::sql::Effect;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{EffectId, RunId, TenantId};
+use nod_contract::privacy::Audience;
+use nod_contract::provider::Provider;
+use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
+use nod_contract::tool::effect::{EffectKey, Permit};
+use nod_contract::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
+use nod_people::people;
+use nod_people::progress;
+use nod_store::audit;
+use nod_store::jobs::{Claim, News, Work, WorkError, sql as jobs};
+use nod_store::steps::{self, StepRecord};
+
+/// How often an effect is looked for, seconds doubling from one, before a person is asked.
+const MOST_LOOKS: i32 = 7;
+/// A request that was cut off may still be under way at the provider: only an absence seen this long after it
+/// began counts.
+const SETTLED: TimeDelta = TimeDelta::seconds(10);
+/// What has not happened this long after the nod does not happen any more: "I'm ten minutes late" is no use in
+/// the evening.
+const TOO_LATE: TimeDelta = TimeDelta::minutes(15);
+/// How often it is tried where it surely did not happen.
+const MOST_ATTEMPTS: i32 = 5;
+/// Seconds that double from try to try where the provider asks for no more, and the most there are between two.
+const STEP: u64 = 5;
+const LONGEST_PAUSE: u64 = 3600;
+/// Longest wait for one movement of a tool.
+const LIMIT: TimeDelta = TimeDelta::seconds(60);
+
+/// A person asks to look once more for an effect of which nobody knows whether it happened.
+pub async fn look_again(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+    let work = load(core, claim, id).await?;
+    match core.tools.get(&work.effect.tool) {
+        Some(Tool::Act(tool)) if work.effect.status == "unknown" => work.look_again(tool).await,
+        _ => work.finish().await,
+    }
+}
+
+async fn load<'a>(core: &'a Requests, claim: &'a Claim, id: EffectId) -> Result<Performing<'a>, WorkError> {
+    let mut conn = core.pool.acquire().await?;
+    let effect = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such effect")?;
+    let person = people::sql::load(&mut conn, claim.tenant, effect.person).await?.ok_or("no such person")?;
+    Ok(Performing { core, claim, effect, principal: person.principal(), began: core.now() })
+}
+
+/// Carries an effect on.
+pub async fn perform(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+    let work = load(core, claim, id).await?;
+    let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
+        let gone = format!("the tool {} is not installed any more", work.effect.tool);
+        let begun = work.effect.status == "started";
+        let fault = if begun { Fault::Unknown { reason: gone } } else { Fault::broken(gone) };
+        return work.settle(Err(fault)).await;
+    };
+    match work.effect.status.as_str() {
+        "planned" if !work.effect.released => work.release(tool).await,
+        "planned" => work.begin(tool).await,
+        "started" => work.look(tool).await,
+        _ => work.finish().await,
+    }
+}
+
+struct Performing<'a> {
+    core: &'a Requests,
+    claim: &'a Claim,
+    effect: Effect,
+    principal: nod_contract::tool::Principal,
+    began: Timestamp,
+}
+
+impl Performing<'_> {
+    /// The time to take it back is over: from this commit on it cannot be.
+    async fn release(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        let (tenant, now) = (self.claim.tenant, self.core.now());
+        let mut tx = self.core.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        if now < self.effect.starts_at {
+            jobs::put_off(&mut tx, self.claim, self.effect.starts_at, None, false).await?;
+            return Ok(tx.commit().await?);
+        }
+        let released = sql::released(&mut tx, tenant, self.effect.id, now).await?;
+        if let Some(approval) = self.effect.approval.filter(|_| released) {
+            approval::refresh(&mut tx, tenant, approval, now).await?;
+        }
+        tx.commit().await?;
+        self.core.jobs.wake();
+        if released { self.begin(tool).await } else { self.finish().await }
+    }
+
+    /// Not started yet: makes the ground ready, then does it.
+    async fn begin(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        // Nod may have been down since.
+        if self.too_late() {
+            let said =
+                format!("Nod could not get to it within {} minutes of the nod", TOO_LATE.num_minutes());
+            return self.settle(Err(Fault::broken(said))).await;
+        }
+        // The claim's attempt counts crashes too, so an orphan of an earlier one is looked for.
+        let key = EffectKey { id: self.effect.id, attempt: self.claim.attempt.unsigned_abs() };
+        let cx = self.scope();
+        match limited(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
+            Ok(handle) => self.start(tool, handle).await,
+            Err(Fault::Busy { .. }) if self.too_late() => self.settle(Err(too_late())).await,
+            Err(Fault::Busy { after_seconds }) => self.not_yet(tool, after_seconds).await,
+            // Nobody was reached, so trying again harms nobody.
+            Err(fault @ (Fault::Broken { .. } | Fault::Unknown { .. }))
+                if self.claim.attempt < MOST_ATTEMPTS =>
+            {
+                Err(fault.to_string().into())
+            }
+            Err(Fault::Unknown { reason }) => self.settle(Err(Fault::broken(reason))).await,
+            Err(fault) => self.settle(Err(fault)).await,
+        }
+    }
+
+    /// Commits *started* and mints the permit: the only place that does.
+    async fn start(&self, tool: &Arc<dyn ActTool>, handle: Value) -> Result<(), WorkError> {
+        let mut tx = self.core.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        let started =
+            sql::started(&mut tx, self.claim.tenant, self.effect.id, &handle, self.core.now()).await?;
+        tx.commit().await?;
+        if !started {
+            return self.finish().await;
+        }
+        let attempt = u32::try_from(self.effect.attempt + 1).unwrap_or(1);
+        #[expect(clippy::disallowed_methods, reason = "the row that says so has just been committed")]
+        let permit = Permit::mint(EffectKey { id: self.effect.id, attempt });
+        let cx = self.scope();
+        let performed = tool.perform(&cx, &self.effect.payload, &handle, permit);
+        match tokio::time::timeout(cx.time_left(), performed).await {
+            Ok(Ok(output)) => self.settle(Ok(output)).await,
+            // From here on it stays *started*: whatever comes next looks first.
+            Err(_) | Ok(Err(Fault::Unknown { .. } | Fault::Broken { .. })) => self.wait(1, false).await,
+            Ok(Err(Fault::Busy { after_seconds })) => self.not_yet(tool, after_seconds).await,
+            Ok(Err(fault)) => self.settle(Err(fault)).await,
+        }
+    }
+
+    /// Found in *started*: did it happen?
+    async fn look(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        let handle = self.effect.handle.clone().unwrap_or(Value::Null);
+        let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
+        let cx = self.scope();
+        let reason = match limited(&cx, tool.find(&cx, &self.effect.payload, &handle, key)).await {
+            Ok(Found::Done(output)) => return self.settle(Ok(output)).await,
+            Ok(Found::Absent) if self.core.now() - self.effect.updated_at < SETTLED => {
+                let left = SETTLED - (self.core.now() - self.effect.updated_at);
+                return self.wait(left.num_seconds().unsigned_abs() + 1, false).await;
+            }
+            Ok(Found::Absent) if self.too_late() => return self.settle(Err(too_late())).await,
+            Ok(Found::Absent) if self.effect.attempt < MOST_ATTEMPTS => {
+                return self.start(tool, handle).await;
+            }
+            Ok(Found::Absent) => {
+                let said = format!("tried {} times; it surely did not happen", self.effect.attempt);
+                return self.settle(Err(Fault::broken(said))).await;
+            }
+            Ok(Found::Inconclusive(looked_at)) => looked_at,
+            // Not having been able to look settles nothing; but somebody waits.
+            Err(fault) if self.too_late() => {
+                let reason = format!("could not look for {} minutes: {fault}", TOO_LATE.num_minutes());
+                return self.settle(Err(Fault::Unknown { reason })).await;
+            }
+            Err(Fault::Busy { after_seconds }) => return self.asked_to_wait(tool, after_seconds).await,
+            Err(Fault::Broken { .. } | Fault::Unknown { .. }) => return self.wait(10, false).await,
+            Err(fault) => format!("could not look: {fault}"),
+        };
+        if self.effect.looks + 1 >= MOST_LOOKS {
+            return self.settle(Err(Fault::Unknown { reason })).await;
+        }
+        self.wait(1 << self.effect.looks.clamp(0, 6), true).await
+    }
+
+    /// One look, whose answer stands on the card; nothing is done again.
+    async fn look_again(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
+        let handle = self.effect.handle.clone().unwrap_or(Value::Null);
+        let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
+        let cx = self.scope();
+        let unknown = |reason| Err(Fault::Unknown { reason });
+        let (status, outcome) = match limited(&cx, tool.find(&cx, &self.effect.payload, &handle, key)).await {
+            Ok(Found::Done(output)) => ("done", Ok(output)),
+            Ok(Found::Absent) => ("failed", Err(Fault::broken("Nod looked again: it surely did not happen"))),
+            Ok(Found::Inconclusive(looked_at)) => ("unknown", unknown(looked_at)),
+            Err(fault) => ("unknown", unknown(format!("could not look: {fault}"))),
+        };
+        self.found_out(status, outcome).await
+    }
+
+    async fn found_out(&self, status: &str, outcome: ToolResult) -> Result<(), WorkError> {
+        let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
+        let mut tx = self.core.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        if let Some(approval) = effect.approval {
+            // Nobody asks once more while this is being written down.
+            approval::sql::hold(&mut tx, tenant, approval).await?;
+        }
+        if sql::found_out(&mut tx, tenant, effect.id, status, &outcome, now).await? {
+            let audience = Audience::Person(effect.person);
+            steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
+            let (detail, digest) =
+                (json!({ "tool": effect.tool, "found": status }), Some(effect.digest.as_str()));
+            let (by, id) = (Some(effect.person), effect.id.0);
+            audit::write(&mut tx, tenant, by, "effect.looked_again", id, digest, &detail, now).await?;
+            if let Some(approval) = effect.approval {
+                if status == "done" {
+                    let worked_on = effect.payload["draft"]["id"].as_str();
+                    draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
+                    approval::went_out(&mut tx, tenant, approval, now).await?;
+                }
+                approval::refresh(&mut tx, tenant, approval, now).await?;
+            }
+        }
+        jobs::finish(&mut tx, self.claim).await?;
+        tx.commit().await?;
+        self.core.jobs.wake();
+        Ok(())
+    }
+
+    fn too_late(&self) -> bool {
+        self.core.now() - self.effect.starts_at > TOO_LATE
+    }
+
+    /// It surely did not happen, and the provider asks to wait. Where that is too long to be of use, it does not happen.
+    async fn not_yet(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
+        let until = self.core.now() + self.pause(seconds);
+        if until - self.effect.starts_at <= TOO_LATE {
+            return self.asked_to_wait(tool, seconds).await;
+        }
+        let asks = tool.spec().provider.map(|provider| asks_to_wait(provider, until, &self.principal.zone));
+        self.settle(Err(asks.map_or_else(too_late, Fault::broken))).await
+    }
+
+    /// As long as the provider asks for, and from the second try on ever longer.
+    fn pause(&self, seconds: u64) -> TimeDelta {
+        let pause = match self.claim.attempt.unsigned_abs() {
+            0 | 1 => seconds,
+            tries => seconds.max(STEP << (tries - 1).min(8)),
+        };
+        let pause = pause.clamp(1, LONGEST_PAUSE);
+        TimeDelta::seconds(i64::try_from(pause).unwrap_or(60))
+    }
+
+    /// The provider asks to wait: whoever waits for it reads until when.
+    async fn asked_to_wait(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
+        let until = self.core.now() + self.pause(seconds);
+        let asks = tool.spec().provider.filter(|_| self.pause(seconds) > A_MOMENT);
+        self.wait_until(until, asks.map(|provider| (provider, until)), false).await
+    }
+
+    /// Puts the job off by some seconds, noting a look that did not settle it.
+    async fn wait(&self, seconds: u64, looked: bool) -> Result<(), WorkError> {
+        let until = self.core.now() + TimeDelta::seconds(i64::try_from(seconds.clamp(1, 3600)).unwrap_or(60));
+        self.wait_until(until, None, looked).await
+    }
+
+    async fn wait_until(
+        &self,
+        until: Timestamp,
+        asks: Option<(Provider, Timestamp)>,
+        looked: bool,
+    ) -> Result<(), WorkError> {
+        let (tenant, effect) = (self.claim.tenant, &self.effect);
+        let mut tx = self.core.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        if effect.approval.is_none() {
+            // As whoever stops the turn does, before the rows.
+            jobs::lock(&mut tx, tenant, effect.conversation.0).await?;
+        }
+        if looked {
+            sql::looked(&mut tx, tenant, effect.id).await?;
+        }
+        if asks.is_some() || effect.waits {
+            sql::waits(&mut tx, tenant, effect.id, asks).await?;
+            self.show_that_it_waits(&mut tx, asks).await?;
+        }
+        jobs::put_off(&mut tx, self.claim, until, None, true).await?;
+        tx.commit().await?;
+        self.core.jobs.wake();
+        Ok(())
+    }
+
+    /// On its card, or in the line of its turn where it has none.
+    async fn show_that_it_waits(
+        &self,
+        conn: &mut PgConnection,
+        asks: Option<(Provider, Timestamp)>,
+    ) -> sqlx::Result<()> {
+        let (core, tenant, effect) = (self.core, self.claim.tenant, &self.effect);
+        if let Some(approval) = effect.approval {
+            return approval::refresh(conn, tenant, approval, core.now()).await;
+        }
+        let Some((provider, until)) = asks else { return Ok(()) };
+        let words = asks_to_wait(provider, until, &self.principal.zone);
+        progress::waits(core, conn, tenant, effect.conversation, effect.run, words).await
+    }
+
+    async fn finish(&self) -> Result<(), WorkError> {
+        let mut conn = self.core.pool.acquire().await?;
+        Ok(jobs::finish(&mut conn, self.claim).await?)
+    }
+
+    /// It has ended: the row, the run's news, the receipt on the card and the audit, in one commit.
+    async fn settle(&self, outcome: ToolResult) -> Result<(), WorkError> {
+        let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
+        let status = match &outcome {
+            Ok(_) => "done",
+            Err(Fault::Unknown { .. }) => "unknown",
+            Err(_) => "failed",
+        };
+        let mut tx = self.core.begin().await?;
+        jobs::hold(&mut tx, self.claim).await?;
+        if sql::ended(&mut tx, tenant, effect.id, status, &outcome, now).await? {
+            let audience = Audience::Person(effect.person);
+            steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
+            let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
+            let news = News::Outcome { ticket, result: outcome.clone() };
+            let work = Work::Advance { run: effect.run, news: Some(news) };
+            jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
+            let worked_on = effect.payload["draft"]["id"].as_str();
+            draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
+            if let Some(approval) = effect.approval {
+                approval::refresh(&mut tx, tenant, approval, now).await?;
+            }
+            let detail = json!({ "tool": effect.tool, "attempt": effect.attempt });
+            let action = format!("effect.{status}");
+            let digest = Some(effect.digest.as_str());
+            audit::write(&mut tx, tenant, Some(effect.person), &action, effect.id.0, digest, &detail, now)
+                .await?;
+        }
+        jobs::finish(&mut tx, self.claim).await?;
+        tx.commit().await?;
+        tracing::info!(effect = %effect.id, run = %effect.run, status, "an effect ended");
+        Ok(())
+    }
+
+    /// The tool call as the run's record keeps it; the payload stands in the effect's own row.
+    fn record(&self, outcome: &ToolResult, now: Timestamp) -> StepRecord {
+        let mut record = StepRecord::new("tool", &self.effect.tool, self.core.id(), self.began, now);
+        record.input = Some(json!({ "effect": self.effect.id, "digest": self.effect.digest }));
+        match outcome {
+            Ok(output) => record.output = Some(output.content.clone()),
+            Err(fault) => record.error = Some(fault.to_string()),
+        }
+        record
+    }
+
+    fn scope(&self) -> ToolContext {
+        let now = self.core.now();
+        ToolContext {
+            scope: Scope {
+                tenant: self.claim.tenant,
+                case: self.effect.conversation,
+                workflow: CHAT,
+                run: RunOrIngestion::RunId(self.effect.run),
+                trace: self.effect.trace,
+                invocation: self.core.id(),
+            },
+            principal: self.principal.clone(),
+            now,
+            deadline: now + LIMIT,
+        }
+    }
+}
+
+fn too_late() -> Fault {
+    Fault::broken(format!("the provider could not be reached for {} minutes", TOO_LATE.num_minutes()))
+}
+
+async fn limited<T>(cx: &ToolContext, movement: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    tokio::time::timeout(cx.time_left(), movement)
+        .await
+        .unwrap_or_else(|_| Err(Fault::broken(format!("no answer within {} s", cx.time_left().as_secs()))))
+}
+
+/// The turn was stopped: what has not begun does not begin any more.
+pub async fn call_off(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let reason = "it was stopped before it began".to_owned();
+    for approval in sql::call_off(conn, tenant, run, &Err(Fault::Forbidden { reason }), now).await? {
+        approval::refresh(conn, tenant, approval, now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! The row of a tenant's own rules.
+
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use super::{Own, Policy, Rule};
+use nod_contract::ids::TenantId;
+
+/// The rules in force: the installation's, and the tenant's own after them.
+pub async fn in_force(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    installation: &Policy,
+) -> sqlx::Result<Policy> {
+    let mut policy = installation.clone();
+    let own = sqlx::query_scalar!(
+        r#"select rules as "rules: Json<Vec<Rule>>" from policies where tenant_id = $1"#,
+        tenant.0
+    );
+    policy.rules.extend(own.fetch_optional(conn).await?.map(|rules| rules.0).unwrap_or_default());
+    Ok(policy)
+}
+
+/// The tenant's own rules, as they were written.
+pub async fn own(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Option<Own>> {
+    let row =
+        sqlx::query!("select text, digest, set_by, set_at from policies where tenant_id = $1", tenant.0)
+            .fetch_optional(conn)
+            .await?;
+    Ok(row.map(|row| Own { text: row.text, digest: row.digest, set_by: row.set_by, set_at: row.set_at }))
+}
+
+/// Puts other rules in their place.
+pub(super) async fn set(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    own: &Own,
+    rules: &[Rule],
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into policies (tenant_id, text, rules, digest, set_by, set_at) values ($1, $2, $3, $4, $5, $6)
+         on conflict (tenant_id) do update set text = excluded.text, rules = excluded.rules,
+             digest = excluded.digest, set_by = excluded.set_by, set_at = excluded.set_at",
+        tenant.0,
+        own.text,
+        Json(rules) as _,
+        own.digest,
+        own.set_by,
+        own.set_at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Goes back to the installation's rules alone.
+pub(super) async fn clear(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
+    sqlx::query!("delete from policies where tenant_id = $1", tenant.0).execute(conn).await?;
+    Ok(())
+}
+
+/// How many of a list's people are known as members somewhere.
+pub(super) async fn known(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    addresses: &[String],
+    users: &[String],
+) -> sqlx::Result<i64> {
+    sqlx::query_scalar!(
+        r#"select count(distinct p.id) as "known!" from people p
+         join identities i on i.tenant_id = p.tenant_id and i.person_id = p.id and i.standing = 'member'
+         where p.tenant_id = $1 and (lower(p.address) = any($2) or i.platform || ':' || i.user_ref = any($3))"#,
+        tenant.0,
+        addresses,
+        users
+    )
+    .fetch_one(conn)
+    .await
+}

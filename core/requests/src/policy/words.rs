@@ -1,0 +1,112 @@
+//! Rules as people read them: a line each, in the order in which they count.
+
+use chrono::TimeDelta;
+
+use super::{Decider, Policy, Rule, When};
+
+/// The rules in force, the usual terms first.
+#[must_use]
+pub fn told(policy: &Policy) -> Vec<String> {
+    let usual = &policy.usual;
+    let rule = Rule {
+        decider: Some(usual.decider.clone()),
+        expire_after: Some(usual.expire_after),
+        remind_before: Some(usual.remind_before),
+        undo: Some(usual.undo),
+        ..Rule::default()
+    };
+    std::iter::once(&rule).chain(&policy.rules).map(line).collect()
+}
+
+fn line(rule: &Rule) -> String {
+    // A never holds for whatever is done; who decides what reaches nobody, only a rule that names it says.
+    let every = if rule.never.is_some() { "everything" } else { "everything that reaches others" };
+    let tool = rule.tool.as_deref().unwrap_or(every);
+    format!("{tool}{}: {}", conditions(&rule.when), terms(rule))
+}
+
+fn conditions(when: &When) -> String {
+    let When { recipients_above, recipients_at, outside_recipients, outside_text } = when;
+    let all = [
+        recipients_above.map(|most| format!("to more than {most} people")),
+        recipients_at.as_ref().map(|domains| format!("to somebody at {}", domains.join(" or "))),
+        outside_recipients.map(|some| format!("to {} outside", if some { "somebody" } else { "nobody" })),
+        outside_text
+            .map(|seen| format!("{} text from outside in view", if seen { "with" } else { "without" })),
+    ];
+    all.into_iter().flatten().map(|condition| format!(", {condition}")).collect()
+}
+
+fn terms(rule: &Rule) -> String {
+    if let Some(why) = &rule.never {
+        return format!("never ({why})");
+    }
+    let terms = [
+        rule.decider.as_ref().map(|decider| match decider {
+            Decider::Owner => "the owner of the account decides".to_owned(),
+            Decider::OwnerAnd(list) => format!("the owner decides, and then one of {}", list.name),
+        }),
+        rule.expire_after.map(|after| format!("waits {}", length(after))),
+        rule.remind_before.map(|before| match before.is_zero() {
+            true => "no reminder".to_owned(),
+            false => format!("a reminder {} before", length(before)),
+        }),
+        rule.undo.map(|undo| match undo.is_zero() {
+            true => "no time to take it back".to_owned(),
+            false => format!("{} to take it back", length(undo)),
+        }),
+    ];
+    let terms: Vec<String> = terms.into_iter().flatten().collect();
+    if terms.is_empty() { "as usual".to_owned() } else { terms.join(", ") }
+}
+
+/// "24h", "90m", "10s".
+fn length(time: TimeDelta) -> String {
+    match time.num_seconds() {
+        s if s != 0 && s % 3600 == 0 => format!("{}h", s / 3600),
+        s if s != 0 && s % 60 == 0 => format!("{}m", s / 60),
+        s => format!("{s}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Approvers;
+    use nod_people::named::Named;
+
+    #[test]
+    fn rules_are_told_in_the_order_in_which_they_count() {
+        let people = vec![Named::Address("bo@acme.test".to_owned())];
+        let legal = Decider::OwnerAnd(Approvers { name: "legal".to_owned(), people });
+        let rules = vec![
+            Rule {
+                tool: Some("gmail_send_email".to_owned()),
+                when: When { outside_recipients: Some(true), outside_text: Some(false), ..When::default() },
+                decider: Some(legal),
+                undo: Some(TimeDelta::zero()),
+                ..Rule::default()
+            },
+            Rule {
+                when: When {
+                    recipients_above: Some(20),
+                    recipients_at: Some(vec!["x.test".to_owned(), "y.test".to_owned()]),
+                    ..When::default()
+                },
+                never: Some("no mass mail".to_owned()),
+                ..Rule::default()
+            },
+        ];
+        assert_eq!(
+            told(&Policy { rules, ..Policy::default() }),
+            [
+                "everything that reaches others: the owner of the account decides, waits 24h, a reminder 1h before, \
+                 10s to take it back",
+                "gmail_send_email, to somebody outside, without text from outside in view: the owner decides, and \
+                 then one of legal, no time to take it back",
+                "everything, to more than 20 people, to somebody at x.test or y.test: never (no \
+                 mass mail)",
+            ]
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! Questions with choices: "Which Bob?" The person picks from buttons; nothing is guessed.
+
+pub mod sql;
+pub mod vote;
+
+use serde_json::json;
+use sqlx::PgConnection;
+
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::chat::Immediate;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
+use nod_contract::tool::ToolOutput;
+use nod_people::delivery;
+use nod_store::context::Base;
+use nod_store::jobs::{Claim, News, Work, WorkError, sql as jobs};
+pub use vote::Vote;
+use vote::{Ending, Voter};
+
+/// More buttons than this are not shown; the last one is always "Someone else".
+pub const MOST_CHOICES: usize = 20;
+
+/// The card that asks whom a name means, or which of several times it shall be.
+pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
+    let (id, name, choices) = (question.id, &question.about, &question.choices);
+    let title = match &question.vote {
+        None => asked(name),
+        Some(vote) => format!("{} Which time? · {}", free(vote), vote.title),
+    };
+    let mut card = Card::default().titled(title);
+    if let Some(Vote { unseen, .. }) = question.vote.as_ref().filter(|vote| !vote.unseen.is_empty()) {
+        let line = format!("I cannot see the calendar of {}: they may be busy.", unseen.join(", "));
+        card = card.with(Block::Risks(vec![line]));
+    }
+    for (at, choice) in choices.iter().take(MOST_CHOICES).enumerate() {
+        let label = vote::label(question, voters, at, &choice.label);
+        card = card.button(label, Style::Plain, choose(id, at));
+    }
+    let card = card.button(none_of(name), Style::Plain, choose(id, choices.len().min(MOST_CHOICES)));
+    vote::invite(question, voters, card)
+}
+
+/// Who has time then.
+fn free(vote: &Vote) -> &'static str {
+    match (vote.voters.is_empty(), vote.unseen.is_empty()) {
+        (true, _) => "You are free then.",
+        (false, true) => "Everybody is free then.",
+        (false, false) => "As far as I can see, everybody is free then.",
+    }
+}
+
+/// The question; words in quotes are a time.
+fn asked(name: &str) -> String {
+    if is_time(name) { format!("When is {name}?") } else { format!("Which {name}?") }
+}
+
+/// What a call gives back that lacks a time: the person is asked for one, in these words, and writes it. They write where
+/// they asked, since only there it is understood.
+pub fn for_time(words: &str, shared: bool) -> ToolOutput {
+    asks(format!("{words} Write it {}, such as “Friday at 3pm”.", place(shared)))
+}
+
+/// The same where more than the time may be wrong with what a pick led to. `why` is in the middle of a sentence.
+pub fn for_another_way(why: &str, shared: bool) -> ToolOutput {
+    let why = why.trim_end_matches('.');
+    asks(format!(
+        "That did not work: {why}. Nothing was done. Write {} how it shall be instead.",
+        place(shared)
+    ))
+}
+
+fn place(shared: bool) -> &'static str {
+    if shared { "in the thread" } else { "here" }
+}
+
+fn asks(words: String) -> ToolOutput {
+    let detail = "nothing was done; the person is asked this, and will say it";
+    ToolOutput::ours(json!({ "status": "not_done", "detail": detail, "asked": words })).verbatim(words)
+}
+
+/// None of the times was picked.
+pub fn for_another_time(shared: bool) -> ToolOutput {
+    for_time("Which other time shall it be?", shared)
+}
+
+pub fn is_time(name: &str) -> bool {
+    name.starts_with('“')
+}
+
+/// The last button.
+fn none_of(name: &str) -> &'static str {
+    match name {
+        "draft" => "None of these",
+        time if is_time(time) => "Another time",
+        _ => "Someone else",
+    }
+}
+
+fn choose(id: QuestionId, at: usize) -> Press {
+    let choice = u16::try_from(at).unwrap_or(u16::MAX);
+    Press::Verb(Verb { choice: Some(choice), ..Verb::new("choose", id) })
+}
+
+/// The card after it was answered, or was not.
+fn closed(name: &str, answer: Option<&str>) -> Card {
+    let line = match answer {
+        Some(label) => format!("{} → {label}", asked(name)),
+        None => format!("{} → nobody answered", asked(name)),
+    };
+    Card { body: vec![Block::Note(line)], ..Card::default() }
+}
+
+/// What an answer says of a name: the name and the address that was picked for it, which is empty where none was.
+pub fn picked(answer: &str) -> Option<(String, String)> {
+    let (name, value) = answer.split_once('\u{1f}')?;
+    Some((name.to_owned(), value.to_owned()))
+}
+
+/// A press on one of the choices.
+pub async fn press(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    choice: Option<u16>,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let whisper = |words: &str| Ok(Immediate::whisper(words));
+    let Some(question) = sql::load(conn, tenant, id).await? else {
+        return whisper("I know of no such question. Nothing was done.");
+    };
+    if question.person != by {
+        return whisper("This question is for somebody else. Nothing was done.");
+    }
+    let shown = question.choices.len().min(MOST_CHOICES);
+    let Some(choice) = choice.map(usize::from).filter(|c| *c <= shown) else {
+        return whisper("That is none of the choices. Nothing was done.");
+    };
+    // Before the row, as whoever stops the turn locks them.
+    jobs::lock(conn, tenant, question.conversation.0).await?;
+    if !answer(conn, tenant, &question, choice, now).await? {
+        return whisper("This was answered already. Nothing more was done.");
+    }
+    let ending = if choice < shown { Ending::Chose(choice) } else { Ending::Another };
+    vote::end(conn, tenant, &question, ending, now).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// Settles a question that waits, tells the run, and says so on the card. A choice beyond the last is none of them.
+async fn answer(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &sql::Question,
+    choice: usize,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let picked = question.choices.iter().take(MOST_CHOICES).nth(choice);
+    let value = picked.map_or("", |choice| &choice.value);
+    let answer = format!("{}\u{1f}{value}", question.about);
+    let kept = json!({ "choice": choice });
+    if !sql::settle(conn, tenant, question.id, "answered", Some(&kept), now).await? {
+        return Ok(false);
+    }
+    let news = News::Answer { question: question.id, answer: Some(answer) };
+    let work = Work::Advance { run: question.run, news: Some(news) };
+    jobs::enqueue(conn, tenant, question.conversation.0, &work, now, now).await?;
+    let label = picked.map_or(none_of(&question.about), |c| c.label.as_str());
+    delivery::show(conn, tenant, question.delivery, &closed(&question.about, Some(label)), now).await?;
+    Ok(true)
+}
+
+/// The turn was stopped: its questions are not asked any more.
+pub async fn withdraw(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    for id in sql::pending_of_run(conn, tenant, run).await? {
+        if sql::settle(conn, tenant, id, "expired", None, now).await?
+            && let Some(question) = sql::load(conn, tenant, id).await?
+        {
+            let card = Card {
+                body: vec![Block::Note(format!("{} → stopped", asked(&question.about)))],
+                ..Card::default()
+            };
+            delivery::show(conn, tenant, question.delivery, &card, now).await?;
+            vote::end(conn, tenant, &question, Ending::Stopped, now).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Nobody answered in time.
+pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    let question = sql::load(&mut tx, tenant, id).await?;
+    if let Some(question) = &question {
+        // Before the row, as whoever stops the turn locks them.
+        jobs::lock(&mut tx, tenant, question.conversation.0).await?;
+    }
+    if let Some(question) = question
+        && sql::settle(&mut tx, tenant, id, "expired", None, now).await?
+    {
+        let news = News::Answer { question: id, answer: None };
+        let work = Work::Advance { run: question.run, news: Some(news) };
+        jobs::enqueue(&mut tx, tenant, question.conversation.0, &work, now, now).await?;
+        delivery::show(&mut tx, tenant, question.delivery, &closed(&question.about, None), now).await?;
+        vote::end(&mut tx, tenant, &question, Ending::Late, now).await?;
+    }
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}

@@ -1,0 +1,142 @@
+//! Rows of questions.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+
+use super::Vote;
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{ConversationId, DeliveryId, PersonId, QuestionId, RunId, TenantId};
+use nod_contract::tool::Choice;
+use nod_store::jobs::sql::{json, parsed};
+
+pub struct Question {
+    pub id: QuestionId,
+    pub conversation: ConversationId,
+    pub run: RunId,
+    pub call_id: String,
+    pub person: PersonId,
+    pub about: String,
+    pub choices: Vec<Choice>,
+    /// Where others may be asked.
+    pub vote: Option<Vote>,
+    /// They were.
+    pub opened: bool,
+    pub status: String,
+    pub answer: Option<Value>,
+    pub expires_at: Timestamp,
+    pub delivery: DeliveryId,
+}
+
+impl Question {
+    /// What was decided on.
+    pub(super) fn chosen(&self) -> Option<&Choice> {
+        self.choices.get(self.chosen_at()?)
+    }
+
+    /// Which of the choices that is; none of them where it is beyond the last.
+    pub(super) fn chosen_at(&self) -> Option<usize> {
+        let at = self.answer.as_ref()?["choice"].as_u64()?;
+        usize::try_from(at).ok().filter(|at| *at < self.choices.len())
+    }
+}
+
+pub async fn insert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &Question,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into questions (tenant_id, id, conversation_id, run_id, call_id, person_id, about, choices,
+             status, expires_at, delivery_id, created_at, vote)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $13, $9, $10, $11, $12)",
+        tenant.0,
+        question.id.0,
+        question.conversation.0,
+        question.run.0,
+        question.call_id,
+        question.person.0,
+        question.about,
+        json(&question.choices)?,
+        question.expires_at,
+        question.delivery.0,
+        now,
+        question.vote.as_ref().map(json).transpose()?,
+        question.status
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn load(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+) -> sqlx::Result<Option<Question>> {
+    let row = sqlx::query!(
+        r#"select conversation_id, run_id, call_id, person_id, about, choices, expires_at, delivery_id,
+             vote, opened_at is not null as "opened!", status, answer
+         from questions where tenant_id = $1 and id = $2"#,
+        tenant.0,
+        id.0
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| {
+        Ok(Question {
+            id,
+            conversation: ConversationId(row.conversation_id),
+            run: RunId(row.run_id),
+            call_id: row.call_id,
+            person: PersonId(row.person_id),
+            about: row.about,
+            choices: parsed(row.choices)?,
+            vote: row.vote.map(parsed).transpose()?,
+            opened: row.opened,
+            status: row.status,
+            answer: row.answer,
+            expires_at: row.expires_at,
+            delivery: DeliveryId(row.delivery_id),
+        })
+    })
+    .transpose()
+}
+
+pub(super) async fn pending_of_run(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+) -> sqlx::Result<Vec<QuestionId>> {
+    let ids = sqlx::query_scalar!(
+        "select id from questions where tenant_id = $1 and run_id = $2 and status = 'pending'",
+        tenant.0,
+        run.0
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(ids.into_iter().map(QuestionId).collect())
+}
+
+/// The one update from *pending*: true for whoever wins. An answer must come before the expiry.
+pub async fn settle(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    to: &str,
+    answer: Option<&Value>,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let settled = sqlx::query!(
+        "update questions set status = $3, answer = $4
+         where tenant_id = $1 and id = $2 and status = 'pending' and ($3 <> 'answered' or expires_at > $5)",
+        tenant.0,
+        id.0,
+        to,
+        answer,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(settled.rows_affected() == 1)
+}

@@ -1,0 +1,134 @@
+//! What stands in the thread while others say which times suit them, and what is left there afterwards.
+
+use jiff::Zoned;
+
+use super::sql::Became;
+use super::{Voter, count};
+use crate::question::sql::Question;
+use nod_contract::card::{Block, Card, Press, Style, Time, Verb};
+use nod_contract::clock::Timestamp;
+use nod_contract::tool::Choice;
+use nod_when::when;
+
+/// How a vote ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// A time suits everybody.
+    Agreed(usize),
+    /// The asker chose this time.
+    Chose(usize),
+    /// The asker looks for another time.
+    Another,
+    /// Nobody decided in time.
+    Late,
+    /// The turn was stopped.
+    Stopped,
+}
+
+/// The card by which others vote. It shows times, who is asked, and what suits whom; nothing else of any calendar.
+pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Card {
+    let asker = name_of(question, voters);
+    let others: Vec<&str> =
+        voters.iter().filter(|v| v.person != question.person).map(|v| v.name.as_str()).collect();
+    let lines = question.choices.iter().enumerate();
+    let mut card = titled(question, "When suits you?")
+        .with(Block::Note(format!("{asker} asks {}. Choose all that suit you.", listed(&others))))
+        .with(Block::Times(lines.map(|(at, choice)| line(choice, at, voters, now)).collect()));
+    let none = count::who(voters, question.choices.len());
+    if !none.is_empty() {
+        card = card.with(Block::Note(format!("None of these: {}", none.join(", "))));
+    }
+    let vote = |at: usize| Verb { choice: u16::try_from(at).ok(), ..Verb::new("vote", question.id) };
+    for at in 0..question.choices.len() {
+        card = card.button((at + 1).to_string(), Style::Plain, Press::Verb(vote(at)));
+    }
+    card.button("None of these", Style::Plain, Press::Verb(Verb::new("vote_none", question.id)))
+}
+
+/// What is left of it.
+pub(super) fn closed(
+    question: &Question,
+    voters: &[Voter],
+    ending: Ending,
+    became: &Became,
+    now: Timestamp,
+) -> Card {
+    let asker = name_of(question, voters);
+    let then = match became {
+        Became { booked: true, .. } => "It is booked, and the invitations are out.".to_owned(),
+        Became { waits: true, .. } => format!("Invitations go out once {asker} approves them."),
+        Became { .. } => "It was not booked.".to_owned(),
+    };
+    let note = match ending {
+        Ending::Agreed(_) => format!("This suits everybody. {then}"),
+        Ending::Chose(_) => format!("{asker} chose this. {then}"),
+        Ending::Another => format!("{asker} looks for another time. Nothing was booked."),
+        Ending::Late => "Nobody decided in time. Nothing was booked.".to_owned(),
+        Ending::Stopped => format!("{asker} stopped this. Nothing was booked."),
+    };
+    let title = match ending {
+        _ if became.booked => "Booked",
+        Ending::Agreed(_) | Ending::Chose(_) if became.waits => "A time is found",
+        _ => "This vote is over",
+    };
+    let card = titled(question, title);
+    let chosen = match ending {
+        Ending::Agreed(at) | Ending::Chose(at) => question.choices.get(at).map(|choice| (at, choice)),
+        Ending::Another | Ending::Late | Ending::Stopped => None,
+    };
+    let Some((at, choice)) = chosen else { return card.with(Block::Note(note)) };
+    match span(choice).and_then(|chosen| became.instead_of(&chosen)) {
+        // Nobody voted on that one.
+        Some((from, to)) => {
+            let time = at_that_time((at + 1).to_string(), &from, &to, String::new(), now);
+            card.with(Block::Times(vec![time])).with(Block::Note(format!("{asker} changed the time. {then}")))
+        }
+        None => card.with(Block::Times(vec![line(choice, at, voters, now)])).with(Block::Note(note)),
+    }
+}
+
+fn titled(question: &Question, says: &str) -> Card {
+    let title = question.vote.as_ref().map(|vote| vote.title.as_str()).unwrap_or_default();
+    Card::default().titled(format!("{says} · {title}"))
+}
+
+pub(super) fn name_of<'a>(question: &Question, voters: &'a [Voter]) -> &'a str {
+    let asker = voters.iter().find(|voter| voter.person == question.person);
+    asker.map_or("Whoever asked", |voter| &voter.name)
+}
+
+/// "Bo, Cho and Dana".
+pub(super) fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "nobody".to_owned(),
+        [one] => (*one).to_owned(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}
+
+fn line(choice: &Choice, at: usize, voters: &[Voter], now: Timestamp) -> Time {
+    let who = count::who(voters, at);
+    let below = if who.is_empty() { String::new() } else { format!("✓ {}", who.join(", ")) };
+    let label = (at + 1).to_string();
+    match span(choice) {
+        Some((from, to)) => at_that_time(label, &from, &to, below, now),
+        // Nothing that a calendar proposes; then it reads as it was shown.
+        None => Time { label, from: 0, to: 0, said: choice.label.clone(), below },
+    }
+}
+
+fn at_that_time(label: String, from: &Zoned, to: &Zoned, below: String, now: Timestamp) -> Time {
+    let (begins, ends) = (from.timestamp().as_second(), to.timestamp().as_second());
+    Time { label, from: begins, to: ends, said: said(from, to, now), below }
+}
+
+/// The time of a choice by the clocks of whoever asked, without whose hours it is out of: that is the asker's to see.
+fn said(from: &Zoned, to: &Zoned, now: Timestamp) -> String {
+    when::say_span(from, to, from.time_zone(), now)
+}
+
+pub(super) fn span(choice: &Choice) -> Option<(Zoned, Zoned)> {
+    // A zone's name may have a slash in it.
+    let (from, to) = choice.value.split_once("]/")?;
+    Some((format!("{from}]").parse().ok()?, to.parse().ok()?))
+}

@@ -1,0 +1,388 @@
+//! A time is put to a vote: whoever asked shares what they could choose from, the others say what suits them, and
+//! what suits everybody is taken. It is the asker's request all along: nothing is booked without their nod.
+//!
+//! The rows are the truth. A press writes its row and leaves a job in the vote's own lane, which shows how the vote
+//! stands and ends it: so two last votes meet there, and none is overlooked.
+
+mod card;
+mod count;
+mod sql;
+
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+pub use card::Ending;
+use count::Stand;
+
+use super::sql::Question;
+use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::chat::{ChatError, Immediate, Target};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
+use nod_people::context::Chat;
+use nod_people::delivery::{self, NewDelivery, Venue};
+use nod_people::people;
+use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_when::when;
+
+/// Others may be asked, too: who they are, by address, and what for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vote {
+    pub title: String,
+    pub voters: Vec<String>,
+    /// Whose calendars could not be seen.
+    #[serde(default)]
+    pub unseen: Vec<String>,
+}
+
+/// Somebody who may vote, and what suits them.
+#[derive(Debug, Clone)]
+pub struct Voter {
+    person: PersonId,
+    name: String,
+    address: String,
+    choices: Vec<usize>,
+}
+
+/// Who could be asked along with the asker. Nobody where it was asked in private: there is no thread to share it in.
+pub async fn electorate(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &Question,
+    venue: &Venue,
+) -> sqlx::Result<Vec<Voter>> {
+    match &question.vote {
+        Some(vote) if !venue.is_alone() => {
+            let all = sql::electorate(conn, tenant, question.person, venue, &vote.voters).await?;
+            Ok(if all.len() > 1 { all } else { Vec::new() })
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// Keeps who they are.
+pub async fn keep(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    voters: &[Voter],
+) -> sqlx::Result<()> {
+    if voters.is_empty() { Ok(()) } else { sql::keep(conn, tenant, id, voters).await }
+}
+
+/// The label of a choice on the asker's own card: with how many it suits, once they were asked.
+pub(super) fn label(question: &Question, voters: &[Voter], at: usize, label: &str) -> String {
+    match count::who(voters, at).len() {
+        0 => label.to_owned(),
+        all if all == voters.len() => format!("{label} · suits all"),
+        some if question.opened => format!("{label} · suits {some} of {}", voters.len()),
+        _ => label.to_owned(),
+    }
+}
+
+/// What the asker's own card says of the others, and the button that asks them.
+pub(super) fn invite(question: &Question, voters: &[Voter], mut card: Card) -> Card {
+    let Some(vote) = question.vote.as_ref().filter(|_| !voters.is_empty()) else { return card };
+    let away: Vec<&str> = vote
+        .voters
+        .iter()
+        .map(String::as_str)
+        .filter(|guest| !voters.iter().any(|voter| voter.address.eq_ignore_ascii_case(guest)))
+        .collect();
+    if question.opened {
+        let answered = voters.iter().filter(|voter| !voter.choices.is_empty()).count();
+        let words = match count::stand(voters, question.choices.len()) {
+            Stand::NoneSuits => "Everybody has answered, and no time suits all. Pick one, or another time.",
+            Stand::Open | Stand::Agreed(_) => "I asked in the thread. You can pick one at any time.",
+        };
+        card = card.with(Block::Note(format!("{answered} of {} have answered. {words}", voters.len())));
+    } else {
+        let ask = Press::Verb(Verb::new("ask_others", question.id));
+        card = card.button("Ask the others", Style::Primary, ask);
+    }
+    if away.is_empty() {
+        card
+    } else {
+        card.with(Block::Note(format!("Cannot vote here: {}", away.join(", "))))
+    }
+}
+
+/// The asker shares the times: a press that counts once.
+pub async fn ask(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let whisper = |words: &str| Ok(Immediate::whisper(words));
+    let Some(question) = super::sql::load(conn, tenant, id).await? else {
+        return whisper("I know of no such question. Nothing was done.");
+    };
+    if question.person != by {
+        return whisper("This question is for somebody else. Nothing was done.");
+    }
+    if sql::voters(conn, tenant, &question).await?.is_empty() {
+        return whisper("There is nobody to ask. Nothing was done.");
+    }
+    // The lane before the row, as the job does. In the question's own lane its expiry waits, a day long.
+    jobs::enqueue(conn, tenant, question.delivery.0, &Work::Tally { question: id }, now, now).await?;
+    match sql::open(conn, tenant, id, now).await? {
+        true => Ok(Immediate::Nothing),
+        false => whisper("They were asked already, or this was answered. Nothing more was done."),
+    }
+}
+
+/// Somebody votes; `None` is none of the times.
+pub async fn press(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    choice: Option<u16>,
+    by: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<Immediate> {
+    let Some(question) = super::sql::load(conn, tenant, id).await?.filter(|question| question.opened) else {
+        return Ok(Immediate::whisper("I know of no such vote. Nothing was done."));
+    };
+    let voters = sql::voters(conn, tenant, &question).await?;
+    if !voters.iter().any(|voter| voter.person == by) {
+        let words = uncounted(conn, tenant, &voters, by).await?;
+        return Ok(Immediate::whisper(words));
+    }
+    let none = question.choices.len();
+    let choice = choice.map_or(none, usize::from);
+    if choice > none {
+        return Ok(Immediate::whisper("That is none of the times. Nothing was counted."));
+    }
+    jobs::enqueue(conn, tenant, question.delivery.0, &Work::Tally { question: id }, now, now).await?;
+    if !sql::is_open(conn, tenant, id, now).await? {
+        let words = over(conn, tenant, id, &voters, by, now).await?;
+        return Ok(Immediate::whisper(words));
+    }
+    sql::turn(conn, tenant, &question, by, choice).await?;
+    Ok(Immediate::Nothing)
+}
+
+/// For whoever is not asked; a human who is two people here may be, as the other one.
+async fn uncounted(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    voters: &[Voter],
+    by: PersonId,
+) -> sqlx::Result<String> {
+    let person = people::sql::load(conn, tenant, by).await?;
+    let name = person.as_ref().map_or("", people::Person::display_name);
+    if voters.iter().any(|voter| voter.name == name) {
+        return Ok(format!(
+            "I asked the {name} whom I know from another chat. If that is you, answer there: nothing was counted here."
+        ));
+    }
+    let names: Vec<&str> = voters.iter().map(|voter| voter.name.as_str()).collect();
+    Ok(format!("Only {} are asked here. Nothing was counted.", card::listed(&names)))
+}
+
+/// What became of a vote that is over, for whoever still presses.
+async fn over(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: QuestionId,
+    voters: &[Voter],
+    reader: PersonId,
+    now: Timestamp,
+) -> sqlx::Result<String> {
+    const NOTHING: &str = "This vote is over, and nothing was booked.";
+    let Some(question) = super::sql::load(conn, tenant, id).await? else { return Ok(NOTHING.to_owned()) };
+    let asker = card::name_of(&question, voters);
+    let Some(chosen) = question.chosen().and_then(card::span) else {
+        return Ok(match question.status.as_str() {
+            "answered" => format!("{asker} looks for another time; nothing was booked."),
+            _ => NOTHING.to_owned(),
+        });
+    };
+    let zone = people::sql::load(conn, tenant, reader).await?.and_then(|person| person.zone);
+    let zone = zone.and_then(|zone| jiff::tz::TimeZone::get(&zone).ok());
+    let zone = zone.unwrap_or_else(|| chosen.0.time_zone().clone());
+    let became = sql::became(conn, tenant, &question).await?;
+    let (from, to) = became.instead_of(&chosen).unwrap_or(chosen);
+    let time = when::say_span(&from, &to, &zone, now);
+    Ok(match (became.booked, became.waits) {
+        (true, _) => format!(
+            "{asker} booked {time}. If that does not suit you any more, tell {asker}, or decline the invitation."
+        ),
+        (false, true) => format!(
+            "The vote is over: {asker} has {time} to approve. If that does not suit you any more, tell {asker}."
+        ),
+        (false, false) => format!("The vote is over, and {time} was not booked. Ask {asker}."),
+    })
+}
+
+/// Shows how the vote stands, wherever its cards are, and ends it where everybody agrees.
+pub async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
+    let (tenant, now) = (claim.tenant, core.now());
+    let mut conn = core.pool.acquire().await?;
+    let question = super::sql::load(&mut conn, tenant, id).await?.ok_or("no such question")?;
+    let venue = delivery::sql::venue(&mut conn, tenant, question.conversation).await?;
+    let asked = !sql::cards(&mut conn, tenant, id).await?.is_empty();
+    let voters = sql::voters(&mut conn, tenant, &question).await?;
+    drop(conn);
+    let mut places = Vec::new();
+    if question.opened && !asked {
+        places = match apart(core, tenant, &question, &venue, &voters).await {
+            Err(Apart::Busy(seconds)) => {
+                let until = now + chrono::TimeDelta::seconds(seconds);
+                let mut conn = core.pool.acquire().await?;
+                return Ok(jobs::put_off(&mut conn, claim, until, None, false).await?);
+            }
+            Err(Apart::Failed(error)) => return Err(error),
+            Ok(places) => places,
+        };
+    }
+    let mut tx = core.begin().await?;
+    jobs::hold(&mut tx, claim).await?;
+    // Before the row, as whoever stops the turn locks them.
+    jobs::lock(&mut tx, tenant, question.conversation.0).await?;
+    if sql::is_open(&mut tx, tenant, id, now).await? {
+        // Read again, now that nobody votes or decides meanwhile.
+        let voters = sql::voters(&mut tx, tenant, &question).await?;
+        match count::stand(&voters, question.choices.len()) {
+            Stand::Agreed(at) => {
+                super::answer(&mut tx, tenant, &question, at, now).await?;
+                end(&mut tx, tenant, &question, Ending::Agreed(at), now).await?;
+            }
+            Stand::Open | Stand::NoneSuits => {
+                let own = super::card(&question, &voters);
+                delivery::show(&mut tx, tenant, question.delivery, &own, now).await?;
+                let cards = sql::cards(&mut tx, tenant, id).await?;
+                let apart = cards.iter().map(|(_, only_for)| *only_for);
+                let apart: Vec<PersonId> =
+                    apart.chain(places.iter().map(|place| place.only_for)).flatten().collect();
+                let called = sql::called(&mut tx, tenant, &question, &venue, &apart).await?;
+                let open = card::open(&question, &voters, now);
+                let calling =
+                    called.iter().rev().fold(open.clone(), |card, user| card.calling(Some(user.as_str())));
+                let card_for = |one: Option<PersonId>| if one.is_some() { &open } else { &calling };
+                for (delivery, only_for) in cards {
+                    delivery::show(&mut tx, tenant, delivery, card_for(only_for), now).await?;
+                }
+                for place in places {
+                    let delivery = core.id();
+                    let new = NewDelivery {
+                        id: delivery,
+                        conversation: question.conversation,
+                        run: Some(question.run),
+                        platform: &place.platform,
+                        target: place.target.as_ref(),
+                        opens_thread: false,
+                        card: card_for(place.only_for),
+                        only_for: place.only_for,
+                    };
+                    let there = Venue { platform: place.platform.clone(), ..venue.clone() };
+                    delivery::send(&mut tx, tenant, &there, &new, now).await?;
+                    sql::stands(&mut tx, tenant, id, delivery).await?;
+                }
+            }
+        }
+    }
+    jobs::finish(&mut tx, claim).await?;
+    Ok(tx.commit().await?)
+}
+
+/// A place where a card is to stand.
+struct There {
+    platform: String,
+    target: Option<Target>,
+    only_for: Option<PersonId>,
+}
+
+enum Apart {
+    Busy(i64),
+    Failed(WorkError),
+}
+
+impl<E: Into<WorkError>> From<E> for Apart {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// The thread, and the direct line of each who does not read there.
+async fn apart(
+    core: &Chat,
+    tenant: TenantId,
+    question: &Question,
+    venue: &Venue,
+    voters: &[Voter],
+) -> Result<Vec<There>, Apart> {
+    let mut places = vec![There { platform: venue.platform.clone(), target: None, only_for: None }];
+    for voter in voters.iter().filter(|voter| voter.person != question.person) {
+        let mut conn = core.pool.acquire().await?;
+        let here =
+            people::sql::user_of(&mut conn, tenant, voter.person, &venue.platform, &venue.workspace).await?;
+        let line = match &here {
+            Some(_) => None,
+            None => sql::elsewhere(&mut conn, tenant, voter.person).await?,
+        };
+        // The connection goes back before the platform is asked.
+        drop(conn);
+        let (platform, workspace, user) = match (here, line) {
+            (Some(user), _) if reads(core, venue, &user).await? => continue,
+            (Some(user), _) => (venue.platform.clone(), venue.workspace.clone(), user),
+            (None, Some(line)) if core.adapters.get(&line.0).is_some() => line,
+            (None, _) => continue,
+        };
+        let target = Some(Target::Direct { workspace, user });
+        places.push(There { platform, target, only_for: Some(voter.person) });
+    }
+    Ok(places)
+}
+
+/// Whether somebody reads along where it was asked.
+async fn reads(core: &Chat, venue: &Venue, user: &str) -> Result<bool, Apart> {
+    let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
+    match adapter.is_member(&venue.workspace, &venue.place.channel, user).await {
+        Ok(member) => Ok(member),
+        Err(ChatError::Busy { after_seconds }) => {
+            Err(Apart::Busy(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60)))
+        }
+        Err(ChatError::Lost(reason)) => Err(Apart::Failed(reason.into())),
+        // They are not told there for all we know.
+        Err(ChatError::Refused { .. } | ChatError::Closed { .. } | ChatError::Gone) => Ok(false),
+    }
+}
+
+/// The vote is over: its cards say how.
+pub(super) async fn end(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    question: &Question,
+    ending: Ending,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    let cards = sql::cards(conn, tenant, question.id).await?;
+    if cards.is_empty() {
+        return Ok(());
+    }
+    let voters = sql::voters(conn, tenant, question).await?;
+    let became = sql::became(conn, tenant, question).await?;
+    let closed = card::closed(question, &voters, ending, &became, now);
+    for (delivery, _) in cards {
+        delivery::show(conn, tenant, delivery, &closed, now).await?;
+    }
+    Ok(())
+}
+
+/// What was asked for after a vote came to something, or to nothing: whoever voted reads what.
+pub async fn told(conn: &mut PgConnection, tenant: TenantId, run: RunId, now: Timestamp) -> sqlx::Result<()> {
+    for id in sql::decided(conn, tenant, run).await? {
+        let Some(question) = super::sql::load(conn, tenant, id).await? else { continue };
+        let Some(at) = question.chosen_at() else { continue };
+        let voters = sql::voters(conn, tenant, &question).await?;
+        let ending = match count::stand(&voters, question.choices.len()) {
+            Stand::Agreed(agreed) if agreed == at => Ending::Agreed(at),
+            _ => Ending::Chose(at),
+        };
+        end(conn, tenant, &question, ending, now).await?;
+    }
+    Ok(())
+}

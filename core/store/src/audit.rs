@@ -1,0 +1,36 @@
+//! Who did what, append-only. Never the words of a mail: ids, digests and kinds.
+
+use serde_json::Value;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::{PersonId, TenantId};
+
+/// Writes a line, in the transaction of what it tells.
+#[expect(clippy::too_many_arguments, reason = "a line of the audit has this many columns")]
+pub async fn write(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: Option<PersonId>,
+    action: &str,
+    subject: Uuid,
+    digest: Option<&str>,
+    detail: &Value,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into audit (tenant_id, at, person_id, action, subject, digest, detail)
+         values ($1, $2, $3, $4, $5, $6, $7)",
+        tenant.0,
+        now,
+        person.map(|p| p.0),
+        action,
+        subject,
+        digest,
+        detail
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

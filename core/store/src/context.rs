@@ -1,0 +1,38 @@
+//! The database, time, ids and jobs.
+
+use std::sync::Arc;
+
+use sqlx::{PgPool, PgTransaction};
+use uuid::Uuid;
+
+use crate::jobs::Jobs;
+use crate::store;
+use nod_contract::clock::{Clock, Timestamp};
+use nod_contract::ids::{Ids, TenantId};
+
+/// What everything that is kept needs.
+#[derive(Clone)]
+pub struct Base {
+    pub pool: PgPool,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn Ids>,
+    pub jobs: Jobs,
+    /// The organisation of this installation.
+    pub tenant: TenantId,
+}
+
+impl Base {
+    /// Begins a transaction for a job.
+    pub async fn begin(&self) -> sqlx::Result<PgTransaction<'static>> {
+        store::begin(&self.pool).await
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A new id of any kind.
+    pub fn id<T: From<Uuid>>(&self) -> T {
+        T::from(self.ids.next())
+    }
+}

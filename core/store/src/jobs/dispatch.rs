@@ -1,0 +1,178 @@
+//! Claims lanes and hands their jobs to the worker, as many at once as it may, with heartbeats.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use sqlx::PgPool;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{Claim, HEARTBEAT, Jobs, sql};
+use crate::store;
+use nod_contract::clock::{Clock, Timestamp};
+use nod_contract::ids::Ids;
+
+/// How long until a look for what other replicas left behind.
+const POLL: Duration = Duration::from_secs(1);
+/// How long without work until the database is asked when there will be some.
+const BREATH: Duration = Duration::from_millis(50);
+/// How many jobs are done at once; most of their time is waiting for models and providers.
+const AT_ONCE: usize = 256;
+/// How many are claimed by one statement.
+const MOST_CLAIMED: usize = 16;
+/// After so many failures, half an hour of them, a job is given up: whatever stands behind it in its lane goes on.
+const MOST_TRIES: i32 = 32;
+
+/// Does jobs. It commits the end of each itself, together with what the job caused.
+#[async_trait]
+pub trait Worker: Send + Sync + 'static {
+    /// Does one job.
+    ///
+    /// # Errors
+    /// When it neither ended nor put itself off, for a reason that time may mend.
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError>;
+}
+
+/// Why a job could not be done now; it is tried again.
+pub type WorkError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Claims and dispatches until it is told to stop.
+pub struct Dispatcher<W> {
+    pool: PgPool,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    jobs: Jobs,
+    worker: Arc<W>,
+}
+
+impl<W: Worker> Dispatcher<W> {
+    /// Over a pool; `jobs` wakes it.
+    pub fn new(pool: PgPool, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, jobs: Jobs, worker: Arc<W>) -> Self {
+        Self { pool, clock, ids, jobs, worker }
+    }
+
+    /// Runs until `stop`, then lets the jobs under way end.
+    pub async fn run(self, stop: CancellationToken) {
+        let this = Arc::new(self);
+        let room = Arc::new(Semaphore::new(AT_ONCE));
+        let mut under_way = JoinSet::new();
+        loop {
+            let permit = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                permit = room.clone().acquire_owned() => permit,
+            };
+            let Ok(permit) = permit else { break };
+            // Only this loop takes permits, so there is room for whatever is claimed now.
+            let most = (room.available_permits() + 1).min(MOST_CLAIMED);
+            drop(permit);
+            let claims = this.claim(most).await;
+            let all = claims.len() < most;
+            for claim in claims {
+                let Ok(permit) = room.clone().acquire_owned().await else { break };
+                let this = this.clone();
+                under_way.spawn(async move {
+                    this.perform(claim).await;
+                    drop(permit);
+                    this.jobs.wake();
+                });
+            }
+            if all {
+                this.rest(&stop).await;
+            }
+            while under_way.try_join_next().is_some() {}
+        }
+        while under_way.join_next().await.is_some() {}
+    }
+
+    async fn claim(&self, most: usize) -> Vec<Claim> {
+        let lease = self.ids.next();
+        let claimed =
+            async { sql::claim(&mut *self.pool.acquire().await?, most, lease, self.clock.now()).await };
+        match claimed.await {
+            Ok(claims) => claims,
+            Err(error) => {
+                tracing::error!(%error, "no job could be claimed");
+                tokio::time::sleep(POLL).await;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Until woken, until the next job is due, or until it is time to look again.
+    async fn rest(&self, stop: &CancellationToken) {
+        // Under load the next wake is near, and nobody need ask the database what will be due.
+        if tokio::time::timeout(BREATH, self.jobs.woken()).await.is_ok() {
+            return;
+        }
+        let due = async { sql::next_due(&mut *self.pool.acquire().await?).await };
+        let long = tokio::select! {
+            () = self.jobs.woken() => return,
+            due = due => due.ok().flatten().map_or(POLL, |due| self.until(due)),
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = self.jobs.woken() => {}
+            () = tokio::time::sleep(long) => {}
+        }
+    }
+
+    fn until(&self, due: Timestamp) -> Duration {
+        // A lane that is due already was locked by another replica a moment ago: no hurry.
+        (due - self.clock.now()).to_std().map_or(Duration::from_millis(100), |d| d.min(POLL))
+    }
+
+    /// Does a job under heartbeat. A lost lease abandons it; a failure or panic puts it off.
+    async fn perform(&self, claim: Claim) {
+        let worker = self.worker.clone();
+        let job = claim.clone();
+        let mut doing = JoinSet::new();
+        doing.spawn(async move { worker.work(&job).await });
+        let failure = loop {
+            tokio::select! {
+                ended = doing.join_next() => match ended {
+                    Some(Ok(Ok(()))) | None => return,
+                    Some(Ok(Err(error))) => break error.to_string(),
+                    Some(Err(panic)) => break format!("the job panicked: {panic}"),
+                },
+                () = tokio::time::sleep(HEARTBEAT) => if !self.renew(&claim).await {
+                    tracing::warn!(job = claim.job, lane = %claim.lane, "the lease passed on");
+                    return;
+                },
+            }
+        };
+        tracing::warn!(job = claim.job, lane = %claim.lane, attempt = claim.attempt, error = %failure, "a job failed");
+        self.put_off(&claim, &failure).await;
+    }
+
+    /// False only where the database says that the lease is another's; an unanswered heartbeat is not that.
+    async fn renew(&self, claim: &Claim) -> bool {
+        let renewed = async { sql::renew(&mut *self.pool.acquire().await?, claim).await };
+        renewed.await.unwrap_or(true)
+    }
+
+    async fn put_off(&self, claim: &Claim, failure: &str) {
+        let now = self.clock.now();
+        let put_off = async {
+            let mut tx = store::begin(&self.pool).await?;
+            sql::hold(&mut tx, claim).await?;
+            // An effect that was begun needs its receipt, however long that takes.
+            let may_end = claim.work["work"] != "perform";
+            if claim.attempt >= MOST_TRIES && may_end {
+                tracing::error!(job = claim.job, lane = %claim.lane, error = %failure, "a job was given up");
+                sql::bury(&mut tx, claim, failure, now).await?;
+            } else {
+                let wait = TimeDelta::seconds(1 << claim.attempt.clamp(0, 6));
+                sql::put_off(&mut tx, claim, now + wait, Some(failure), true).await?;
+            }
+            tx.commit().await
+        };
+        // If this fails too, the lease runs out and the job is found again.
+        if let Err(error) = put_off.await {
+            tracing::warn!(job = claim.job, %error, "a failed job could not be put off");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Rows of work. Every function takes a connection, so that a job is written in its caller's transaction.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{Claim, LEASE, Work};
+use nod_contract::clock::Timestamp;
+use nod_contract::ids::TenantId;
+
+fn seconds(of: std::time::Duration) -> f64 {
+    of.as_secs_f64()
+}
+
+fn corrupt(error: serde_json::Error) -> sqlx::Error {
+    sqlx::Error::Decode(Box::new(error))
+}
+
+/// A value as a row holds it. Models, mails and people may write NUL, which Postgres does not store: it is
+/// shown as what it is, a character that cannot be shown.
+pub fn json(value: &impl serde::Serialize) -> sqlx::Result<serde_json::Value> {
+    let mut value = serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    storable(&mut value);
+    Ok(value)
+}
+
+fn storable(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) if text.contains('\0') => *text = text.replace('\0', "\u{FFFD}"),
+        serde_json::Value::Array(list) => list.iter_mut().for_each(storable),
+        serde_json::Value::Object(object) => {
+            if object.keys().any(|key| key.contains('\0')) {
+                let fields = std::mem::take(object);
+                object.extend(fields.into_iter().map(|(key, value)| (key.replace('\0', "\u{FFFD}"), value)));
+            }
+            object.values_mut().for_each(storable);
+        }
+        _ => {}
+    }
+}
+
+pub fn parsed<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> sqlx::Result<T> {
+    serde_json::from_value(value).map_err(corrupt)
+}
+
+/// Writes a job at the end of a lane (`enqueue` in the migrations: the lane's row is locked first).
+pub async fn enqueue(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    work: &Work,
+    run_at: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!("select enqueue($1, $2, $3, $4, $5)", tenant.0, lane, json(work)?, run_at, now)
+        .fetch_one(conn)
+        .await?;
+    Ok(())
+}
+
+/// Locks a lane, where it has work, as the first thing of a transaction that changes what its jobs work on.
+pub async fn lock(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<()> {
+    sqlx::query!("select 1 as held from lanes where tenant_id = $1 and id = $2 for update", tenant.0, lane)
+        .fetch_optional(conn)
+        .await?;
+    Ok(())
+}
+
+/// Writes a job unless the lane has one that nobody has begun: that one will see what changed now. The lane is
+/// locked before looking, so that none begins in between.
+pub async fn enqueue_once(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    work: &Work,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into lanes (tenant_id, id, due_at) values ($1, $2, $3)
+         on conflict (tenant_id, id) do update set due_at = lanes.due_at",
+        tenant.0,
+        lane,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "insert into jobs (tenant_id, lane_id, work, run_at, created_at)
+         select $1, $2, $3, $4, $4 where not exists (
+             select 1 from jobs j where j.tenant_id = $1 and j.lane_id = $2 and j.attempts = 0)",
+        tenant.0,
+        lane,
+        json(work)?,
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Has the job for which a lane waits done now, where its time is after `later` and nobody has begun it; false where
+/// there is none.
+pub async fn bring_forward(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    lane: Uuid,
+    later: Timestamp,
+    now: Timestamp,
+) -> sqlx::Result<bool> {
+    let moved = sqlx::query!(
+        "with lane as (
+             update lanes set due_at = $4 where tenant_id = $1 and id = $2 and lease is null and due_at > $3
+             returning tenant_id, id)
+         update jobs j set run_at = $4 from lane
+         where j.tenant_id = lane.tenant_id and j.lane_id = lane.id and j.run_at > $3",
+        tenant.0,
+        lane,
+        later,
+        now
+    );
+    Ok(moved.execute(conn).await?.rows_affected() > 0)
+}
+
+/// Leases the lanes that have waited longest, at most so many, and returns the first job of each (`claim` in the
+/// migrations).
+pub(super) async fn claim(
+    conn: &mut PgConnection,
+    most: usize,
+    lease: Uuid,
+    now: Timestamp,
+) -> sqlx::Result<Vec<Claim>> {
+    let rows = sqlx::query!(
+        r#"select tenant_id as "tenant_id!", id as "id!", lane_id as "lane_id!", work as "work!",
+             attempts as "attempts!" from claim($1, $2, $3, $4)"#,
+        lease,
+        now,
+        seconds(LEASE),
+        i64::try_from(most).unwrap_or(i64::MAX)
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Claim {
+            tenant: TenantId(row.tenant_id),
+            job: row.id,
+            lane: row.lane_id,
+            lease,
+            attempt: row.attempts,
+            work: row.work,
+        })
+        .collect())
+}
+
+/// Renews a lease; false where it was lost.
+pub(super) async fn renew(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
+    let done = sqlx::query!(
+        "update lanes set leased_until = clock_timestamp() + make_interval(secs => $4)
+         where tenant_id = $1 and id = $2 and lease = $3",
+        claim.tenant.0,
+        claim.lane,
+        claim.lease,
+        seconds(LEASE)
+    )
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Locks the lane and proves that the lease still holds; the first statement of every commit of a job.
+pub async fn hold(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+    let held = sqlx::query!(
+        "select 1 as held from lanes where tenant_id = $1 and id = $2 and lease = $3 for update",
+        claim.tenant.0,
+        claim.lane,
+        claim.lease
+    )
+    .fetch_optional(conn)
+    .await?;
+    // Rolls the caller back: somebody else does this job now.
+    held.map(|_| ()).ok_or(sqlx::Error::RowNotFound)
+}
+
+/// Ends a job and frees its lane (`finish` in the migrations). It shows the lease itself, so it may be the only
+/// statement of a commit.
+pub async fn finish(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+    let held = sqlx::query_scalar!(
+        r#"select finish($1, $2, $3, $4) as "held!""#,
+        claim.tenant.0,
+        claim.lane,
+        claim.lease,
+        claim.job
+    )
+    .fetch_one(conn)
+    .await?;
+    if held { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+}
+
+/// Puts the job off and frees the lane until then: it is the lane's first job, and stays that. `count` false
+/// takes the attempt back: waiting because a provider asked to is no failure. It shows the lease itself, as
+/// [`finish`] does.
+pub async fn put_off(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    until: Timestamp,
+    error: Option<&str>,
+    count: bool,
+) -> sqlx::Result<()> {
+    let done = sqlx::query!(
+        "with lane as (
+             update lanes set lease = null, leased_until = null, due_at = $4
+             where tenant_id = $1 and id = $2 and lease = $7 returning tenant_id)
+         update jobs j set run_at = $4, last_error = $5, attempts = attempts - $6
+         from lane where j.tenant_id = lane.tenant_id and j.id = $3",
+        claim.tenant.0,
+        claim.lane,
+        claim.job,
+        until,
+        error,
+        i32::from(!count),
+        claim.lease
+    )
+    .execute(conn)
+    .await?;
+    if done.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
+}
+
+/// Gives a job up: it is kept with its error, and its lane goes on.
+pub(super) async fn bury(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    error: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "insert into dead_jobs (tenant_id, id, lane_id, work, attempts, error, died_at)
+         select tenant_id, id, lane_id, work, attempts, $3, $4 from jobs where tenant_id = $1 and id = $2",
+        claim.tenant.0,
+        claim.job,
+        error,
+        now
+    )
+    .execute(&mut *conn)
+    .await?;
+    finish(conn, claim).await
+}
+
+/// Whether a lane has nothing to do.
+pub async fn idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select not exists (select 1 from lanes where tenant_id = $1 and id = $2) as "idle!""#,
+        tenant.0,
+        lane
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Changes what is left of a job, without ending it.
+pub async fn rewrite(conn: &mut PgConnection, claim: &Claim, work: &Work) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update jobs set work = $3 where tenant_id = $1 and id = $2",
+        claim.tenant.0,
+        claim.job,
+        json(work)?
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether news of a change to what a run was asked stands behind this job in its lane.
+pub async fn changed_meanwhile(
+    conn: &mut PgConnection,
+    claim: &Claim,
+    run: nod_contract::ids::RunId,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select 1 from jobs where tenant_id = $1 and lane_id = $2 and id > $3 and work->>'run' = $4
+               and work->'news'->>'news' in ('edited', 'withdrawn')) as "changed!""#,
+        claim.tenant.0,
+        claim.lane,
+        claim.job,
+        run.to_string()
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Puts the first news that stands behind this job in its lane before it, and changes no other order; false where there
+/// is none. The jobs stay, and what is to be done moves: the caller has begun nothing of its own.
+pub async fn news_first(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
+    let moved = sqlx::query!(
+        "with news as (
+             select id, work from jobs
+             where tenant_id = $1 and lane_id = $2 and id > $3 and work->>'news' is not null order by id limit 1),
+         moved as (
+             select j.id, coalesce(lag(j.work) over (order by j.id), n.work) as work from jobs j, news n
+             where j.tenant_id = $1 and j.lane_id = $2 and j.id between $3 and n.id)
+         update jobs j set work = m.work from moved m where j.tenant_id = $1 and j.id = m.id",
+        claim.tenant.0,
+        claim.lane,
+        claim.job
+    );
+    Ok(moved.execute(conn).await?.rows_affected() > 0)
+}
+
+/// When the next lane becomes due, leased ones left out.
+pub(super) async fn next_due(conn: &mut PgConnection) -> sqlx::Result<Option<Timestamp>> {
+    sqlx::query_scalar!("select min(due_at) from lanes where leased_until is null").fetch_one(conn).await
+}

@@ -1,0 +1,4 @@
+//! Times in a person's words, and free times.
+
+pub mod slots;
+pub mod when;

@@ -1,0 +1,194 @@
+//! Times as a person reads them: in the reader's zone, and such that there is one reading only.
+
+use std::fmt::Write as _;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, Zoned, civil::Date};
+
+use super::{Said, When, instant};
+use nod_contract::clock::Timestamp;
+
+const DAY_MINUTES: i64 = 24 * 60;
+
+/// "Fri 6 Mar, 15:00 CET"; with the year where it is not this one.
+#[must_use]
+pub fn say(at: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
+    let at = at.with_time_zone(reader.clone());
+    format!("{}, {} {}", day(at.date(), year(reader, now)), at.strftime("%H:%M"), zone(&at))
+}
+
+/// "Fri 6 Mar, 15:00–15:30 CET"; the zone twice where the clocks change in between.
+#[must_use]
+pub fn say_span(from: &Zoned, to: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
+    let (from, to) = (from.with_time_zone(reader.clone()), to.with_time_zone(reader.clone()));
+    let this = year(reader, now);
+    let (begins, ends) = (from.strftime("%H:%M").to_string(), to.strftime("%H:%M").to_string());
+    let between = if from.offset() == to.offset() { String::new() } else { format!(" {}", zone(&from)) };
+    let first = day(from.date(), this);
+    if from.date() == to.date() {
+        return match between.is_empty() {
+            true => format!("{first}, {begins}–{ends} {}", zone(&to)),
+            false => format!("{first}, {begins}{between} – {ends} {}", zone(&to)),
+        };
+    }
+    let midnight =
+        to.time() == jiff::civil::Time::midnight() && from.date().tomorrow().ok() == Some(to.date());
+    if midnight && between.is_empty() {
+        return format!("{first}, {begins}–24:00 {}", zone(&to));
+    }
+    format!("{first}, {begins}{between} – {}, {ends} {}", day(to.date(), this), zone(&to))
+}
+
+/// "Fri 6 Mar", a day of the calendar wherever it is read.
+#[must_use]
+pub fn say_day(date: Date, reader: &TimeZone, now: Timestamp) -> String {
+    day(date, year(reader, now))
+}
+
+/// "Fri 6 Mar – Sun 8 Mar", both included.
+#[must_use]
+pub fn say_days(first: Date, last: Date, reader: &TimeZone, now: Timestamp) -> String {
+    let this = year(reader, now);
+    if first == last { day(first, this) } else { format!("{} – {}", day(first, this), day(last, this)) }
+}
+
+/// "Fri 6 Mar 2026, 15:00 CET", for where the year matters: what a model reads, and what is kept.
+pub fn with_year(at: Timestamp, zone: &TimeZone) -> String {
+    let at = instant(at).to_zoned(zone.clone());
+    format!("{} {}", at.strftime("%a %-d %b %Y, %H:%M"), self::zone(&at))
+}
+
+/// "15:00:10 CET": for what is a matter of seconds.
+pub fn second(at: Timestamp, zone: &TimeZone) -> String {
+    let at = instant(at).to_zoned(zone.clone());
+    format!("{} {}", at.strftime("%H:%M:%S"), self::zone(&at))
+}
+
+/// "15:00 CET": for what is soon.
+pub fn minute(at: Timestamp, zone: &TimeZone) -> String {
+    let at = instant(at).to_zoned(zone.clone());
+    format!("{} {}", at.strftime("%H:%M"), self::zone(&at))
+}
+
+impl When {
+    /// As the reader understands it.
+    #[must_use]
+    pub fn say(&self, reader: &TimeZone, now: Timestamp) -> String {
+        match self {
+            Self::At(at) => say(at, reader, now),
+            Self::Span { from, to } => say_span(from, to, reader, now),
+            Self::Day(day) => say_day(*day, reader, now),
+            Self::Days { first, last } => say_days(*first, *last, reader, now),
+            Self::Within { from, to } => match whole_days(from, to) {
+                Some((first, last)) => say_days(first, last, reader, now),
+                None => say_span(from, to, reader, now),
+            },
+        }
+    }
+}
+
+impl Said {
+    /// As the reader understands it, with how long.
+    #[must_use]
+    pub fn say(&self, reader: &TimeZone, now: Timestamp) -> String {
+        let when = self.when.say(reader, now);
+        match self.lasts {
+            Some(lasts) => format!("{when}, for {} minutes", lasts.as_mins()),
+            None => when,
+        }
+    }
+
+    /// The same time such that it has one reading for ever; [`super::resolve`] reads it back in any zone.
+    #[must_use]
+    pub fn exact(&self) -> String {
+        let mut exact = match &self.when {
+            When::At(at) => at.to_string(),
+            When::Span { from, to } => format!("{from}/{to}"),
+            When::Day(day) => day.to_string(),
+            When::Days { first, last } => format!("{first}/{last}"),
+            When::Within { from, to } => format!("within {from}/{to}"),
+        };
+        if let Some(lasts) = self.lasts {
+            let _ = write!(exact, " for {} minutes", lasts.as_mins());
+        }
+        exact
+    }
+}
+
+impl From<When> for Said {
+    fn from(when: When) -> Self {
+        Self { when, lasts: None, assumed: None }
+    }
+}
+
+impl Said {
+    /// With a length: of an instant it makes a span, and of a day with whole days that many.
+    pub(super) fn lasting(self, lasts: Option<SignedDuration>) -> Self {
+        match (&self.when, lasts) {
+            (When::Day(first), Some(lasts)) if lasts.as_mins() % DAY_MINUTES == 0 => {
+                let more = Span::new().try_days(lasts.as_mins() / DAY_MINUTES - 1);
+                match more.and_then(|more| first.checked_add(more)) {
+                    Ok(last) if last > *first => Self { when: When::Days { first: *first, last }, ..self },
+                    _ => self,
+                }
+            }
+            (When::At(from), Some(lasts)) => match from.checked_add(lasts) {
+                Ok(to) => Self { when: When::Span { from: from.clone(), to }, ..self },
+                Err(_) => self,
+            },
+            _ => Self { lasts, ..self },
+        }
+    }
+}
+
+impl Said {
+    /// An offset by which Nod itself writes the asker's time ("16:00 UTC+8" in Singapore) is their own zone.
+    pub(super) fn by_own_clocks(self, own: &TimeZone) -> Self {
+        let at = |at: Zoned| {
+            let there = at.with_time_zone(own.clone());
+            if at.time_zone().iana_name().is_none() && zone(&there) == zone(&at) { there } else { at }
+        };
+        let when = match self.when {
+            When::At(instant) => When::At(at(instant)),
+            When::Span { from, to } => When::Span { from: at(from), to: at(to) },
+            When::Within { from, to } => When::Within { from: at(from), to: at(to) },
+            days => days,
+        };
+        Self { when, ..self }
+    }
+}
+
+fn whole_days(from: &Zoned, to: &Zoned) -> Option<(Date, Date)> {
+    let begins = from.start_of_day().ok()? == *from && to.start_of_day().ok()? == *to;
+    let last = to.date().yesterday().ok()?;
+    begins.then_some((from.date(), last))
+}
+
+fn year(reader: &TimeZone, now: Timestamp) -> i16 {
+    instant(now).to_zoned(reader.clone()).year()
+}
+
+fn day(date: Date, this_year: i16) -> String {
+    let format = if date.year() == this_year { "%a %-d %b" } else { "%a %-d %b %Y" };
+    date.strftime(format).to_string()
+}
+
+/// "CET", or "UTC+5:45" where the zone has no letters of its own.
+pub fn zone(at: &Zoned) -> String {
+    let named = at.strftime("%Z").to_string();
+    if named.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return named;
+    }
+    let seconds = at.offset().seconds();
+    let (hours, minutes) = (seconds.abs() / 3600, seconds.abs() / 60 % 60);
+    let sign = if seconds < 0 { '-' } else { '+' };
+    if minutes == 0 { format!("UTC{sign}{hours}") } else { format!("UTC{sign}{hours}:{minutes:02}") }
+}
+
+/// "in Berlin"
+pub(super) fn place(at: &Zoned) -> String {
+    match at.time_zone().iana_name() {
+        Some(name) => format!("in {}", name.rsplit('/').next().unwrap_or(name).replace('_', " ")),
+        None => "there".to_owned(),
+    }
+}
