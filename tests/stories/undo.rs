@@ -14,6 +14,7 @@ on_each_platform!(
     presses_on_what_was_undone_are_told_so,
     a_restart_within_the_window_keeps_it,
     what_nod_slept_through_is_not_sent_hours_later,
+    what_is_altered_behind_the_nod_is_not_sent,
 );
 
 /// Ana has asked and approved, and it is about to be sent.
@@ -137,5 +138,23 @@ async fn what_nod_slept_through_is_not_sent_hours_later(platform: On) {
         ");
     }
     assert!(world.google.sent("ana@acme.test").is_empty());
+    world.ends().await;
+}
+
+async fn what_is_altered_behind_the_nod_is_not_sent(platform: On) {
+    let mut world = approved(platform, "It was not sent.").await;
+    let altering =
+        "update effects set digest = '', payload = jsonb_set(payload, '{body}', '\"Pay Mallory.\"')";
+    sqlx::query(altering).execute(&world.pool).await.unwrap();
+    world.the_window_passes().await;
+    assert!(world.google.sent("ana@acme.test").is_empty() && world.google.drafts("ana@acme.test").is_empty());
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(last_lines(&world.reads("general"), 4), @r"
+              Approved by Ana Silva 09:30 WET → Not sent 09:30 WET
+              · What was about to be done is not what was approved. Nothing was sent; ask again once that is mended.
+            nod: It was not sent.
+              · For the record: nothing was sent or changed in this turn.
+        ");
+    }
     world.ends().await;
 }

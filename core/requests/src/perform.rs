@@ -13,6 +13,7 @@ use crate::draft;
 use crate::effect::sql;
 use crate::effect::sql::Effect;
 use nod_contract::clock::Timestamp;
+use nod_contract::digest::digest;
 use nod_contract::ids::{EffectId, RunId, TenantId};
 use nod_contract::privacy::Audience;
 use nod_contract::provider::Provider;
@@ -109,6 +110,9 @@ impl Performing<'_> {
                 format!("Nod could not get to it within {} minutes of the nod", TOO_LATE.num_minutes());
             return self.settle(Err(Fault::broken(said))).await;
         }
+        if let Some(fault) = self.altered() {
+            return self.settle(Err(fault)).await;
+        }
         // The claim's attempt counts crashes too, so an orphan of an earlier one is looked for.
         let key = EffectKey { id: self.effect.id, attempt: self.claim.attempt.unsigned_abs() };
         let cx = self.scope();
@@ -127,8 +131,22 @@ impl Performing<'_> {
         }
     }
 
+    /// A nod counts for the very payload that was read: what has come to be another since is not done.
+    fn altered(&self) -> Option<Fault> {
+        let effect = &self.effect;
+        if digest(&effect.payload).is_ok_and(|found| found == effect.digest) {
+            return None;
+        }
+        tracing::error!(effect = %effect.id, run = %effect.run, "the payload is not what was approved; it is not done");
+        Some(Fault::Forbidden { reason: "What was about to be done is not what was approved".to_owned() })
+    }
+
     /// Commits *started* and mints the permit: the only place that does.
     async fn start(&self, tool: &Arc<dyn ActTool>, handle: Value) -> Result<(), WorkError> {
+        // Looked at here as well: what was found in *started* comes by another way.
+        if let Some(fault) = self.altered() {
+            return self.settle(Err(fault)).await;
+        }
         let mut tx = self.core.begin().await?;
         jobs::hold(&mut tx, self.claim).await?;
         let started =

@@ -34,6 +34,7 @@ pub struct Effect {
     pub person: PersonId,
     pub tool: String,
     pub payload: Value,
+    /// Of what was approved, as the approval says; of what was decided, where nobody had to approve it.
     pub digest: String,
     pub status: String,
     pub attempt: i32,
@@ -81,10 +82,11 @@ pub async fn insert(
 
 pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<Option<Effect>> {
     let row = sqlx::query!(
-        r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.digest,
-             e.status, e.attempt, e.handle, e.looks, e.starts_at, e.released, e.updated_at,
-             e.waits_until is not null as "waits!"
+        r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload,
+             coalesce(a.digest, e.digest) as "digest!", e.status, e.attempt, e.handle, e.looks, e.starts_at,
+             e.released, e.updated_at, e.waits_until is not null as "waits!"
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
+             left join approvals a on a.tenant_id = e.tenant_id and a.id = e.approval_id
          where e.tenant_id = $1 and e.id = $2"#,
         tenant.0,
         id.0
