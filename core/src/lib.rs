@@ -1,4 +1,5 @@
-//! What an assistant is: inbox, runs, graph, tools, gate, approvals, effects, people, jobs and the store.
+//! The top floor of the core: the door for what arrives, the home page, catching up, joining, the table of workers, and
+//! [`Nod`], by which programs use all of it. What it stands on are the crates beside it.
 //!
 //! Nodes decide, rows remember, jobs do. No vendor's client is used here and no platform is named; see
 //! `docs/architecture.md`.

@@ -1,4 +1,5 @@
-//! What cargo does not hold by itself: inside a crate no two modules know each other, and a permit is minted in one place.
+//! What cargo does not hold by itself: the modules of a crate are in no circle (as `crate::` tells it), siblings do not know
+//! each other, and a permit is minted in one place.
 
 #![allow(clippy::unwrap_used)]
 
