@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use nod_contract::chat::{Immediate, Inbound, Profile, What};
-use nod_core::inbox::Inbox;
+use nod_inbox::inbox::Inbox;
 use serde_json::Value;
 
 use crate::hearing::Whole;

@@ -18,7 +18,7 @@ use nod_contract::chat::{Adapters, ChatAdapter};
 use nod_contract::clock::Clock;
 use nod_contract::ids::{Ids, SystemIds};
 use nod_contract::tool::Tools;
-use nod_core::{Nod, Parts, Settings};
+use nod_inbox::{Nod, Parts, Settings};
 use nod_people::file::Shelf;
 use nod_people::reading::{Program, Reader, Readers};
 use nod_store::secret::Vault;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use nod_contract::clock::Timestamp;
-use nod_core::Nod;
+use nod_inbox::Nod;
 use tokio::sync::watch;
 
 use crate::server::Platform;

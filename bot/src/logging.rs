@@ -58,9 +58,8 @@ fn caps() -> Targets {
     Targets::new().with_default(LevelFilter::TRACE).with_targets(CAPS)
 }
 
-/// Of what `nod_core` consists in a filter: operators need not know how the core is cut.
+/// What `nod_core` means in a filter: operators need not know how the core is cut.
 const CORE: [&str; 9] = [
-    "nod_core",
     "nod_contract",
     "nod_when",
     "nod_store",
@@ -69,6 +68,7 @@ const CORE: [&str; 9] = [
     "nod_requests",
     "nod_memory",
     "nod_agent",
+    "nod_inbox",
 ];
 
 /// The operator's filter lies over the default: `debug` alone changes the level of our own modules.

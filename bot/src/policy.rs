@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use nod_contract::clock::Clock;
-use nod_core::Settings;
+use nod_inbox::Settings;
 use nod_requests::policy::{self, OwnRules, Policy};
 use serde_json::json;
 

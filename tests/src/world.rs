@@ -13,7 +13,7 @@ use std::time::Duration;
 use nod_bot::app::{self, App};
 use nod_bot::config::Config;
 use nod_contract::clock::Clock;
-use nod_core::Nod;
+use nod_inbox::Nod;
 use nod_sandbox::discord::{Discord, DiscordConfig};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
 use nod_sandbox::model::{Model, ModelConfig};

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use nod_contract::clock::Clock;
-use nod_core::Settings;
+use nod_inbox::Settings;
 use nod_requests::policy::OwnRules;
 use nod_sandbox::google::Incoming;
 use nod_sandbox::model::Answer;

@@ -37,7 +37,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use nod_contract::chat::{ChatAdapter, ChatError};
 use nod_contract::clock::{Clock, SystemClock};
-use nod_core::Nod;
+use nod_inbox::Nod;
 use secrecy::SecretString;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use nod_core::Nod;
+use nod_inbox::Nod;
 use tokio_util::sync::CancellationToken;
 
 use super::gateway::{self, Line, Told};

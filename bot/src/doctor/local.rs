@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use nod_accounts::connection::{Endings, Loans, endings};
 use nod_contract::clock::{Clock, SystemClock};
-use nod_core::Settings;
+use nod_inbox::Settings;
 use nod_people::reading::Program;
 use nod_store::secret::Vault;
 use secrecy::SecretString;

@@ -16,7 +16,7 @@ use nod_contract::chat::Adapters;
 use nod_contract::clock::{Clock, SystemClock};
 use nod_contract::ids::{Ids, SystemIds};
 use nod_contract::tool::Tools;
-use nod_core::{Nod, Parts, Settings};
+use nod_inbox::{Nod, Parts, Settings};
 use nod_people::reading::{Program, Readers};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
 use nod_store::secret::Vault;

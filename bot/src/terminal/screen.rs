@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nod_contract::card::{Card, Press, Verb};
 use nod_contract::ids::DeliveryId;
-use nod_core::transcript::{Said, Transcript};
+use nod_inbox::transcript::{Said, Transcript};
 
 use super::text::{self, Look};
 
@@ -144,7 +144,7 @@ fn without(text: &str, before: &str) -> String {
 mod tests {
     use nod_contract::card::{Block, Style};
     use nod_contract::clock::Timestamp;
-    use nod_core::transcript::Line;
+    use nod_inbox::transcript::Line;
     use uuid::Uuid;
 
     use super::*;

@@ -10,8 +10,8 @@ use nod_contract::card::{Card, Field, FieldError, Form};
 use nod_contract::chat::{Addressed, Author, Immediate, Inbound, Place, Standing, What};
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::Ids;
-use nod_core::Nod;
-use nod_core::inbox::Inbox;
+use nod_inbox::Nod;
+use nod_inbox::inbox::Inbox;
 use tokio::sync::Notify;
 
 use super::keyboard::{Keyboard, Typed};

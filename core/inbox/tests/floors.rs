@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// The floors, the lowest first; a crate uses those before it.
 const CRATES: [&str; 9] =
-    ["contract", "when", "store", "people", "accounts", "requests", "memory", "agent", "."];
+    ["contract", "when", "store", "people", "accounts", "requests", "memory", "agent", "inbox"];
 
 fn core() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -109,7 +109,7 @@ fn a_crate_uses_only_those_below_it() {
     let siblings = ["accounts", "requests", "memory"];
     for (at, part) in CRATES.iter().enumerate() {
         let manifest = std::fs::read_to_string(core().join(part).join("Cargo.toml")).unwrap();
-        for (above, other) in CRATES.iter().enumerate().filter(|(_, other)| **other != ".") {
+        for (above, other) in CRATES.iter().enumerate() {
             let beside = siblings.contains(part) && siblings.contains(other);
             let uses = manifest.contains(&format!("\nnod-{other}.workspace"));
             assert!(!uses || above < at && !beside, "core/{part} uses nod-{other}");

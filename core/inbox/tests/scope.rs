@@ -20,7 +20,7 @@ const FOR_ALL: [&str; 2] = [
 ];
 
 fn statements() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.sqlx");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.sqlx");
     let files = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let read = |file: std::fs::DirEntry| {
         let kept: Value = serde_json::from_str(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
@@ -31,7 +31,7 @@ fn statements() -> Vec<String> {
 
 /// Tables whose rows belong to a tenant, as the migrations make them.
 fn tables() -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../migrations");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     let mut tables = BTreeSet::new();
