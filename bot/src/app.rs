@@ -2,6 +2,7 @@
 //!
 //! Clock, ids and the pool are handed in, so that a test runs this very house with a clock of its own.
 
+mod abilities;
 pub(crate) mod google;
 mod needed;
 
@@ -17,8 +18,9 @@ use nod_connectors::llm::OpenAi;
 use nod_contract::chat::{Adapters, ChatAdapter};
 use nod_contract::clock::Clock;
 use nod_contract::ids::{Ids, SystemIds};
-use nod_contract::tool::Tools;
+use nod_contract::model::Model;
 use nod_inbox::{Nod, Parts, Settings};
+use nod_people::ability::Plug;
 use nod_people::file::Shelf;
 use nod_people::reading::{Program, Reader, Readers};
 use nod_store::secret::Vault;
@@ -50,7 +52,7 @@ pub async fn run(config: Config, stop: CancellationToken) -> anyhow::Result<()> 
     let started = async {
         database::migrate(&database.pool).await?;
         let clock = DatabaseClock::follow(&database.pool, stop.clone()).await?;
-        start(&config, database.pool.clone(), clock, Arc::new(SystemIds)).await
+        start(&config, database.pool.clone(), clock, Arc::new(SystemIds), Vec::new()).await
     };
     let ended = match started.await {
         Ok(app) => {
@@ -91,7 +93,7 @@ impl App {
     }
 }
 
-/// Puts everything together over a migrated database and starts it.
+/// Puts everything together over a migrated database and starts it, with abilities `beside` those of the house.
 ///
 /// # Errors
 /// When something that it needs is not configured, or Slack refuses.
@@ -100,6 +102,7 @@ pub async fn start(
     pool: PgPool,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
+    beside: Vec<Plug>,
 ) -> anyhow::Result<App> {
     let needed = Needed::of(config)?;
     let socket = listen(config).await?;
@@ -117,7 +120,7 @@ pub async fn start(
     adapters.extend(discord.as_ref().map(Discord::adapter));
     let discord_sign_in = sign_in(discord.as_ref(), &url)?;
     let house = House { adapters: Adapters::new(adapters), url: url.clone(), pool: pool.clone(), clock, ids };
-    let (nod, connecting) = house.built(config, needed.models, discord_sign_in).await?;
+    let (nod, connecting) = house.built(config, needed.models, discord_sign_in, beside).await?;
     let mut parts = Started::new(nod, house.clock, Readiness::new(pool));
     if let Some(slack) = slack {
         parts.hear_slack(&slack).await?;
@@ -175,7 +178,7 @@ async fn converse(
     let discord_sign_in = sign_in(discord.as_ref(), &url)?;
     let adapters = Adapters::new(adapters);
     let house = House { adapters, url, pool: pool.clone(), clock: clock.clone(), ids: ids.clone() };
-    let (nod, connecting) = house.built(config, models, discord_sign_in).await?;
+    let (nod, connecting) = house.built(config, models, discord_sign_in, Vec::new()).await?;
     let unserved = nod.unserved().await?;
     if !unserved.is_empty() {
         bail!(
@@ -221,10 +224,12 @@ impl House {
         config: &Config,
         models: Models,
         discord: Option<SignIn>,
+        beside: Vec<Plug>,
     ) -> anyhow::Result<(Nod, Option<Connecting>)> {
         let Self { adapters, url, pool, clock, ids } = self;
         let vault = config.vault(ids.as_ref())?;
         let model = OpenAi::new(models.router, models.reasoner, models.summariser, clock.clone())?;
+        let model: Arc<dyn Model> = Arc::new(model);
         let connections = Connections::new(pool.clone(), vault.clone(), ids.clone());
         let oauth = google::oauth(config, url)?;
         let lending = google::lending(&config.google);
@@ -250,11 +255,11 @@ impl House {
             clock: clock.clone(),
             ids: ids.clone(),
             adapters: adapters.clone(),
-            tools: Tools::new(tools),
+            abilities: abilities::abilities(tools, model.clone()).into_iter().chain(beside).collect(),
             contacts: accounts.iter().map(nod_connectors::google::contacts).collect(),
             reading,
             revokes: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Revoke>).collect(),
-            model: Arc::new(model),
+            model,
             vault: Vault::clone(&vault),
             settings: Settings { lending, ..settings(config, url)? },
         })

@@ -603,6 +603,7 @@ fn options(command: &str, typed: &str) -> Value {
         "connect" if typed.contains('-') => "code",
         "connect" => "account",
         "task" | "memory" | "admin" => "what",
+        "dice" => "sides",
         _ => return json!({}),
     };
     if typed.is_empty() { json!({}) } else { json!({ name: typed }) }

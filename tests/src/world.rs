@@ -14,6 +14,7 @@ use nod_bot::app::{self, App};
 use nod_bot::config::Config;
 use nod_contract::clock::Clock;
 use nod_inbox::Nod;
+use nod_people::ability::Plug;
 use nod_sandbox::discord::{Discord, DiscordConfig};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
 use nod_sandbox::model::{Model, ModelConfig};
@@ -68,6 +69,7 @@ pub struct World {
     connections: u32,
     ids: Arc<TestIds>,
     app: Option<App>,
+    beside_the_house: Vec<fn() -> Plug>,
     read: BTreeMap<String, String>,
     heard: BTreeMap<String, usize>,
     expected_violations: BTreeSet<String>,
@@ -335,6 +337,7 @@ impl World {
             connections: 10,
             ids: Arc::default(),
             app: None,
+            beside_the_house: Vec::new(),
             read: BTreeMap::new(),
             heard: BTreeMap::new(),
             expected_violations: BTreeSet::new(),
@@ -364,7 +367,8 @@ impl World {
         let env = self.env.iter().map(|(k, v)| (k.clone(), v.clone()));
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
         let pool = self.database.pool(self.connections).await;
-        let app = app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone()).await;
+        let app =
+            app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()).await;
         self.app = Some(app.unwrap_or_else(|e| panic!("nod did not start: {e:#}")));
         match self.mode {
             Mode::Socket => {
@@ -376,6 +380,15 @@ impl World {
         }
         self.is_ready().await;
         self.settles().await;
+    }
+
+    /// From the next start on Nod has this ability too.
+    pub fn plug_in(&mut self, plug: fn() -> Plug) {
+        self.beside_the_house.push(plug);
+    }
+
+    fn plugs(&self) -> Vec<Plug> {
+        self.beside_the_house.iter().map(|plug| plug()).collect()
     }
 
     /// Waits until Nod says that it can work.
@@ -403,7 +416,8 @@ impl World {
         let env = self.env_of_a_replica().into_iter();
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
         let pool = self.database.pool(self.connections).await;
-        let app = app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone()).await;
+        let app =
+            app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()).await;
         app.unwrap_or_else(|e| panic!("nod did not start: {e:#}"))
     }
 

@@ -21,6 +21,7 @@ macro_rules! on_each_platform {
     )* };
 }
 
+mod abilities;
 mod allowed;
 mod approvals;
 mod attachments;

@@ -68,8 +68,8 @@ impl Switch {
             database::migrate(&database.pool).await?;
             let clock = DatabaseClock::follow(&database.pool, stop.clone()).await?;
             while !stop.is_cancelled() {
-                let app =
-                    app::start(&config, database.pool.clone(), clock.clone(), Arc::new(SystemIds)).await?;
+                let (pool, clock, ids) = (database.pool.clone(), clock.clone(), Arc::new(SystemIds));
+                let app = app::start(&config, pool, clock, ids, Vec::new()).await?;
                 tokio::select! {
                     // What does not end in time is dropped with the app, as a kill would.
                     () = self.pulled_after(ready()) => drop(tokio::time::timeout(GRACE, app.stop()).await),

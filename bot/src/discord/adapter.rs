@@ -167,8 +167,11 @@ impl ChatAdapter for DiscordAdapter {
         "Discord"
     }
 
-    fn typed(&self, command: &str) -> String {
-        super::commands::typed(command)
+    fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String {
+        match given {
+            Some((option, value)) => format!("/{command} {option}:{value}"),
+            None => format!("/{command}"),
+        }
     }
 
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {

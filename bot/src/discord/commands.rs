@@ -1,6 +1,7 @@
 //! The commands that people find behind `/`, and those in the menu of a message.
 
 use nod_contract::chat::ChatError;
+use nod_contract::command::{CommandOption, CommandSpec, Takes};
 use serde_json::{Value, json};
 
 use super::inbound::Identity;
@@ -27,21 +28,29 @@ fn choice(name: &str, description: &str, values: &[&str]) -> Value {
     json!({"type": TEXT, "name": name, "description": description, "choices": choices})
 }
 
-/// All of them.
-pub(super) fn all() -> Vec<Value> {
+/// A command of an ability.
+fn brought(spec: &CommandSpec) -> Value {
+    let option = |option: &CommandOption| match option.takes {
+        Takes::OneOf(words) => choice(option.name, option.about, words),
+        Takes::Words => json!({"type": TEXT, "name": option.name, "description": option.about}),
+        Takes::Completed => {
+            json!({"type": TEXT, "name": option.name, "description": option.about, "autocomplete": true})
+        }
+    };
+    command(spec.name, spec.about, spec.options.iter().map(option).collect())
+}
+
+/// Those of the house, and those that abilities bring.
+fn all(abilities: &[CommandSpec]) -> Vec<Value> {
+    own().into_iter().chain(abilities.iter().map(brought)).collect()
+}
+
+fn own() -> Vec<Value> {
     let words = |name: &str, description: &str, required: bool| json!([{"type": TEXT, "name": name, "description": description, "required": required}]);
     vec![
         command("ask", "Ask Nod anything", words("question", "What you want to know or have done", true)),
         command("task", "Give Nod something that takes longer", words("what", "What is to be done", false)),
         command("approvals", "What waits for your nod", json!([])),
-        command(
-            "memory",
-            "What Nod remembers here and about you",
-            json!([
-                choice("what", "Show it, or get it as a file", &["show", "export"]),
-                {"type": TEXT, "name": "forget", "description": "Something to forget", "autocomplete": true},
-            ]),
-        ),
         command(
             "connect",
             "Your Google account, or a code from another chat",
@@ -63,34 +72,20 @@ pub(super) fn all() -> Vec<Value> {
     ]
 }
 
-/// A command as one types it: what stands behind its name is one of an option's values, else what an option without
-/// any takes.
-pub(super) fn typed(command: &str) -> String {
-    let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
-    if rest.is_empty() {
-        return format!("/{name}");
-    }
-    let all = all();
-    let options = all.iter().find(|one| one["name"] == name).and_then(|one| one["options"].as_array());
-    let options = || options.into_iter().flatten();
-    let choices = |option: &Value| option["choices"].as_array().cloned().unwrap_or_default();
-    let chosen = options().find(|option| choices(option).iter().any(|choice| choice["value"] == rest));
-    let option = chosen.or_else(|| options().find(|option| choices(option).is_empty()));
-    match option.and_then(|option| option["name"].as_str()) {
-        Some(option) => format!("/{name} {option}:{rest}"),
-        None => format!("/{name} {rest}"),
-    }
-}
-
 /// Registers the commands where what is registered differs.
 ///
 /// # Errors
 /// As Discord answers.
-pub(super) async fn register(web: &Web, identity: &Identity) -> Result<bool, ChatError> {
+pub(super) async fn register(
+    web: &Web,
+    identity: &Identity,
+    abilities: &[CommandSpec],
+) -> Result<bool, ChatError> {
     let path = format!("applications/{}/commands", identity.application);
+    let all = all(abilities);
     let registered = web.get(&path, &[]).await?;
     let registered: Vec<Value> = registered.as_array().into_iter().flatten().map(essence).collect();
-    let mut wanted: Vec<Value> = all().iter().map(essence).collect();
+    let mut wanted: Vec<Value> = all.iter().map(essence).collect();
     let mut there = registered;
     let name = |command: &Value| (command["type"].as_u64(), command["name"].to_string());
     wanted.sort_by_key(name);
@@ -98,7 +93,7 @@ pub(super) async fn register(web: &Web, identity: &Identity) -> Result<bool, Cha
     if wanted == there {
         return Ok(false);
     }
-    web.put(&path, &all().into()).await?;
+    web.put(&path, &all.into()).await?;
     Ok(true)
 }
 
@@ -169,25 +164,18 @@ mod tests {
 
     #[test]
     fn what_discord_adds_to_a_command_is_no_difference() {
-        for command in all() {
+        let options = &[
+            CommandOption { name: "what", about: "Which", takes: Takes::OneOf(&["this", "that"]) },
+            CommandOption { name: "why", about: "Why", takes: Takes::Words },
+            CommandOption { name: "forget", about: "Something", takes: Takes::Completed },
+        ];
+        for command in all(&[CommandSpec { name: "memory", does: "shows", about: "What is there", options }])
+        {
             let mut registered = command.clone();
             registered["id"] = "1".into();
             registered["version"] = "2".into();
             registered["nsfw"] = false.into();
             assert_eq!(essence(&registered), essence(&command));
-        }
-    }
-
-    #[test]
-    fn a_command_is_told_as_it_is_typed() {
-        for (command, wanted) in [
-            ("help", "/help"),
-            ("connect google", "/connect account:google"),
-            ("connect K7QM-4XPT", "/connect code:K7QM-4XPT"),
-            ("ask what is new?", "/ask question:what is new?"),
-            ("memory export", "/memory what:export"),
-        ] {
-            assert_eq!(typed(command), wanted);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use nod_contract::command::CommandSpec;
 use nod_inbox::Nod;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +29,8 @@ pub(super) async fn own(
     shards: Vec<Told>,
     stop: CancellationToken,
 ) {
-    let registered = registers(&line, &identity, &stop);
+    let commands = nod.commands();
+    let registered = registers(&line, &identity, &commands, &stop);
     let kept = (0..).zip(shards).map(|(shard, hears)| {
         let name = format!("{PLATFORM}:{}:{shard}", identity.application);
         seat(line.clone(), nod.clone(), name, shard, hears, stop.clone())
@@ -37,9 +39,9 @@ pub(super) async fn own(
 }
 
 /// Registers the commands; what Discord does not take now it is offered again later.
-async fn registers(line: &Line, identity: &Identity, stop: &CancellationToken) {
+async fn registers(line: &Line, identity: &Identity, abilities: &[CommandSpec], stop: &CancellationToken) {
     loop {
-        match commands::register(&line.web, identity).await {
+        match commands::register(&line.web, identity, abilities).await {
             Ok(true) => return tracing::info!("the commands were registered with Discord"),
             Ok(false) => return,
             Err(error) => tracing::error!(%error, "the commands could not be registered with Discord"),

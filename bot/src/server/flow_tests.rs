@@ -15,7 +15,6 @@ use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_contract::chat::Adapters;
 use nod_contract::clock::{Clock, SystemClock};
 use nod_contract::ids::{Ids, SystemIds};
-use nod_contract::tool::Tools;
 use nod_inbox::{Nod, Parts, Settings};
 use nod_people::reading::{Program, Readers};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
@@ -203,7 +202,7 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
         fallback: None,
     };
     let model = Arc::new(OpenAi::new(tier.clone(), tier.clone(), tier, clock.clone()).unwrap());
-    let (adapters, tools) = (Adapters::new([]), Tools::new([]));
+    let (adapters, abilities) = (Adapters::new([]), Vec::new());
     let ids = Arc::new(SystemIds);
     let (contacts, revokes, door) = (Vec::new(), Vec::new(), pool.clone());
     let reading = Arc::new(Readers::new(Program::new(None), pool.clone(), clock.clone()));
@@ -213,7 +212,7 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
         clock,
         ids,
         adapters,
-        tools,
+        abilities,
         contacts,
         reading,
         revokes,

@@ -210,8 +210,11 @@ impl ChatAdapter for SlackAdapter {
         "Slack"
     }
 
-    fn typed(&self, command: &str) -> String {
-        format!("/nod {command}")
+    fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String {
+        match given {
+            Some((_, value)) => format!("/nod {command} {value}"),
+            None => format!("/nod {command}"),
+        }
     }
 
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {

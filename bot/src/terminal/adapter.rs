@@ -71,8 +71,11 @@ impl ChatAdapter for TerminalAdapter {
         "the terminal"
     }
 
-    fn typed(&self, command: &str) -> String {
-        format!("/{command}")
+    fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String {
+        match given {
+            Some((_, value)) => format!("/{command} {value}"),
+            None => format!("/{command}"),
+        }
     }
 
     async fn post(&self, _target: &Target, _card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {

@@ -1,3 +1,5 @@
 //! Connected accounts: offers, grants, delegated access, giving back.
 
 pub mod connection;
+pub mod work;
+mod worker;

@@ -23,7 +23,7 @@ pub struct Agent {
     pub model: Arc<dyn Model>,
     pub contacts: Vec<Arc<dyn Contacts>>,
     /// What is answered to "help", by how commands are typed there.
-    pub help: fn(Typing<'_>) -> String,
+    pub help: Arc<dyn Fn(Typing<'_>) -> String + Send + Sync>,
     /// Some turn was stopped: whoever works on one looks whether it was theirs.
     pub stops: Arc<Notify>,
     pub step_budget: u32,

@@ -6,9 +6,10 @@ use chrono::TimeDelta;
 use sqlx::PgConnection;
 
 use crate::context::Agent;
+use crate::work::RecordJob;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{RunId, TenantId};
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// Once the time is over for which it is kept.
 pub async fn forget_later(
@@ -19,7 +20,7 @@ pub async fn forget_later(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let then = now + core.keeps_talk_for;
-    jobs::enqueue(conn, tenant, run.0, &Work::Forget { run }, then, now).await
+    jobs::enqueue(conn, tenant, run.0, &RecordJob::Forget { run }, then, now).await
 }
 
 /// Takes it out of the run's record; later, where the run still waits for something.

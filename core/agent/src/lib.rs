@@ -7,3 +7,5 @@ pub mod rows;
 pub mod run;
 pub mod state;
 pub mod voice;
+pub mod work;
+pub mod worker;

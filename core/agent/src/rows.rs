@@ -18,8 +18,9 @@ use nod_memory::memory::view::Said;
 use nod_people::delivery::Venue;
 use nod_people::delivery::open::Open;
 use nod_people::people::{Person, sql::Row as PersonRow};
+use nod_store::jobs::Claim;
 use nod_store::jobs::sql::{json, parsed};
-use nod_store::jobs::{Claim, Work};
+use nod_store::runs::RunJob;
 use nod_store::steps::{StepRecord, only_for};
 
 /// A run as loaded.
@@ -78,7 +79,7 @@ pub async fn begin(
         Node::Recall.as_str(),
         json(run.state)?,
         now,
-        json(&Work::Advance { run: run.id, news: None })?,
+        json(&RunJob::Advance { run: run.id, news: None })?,
         message.id,
         message.role,
         message.person_id,

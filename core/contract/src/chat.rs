@@ -424,8 +424,8 @@ pub trait ChatAdapter: Send + Sync {
     fn platform(&self) -> &'static str;
     /// What people call it, behind "in".
     fn title(&self) -> &'static str;
-    /// How a command is typed there, with what stands behind it.
-    fn typed(&self, command: &str) -> String;
+    /// How a command is typed there, with an option and what is given for it.
+    fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String;
     /// Posts a card under a key by which it can be found again.
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError>;
     /// Whether one message shows the card whole.
@@ -523,9 +523,17 @@ pub struct Missed {
 pub struct Typing<'a>(Option<&'a dyn ChatAdapter>);
 
 impl Typing<'_> {
-    /// `connect google` as one types it there.
+    /// `memory` as one types it there.
     pub fn typed(self, command: &str) -> String {
-        self.0.map_or_else(|| command.to_owned(), |adapter| adapter.typed(command))
+        self.0.map_or_else(|| command.to_owned(), |adapter| adapter.typed(command, None))
+    }
+
+    /// `connect google` as one types it there, where `google` is one of what its option `account` takes.
+    pub fn with(self, command: &str, option: &str, value: &str) -> String {
+        self.0.map_or_else(
+            || format!("{command} {value}"),
+            |adapter| adapter.typed(command, Some((option, value))),
+        )
     }
 }
 

@@ -4,6 +4,7 @@ pub mod address;
 pub mod card;
 pub mod chat;
 pub mod clock;
+pub mod command;
 pub mod contacts;
 pub mod digest;
 pub mod ids;

@@ -11,6 +11,9 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// The one that is meant where nobody says which.
+    pub const USUAL: Self = Self::Google;
+
     /// The name in rows, routes and commands.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -9,10 +9,11 @@ use chrono::TimeDelta;
 
 use crate::context::App;
 use crate::inbox::{self, Reached};
+use crate::work::CatchUpJob;
 use nod_contract::chat::{ChatAdapter, ChatError};
 use nod_contract::clock::Timestamp;
 use nod_people::people::heard::lane;
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// How much earlier than known is looked: clocks differ, and a message takes its time.
 const MARGIN: TimeDelta = TimeDelta::minutes(2);
@@ -39,7 +40,7 @@ pub(crate) async fn hears(
         let since = (until - MARGIN).max(now - LONGEST);
         let (platform, workspace) = (platform.to_owned(), workspace.to_owned());
         let lane = lane(&platform, &workspace);
-        let work = Work::CatchUp { platform, workspace, since, left: None, from: None };
+        let work = CatchUpJob::CatchUp { platform, workspace, since, left: None, from: None };
         jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
     }
     sql::hear(&mut tx, tenant, platform, &row, now).await?;
@@ -97,7 +98,7 @@ pub(crate) async fn catch_up(
         if from.is_none() {
             left.pop();
         }
-        let work = Work::CatchUp {
+        let work = CatchUpJob::CatchUp {
             platform: platform.to_owned(),
             workspace: workspace.to_owned(),
             since,

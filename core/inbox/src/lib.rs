@@ -4,6 +4,7 @@
 //! Nodes decide, rows remember, jobs do. No vendor's client is used here and no platform is named; see
 //! `docs/architecture.md`.
 
+mod abilities;
 pub(crate) mod catch_up;
 mod context;
 mod home;
@@ -11,6 +12,8 @@ pub mod inbox;
 pub(crate) mod join;
 mod nod;
 pub mod transcript;
+mod work;
 mod worker;
 
-pub use nod::{Nod, Parts, Settings};
+pub use abilities::Clash;
+pub use nod::{Nod, Parts, Settings, StartError};

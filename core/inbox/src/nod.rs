@@ -10,31 +10,36 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::abilities::{Abilities, Clash};
 use crate::catch_up;
 use crate::context::App;
 use crate::inbox::{self, Inbox};
 use crate::transcript;
 use crate::transcript::{Said, Transcript};
+use crate::worker;
 use nod_accounts::connection;
 use nod_accounts::connection::Accounts;
 use nod_accounts::connection::{Connections, Lending, Offers, Revoke};
 use nod_agent::context::Agent;
 use nod_contract::chat::{Adapters, Place};
 use nod_contract::clock::Clock;
+use nod_contract::command::CommandSpec;
 use nod_contract::contacts::Contacts;
 use nod_contract::ids::{Ids, TenantId};
 use nod_contract::model::Model;
 use nod_contract::tool::{Tool, Tools};
 use nod_memory::context::Memory;
-use nod_memory::history;
+use nod_people::ability::Plug;
 use nod_people::context::{Chat, Welcome};
 use nod_people::links::Links;
 use nod_people::people;
 use nod_people::reading::Reader;
+use nod_people::work::PeopleJob;
 use nod_requests::context::Requests;
 use nod_requests::policy::Policy;
 use nod_store::context::Base;
-use nod_store::jobs::{Dispatcher, Jobs, Work, sql as jobs};
+use nod_store::hooks::Hook;
+use nod_store::jobs::{Dispatcher, Handlers, Jobs, Twice, sql as jobs};
 use nod_store::secret::Vault;
 use nod_store::{seat, tenant};
 
@@ -50,8 +55,8 @@ pub struct Parts {
     pub ids: Arc<dyn Ids>,
     /// Chat platforms.
     pub adapters: Adapters,
-    /// Tools of the connectors.
-    pub tools: Tools,
+    /// What Nod can do beside talking.
+    pub abilities: Vec<Plug>,
     /// Whose names people know from their own mail.
     pub contacts: Vec<Arc<dyn Contacts>>,
     /// Where documents are read.
@@ -124,18 +129,40 @@ impl Default for Settings {
 #[derive(Clone)]
 pub struct Nod {
     core: Arc<App>,
+    handlers: Handlers,
+}
+
+/// Nod cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database did not answer.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+    /// Two abilities have something of the same name.
+    #[error(transparent)]
+    Clash(#[from] Clash),
+    /// Two abilities have a job of the same kind.
+    #[error(transparent)]
+    Twice(#[from] Twice),
 }
 
 impl Nod {
     /// Puts the parts together and makes the tenant known.
     ///
     /// # Errors
-    /// When the database does not answer.
-    pub async fn new(parts: Parts) -> sqlx::Result<Self> {
-        let core = Arc::new(assembled(parts));
+    /// When the database does not answer, or two abilities do not go together.
+    pub async fn new(parts: Parts) -> Result<Self, StartError> {
+        let core = Arc::new(assembled(parts)?);
+        let handlers = worker::handlers(&core)?;
         let mut conn = core.pool.acquire().await?;
         tenant::open(&mut conn, core.tenant, &core.accounts.tenant_name, core.now()).await?;
-        Ok(Self { core })
+        Ok(Self { core, handlers })
+    }
+
+    /// The commands that the abilities bring.
+    #[must_use]
+    pub fn commands(&self) -> Vec<CommandSpec> {
+        self.core.abilities.commands().collect()
     }
 
     /// The door for everything that arrives.
@@ -180,7 +207,8 @@ impl Nod {
             people::sql::unlearn(&mut tx, tenant, platform, workspace, now).await?;
         }
         if opened.served_others || opened.read_at.is_none_or(|at| at < now - TimeDelta::hours(24)) {
-            let work = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
+            let work =
+                PeopleJob::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
             // Another replica's start, or the daily reading, may stand there already.
             let moved = jobs::bring_forward(&mut tx, tenant, lane, now, now).await?;
             if !moved && jobs::idle(&mut tx, tenant, lane).await? {
@@ -287,7 +315,7 @@ impl Nod {
             core.clock.clone(),
             core.ids.clone(),
             core.jobs.clone(),
-            core.clone(),
+            self.handlers.clone(),
         )
         .run(stop)
         .await;
@@ -300,10 +328,9 @@ impl Nod {
 }
 
 /// Each part where it is used.
-fn assembled(parts: Parts) -> App {
-    let Parts { pool, door, clock, ids, adapters, tools, contacts, reading, revokes, model, vault, settings } =
-        parts;
-    let tools = tools.and(history::tools(&pool, &adapters));
+pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
+    let Parts { pool, door, clock, ids, adapters, abilities, .. } = parts;
+    let Parts { contacts, reading, revokes, model, vault, settings, .. } = parts;
     let base = Base { pool, clock, ids, jobs: Jobs::default(), tenant: settings.tenant };
     let chat = Chat {
         base,
@@ -314,13 +341,19 @@ fn assembled(parts: Parts) -> App {
         welcome: Welcome { guests: settings.allow_guests, external: settings.allow_external },
         admins: settings.admins,
     };
+    let abilities = abilities.into_iter().map(|plug| plug(&chat)).collect();
+    let abilities = Abilities::new(abilities, inbox::own_commands())?;
+    let tools = Tools::new(abilities.tools());
+    let commands: Vec<CommandSpec> = abilities.commands().collect();
     let requests = Requests { chat: chat.clone(), tools, policy: settings.policy };
+    let hooks =
+        std::iter::once(Arc::new(requests.clone()) as Arc<dyn Hook>).chain(abilities.hooks()).collect();
     let accounts = Accounts {
         chat: chat.clone(),
         vault,
         lending: settings.lending,
         revokes,
-        hooks: vec![Arc::new(requests.clone())],
+        hooks,
         tenant_name: settings.tenant_name,
         offer_expires_after: settings.offer_expires_after,
     };
@@ -331,12 +364,12 @@ fn assembled(parts: Parts) -> App {
         memory,
         model,
         contacts,
-        help: inbox::help_text,
+        help: Arc::new(move |typing| inbox::help_text(&commands, typing)),
         stops: Arc::new(Notify::new()),
         step_budget: settings.step_budget,
         longest_message: settings.longest_message,
         stream_after: settings.stream_after,
         keeps_talk_for: settings.keeps_talk_for,
     };
-    App { agent, answers_within: settings.answers_within }
+    Ok(App { agent, abilities, answers_within: settings.answers_within })
 }

@@ -1,54 +1,155 @@
-//! Does each kind of job.
+//! Everybody who does jobs.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde::Deserialize;
 
-use crate::catch_up;
 use crate::context::App;
-use crate::home;
-use nod_accounts::connection;
-use nod_agent::forget;
-use nod_agent::run;
-use nod_memory::memory;
-use nod_people::{delivery, pane, people};
-use nod_requests::perform;
-use nod_requests::{approval, question};
-use nod_store::jobs::{Claim, Work, WorkError, Worker};
+use crate::work::CatchUpJob;
+use crate::{catch_up, home};
+use nod_agent::worker;
+use nod_people::open_pages::PageJob;
+use nod_store::jobs::{Claim, Handlers, Job, JobHandler, Twice, WorkError};
+
+/// By kind: those of the house, and the abilities'.
+pub(crate) fn handlers(app: &Arc<App>) -> Result<Handlers, Twice> {
+    let agent = &app.agent;
+    let house: [Arc<dyn JobHandler>; 5] = [
+        Arc::new(agent.requests.chat.clone()),
+        Arc::new(agent.requests.clone()),
+        Arc::new(agent.accounts.clone()),
+        Arc::new(Pages(app.clone())),
+        Arc::new(CatchingUp(app.clone())),
+    ];
+    Handlers::new(house.into_iter().chain(worker::handlers(agent)).chain(app.abilities.jobs()))
+}
+
+/// Shows home pages.
+struct Pages(Arc<App>);
 
 #[async_trait]
-impl Worker for App {
+impl JobHandler for Pages {
+    fn kinds(&self) -> &'static [&'static str] {
+        PageJob::KINDS
+    }
+
     async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
-        match &Work::deserialize(&claim.work)? {
-            Work::Advance { run, news } => Box::pin(run::advance(self, claim, *run, news.as_ref())).await,
-            Work::Deliver { delivery } => delivery::deliver(self, claim, *delivery).await,
-            Work::Perform { effect } => perform::perform(self, claim, *effect).await,
-            Work::LookAgain { effect } => perform::look_again(self, claim, *effect).await,
-            Work::ExpireApproval { approval } => approval::expire(self, claim, *approval).await,
-            Work::RemindApproval { approval } => approval::remind(self, claim, *approval).await,
-            Work::ExpireQuestion { question } => question::expire(self, claim, *question).await,
-            Work::Tally { question } => question::vote::tally(self, claim, *question).await,
-            Work::ExpireOffer { offer } => connection::expire(&self.accounts, claim, *offer).await,
-            Work::GiveBack { revocation } => {
-                connection::disconnect::give_back(&self.accounts, claim, *revocation).await
+        match claim.job()? {
+            PageJob::ShowHome { person, platform, workspace } => {
+                home::show(&self.0, claim, person, &platform, &workspace).await
             }
-            Work::WarnOfEnd { person, provider, conversation, ends_at } => {
-                connection::ending::warn(self, claim, *person, *provider, *conversation, *ends_at).await
-            }
-            Work::DressPane { conversation, title } => {
-                pane::show(self, claim, *conversation, title.as_deref()).await
-            }
-            Work::ShowHome { person, platform, workspace } => {
-                home::show(self, claim, *person, platform, workspace).await
-            }
-            Work::Remember { run } => memory::remember(&self.memory, claim, *run).await,
-            Work::ReadDirectory { platform, workspace } => {
-                people::directory::read(self, claim, platform, workspace).await
-            }
-            Work::CatchUp { platform, workspace, since, left, from } => {
-                let (left, from) = (left.as_deref(), from.clone());
-                catch_up::catch_up(self, claim, platform, workspace, *since, left, from).await
-            }
-            Work::Forget { run } => forget::forget(self, claim, *run).await,
         }
+    }
+}
+
+/// Looks up what was missed.
+struct CatchingUp(Arc<App>);
+
+#[async_trait]
+impl JobHandler for CatchingUp {
+    fn kinds(&self) -> &'static [&'static str] {
+        CatchUpJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            CatchUpJob::CatchUp { platform, workspace, since, left, from } => {
+                let left = left.as_deref();
+                catch_up::catch_up(&self.0, claim, &platform, &workspace, since, left, from).await
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::time::Instant;
+
+    use nod_accounts::work::AccountJob;
+    use nod_agent::work::RecordJob;
+    use nod_contract::clock::SystemClock;
+    use nod_contract::ids::SystemIds;
+    use nod_contract::model::{Answer, Ask, Model, ModelError, Words};
+    use nod_contract::scope::Scope;
+    use nod_memory::work::MemoryJob;
+    use nod_people::reading::{Desk, Reader, Whose};
+    use nod_people::work::PeopleJob;
+    use nod_requests::work::RequestJob;
+    use nod_store::runs::RunJob;
+    use nod_store::secret::Vault;
+    use serde_json::json;
+    use sqlx::PgPool;
+
+    use super::*;
+    use crate::nod::{Parts, assembled};
+
+    struct Nobody;
+
+    #[async_trait]
+    impl Model for Nobody {
+        async fn answer(&self, _: &Scope, _: &Ask, _: &Words) -> Result<Answer, ModelError> {
+            Err(ModelError::Empty { tries: 0 })
+        }
+    }
+
+    impl Reader for Nobody {
+        fn desk(&self, _: Whose, _: Instant) -> Box<dyn Desk> {
+            unreachable!("nothing is read")
+        }
+    }
+
+    fn parts() -> Parts {
+        let pool = PgPool::connect_lazy("postgres://nowhere.test/nod").unwrap();
+        let model: Arc<dyn Model> = Arc::new(Nobody);
+        Parts {
+            pool: pool.clone(),
+            door: pool,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            adapters: nod_contract::chat::Adapters::default(),
+            abilities: vec![nod_memory::ability::plug(model.clone())],
+            contacts: Vec::new(),
+            reading: Arc::new(Nobody),
+            revokes: Vec::new(),
+            model,
+            vault: Vault::new(&Vault::fresh_key(&SystemIds).into()).unwrap(),
+            settings: crate::nod::Settings::default(),
+        }
+    }
+
+    /// The kinds that are written, as whoever reads a wrong one says it.
+    fn written<J: Job + std::fmt::Debug>() -> Vec<String> {
+        let error = serde_json::from_value::<J>(json!({"work": "?"})).unwrap_err().to_string();
+        let (_, kinds) = error.split_once("expected").unwrap();
+        kinds.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    #[tokio::test]
+    async fn every_kind_of_job_has_exactly_one_who_does_it() {
+        let app = Arc::new(assembled(parts()).unwrap());
+        let mut all = [
+            written::<RunJob>(),
+            written::<PeopleJob>(),
+            written::<PageJob>(),
+            written::<AccountJob>(),
+            written::<RequestJob>(),
+            written::<MemoryJob>(),
+            written::<RecordJob>(),
+            written::<CatchUpJob>(),
+        ]
+        .concat();
+        all.sort();
+        assert_eq!(handlers(&app).unwrap().kinds().collect::<Vec<_>>(), all);
+        assert_eq!(all.len(), 17);
+    }
+
+    #[tokio::test]
+    async fn two_abilities_of_the_same_kind_are_refused() {
+        let mut twice = parts();
+        twice.abilities.push(nod_memory::ability::plug(Arc::new(Nobody)));
+        let clash = assembled(twice).err().unwrap().to_string();
+        assert_eq!(clash, "the ability memory brings the command \"memory\", which there is already");
     }
 }

@@ -1,5 +1,7 @@
 //! Summaries, facts, and others' talk as read from the platform.
 
+pub mod ability;
 pub mod context;
 pub mod history;
 pub mod memory;
+pub mod work;

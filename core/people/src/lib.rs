@@ -1,5 +1,6 @@
 //! Who is where and how words reach them: people, hours, conversations, attachments, every outgoing message.
 
+pub mod ability;
 pub mod context;
 pub mod delivery;
 pub mod file;
@@ -10,3 +11,5 @@ pub mod pane;
 pub mod people;
 pub mod progress;
 pub mod reading;
+pub mod work;
+mod worker;

@@ -8,3 +8,5 @@ pub mod effect;
 pub mod perform;
 pub mod policy;
 pub mod question;
+pub mod work;
+mod worker;

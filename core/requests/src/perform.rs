@@ -23,7 +23,9 @@ use nod_contract::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
 use nod_people::people;
 use nod_people::progress;
 use nod_store::audit;
-use nod_store::jobs::{Claim, News, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::runs::News;
+use nod_store::runs::RunJob;
 use nod_store::steps::{self, StepRecord};
 
 /// How often an effect is looked for, seconds doubling from one, before a person is asked.
@@ -347,7 +349,7 @@ impl Performing<'_> {
             steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
             let news = News::Outcome { ticket, result: outcome.clone() };
-            let work = Work::Advance { run: effect.run, news: Some(news) };
+            let work = RunJob::Advance { run: effect.run, news: Some(news) };
             jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
             let worked_on = effect.payload["draft"]["id"].as_str();
             draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;

@@ -81,7 +81,8 @@ async fn a_public_bot_without_a_list_does_not_start() {
     let env = world.env.iter().map(|(k, v)| (k.clone(), v.clone()));
     let config = Config::load(None, env).unwrap();
     let ids = Arc::new(TestIds::default());
-    let started = app::start(&config, world.pool.clone(), Arc::new(world.clock.clone()), ids).await;
+    let started =
+        app::start(&config, world.pool.clone(), Arc::new(world.clock.clone()), ids, Vec::new()).await;
     let Err(error) = started else { panic!("it started") };
     assert_eq!(
         format!("{error:#}"),

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::offer::Offer;
 use super::{Accounts, Held, Lending, cards, context, lent, sql};
+use crate::work::AccountJob;
 use nod_contract::card::reconnect::{verb, with_reconnect};
 use nod_contract::card::{Card, Verb};
 use nod_contract::chat::{Immediate, Target};
@@ -22,7 +23,7 @@ use nod_people::people;
 use nod_store::audit;
 use nod_store::context::Base;
 use nod_store::hooks::AccountEnded;
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// How long a provider that does not answer is asked again.
 const GIVES_UP: TimeDelta = TimeDelta::days(1);
@@ -176,7 +177,7 @@ pub async fn end(
         since: now,
     };
     sql::insert_revocation(conn, tenant, id, &revocation).await?;
-    jobs::enqueue(conn, tenant, id, &Work::GiveBack { revocation: id }, now, now).await?;
+    jobs::enqueue(conn, tenant, id, &AccountJob::GiveBack { revocation: id }, now, now).await?;
     Ok(id)
 }
 

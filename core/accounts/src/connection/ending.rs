@@ -5,12 +5,13 @@ use sqlx::{PgConnection, PgPool};
 
 use super::disconnect::say;
 use super::{cards, held, sql};
+use crate::work::AccountJob;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
 use nod_contract::provider::Provider;
 use nod_people::people;
 use nod_store::context::Base;
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_when::when::local_time;
 
 /// How long before the end it is said.
@@ -30,7 +31,7 @@ pub(super) async fn remember(
     ends_at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = Work::WarnOfEnd { person, provider, conversation, ends_at };
+    let work = AccountJob::WarnOfEnd { person, provider, conversation, ends_at };
     jobs::enqueue(conn, tenant, core.id(), &work, ends_at - BEFORE, now).await
 }
 

@@ -16,6 +16,7 @@ use sqlx::PgConnection;
 use super::disconnect::{self, Over};
 use super::waiting::{self, wake, wake_unless_another};
 use super::{Accounts, Connections, Held, Tokens, cards, ending, other, scopes, sql};
+use crate::work::AccountJob;
 use nod_contract::chat::Standing;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
@@ -24,7 +25,8 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::open_pages;
 use nod_people::people;
 use nod_store::audit;
-use nod_store::jobs::{Claim, Connecting, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::runs::Connecting;
 use nod_store::store::deadlocked;
 
 /// The offers, for the page behind the link.
@@ -488,7 +490,7 @@ pub async fn make(
 ) -> sqlx::Result<()> {
     let expires_at = now + core.offer_expires_after;
     sql::insert_offer(conn, tenant, new, expires_at, now).await?;
-    jobs::enqueue(conn, tenant, new.id.0, &Work::ExpireOffer { offer: new.id }, expires_at, now).await
+    jobs::enqueue(conn, tenant, new.id.0, &AccountJob::ExpireOffer { offer: new.id }, expires_at, now).await
 }
 
 /// The link was not used in time, or led nowhere.

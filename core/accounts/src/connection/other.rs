@@ -16,7 +16,7 @@ use nod_contract::provider::Provider;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_store::audit;
-use nod_store::jobs::Connecting;
+use nod_store::runs::Connecting;
 
 /// Whether an admin allowed this account for this person.
 pub(super) async fn allowed(

@@ -6,7 +6,10 @@ use super::{scopes, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
-use nod_store::jobs::{self, Connecting, News, Work};
+use nod_store::jobs::{self};
+use nod_store::runs::Connecting;
+use nod_store::runs::News;
+use nod_store::runs::RunJob;
 
 /// A run of the person that waits for an account, or is on the way to: in the middle of a step it may park next.
 /// Whoever does not wait takes no notice.
@@ -82,6 +85,6 @@ async fn tell(
     ended: Connecting,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = Work::Advance { run: run.run, news: Some(News::Connection { provider, ended }) };
+    let work = RunJob::Advance { run: run.run, news: Some(News::Connection { provider, ended }) };
     jobs::sql::enqueue(conn, tenant, run.conversation.0, &work, now, now).await
 }

@@ -116,7 +116,7 @@ pub struct NodeContext<'a> {
     pub contacts: &'a [Arc<dyn Contacts>],
     pub typing: Typing<'a>,
     /// What is answered to "help", by how commands are typed here.
-    pub help: fn(Typing<'_>) -> String,
+    pub help: &'a (dyn Fn(Typing<'_>) -> String + Send + Sync),
     /// How much of a request a card shows here.
     pub room: usize,
     pub tools: &'a Tools,

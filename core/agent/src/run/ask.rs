@@ -13,8 +13,9 @@ use nod_people::people;
 use nod_requests::approval::{self, Approval, Owner};
 use nod_requests::effect;
 use nod_requests::policy::Terms;
+use nod_requests::work::RequestJob;
 use nod_store::audit;
-use nod_store::jobs::{Work, WorkError, sql as jobs};
+use nod_store::jobs::{WorkError, sql as jobs};
 
 impl Commit<'_> {
     /// Asks for everything that this step wants to be asked for.
@@ -119,7 +120,7 @@ impl Commit<'_> {
     ) -> Result<(), WorkError> {
         let (tenant, id) = (self.claim.tenant, approval.id);
         approval::plan_reminder(conn, tenant, id, terms, now).await?;
-        let work = Work::ExpireApproval { approval: id };
+        let work = RequestJob::ExpireApproval { approval: id };
         jobs::enqueue(conn, tenant, id.0, &work, approval.expires_at, now).await?;
         let detail = json!({ "tool": approval.tool, "revision": approval.revision });
         let (by, digest) = (Some(self.run.person), Some(approval.digest.as_str()));

@@ -16,7 +16,9 @@ use nod_people::delivery::{self, NewDelivery, Venue};
 use nod_people::open_pages;
 use nod_requests::approval::{self, Status};
 use nod_requests::question;
-use nod_store::jobs::{Claim, News, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::runs::News;
+use nod_store::runs::RunJob;
 
 /// What stands in the place of deleted words.
 const DELETED: &str = "(this message was deleted)";
@@ -71,7 +73,7 @@ async fn edited(
     }
     "running".clone_into(&mut run.status);
     sql::write(&mut tx, claim, &state_of(&run), now).await?;
-    jobs::rewrite(&mut tx, claim, &Work::Advance { run: run.id, news: None }).await?;
+    jobs::rewrite(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
     tx.commit().await?;
     core.jobs.wake();
     run.version += 1;
@@ -99,7 +101,7 @@ async fn deleted(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run
     }
     open_pages::touch(&mut tx, tenant, run.person, now).await?;
     if goes_on {
-        jobs::rewrite(&mut tx, claim, &Work::Advance { run: run.id, news: None }).await?;
+        jobs::rewrite(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
     } else {
         jobs::finish(&mut tx, claim).await?;
     }

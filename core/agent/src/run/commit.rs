@@ -20,13 +20,16 @@ use nod_contract::digest::digest;
 use nod_contract::ids::{DeliveryId, OfferId, lane_of};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
+use nod_memory::work::MemoryJob;
 use nod_people::delivery::{self, NewDelivery, Venue};
 use nod_people::open_pages;
 use nod_people::people;
 use nod_requests::draft;
 use nod_requests::effect;
 use nod_requests::question;
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_requests::work::RequestJob;
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::runs::RunJob;
 use nod_store::steps::StepRecord;
 
 /// What has happened to a run since its last commit.
@@ -81,7 +84,7 @@ impl<'a> Commit<'a> {
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, None).await?;
         if self.news {
-            let work = Work::Advance { run: self.run.id, news: None };
+            let work = RunJob::Advance { run: self.run.id, news: None };
             jobs::rewrite(&mut tx, self.claim, &work).await?;
         }
         tx.commit().await?;
@@ -135,7 +138,7 @@ impl<'a> Commit<'a> {
         if self.emits.iter().any(|emit| matches!(emit, Emit::Remember)) {
             // Before every row and every other lane, as the job itself takes them.
             let lane = lane_of(&["memory", &self.run.conversation.to_string()]);
-            let work = Work::Remember { run: self.run.id };
+            let work = MemoryJob::Remember { run: self.run.id };
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
         self.write_down(conn, status, error).await?;
@@ -352,7 +355,7 @@ impl<'a> Commit<'a> {
         self.ask_there(conn, new.delivery, &card, now).await?;
         question::sql::insert(conn, tenant, &new, now).await?;
         question::vote::keep(conn, tenant, id, &voters).await?;
-        let work = Work::ExpireQuestion { question: id };
+        let work = RequestJob::ExpireQuestion { question: id };
         Ok(jobs::enqueue(conn, tenant, id.0, &work, new.expires_at, now).await?)
     }
 

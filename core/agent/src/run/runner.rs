@@ -28,7 +28,8 @@ use nod_people::people::{self, Person, names};
 use nod_people::reading::Whose;
 use nod_requests::approval::{self, sql::Within};
 use nod_requests::draft;
-use nod_store::jobs::{self, Claim, News, WorkError};
+use nod_store::jobs::{self, Claim, WorkError};
+use nod_store::runs::News;
 use nod_store::steps::StepRecord;
 
 /// After so many failures that time did not mend, the run gives up and says so.
@@ -248,7 +249,7 @@ async fn context<'a>(
         },
         contacts: &core.contacts,
         typing: core.adapters.typing(&venue.platform),
-        help: core.help,
+        help: core.help.as_ref(),
         // Where nobody shows it, nobody is asked.
         room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.room()),
         tools: &core.tools,

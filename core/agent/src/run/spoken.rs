@@ -9,7 +9,8 @@ use crate::graph::{Emit, before_tools};
 use nod_contract::card::Card;
 use nod_contract::privacy::Audience;
 use nod_people::delivery::{self, open};
-use nod_store::jobs::{Work, WorkError, sql as jobs};
+use nod_people::work::PeopleJob;
+use nod_store::jobs::{WorkError, sql as jobs};
 
 /// Settles the open message within a commit. Gives the place of the emit that went into it.
 pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result<Option<usize>, WorkError> {
@@ -65,7 +66,7 @@ async fn close(
         Audience::Person(person) => Some(person),
         Audience::Channel => None,
     };
-    let deliver = Work::Deliver { delivery: open.id };
+    let deliver = PeopleJob::Deliver { delivery: open.id };
     // The lane before the row, as everywhere.
     jobs::enqueue(conn, tenant, delivery::lane(work.venue, None), &deliver, now, now).await?;
     Ok(open::close(conn, tenant, open.id, card, only_for).await?)

@@ -22,7 +22,8 @@ use nod_contract::privacy::Audience;
 use nod_people::delivery::open::{self, Open};
 use nod_people::delivery::{self, Venue};
 use nod_people::people;
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_people::work::PeopleJob;
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// In bytes; nobody reads along so far.
 const LONGEST: usize = 40_000;
@@ -151,7 +152,7 @@ pub async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId) -> sql
     let mut tx = core.begin().await?;
     let Some(open) = open::open_of(&mut tx, tenant, run).await? else { return Ok(()) };
     jobs::hold(&mut tx, claim).await?;
-    let deliver = Work::Deliver { delivery: open.id };
+    let deliver = PeopleJob::Deliver { delivery: open.id };
     jobs::enqueue(&mut tx, tenant, delivery::lane(venue, None), &deliver, now, now).await?;
     open::close(&mut tx, tenant, open.id, None, None).await?;
     tx.commit().await?;

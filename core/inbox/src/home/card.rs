@@ -35,17 +35,21 @@ fn accounts(all: &[(String, String, bool)], lent: Option<&str>, typing: Typing<'
     let card = Card::default().titled("Connected accounts");
     if all.is_empty() {
         let lent = lent.map_or_else(String::new, |lent| format!(" I work with {lent}."));
-        let connects = typing.typed("connect google");
+        let connects = connecting(typing, Provider::USUAL.as_str());
         return card.with(Block::Note(format!("None yet.{lent} {connects} connects yours.")));
     }
     let line = |(provider, account, works): &(String, String, bool)| {
         let title =
             Provider::named(provider).map_or_else(|| provider.clone(), |known| known.title().to_owned());
-        let again = || format!(": needs you again, {}", typing.typed(&format!("connect {provider}")));
+        let again = || format!(": needs you again, {}", connecting(typing, provider));
         let state = if *works { String::new() } else { again() };
         (title, format!("{account}{state}"))
     };
     card.with(Block::Fields(all.iter().map(line).collect()))
+}
+
+fn connecting(typing: Typing<'_>, provider: &str) -> String {
+    typing.with("connect", "account", provider)
 }
 
 fn asked(runs: &[Listed], zone: &str) -> Card {

@@ -24,7 +24,7 @@ pub(super) async fn command(
     match text {
         "policy" => rules(arrival, conn).await,
         _ => {
-            let policy = arrival.typing().typed("admin policy");
+            let policy = arrival.typing().with("admin", "what", "policy");
             Ok(Immediate::whisper(format!("`{policy}` shows the rules about asking for a nod.")))
         }
     }

@@ -4,7 +4,9 @@
 use super::Arrival;
 use nod_agent::rows;
 use nod_contract::chat::{Immediate, Place};
-use nod_store::jobs::{News, Work, sql as jobs};
+use nod_store::jobs::sql as jobs;
+use nod_store::runs::News;
+use nod_store::runs::RunJob;
 use nod_store::store;
 
 pub(super) async fn accept(
@@ -28,7 +30,7 @@ pub(super) async fn accept(
             Some(text) => News::Edited { text: text.to_owned() },
             None => News::Withdrawn,
         };
-        let work = Work::Advance { run, news: Some(news) };
+        let work = RunJob::Advance { run, news: Some(news) };
         jobs::enqueue(&mut tx, tenant, conversation.0, &work, now, now).await?;
     }
     tx.commit().await?;

@@ -1,5 +1,5 @@
-//! Commands: `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `runs`, `settings`, `admin`. A bare command
-//! shows help; a wrong word, the nearest right one.
+//! Commands: `help`, `ask`, `connect`, `disconnect`, `approvals`, `runs`, `settings`, `admin`, and those of the abilities. A
+//! bare command shows help; a wrong word, the nearest right one.
 
 use sqlx::PgConnection;
 
@@ -8,36 +8,46 @@ use crate::join;
 use nod_accounts::connection::{self, NewOffer, cards, disconnect, lent, scopes};
 use nod_contract::card::{Block, Card, Press, Style, Verb};
 use nod_contract::chat::{Immediate, Inbound, Place, Typing};
+use nod_contract::command::CommandSpec;
 use nod_contract::ids::{OfferId, PersonId};
 use nod_contract::provider::Provider;
-use nod_memory::memory;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_requests::approval;
 
 /// Abilities that come later; whoever looks for them is told so.
 const LATER: [&str; 3] = ["task", "knowledge", "schedule"];
-const COMMANDS: [&str; 8] =
-    ["help", "ask", "connect", "disconnect", "approvals", "memory", "runs", "settings"];
+/// Those of the house; the abilities' stand between them.
+const BEFORE: [&str; 5] = ["help", "ask", "connect", "disconnect", "approvals"];
+const AFTER: [&str; 2] = ["runs", "settings"];
+
+/// As no command of an ability may be called.
+pub(crate) fn own_commands() -> impl Iterator<Item = &'static str> {
+    BEFORE.into_iter().chain(AFTER).chain(LATER).chain(["admin"])
+}
 
 /// What Nod is for, in a sentence.
 pub(crate) const ABLE: &str = "I read your mail and your calendar when you ask, answer questions, and send mail and \
     invitations for you — only after you press **Approve**.";
 
 /// What Nod can do, in a few lines; commands as they are typed in that place.
-pub(crate) fn help_text(typing: Typing<'_>) -> String {
-    let commands = [
-        ("ask …", "asks me anything"),
-        ("connect google", "connects your account"),
-        ("disconnect", "takes your account back"),
-        ("connect chat", "tells me who you are where you also talk to me"),
-        ("approvals", "shows what waits for your nod"),
-        ("memory", "shows what I remember"),
-        ("runs", "shows what became of what you asked"),
-        ("settings", "shows how I behave in this channel, and your hours"),
-        ("help", "shows this"),
+pub(crate) fn help_text(abilities: &[CommandSpec], typing: Typing<'_>) -> String {
+    let usual = Provider::USUAL.as_str();
+    let line = |typed: String, does: &str| format!("`{typed}` {does}");
+    let mut commands = vec![
+        line(format!("{} …", typing.typed("ask")), "asks me anything"),
+        line(typing.with("connect", "account", usual), "connects your account"),
+        line(typing.typed("disconnect"), "takes your account back"),
+        line(typing.with("connect", "account", "chat"), "tells me who you are where you also talk to me"),
+        line(typing.typed("approvals"), "shows what waits for your nod"),
     ];
-    let commands = commands.map(|(command, does)| format!("`{}` {does}", typing.typed(command))).join(" · ");
+    commands.extend(abilities.iter().map(|command| line(typing.typed(command.name), command.does)));
+    commands.extend([
+        line(typing.typed("runs"), "shows what became of what you asked"),
+        line(typing.typed("settings"), "shows how I behave in this channel, and your hours"),
+        line(typing.typed("help"), "shows this"),
+    ]);
+    let commands = commands.join(" · ");
     format!(
         "{ABLE}\n\n\
          - Mention me in a channel and I answer in the thread; follow-ups there need no mention.\n\
@@ -66,16 +76,16 @@ pub(super) async fn accept(
         return Ok(Immediate::whisper(why));
     }
     let immediate = match name {
-        "" | "help" => Immediate::whisper(help_text(arrival.typing())),
+        "" | "help" => Immediate::whisper((arrival.core.help)(arrival.typing())),
         "ask" if text.trim().is_empty() => {
-            let asked = arrival.typing().typed("ask what is new in my mail?");
+            let asked = arrival.typing().with("ask", "question", "what is new in my mail?");
             Immediate::whisper(format!("Ask me something: `{asked}`"))
         }
         "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
         "connect" => connect(arrival, &mut tx, place, person, text.trim()).await?,
         "disconnect" => {
             let wanted = text.trim().to_lowercase();
-            let provider = Provider::named(if wanted.is_empty() { "google" } else { &wanted });
+            let provider = if wanted.is_empty() { Some(Provider::USUAL) } else { Provider::named(&wanted) };
             match provider {
                 Some(provider) => {
                     let lending = &arrival.core.accounts.lending;
@@ -85,14 +95,17 @@ pub(super) async fn accept(
             }
         }
         "approvals" => approvals(arrival, &mut tx, person).await?,
-        "memory" => memory::command(&arrival.asker(person, place), &mut tx, text.trim()).await?,
         "runs" => runs::show(arrival, &mut tx, person).await?,
         "settings" => settings::show(arrival, &mut tx, place, person).await?,
         "admin" => admin::command(arrival, &mut tx, text.trim()).await?,
-        later if LATER.contains(&later) => {
-            Immediate::whisper(format!("`{later}` comes later: I can't do that yet. I know {}.", known()))
-        }
-        other => unknown(arrival, other),
+        later if LATER.contains(&later) => Immediate::whisper(format!(
+            "`{later}` comes later: I can't do that yet. I know {}.",
+            known(arrival)
+        )),
+        other => match arrival.core.abilities.command(other) {
+            Some(command) => command.typed(&mut tx, &arrival.asker(person, place), text.trim()).await?,
+            None => unknown(arrival, other),
+        },
     };
     tx.commit().await?;
     Ok(immediate)
@@ -106,15 +119,15 @@ pub(super) async fn complete(
     name: &str,
     typed: &str,
 ) -> sqlx::Result<Immediate> {
-    if name != "memory" {
+    let Some(command) = arrival.core.abilities.command(name) else {
         return Ok(Immediate::Choices(Vec::new()));
-    }
+    };
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let mut conn = arrival.core.door.acquire().await?;
     let known = people::sql::by_user(&mut conn, arrival.tenant, platform, workspace, &author.user).await?;
     let choices = match known {
         Some(person) if arrival.refusal(&mut conn, person.id).await?.is_none() => {
-            memory::choices(&arrival.asker(person.id, place), &mut conn, typed).await?
+            command.choices(&mut conn, &arrival.asker(person.id, place), typed).await?
         }
         _ => Vec::new(),
     };
@@ -122,20 +135,26 @@ pub(super) async fn complete(
 }
 
 fn unknown(arrival: &Arrival<'_>, word: &str) -> Immediate {
-    let nearest = COMMANDS.iter().max_by(|a, b| {
+    let commands = commands(arrival);
+    let nearest = commands.iter().max_by(|a, b| {
         let near = |c: &str| strsim::jaro_winkler(word, c);
         near(a).total_cmp(&near(b))
     });
     let nearest = nearest.filter(|c| strsim::jaro_winkler(word, c) > 0.7);
     let did_you_mean =
         nearest.map_or_else(String::new, |c| format!(" Did you mean `{}`?", arrival.typing().typed(c)));
-    let all = known();
+    let all = known(arrival);
     let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
     Immediate::whisper(format!("I know no command `{said}`.{did_you_mean} I know {all}."))
 }
 
-fn known() -> String {
-    COMMANDS.map(|c| format!("`{c}`")).join(", ")
+fn commands(arrival: &Arrival<'_>) -> Vec<&'static str> {
+    let abilities = arrival.core.abilities.commands().map(|command| command.name);
+    BEFORE.into_iter().chain(abilities).chain(AFTER).collect()
+}
+
+fn known(arrival: &Arrival<'_>) -> String {
+    commands(arrival).into_iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Posts the question and answers in its thread; where Nod may not post, the answer goes to the asker alone.
@@ -201,16 +220,18 @@ async fn connect(
     if text.is_empty()
         && let Some(card) = disconnect::list(conn, arrival.tenant, person).await?
     {
-        let again = arrival.typing().typed("connect google");
+        let again = arrival.typing().with("connect", "account", Provider::USUAL.as_str());
         let more = format!("{again} connects another account, or allows me more.");
         return Ok(Immediate::Whisper(card.with(Block::Note(more))));
     }
-    let wanted = if text.is_empty() { "google" } else { text };
-    let Some(provider) = Provider::named(&wanted.to_lowercase()) else {
+    let wanted = if text.is_empty() { Some(Provider::USUAL) } else { Provider::named(&text.to_lowercase()) };
+    let Some(provider) = wanted else {
+        let typing = arrival.typing();
         return Ok(Immediate::whisper(format!(
-            "`{}` connects your Google account, `{}` tells me who you are where you also talk to me.",
-            arrival.typing().typed("connect google"),
-            arrival.typing().typed("connect chat")
+            "`{}` connects your {} account, `{}` tells me who you are where you also talk to me.",
+            typing.with("connect", "account", Provider::USUAL.as_str()),
+            Provider::USUAL.title(),
+            typing.with("connect", "account", "chat")
         )));
     };
     let offer: OfferId = arrival.core.id();

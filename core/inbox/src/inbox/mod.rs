@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use sqlx::PgTransaction;
 
-pub(crate) use command::{ABLE, help_text};
+pub(crate) use command::{ABLE, help_text, own_commands};
 
 use crate::context::App;
 use crate::join;
@@ -30,9 +30,9 @@ use nod_contract::chat::{Author, Immediate, Inbound, Place, Profile, Standing, T
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_contract::ids::{PersonId, TenantId};
-use nod_memory::memory::Asker;
 use nod_people::open_pages::{self, Home};
 use nod_people::people;
+use nod_store::ability::Asker;
 use nod_store::store::{self, deadlocked};
 
 /// So long a platform is asked who somebody is: the shortest time for an answer is that of Discord's, three seconds.
@@ -293,19 +293,10 @@ impl Arrival<'_> {
         join::Asker { core: self.core, tenant: self.tenant, platform, person, now: self.now }
     }
 
-    /// Who asks about what is remembered, and where.
+    /// Who asks, and where, as abilities are told it.
     fn asker<'p>(&'p self, person: PersonId, place: &'p Place) -> Asker<'p> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
-        Asker {
-            core: self.core,
-            tenant: self.tenant,
-            platform,
-            workspace,
-            place,
-            person,
-            user: &author.user,
-            now: self.now,
-        }
+        Asker { tenant: self.tenant, platform, workspace, place, person, user: &author.user, now: self.now }
     }
 
     /// Has the platform asked about an author of whom it has not told: before the transaction, and never for longer than

@@ -11,13 +11,14 @@ use nod_agent::rows;
 use nod_agent::run::share;
 use nod_agent::run::stop::{self, Stopped};
 use nod_contract::card::{Verb, reconnect};
-use nod_contract::chat::{Immediate, Inbound, Place, What};
+use nod_contract::chat::{Immediate, Inbound, Place};
 use nod_contract::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
-use nod_memory::memory;
 use nod_people::delivery;
 use nod_requests::approval::{self, Decision, Many};
 use nod_requests::question;
-use nod_store::jobs::{News, Work, sql as jobs};
+use nod_store::jobs::sql as jobs;
+use nod_store::runs::News;
+use nod_store::runs::RunJob;
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
@@ -96,10 +97,6 @@ async fn pressed(
         settings::HEAR_ALL => settings::change(arrival, conn, ChannelId(subject), false, person).await,
         settings::HEAR_MENTIONS => settings::change(arrival, conn, ChannelId(subject), true, person).await,
         hours::CHANGE => hours::open(arrival, conn, PersonId(subject), person).await,
-        "forget" | "forget_all" | "forget_yes" => match &arrival.inbound.what {
-            What::Pressed { place, .. } => memory::press(&arrival.asker(person, place), conn, verb).await,
-            _ => Ok(unknown()),
-        },
         "disconnect" => disconnect::press(conn, &core.accounts.lending, tenant, verb, person).await,
         "disconnect_yes" => {
             let conversation =
@@ -117,7 +114,10 @@ async fn pressed(
             let by = Presser { person, user: &author.user, platform };
             other::press(&core.accounts, conn, tenant, subject, verb.verb == "allow", &by, now).await
         }
-        _ => Ok(unknown()),
+        of_an_ability => match core.abilities.buttons(of_an_ability) {
+            Some(buttons) => buttons.pressed(conn, &arrival.asker(person, place), verb).await,
+            None => Ok(unknown()),
+        },
     }
 }
 
@@ -171,7 +171,7 @@ async fn retry(
     match rows::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
         Some(run) if run.person != person => whisper("Only whoever asked can try again. Nothing was done."),
         Some(run) if run.status == "failed" => {
-            let work = Work::Advance { run: run.id, news: Some(News::Retry) };
+            let work = RunJob::Advance { run: run.id, news: Some(News::Retry) };
             jobs::enqueue(conn, arrival.tenant, run.conversation.0, &work, arrival.now, arrival.now).await?;
             Ok(Immediate::Nothing)
         }

@@ -12,6 +12,7 @@ use nod_contract::ids::{ConversationId, PersonId, RunId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::Principal;
+use nod_people::ability;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::file;
 use nod_people::pane;
@@ -156,23 +157,7 @@ pub(super) async fn conversation(
     thread: Option<&str>,
     person: PersonId,
 ) -> sqlx::Result<ConversationId> {
-    let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
-    let fresh = arrival.core.ids.next();
-    let (tenant, user) = (arrival.tenant, &arrival.inbound.author.user);
-    let channel =
-        delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, arrival.now).await?;
-    let found =
-        delivery::sql::conversation(conn, tenant, channel, thread, arrival.core.id(), arrival.now).await?;
-    let venue = delivery::sql::venue(conn, tenant, found).await?;
-    let anothers = venue.alone_with.is_some_and(|with| with != person)
-        || venue.user.is_some_and(|of| of != arrival.inbound.author.user);
-    if !anothers {
-        return Ok(found);
-    }
-    let own =
-        delivery::sql::conversation(conn, tenant, channel, None, arrival.core.id(), arrival.now).await?;
-    delivery::sql::alone_with(conn, tenant, own, person).await?;
-    Ok(own)
+    ability::conversation(arrival.core, conn, &arrival.asker(person, place), thread).await
 }
 
 /// Something that a person said to Nod.

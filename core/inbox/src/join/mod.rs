@@ -62,7 +62,7 @@ pub(crate) async fn show(
     sql::show(conn, asker.tenant, &shown, asker.now).await?;
     let code = format!("{}-{}", &code[..LENGTH / 2], &code[LENGTH / 2..]);
     let way = |other: &&Arc<dyn ChatAdapter>| {
-        (format!("In {}", other.title()), other.typed(&format!("connect {code}")))
+        (format!("In {}", other.title()), other.typed("connect", Some(("code", &code))))
     };
     let ways = others.iter().map(way).collect();
     Ok(Immediate::Whisper(card::code(&code, ways)))

@@ -107,7 +107,7 @@ pub(super) fn list(all: &Remembered<'_>, before: Option<String>) -> Card {
         1 => card.with(Block::Note("And a summary of one conversation here.".to_owned())),
         n => card.with(Block::Note(format!("And summaries of {n} conversations here."))),
     };
-    let export = all.typing.typed("memory export");
+    let export = all.typing.with("memory", "what", "export");
     card.with(Block::Note(format!("{export} sends you all of it as a file."))).button(
         "Forget all",
         Style::Danger,

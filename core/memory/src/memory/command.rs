@@ -8,39 +8,32 @@ use super::{Sourced, forget, sql};
 use nod_contract::card::{Card, Verb};
 use nod_contract::chat::{File, Immediate, Place, Target};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ChannelId, DeliveryId, PersonId, TenantId};
+use nod_contract::ids::{ChannelId, DeliveryId};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
+use nod_store::ability::Asker;
 use nod_when::when::local_time;
 
 /// What is offered to choose from at once; no platform shows more.
 const MOST_CHOICES: usize = 25;
 
-/// Who asks, and where they are.
-pub struct Asker<'a> {
-    pub core: &'a Chat,
-    pub tenant: TenantId,
-    pub platform: &'a str,
-    pub workspace: &'a str,
-    pub place: &'a Place,
-    pub person: PersonId,
-    /// The platform's id.
-    pub user: &'a str,
-    pub now: Timestamp,
-}
-
 /// `memory` and its words.
-pub async fn command(asker: &Asker<'_>, conn: &mut PgConnection, text: &str) -> sqlx::Result<Immediate> {
+pub async fn command(
+    core: &Chat,
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    text: &str,
+) -> sqlx::Result<Immediate> {
     if let Some(fact) = text.strip_prefix("forget ").and_then(|fact| fact.trim().parse::<Uuid>().ok()) {
-        return press(asker, conn, &Verb::new("forget", fact)).await;
+        return press(core, asker, conn, &Verb::new("forget", fact)).await;
     }
     match text.to_lowercase().as_str() {
-        "" | "show" => show(asker, conn, None).await,
-        "export" => export(asker, conn).await,
+        "" | "show" => show(core, asker, conn, None).await,
+        "export" => export(core, asker, conn).await,
         _ => {
-            let typing = asker.core.adapters.typing(asker.platform);
-            let (show, export) = (typing.typed("memory"), typing.typed("memory export"));
+            let typing = core.adapters.typing(asker.platform);
+            let (show, export) = (typing.typed("memory"), typing.with("memory", "what", "export"));
             Ok(Immediate::whisper(format!(
                 "`{show}` shows what I remember, `{export}` sends it to you as a file."
             )))
@@ -49,26 +42,31 @@ pub async fn command(asker: &Asker<'_>, conn: &mut PgConnection, text: &str) -> 
 }
 
 /// A press on one of the list's buttons.
-pub async fn press(asker: &Asker<'_>, conn: &mut PgConnection, verb: &Verb) -> sqlx::Result<Immediate> {
-    let all = all(asker, conn).await?;
+pub async fn press(
+    core: &Chat,
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    verb: &Verb,
+) -> sqlx::Result<Immediate> {
+    let all = all(core, asker, conn).await?;
     if verb.verb == "forget" {
         let Some(sourced) = all.facts.iter().find(|sourced| sourced.fact.id.0 == verb.subject) else {
             return whisper("I know of no such thing here, or it is forgotten already. Nothing was done.");
         };
         let facts = [sourced.fact.id.0];
         forget::facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
-        return show(asker, conn, Some(card::forgotten(&sourced.fact.line()))).await;
+        return show(core, asker, conn, Some(card::forgotten(&sourced.fact.line()))).await;
     }
     if all.channel.0 != verb.subject {
         return whisper("I know of no such thing here. Nothing was done.");
     }
     if verb.verb == "forget_all" {
-        return Ok(Immediate::Whisper(card::sure(&all.shown(asker))));
+        return Ok(Immediate::Whisper(card::sure(&all.shown(core, asker))));
     }
     let facts: Vec<_> = all.facts.iter().map(|sourced| sourced.fact.id.0).collect();
     forget::talk(conn, asker.tenant, all.channel, asker.person, asker.now).await?;
     forget::facts(conn, asker.tenant, &facts, asker.person, asker.now).await?;
-    show(asker, conn, Some("Everything was forgotten.".to_owned())).await
+    show(core, asker, conn, Some("Everything was forgotten.".to_owned())).await
 }
 
 /// What is remembered here and has these words: its line, and what `memory` takes for it.
@@ -102,9 +100,9 @@ struct All {
     zone: String,
 }
 
-async fn all(asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<All> {
+async fn all(core: &Chat, asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<All> {
     let Asker { tenant, platform, workspace, place, user, now, .. } = *asker;
-    let fresh = asker.core.ids.next();
+    let fresh = core.ids.next();
     let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
     let facts = sql::sourced(conn, tenant, channel, asker.person).await?;
     let summaries = sql::summaries(conn, tenant, channel, asker.person).await?;
@@ -114,10 +112,10 @@ async fn all(asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<All> {
 }
 
 impl All {
-    fn shown<'a>(&'a self, asker: &Asker<'a>) -> Remembered<'a> {
+    fn shown<'a>(&'a self, core: &'a Chat, asker: &Asker<'a>) -> Remembered<'a> {
         let of = |own: bool| {
             let facts = self.facts.iter().filter(move |sourced| sourced.fact.person.is_some() == own);
-            facts.map(|sourced| Shown { sourced, link: link(asker, sourced) }).collect()
+            facts.map(|sourced| Shown { sourced, link: link(core, sourced) }).collect()
         };
         Remembered {
             channel: self.channel,
@@ -126,34 +124,39 @@ impl All {
             about_reader: of(true),
             summaries: &self.summaries,
             zone: &self.zone,
-            typing: asker.core.adapters.typing(asker.platform),
+            typing: core.adapters.typing(asker.platform),
         }
     }
 }
 
 /// Where a fact's message can be opened.
-fn link(asker: &Asker<'_>, sourced: &Sourced) -> Option<String> {
-    let adapter = asker.core.adapters.get(&sourced.platform)?;
+fn link(core: &Chat, sourced: &Sourced) -> Option<String> {
+    let adapter = core.adapters.get(&sourced.platform)?;
     let place =
         Place { channel: sourced.channel.clone(), direct: sourced.direct, thread: sourced.thread.clone() };
     adapter.link(&place, sourced.message_ref.as_deref()?)
 }
 
-async fn show(asker: &Asker<'_>, conn: &mut PgConnection, before: Option<String>) -> sqlx::Result<Immediate> {
-    let all = all(asker, conn).await?;
-    Ok(Immediate::Whisper(card::list(&all.shown(asker), before)))
+async fn show(
+    core: &Chat,
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    before: Option<String>,
+) -> sqlx::Result<Immediate> {
+    let all = all(core, asker, conn).await?;
+    Ok(Immediate::Whisper(card::list(&all.shown(core, asker), before)))
 }
 
 /// A file to the asker's direct line.
-async fn export(asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<Immediate> {
-    let Asker { core, tenant, now, .. } = *asker;
-    let all = all(asker, conn).await?;
+async fn export(core: &Chat, asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<Immediate> {
+    let Asker { tenant, now, .. } = *asker;
+    let all = all(core, asker, conn).await?;
     let id: DeliveryId = core.id();
     let day = local_time(now, &all.zone);
     let file = File {
         // The id's tail lets a second try find what the first one sent.
         name: format!("nod-memory-{}-{}.md", now.format("%Y-%m-%d"), id.short()),
-        text: card::export(&all.shown(asker), now),
+        text: card::export(&all.shown(core, asker), now),
     };
     let thread = asker.place.direct.then_some("");
     let conversation = delivery::sql::conversation(conn, tenant, all.channel, thread, core.id(), now).await?;

@@ -13,6 +13,7 @@ use super::batch::{Batch, Heard, Wish};
 use super::sql::{self, MOST_MESSAGES};
 use super::{Fact, Kind, Summary, asks_to_remember, card, forget, prompt};
 use crate::context::Memory;
+use crate::work::MemoryJob;
 use nod_contract::chat::Typing;
 use nod_contract::ids::{InvocationId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::model::{Answer, Ask, ModelError, Tier, Words};
@@ -21,7 +22,7 @@ use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_people::delivery::{self, NewDelivery, Venue};
 use nod_people::people::{self, names};
 use nod_store::audit;
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::steps::{self, StepRecord};
 
 /// After so many tries it is left until the next reply.
@@ -163,7 +164,7 @@ async fn write(
     steps::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
     if reading.batch.heard.len() >= MOST_MESSAGES {
         // There may be more than one reading takes.
-        let work = Work::Remember { run: reading.run };
+        let work = MemoryJob::Remember { run: reading.run };
         jobs::enqueue(&mut tx, tenant, claim.lane, &work, now, now).await?;
     }
     jobs::finish(&mut tx, claim).await?;

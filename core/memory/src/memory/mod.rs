@@ -18,7 +18,7 @@ mod sql;
 pub mod tokens;
 pub mod view;
 
-pub use command::{Asker, choices, command, press};
+pub use command::{choices, command, press};
 pub use job::remember;
 pub use sql::recalled;
 

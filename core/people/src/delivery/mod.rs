@@ -15,11 +15,12 @@ pub use pages::{beginning, pages};
 pub use post::{deliver, direct};
 pub use sql::{NewDelivery, Venue};
 
+use crate::work::PeopleJob;
 use nod_contract::card::Card;
 use nod_contract::chat::Target;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, TenantId, lane_of};
-use nod_store::jobs::{Work, sql as jobs};
+use nod_store::jobs::sql as jobs;
 
 /// Sends a message: its row and its job, in the caller's transaction.
 pub async fn send(
@@ -43,7 +44,7 @@ pub async fn show(
     let (conversation, target, platform) = sql::aim(conn, tenant, delivery).await?;
     // What is asked of somebody elsewhere is no part of the conversation's platform.
     let venue = Venue { platform, ..sql::venue(conn, tenant, conversation).await? };
-    let work = Work::Deliver { delivery };
+    let work = PeopleJob::Deliver { delivery };
     // The lane before the row, as the deliver job does: the other order could lock both for ever.
     jobs::enqueue(conn, tenant, lane(&venue, target.as_ref()), &work, now, now).await?;
     sql::change(conn, tenant, delivery, card).await

@@ -6,11 +6,11 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use crate::work::PeopleJob;
 use nod_contract::card::Card;
 use nod_contract::chat::{File, Place, Posted, Shown, Target};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
-use nod_store::jobs::Work;
 use nod_store::jobs::sql::{json, parsed};
 
 /// An outgoing message.
@@ -124,7 +124,7 @@ pub(super) async fn insert(
         new.only_for.map(|p| p.0),
         now,
         lane,
-        json(&Work::Deliver { delivery: new.id })?
+        json(&PeopleJob::Deliver { delivery: new.id })?
     )
     .execute(conn)
     .await?;

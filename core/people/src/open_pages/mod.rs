@@ -3,15 +3,28 @@
 mod sql;
 
 use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId, lane_of};
-use nod_store::jobs::{Work, sql as jobs};
+use nod_store::jobs::{Job, sql as jobs};
 
 /// How long after it was opened a page is kept up to date.
 pub const LOOKED_AT: TimeDelta = TimeDelta::hours(1);
+
+/// Shows a page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "work", rename_all = "snake_case")]
+pub enum PageJob {
+    /// A person's own page; in a lane of its own.
+    ShowHome { person: PersonId, platform: String, workspace: String },
+}
+
+impl Job for PageJob {
+    const KINDS: &'static [&'static str] = &["show_home"];
+}
 
 /// A page that a person looks at.
 pub struct Home {
@@ -53,7 +66,8 @@ pub async fn shown_again(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Home { person, platform, workspace, .. } = home;
-    let work = Work::ShowHome { person: *person, platform: platform.clone(), workspace: workspace.clone() };
+    let work =
+        PageJob::ShowHome { person: *person, platform: platform.clone(), workspace: workspace.clone() };
     jobs::enqueue_once(conn, tenant, lane(platform, workspace, *person), &work, now).await
 }
 

@@ -10,10 +10,11 @@ use uuid::Uuid;
 
 use crate::context::Chat;
 use crate::delivery;
+use crate::work::PeopleJob;
 use nod_contract::chat::{ChatError, Ornament};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, TenantId, lane_of};
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// After so many tries the pane stays as it is: nothing depends on it.
 const MOST_TRIES: i32 = 3;
@@ -26,7 +27,7 @@ pub async fn dress(
     title: Option<String>,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = Work::DressPane { conversation, title };
+    let work = PeopleJob::DressPane { conversation, title };
     jobs::enqueue(conn, tenant, lane(conversation), &work, now, now).await
 }
 

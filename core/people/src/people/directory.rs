@@ -6,10 +6,11 @@ use uuid::Uuid;
 
 use super::{Person, sql};
 use crate::context::Chat;
+use crate::work::PeopleJob;
 use nod_contract::chat::{ChatError, Profile, Standing};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{TenantId, lane_of};
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::store;
 
 /// People of whom nothing was heard for so long are not listed any more: the people are read once a day.
@@ -55,7 +56,7 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
         }
     }
     let now = core.now();
-    let again = Work::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
+    let again = PeopleJob::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
     sql::directory_read(&mut tx, claim.tenant, platform, workspace, now).await?;

@@ -11,9 +11,10 @@ use tokio::time::{Instant, sleep};
 use super::directory;
 use super::sql::{self, Reading};
 use crate::context::Chat;
+use crate::work::PeopleJob;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::TenantId;
-use nod_store::jobs::{Jobs, Work, sql as jobs};
+use nod_store::jobs::{Jobs, sql as jobs};
 use nod_store::store;
 
 /// How old a list may be from which a name is taken. No list is read more often, whoever asks for it.
@@ -70,7 +71,7 @@ impl<'a> Lists<'a> {
             if asked_at.max(synced_at).is_some_and(|at| at >= stale) {
                 continue;
             }
-            let work = Work::ReadDirectory { platform: platform.clone(), workspace: workspace.clone() };
+            let work = PeopleJob::ReadDirectory { platform: platform.clone(), workspace: workspace.clone() };
             let lane = directory::lane(&platform, &workspace);
             let mut tx = store::begin(self.pool).await?;
             // The lane before the row, as whoever reads the list locks them.

@@ -15,13 +15,15 @@ use super::{Approval, EffectEnd, Status, remind, sql};
 use crate::context::Requests;
 use crate::effect;
 use crate::policy::{self, Ruling};
+use crate::work::RequestJob;
 use nod_contract::chat::Immediate;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, EffectId, PersonId, TenantId};
 use nod_contract::tool::{Fault, Reach};
 use nod_people::delivery;
 use nod_store::audit;
-use nod_store::jobs::{Verdict, Work, sql as jobs};
+use nod_store::jobs::sql as jobs;
+use nod_store::runs::Verdict;
 
 impl Approval {
     /// Whether it lapsed and can be asked for as it was: a draft may be another by now, and of what was asked for again
@@ -56,7 +58,7 @@ pub async fn look(
     if !jobs::idle(conn, tenant, effect.0).await? {
         return Ok(Immediate::whisper("I am looking already; the card will say what I find."));
     }
-    jobs::enqueue(conn, tenant, effect.0, &Work::LookAgain { effect }, now, now).await?;
+    jobs::enqueue(conn, tenant, effect.0, &RequestJob::LookAgain { effect }, now, now).await?;
     Ok(Immediate::Nothing)
 }
 
@@ -141,7 +143,7 @@ pub async fn again(
     };
     ask(conn, tenant, &old, &new, now).await?;
     remind::plan(conn, tenant, new.id, &terms, now).await?;
-    let work = Work::ExpireApproval { approval: new.id };
+    let work = RequestJob::ExpireApproval { approval: new.id };
     jobs::enqueue(conn, tenant, new.id.0, &work, new.expires_at, now).await?;
     let detail = json!({ "tool": new.tool, "revision": new.revision, "again_of": id });
     audit::write(conn, tenant, Some(by), "approval.asked", new.id.0, Some(&new.digest), &detail, now).await?;

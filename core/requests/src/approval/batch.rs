@@ -17,7 +17,7 @@ use nod_contract::chat::Immediate;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use nod_people::delivery::{self, NewDelivery};
-use nod_store::jobs::Verdict;
+use nod_store::runs::Verdict;
 
 /// How long a receipt is at most, in the units in which Discord counts, unless names are made of markup.
 const RECEIPT: usize = 300;

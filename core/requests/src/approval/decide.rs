@@ -22,7 +22,10 @@ use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, PersonId, RunId, Tenan
 use nod_people::delivery;
 use nod_people::open_pages;
 use nod_store::audit;
-use nod_store::jobs::{Claim, News, Verdict, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::runs::News;
+use nod_store::runs::RunJob;
+use nod_store::runs::Verdict;
 
 /// What a person decided, for the revision that they saw.
 pub struct Decision<'a> {
@@ -287,7 +290,7 @@ pub(super) async fn tell(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let news = News::Verdict { approval: approval.id, verdict, about: Some(card::own_about(approval)) };
-    let work = Work::Advance { run: approval.run, news: Some(news) };
+    let work = RunJob::Advance { run: approval.run, news: Some(news) };
     jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
 }
 

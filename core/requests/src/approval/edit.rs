@@ -24,7 +24,9 @@ use nod_contract::ids::{ApprovalId, PersonId, TenantId};
 use nod_contract::tool::{Choice, Fault, Filled, Preview, Principal, Tool, UNDERSTOOD};
 use nod_people::people::{self, names};
 use nod_store::audit;
-use nod_store::jobs::{News, Work, sql as jobs};
+use nod_store::jobs::sql as jobs;
+use nod_store::runs::News;
+use nod_store::runs::RunJob;
 
 /// Who filled a form in, and where they are known.
 pub struct Editor<'a> {
@@ -165,7 +167,7 @@ async fn revise(
     });
     audit::write(conn, tenant, Some(by), "approval.edited", old.id.0, Some(&digest), &detail, now).await?;
     let news = News::Revised { approval: old.id, changes: Value::Object(changes) };
-    let work = Work::Advance { run: old.run, news: Some(news) };
+    let work = RunJob::Advance { run: old.run, news: Some(news) };
     jobs::enqueue(conn, tenant, old.conversation.0, &work, now, now).await?;
     apart(core, conn, tenant, old.id, now).await?;
     Ok(Immediate::Nothing)

@@ -5,12 +5,13 @@ use sqlx::PgConnection;
 use super::card::{reminder, reminder_over};
 use super::{Approval, Status, second, sql};
 use crate::policy::Terms;
+use crate::work::RequestJob;
 use nod_contract::chat::{Place, Target};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, TenantId};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery, Venue, sql::Delivery};
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// Plans the reminder: in the approval's own lane, and so before its expiry.
 pub async fn plan(
@@ -21,7 +22,7 @@ pub async fn plan(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(after) = terms.remind_after() else { return Ok(()) };
-    let work = Work::RemindApproval { approval: id };
+    let work = RequestJob::RemindApproval { approval: id };
     jobs::enqueue(conn, tenant, id.0, &work, now + after, now).await
 }
 

@@ -14,7 +14,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_people::delivery::{self, Venue};
 use nod_people::people::{self, heard};
-use nod_store::jobs::Verdict;
+use nod_store::runs::Verdict;
 
 /// What counts as a yes: these words and nothing beside them.
 const YES: [&str; 14] = [

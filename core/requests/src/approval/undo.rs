@@ -11,7 +11,7 @@ use nod_contract::chat::Immediate;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, PersonId, TenantId};
 use nod_store::audit;
-use nod_store::jobs::Verdict;
+use nod_store::runs::Verdict;
 
 /// A press on [Undo]. The effect's row decides, once, between this and the start; who comes too late is told.
 pub async fn undo(

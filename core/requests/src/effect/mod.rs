@@ -11,9 +11,10 @@ pub mod sql;
 
 use sqlx::PgConnection;
 
+use crate::work::RequestJob;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
-use nod_store::jobs::{Work, sql as jobs};
+use nod_store::jobs::sql as jobs;
 
 /// Writes a planned effect and its job.
 pub async fn insert(
@@ -23,6 +24,6 @@ pub async fn insert(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sql::insert(conn, tenant, new, now).await?;
-    let work = Work::Perform { effect: new.id };
+    let work = RequestJob::Perform { effect: new.id };
     jobs::enqueue(conn, tenant, new.id.0, &work, now + new.undo, now).await
 }

@@ -13,7 +13,9 @@ use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
 use nod_contract::tool::ToolOutput;
 use nod_people::delivery;
 use nod_store::context::Base;
-use nod_store::jobs::{Claim, News, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
+use nod_store::runs::News;
+use nod_store::runs::RunJob;
 pub use vote::Vote;
 use vote::{Ending, Voter};
 
@@ -162,7 +164,7 @@ async fn answer(
         return Ok(false);
     }
     let news = News::Answer { question: question.id, answer: Some(answer) };
-    let work = Work::Advance { run: question.run, news: Some(news) };
+    let work = RunJob::Advance { run: question.run, news: Some(news) };
     jobs::enqueue(conn, tenant, question.conversation.0, &work, now, now).await?;
     let label = picked.map_or(none_of(&question.about), |c| c.label.as_str());
     delivery::show(conn, tenant, question.delivery, &closed(&question.about, Some(label)), now).await?;
@@ -205,7 +207,7 @@ pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), Wo
         && sql::settle(&mut tx, tenant, id, "expired", None, now).await?
     {
         let news = News::Answer { question: id, answer: None };
-        let work = Work::Advance { run: question.run, news: Some(news) };
+        let work = RunJob::Advance { run: question.run, news: Some(news) };
         jobs::enqueue(&mut tx, tenant, question.conversation.0, &work, now, now).await?;
         delivery::show(&mut tx, tenant, question.delivery, &closed(&question.about, None), now).await?;
         vote::end(&mut tx, tenant, &question, Ending::Late, now).await?;

@@ -1,16 +1,15 @@
-//! Claims lanes and hands their jobs to the worker, as many at once as it may, with heartbeats.
+//! Claims lanes and hands their jobs to whoever does their kind, as many at once as it may, with heartbeats.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use chrono::TimeDelta;
 use sqlx::PgPool;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, HEARTBEAT, Jobs, sql};
+use super::{Claim, HEARTBEAT, Handlers, Jobs, sql};
 use crate::store;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::Ids;
@@ -26,32 +25,25 @@ const MOST_CLAIMED: usize = 16;
 /// After so many failures, half an hour of them, a job is given up: whatever stands behind it in its lane goes on.
 const MOST_TRIES: i32 = 32;
 
-/// Does jobs. It commits the end of each itself, together with what the job caused.
-#[async_trait]
-pub trait Worker: Send + Sync + 'static {
-    /// Does one job.
-    ///
-    /// # Errors
-    /// When it neither ended nor put itself off, for a reason that time may mend.
-    async fn work(&self, claim: &Claim) -> Result<(), WorkError>;
-}
-
-/// Why a job could not be done now; it is tried again.
-pub type WorkError = Box<dyn std::error::Error + Send + Sync>;
-
 /// Claims and dispatches until it is told to stop.
-pub struct Dispatcher<W> {
+pub struct Dispatcher {
     pool: PgPool,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     jobs: Jobs,
-    worker: Arc<W>,
+    handlers: Handlers,
 }
 
-impl<W: Worker> Dispatcher<W> {
+impl Dispatcher {
     /// Over a pool; `jobs` wakes it.
-    pub fn new(pool: PgPool, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>, jobs: Jobs, worker: Arc<W>) -> Self {
-        Self { pool, clock, ids, jobs, worker }
+    pub fn new(
+        pool: PgPool,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        jobs: Jobs,
+        handlers: Handlers,
+    ) -> Self {
+        Self { pool, clock, ids, jobs, handlers }
     }
 
     /// Runs until `stop`, then lets the jobs under way end.
@@ -127,10 +119,10 @@ impl<W: Worker> Dispatcher<W> {
 
     /// Does a job under heartbeat. A lost lease abandons it; a failure or panic puts it off.
     async fn perform(&self, claim: Claim) {
-        let worker = self.worker.clone();
+        let handlers = self.handlers.clone();
         let job = claim.clone();
         let mut doing = JoinSet::new();
-        doing.spawn(async move { worker.work(&job).await });
+        doing.spawn(async move { handlers.work(&job).await });
         let failure = loop {
             tokio::select! {
                 ended = doing.join_next() => match ended {

@@ -7,8 +7,8 @@
 //! left behind and what became due with time.
 
 mod dispatch;
+mod handlers;
 pub mod sql;
-mod work;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-pub use dispatch::{Dispatcher, WorkError, Worker};
-pub use work::{Connecting, News, Verdict, Work};
+pub use dispatch::Dispatcher;
+pub use handlers::{Handlers, Job, JobHandler, Twice, WorkError};
 
 use nod_contract::ids::TenantId;
 
@@ -41,6 +41,16 @@ pub struct Claim {
     pub attempt: i32,
     /// What to do, as written: a row of another version must not stop whoever claims it.
     pub work: serde_json::Value,
+}
+
+impl Claim {
+    /// The job, as whoever does its kind reads it.
+    ///
+    /// # Errors
+    /// When another version wrote it.
+    pub fn job<J: Job>(&self) -> serde_json::Result<J> {
+        J::deserialize(&self.work)
+    }
 }
 
 /// Wakes the dispatcher of this replica.

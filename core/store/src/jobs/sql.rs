@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Claim, LEASE, Work};
+use super::{Claim, Job, LEASE};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 
@@ -47,7 +47,7 @@ pub async fn enqueue(
     conn: &mut PgConnection,
     tenant: TenantId,
     lane: Uuid,
-    work: &Work,
+    work: &impl Job,
     run_at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
@@ -71,7 +71,7 @@ pub async fn enqueue_once(
     conn: &mut PgConnection,
     tenant: TenantId,
     lane: Uuid,
-    work: &Work,
+    work: &impl Job,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     sqlx::query!(
@@ -256,7 +256,7 @@ pub async fn idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx
 }
 
 /// Changes what is left of a job, without ending it.
-pub async fn rewrite(conn: &mut PgConnection, claim: &Claim, work: &Work) -> sqlx::Result<()> {
+pub async fn rewrite(conn: &mut PgConnection, claim: &Claim, work: &impl Job) -> sqlx::Result<()> {
     sqlx::query!(
         "update jobs set work = $3 where tenant_id = $1 and id = $2",
         claim.tenant.0,

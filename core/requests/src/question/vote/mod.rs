@@ -15,6 +15,7 @@ pub use card::Ending;
 use count::Stand;
 
 use super::sql::Question;
+use crate::work::RequestJob;
 use nod_contract::card::{Block, Card, Press, Style, Verb};
 use nod_contract::chat::{ChatError, Immediate, Target};
 use nod_contract::clock::Timestamp;
@@ -22,7 +23,7 @@ use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
 use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery, Venue};
 use nod_people::people;
-use nod_store::jobs::{Claim, Work, WorkError, sql as jobs};
+use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_when::when;
 
 /// Others may be asked, too: who they are, by address, and what for.
@@ -126,7 +127,7 @@ pub async fn ask(
         return whisper("There is nobody to ask. Nothing was done.");
     }
     // The lane before the row, as the job does. In the question's own lane its expiry waits, a day long.
-    jobs::enqueue(conn, tenant, question.delivery.0, &Work::Tally { question: id }, now, now).await?;
+    jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::Tally { question: id }, now, now).await?;
     match sql::open(conn, tenant, id, now).await? {
         true => Ok(Immediate::Nothing),
         false => whisper("They were asked already, or this was answered. Nothing more was done."),
@@ -155,7 +156,7 @@ pub async fn press(
     if choice > none {
         return Ok(Immediate::whisper("That is none of the times. Nothing was counted."));
     }
-    jobs::enqueue(conn, tenant, question.delivery.0, &Work::Tally { question: id }, now, now).await?;
+    jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::Tally { question: id }, now, now).await?;
     if !sql::is_open(conn, tenant, id, now).await? {
         let words = over(conn, tenant, id, &voters, by, now).await?;
         return Ok(Immediate::whisper(words));

@@ -1,0 +1,24 @@
+//! Does the jobs of connected accounts.
+
+use async_trait::async_trait;
+
+use crate::connection::{self, Accounts, disconnect, ending};
+use crate::work::AccountJob;
+use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
+
+#[async_trait]
+impl JobHandler for Accounts {
+    fn kinds(&self) -> &'static [&'static str] {
+        AccountJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            AccountJob::ExpireOffer { offer } => connection::expire(self, claim, offer).await,
+            AccountJob::GiveBack { revocation } => disconnect::give_back(self, claim, revocation).await,
+            AccountJob::WarnOfEnd { person, provider, conversation, ends_at } => {
+                ending::warn(self, claim, person, provider, conversation, ends_at).await
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Moves runs on, and takes out of their record what is not kept.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::context::Agent;
+use crate::work::RecordJob;
+use crate::{forget, run};
+use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
+use nod_store::runs::RunJob;
+
+/// Whoever does the jobs of a turn.
+pub fn handlers(agent: &Agent) -> [Arc<dyn JobHandler>; 2] {
+    [Arc::new(Turns(agent.clone())), Arc::new(Records(agent.clone()))]
+}
+
+struct Turns(Agent);
+
+#[async_trait]
+impl JobHandler for Turns {
+    fn kinds(&self) -> &'static [&'static str] {
+        RunJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            RunJob::Advance { run, news } => Box::pin(run::advance(&self.0, claim, run, news.as_ref())).await,
+        }
+    }
+}
+
+struct Records(Agent);
+
+#[async_trait]
+impl JobHandler for Records {
+    fn kinds(&self) -> &'static [&'static str] {
+        RecordJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            RecordJob::Forget { run } => forget::forget(&self.0, claim, run).await,
+        }
+    }
+}

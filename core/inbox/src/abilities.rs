@@ -1,0 +1,68 @@
+//! The abilities that are plugged in, and which of them is meant.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use nod_contract::command::CommandSpec;
+use nod_contract::tool::Tool;
+use nod_store::ability::{Ability, Buttons, Command};
+use nod_store::hooks::Hook;
+use nod_store::jobs::JobHandler;
+
+/// All of them.
+pub(crate) struct Abilities(Vec<Ability>);
+
+/// Two abilities do not go together, or one not with the house.
+#[derive(Debug, thiserror::Error)]
+#[error("the ability {ability} brings {what} {name:?}, which there is already")]
+pub struct Clash {
+    ability: &'static str,
+    what: &'static str,
+    name: &'static str,
+}
+
+impl Abilities {
+    /// # Errors
+    /// When two have a command, a button or a tool of the same name, or one has a command of the house (`own`).
+    pub(crate) fn new(all: Vec<Ability>, own: impl Iterator<Item = &'static str>) -> Result<Self, Clash> {
+        let mut seen: BTreeSet<(&str, &str)> = own.map(|name| ("the command", name)).collect();
+        for ability in &all {
+            let commands = ability.commands.iter().map(|command| ("the command", command.spec().name));
+            let verbs = ability.buttons.iter().flat_map(|buttons| buttons.verbs());
+            let buttons = verbs.map(|verb| ("the button", *verb));
+            let tools = ability.tools.iter().map(|tool| ("the tool", tool.spec().name));
+            for (what, name) in commands.chain(buttons).chain(tools) {
+                if !seen.insert((what, name)) {
+                    return Err(Clash { ability: ability.name, what, name });
+                }
+            }
+        }
+        Ok(Self(all))
+    }
+
+    pub(crate) fn tools(&self) -> impl Iterator<Item = Tool> {
+        self.0.iter().flat_map(|ability| ability.tools.iter().cloned())
+    }
+
+    pub(crate) fn hooks(&self) -> impl Iterator<Item = Arc<dyn Hook>> {
+        self.0.iter().flat_map(|ability| ability.hooks.iter().cloned())
+    }
+
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = Arc<dyn JobHandler>> {
+        self.0.iter().flat_map(|ability| ability.jobs.iter().cloned())
+    }
+
+    pub(crate) fn commands(&self) -> impl Iterator<Item = CommandSpec> {
+        self.0.iter().flat_map(|ability| &ability.commands).map(|command| command.spec())
+    }
+
+    pub(crate) fn command(&self, name: &str) -> Option<&dyn Command> {
+        let mut all = self.0.iter().flat_map(|ability| &ability.commands);
+        all.find(|command| command.spec().name == name).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn buttons(&self, verb: &str) -> Option<&dyn Buttons> {
+        let mut all = self.0.iter().flat_map(|ability| &ability.buttons);
+        all.find(|buttons| buttons.verbs().contains(&verb)).map(AsRef::as_ref)
+    }
+}

@@ -1,0 +1,101 @@
+//! Memory, as it is plugged in: it reads what was said after each reply, shows what it keeps, and forgets it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+
+use crate::context::Memory;
+use crate::work::MemoryJob;
+use crate::{history, memory};
+use nod_contract::card::Verb;
+use nod_contract::chat::Immediate;
+use nod_contract::command::{CommandOption, CommandSpec, Takes};
+use nod_contract::model::Model;
+use nod_people::ability::Plug;
+use nod_people::context::Chat;
+use nod_store::ability::{Ability, Asker, Buttons, Command};
+use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
+
+/// Summaries and facts, written by this model, and others' talk as the platform shows it.
+pub fn plug(model: Arc<dyn Model>) -> Plug {
+    Box::new(move |chat| Ability {
+        tools: history::tools(&chat.pool, &chat.adapters),
+        jobs: vec![Arc::new(Memory { chat: chat.clone(), model })],
+        buttons: vec![Arc::new(Forgetting(chat.clone()))],
+        commands: vec![Arc::new(Showing(chat.clone()))],
+        ..Ability::named("memory")
+    })
+}
+
+#[async_trait]
+impl JobHandler for Memory {
+    fn kinds(&self) -> &'static [&'static str] {
+        MemoryJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            MemoryJob::Remember { run } => memory::remember(self, claim, run).await,
+        }
+    }
+}
+
+/// `memory`.
+struct Showing(Chat);
+
+#[async_trait]
+impl Command for Showing {
+    fn spec(&self) -> CommandSpec {
+        CommandSpec {
+            name: "memory",
+            does: "shows what I remember",
+            about: "What Nod remembers here and about you",
+            options: &[
+                CommandOption {
+                    name: "what",
+                    about: "Show it, or get it as a file",
+                    takes: Takes::OneOf(&["show", "export"]),
+                },
+                CommandOption { name: "forget", about: "Something to forget", takes: Takes::Completed },
+            ],
+        }
+    }
+
+    async fn typed(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        words: &str,
+    ) -> sqlx::Result<Immediate> {
+        memory::command(&self.0, asker, conn, words).await
+    }
+
+    async fn choices(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        typed: &str,
+    ) -> sqlx::Result<Vec<(String, String)>> {
+        memory::choices(asker, conn, typed).await
+    }
+}
+
+/// The buttons of its list.
+struct Forgetting(Chat);
+
+#[async_trait]
+impl Buttons for Forgetting {
+    fn verbs(&self) -> &'static [&'static str] {
+        &["forget", "forget_all", "forget_yes"]
+    }
+
+    async fn pressed(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        verb: &Verb,
+    ) -> sqlx::Result<Immediate> {
+        memory::press(&self.0, asker, conn, verb).await
+    }
+}

@@ -1,0 +1,27 @@
+//! Does the jobs of people and what is posted to them.
+
+use async_trait::async_trait;
+
+use crate::context::Chat;
+use crate::work::PeopleJob;
+use crate::{delivery, pane, people};
+use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
+
+#[async_trait]
+impl JobHandler for Chat {
+    fn kinds(&self) -> &'static [&'static str] {
+        PeopleJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            PeopleJob::Deliver { delivery } => delivery::deliver(self, claim, delivery).await,
+            PeopleJob::DressPane { conversation, title } => {
+                pane::show(self, claim, conversation, title.as_deref()).await
+            }
+            PeopleJob::ReadDirectory { platform, workspace } => {
+                people::directory::read(self, claim, &platform, &workspace).await
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Does the jobs of approvals, effects and questions.
+
+use async_trait::async_trait;
+
+use crate::context::Requests;
+use crate::work::RequestJob;
+use crate::{approval, perform, question};
+use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
+
+#[async_trait]
+impl JobHandler for Requests {
+    fn kinds(&self) -> &'static [&'static str] {
+        RequestJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            RequestJob::Perform { effect } => perform::perform(self, claim, effect).await,
+            RequestJob::LookAgain { effect } => perform::look_again(self, claim, effect).await,
+            RequestJob::ExpireApproval { approval } => approval::expire(self, claim, approval).await,
+            RequestJob::RemindApproval { approval } => approval::remind(self, claim, approval).await,
+            RequestJob::ExpireQuestion { question } => question::expire(self, claim, question).await,
+            RequestJob::Tally { question } => question::vote::tally(self, claim, question).await,
+        }
+    }
+}

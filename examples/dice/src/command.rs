@@ -1,0 +1,98 @@
+//! What people type, and the button of the answer.
+
+use async_trait::async_trait;
+use sqlx::PgConnection;
+
+use crate::job::DiceJob;
+use crate::{MOST_SIDES, Roll, USUAL_SIDES, rolled, sql};
+use nod_contract::card::{Card, Press, Style, Verb};
+use nod_contract::chat::Immediate;
+use nod_contract::command::{CommandOption, CommandSpec, Takes};
+use nod_people::ability;
+use nod_people::context::Chat;
+use nod_store::ability::{Asker, Buttons, Command};
+use nod_store::jobs::sql as jobs;
+
+const AGAIN: &str = "dice_again";
+
+/// `dice 20`
+pub(crate) struct Rolling(pub(crate) Chat);
+
+#[async_trait]
+impl Command for Rolling {
+    fn spec(&self) -> CommandSpec {
+        CommandSpec {
+            name: "dice",
+            does: "rolls a die",
+            about: "Roll a die for everybody here",
+            options: &[CommandOption { name: "sides", about: "How many it has", takes: Takes::Words }],
+        }
+    }
+
+    async fn typed(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        words: &str,
+    ) -> sqlx::Result<Immediate> {
+        let sides = if words.is_empty() { Some(USUAL_SIDES) } else { words.parse().ok() };
+        match sides.filter(|sides| (2..=MOST_SIDES).contains(sides)) {
+            Some(sides) => roll(&self.0, conn, asker, sides).await,
+            None => Ok(Immediate::whisper(format!(
+                "A die has 2 to {MOST_SIDES} sides: `{}`. Nothing was rolled.",
+                self.0.adapters.typing(asker.platform).with("dice", "sides", "20")
+            ))),
+        }
+    }
+
+    async fn choices(
+        &self,
+        _: &mut PgConnection,
+        _: &Asker<'_>,
+        _: &str,
+    ) -> sqlx::Result<Vec<(String, String)>> {
+        // None of its options is completed.
+        Ok(Vec::new())
+    }
+}
+
+/// [Roll again]
+pub(crate) struct Again(pub(crate) Chat);
+
+#[async_trait]
+impl Buttons for Again {
+    fn verbs(&self) -> &'static [&'static str] {
+        &[AGAIN]
+    }
+
+    async fn pressed(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        verb: &Verb,
+    ) -> sqlx::Result<Immediate> {
+        // A press only says which roll it is about: whose that is, and what it was, its row says.
+        match sql::load(conn, asker.tenant, verb.subject).await? {
+            Some(before) if before.person == asker.person => roll(&self.0, conn, asker, before.sides).await,
+            Some(_) => Ok(Immediate::whisper("That is somebody else's die. Nothing was rolled.")),
+            None => Ok(Immediate::whisper("I know of no such die. Nothing was rolled.")),
+        }
+    }
+}
+
+/// Rolls, tells whoever asked at once, and everybody else by a job, all in the transaction of what arrived.
+async fn roll(
+    core: &Chat,
+    conn: &mut PgConnection,
+    asker: &Asker<'_>,
+    sides: i32,
+) -> sqlx::Result<Immediate> {
+    let Asker { tenant, person, now, .. } = *asker;
+    let conversation = ability::conversation(core, conn, asker, asker.thread()).await?;
+    let rolled = rolled(core.ids.as_ref(), sides);
+    let roll = Roll { tenant, id: core.id(), person, conversation, sides, rolled, at: now };
+    sql::insert(conn, &roll).await?;
+    jobs::enqueue(conn, tenant, roll.id, &DiceJob::TellRoll { roll: roll.id }, now, now).await?;
+    let card = Card::say(format!("You rolled {rolled} of {sides}."));
+    Ok(Immediate::Whisper(card.button("Roll again", Style::Plain, Press::Verb(Verb::new(AGAIN, roll.id)))))
+}

@@ -1,0 +1,68 @@
+//! What is done later: everybody in the conversation is told.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::sql;
+use nod_contract::card::Card;
+use nod_people::context::Chat;
+use nod_people::delivery::{self, NewDelivery};
+use nod_people::people;
+use nod_store::jobs::{Claim, Job, JobHandler, WorkError, sql as jobs};
+
+/// Its jobs. What a kind is called stands in rows: no two abilities may use the same name.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "work", rename_all = "snake_case")]
+pub(crate) enum DiceJob {
+    /// In a lane of its own.
+    TellRoll { roll: Uuid },
+}
+
+impl Job for DiceJob {
+    const KINDS: &'static [&'static str] = &["tell_roll"];
+}
+
+pub(crate) struct Telling(pub(crate) Chat);
+
+#[async_trait]
+impl JobHandler for Telling {
+    fn kinds(&self) -> &'static [&'static str] {
+        DiceJob::KINDS
+    }
+
+    async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
+        match claim.job()? {
+            DiceJob::TellRoll { roll } => tell(&self.0, claim, roll).await,
+        }
+    }
+}
+
+async fn tell(core: &Chat, claim: &Claim, roll: Uuid) -> Result<(), WorkError> {
+    let tenant = claim.tenant;
+    let mut tx = core.begin().await?;
+    // Nothing is committed for a job that another replica does by now.
+    jobs::hold(&mut tx, claim).await?;
+    if let Some(roll) = sql::load(&mut tx, tenant, roll).await? {
+        let venue = delivery::sql::venue(&mut tx, tenant, roll.conversation).await?;
+        let person = people::sql::load(&mut tx, tenant, roll.person).await?;
+        let name = person.as_ref().map_or("Somebody", |person| person.display_name());
+        let card = Card::say(format!("{name} rolled {} of {}.", roll.rolled, roll.sides));
+        // The message is a row; posting it is the job of `people`.
+        let new = NewDelivery {
+            id: core.id(),
+            conversation: roll.conversation,
+            run: None,
+            platform: &venue.platform,
+            target: None,
+            opens_thread: venue.unopened,
+            card: &card,
+            only_for: None,
+        };
+        delivery::send(&mut tx, tenant, &venue, &new, core.now()).await?;
+    }
+    jobs::finish(&mut tx, claim).await?;
+    tx.commit().await?;
+    core.jobs.wake();
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! What the model may call.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::{MOST_SIDES, USUAL_SIDES, rolled};
+use nod_contract::ids::Ids;
+use nod_contract::tool::{Fault, Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_people::context::Chat;
+
+/// `dice_roll`. It changes nothing, so nobody is asked.
+pub(crate) fn roll(chat: &Chat) -> Tool {
+    let spec = ToolSpec {
+        name: "dice_roll",
+        description: "Rolls a die and tells the number. Use it whenever somebody wants a random number.",
+        parameters: json!({
+            "type": "object",
+            "properties": {"sides": {"type": "integer", "minimum": 2, "maximum": MOST_SIDES}},
+            "additionalProperties": false,
+        }),
+        reach: Reach::Reads,
+        provider: None,
+        doing: "Rolling a die",
+    };
+    Tool::Read(Arc::new(Die { spec, ids: chat.ids.clone() }))
+}
+
+struct Die {
+    spec: ToolSpec,
+    ids: Arc<dyn Ids>,
+}
+
+#[async_trait]
+impl ReadTool for Die {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, _: &ToolContext, args: &Value) -> ToolResult {
+        // The arguments fit the schema by now.
+        let sides = args["sides"].as_i64().unwrap_or(USUAL_SIDES.into());
+        let sides = i32::try_from(sides).map_err(|_| Fault::invalid("too many sides"))?;
+        Ok(ToolOutput::ours(json!({"sides": sides, "rolled": rolled(self.ids.as_ref(), sides)})))
+    }
+}

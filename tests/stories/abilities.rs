@@ -1,0 +1,84 @@
+//! An ability is plugged in at one place: the toy of `examples/dice`, with a tool, a command, a button, a job and a table.
+
+use nod_sandbox::model::Answer;
+use nod_tests::World;
+use nod_tests::chat::On;
+use serde_json::json;
+
+on_each_platform!(
+    a_command_is_answered_and_its_job_tells_everybody,
+    a_button_counts_from_whom_its_row_names,
+    the_model_calls_its_tool,
+    a_wrong_word_is_told_with_how_it_is_typed,
+    what_waited_is_done_after_a_restart,
+);
+
+/// Nod with dice; the toy's table is in no migration.
+async fn with_dice(platform: On) -> World {
+    let mut world = World::without_nod_on(platform).await;
+    sqlx::raw_sql(nod_dice::TABLE).execute(&world.pool).await.unwrap();
+    world.plug_in(nod_dice::plug);
+    world.start().await;
+    world
+}
+
+/// What was rolled, the first first.
+async fn rolls(world: &World) -> Vec<(i32, i32)> {
+    let all = "select sides, rolled from dice_rolls order by rolled_at, id";
+    sqlx::query_as(all).fetch_all(&world.pool).await.unwrap()
+}
+
+async fn a_command_is_answered_and_its_job_tells_everybody(platform: On) {
+    let mut world = with_dice(platform).await;
+    let said = world.commands("ana", "general", "dice 20").await;
+    let (sides, rolled) = rolls(&world).await[0];
+    assert_eq!(sides, 20);
+    assert_eq!(said, format!("(ana only) nod: You rolled {rolled} of 20.\n[Roll again]"));
+    assert_eq!(world.reads("general"), format!("nod: Ana Silva rolled {rolled} of 20."));
+    let help = world.commands("ana", "general", "help").await;
+    assert!(help.contains("rolls a die"), "{help}");
+    world.ends().await;
+}
+
+async fn a_button_counts_from_whom_its_row_names(platform: On) {
+    let mut world = with_dice(platform).await;
+    world.commands("ana", "general", "dice").await;
+    world.presses_whispered("ana", "Roll again").await;
+    let all = rolls(&world).await;
+    assert_eq!(all.iter().map(|(sides, _)| *sides).collect::<Vec<_>>(), [6, 6]);
+    world.whispers("ana");
+    world.reads("general");
+    world.ends().await;
+}
+
+async fn the_model_calls_its_tool(platform: On) {
+    let mut world = with_dice(platform).await;
+    let answers = [Answer::tool("dice_roll", json!({"sides": 6})), Answer::text("You got one.")];
+    world.model_will("tool", answers);
+    world.says("ana", "general", "@nod roll a die for me").await;
+    let told = world.model.requests().pop().unwrap().to_string();
+    assert!(told.contains(r#"\"rolled\":"#), "{told}");
+    world.reads("general");
+    world.ends().await;
+}
+
+async fn a_wrong_word_is_told_with_how_it_is_typed(platform: On) {
+    let mut world = with_dice(platform).await;
+    let said = world.commands("ana", "general", "dice one").await;
+    let typed = if platform == On::Slack { "/nod dice 20" } else { "`/dice sides:20`" };
+    assert_eq!(said, format!("(ana only) nod: A die has 2 to 1000 sides: {typed}. Nothing was rolled."));
+    assert!(rolls(&world).await.is_empty());
+    world.ends().await;
+}
+
+async fn what_waited_is_done_after_a_restart(platform: On) {
+    let mut world = with_dice(platform).await;
+    world.commands("ana", "general", "dice").await;
+    world.stop().await;
+    world.start().await;
+    world.presses_whispered("ana", "Roll again").await;
+    assert_eq!(rolls(&world).await.len(), 2);
+    world.whispers("ana");
+    world.reads("general");
+    world.ends().await;
+}
