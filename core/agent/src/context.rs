@@ -10,7 +10,6 @@ use tokio::sync::Notify;
 use nod_accounts::connection::Accounts;
 use nod_contract::chat::Typing;
 use nod_contract::contacts::Contacts;
-use nod_contract::model::Model;
 use nod_memory::context::Memory;
 use nod_requests::context::Requests;
 
@@ -20,7 +19,6 @@ pub struct Agent {
     pub requests: Requests,
     pub accounts: Accounts,
     pub memory: Memory,
-    pub model: Arc<dyn Model>,
     pub contacts: Vec<Arc<dyn Contacts>>,
     /// What is answered to "help", by how commands are typed there.
     pub help: Arc<dyn Fn(Typing<'_>) -> String + Send + Sync>,

@@ -357,12 +357,11 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
         tenant_name: settings.tenant_name,
         offer_expires_after: settings.offer_expires_after,
     };
-    let memory = Memory { chat, model: model.clone() };
+    let memory = Memory { chat, model };
     let agent = Agent {
         requests,
         accounts,
         memory,
-        model,
         contacts,
         help: Arc::new(move |typing| inbox::help_text(&commands, typing)),
         stops: Arc::new(Notify::new()),

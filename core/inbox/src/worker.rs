@@ -65,8 +65,6 @@ impl JobHandler for CatchingUp {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use std::time::Instant;
-
     use nod_accounts::work::AccountJob;
     use nod_agent::work::RecordJob;
     use nod_contract::clock::SystemClock;
@@ -81,6 +79,7 @@ mod tests {
     use nod_store::secret::Vault;
     use serde_json::json;
     use sqlx::PgPool;
+    use tokio::time::Instant;
 
     use super::*;
     use crate::nod::{Parts, assembled};

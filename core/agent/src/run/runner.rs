@@ -253,7 +253,7 @@ async fn context<'a>(
         // Where nobody shows it, nobody is asked.
         room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.room()),
         tools: &core.tools,
-        model: core.model.as_ref(),
+        model: core.memory.model.as_ref(),
         clock: &core.clock,
         ids: &core.ids,
         records: graph::Records::default(),
