@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Where a link leads of which a tool does not say it: those of mail never did.
+pub const MAIL: &str = "Gmail";
+
 /// A service with accounts of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -11,6 +14,9 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// Each of them.
+    pub const ALL: [Self; 1] = [Self::Google];
+
     /// The name in rows, routes and commands.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -22,7 +28,7 @@ impl Provider {
     /// The provider of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Google].into_iter().find(|p| p.as_str() == name)
+        Self::ALL.into_iter().find(|p| p.as_str() == name)
     }
 
     /// As a person calls it.

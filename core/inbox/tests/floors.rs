@@ -10,6 +10,16 @@ use std::path::{Path, PathBuf};
 const CRATES: [&str; 9] =
     ["contract", "when", "store", "people", "accounts", "requests", "memory", "agent", "inbox"];
 
+/// Whose services and platforms these are is no business of the core's.
+const VENDORS: [&str; 4] = ["google", "gmail", "slack", "discord"];
+/// Where one is named: the list of providers, that of public mail hosts, and what is typed to connect an account.
+const NAMES_VENDORS: [&str; 4] = [
+    "contract/src/address.rs",
+    "contract/src/provider.rs",
+    "inbox/src/home/card.rs",
+    "inbox/src/inbox/command.rs",
+];
+
 fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
@@ -31,6 +41,41 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn code(file: &Path) -> String {
     let text = std::fs::read_to_string(file).unwrap();
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// Code with its words, without comments and the tests that stand behind it.
+fn spoken(text: &str) -> String {
+    let mut spoken = String::new();
+    let (mut quoted, mut rest) = (false, text);
+    while let Some(c) = rest.chars().next() {
+        if !quoted && rest.starts_with("//") {
+            rest = rest.find('\n').map_or("", |end| &rest[end..]);
+            continue;
+        }
+        // What begins no quotation and ends none.
+        let whole = ["\\\\", "\\\"", "'\"'"].into_iter().find(|whole| rest.starts_with(whole));
+        quoted ^= c == '"' && whole.is_none();
+        let (taken, left) = rest.split_at(whole.map_or(c.len_utf8(), str::len));
+        spoken.push_str(taken);
+        rest = left;
+    }
+    let mut parts = spoken.split("\n#[cfg(test)]\n");
+    let code = parts.next().unwrap().to_owned();
+    let behind = |tests: &str| match tests.lines().next() {
+        Some(head) if head.ends_with('{') => tests.split_once("\n}\n").map(|(_, behind)| behind.to_owned()),
+        _ => Some(tests.to_owned()),
+    };
+    code + &parts.filter_map(behind).collect::<String>()
+}
+
+/// The code of a crate's files, each with where it stands; files of tests are named so.
+fn program(part: &str) -> Vec<(String, String)> {
+    let all = sources(&core().join(part).join("src")).into_iter();
+    let told = all.map(|file| {
+        let place = file.strip_prefix(core()).unwrap().to_str().unwrap().to_owned();
+        (place, spoken(&std::fs::read_to_string(&file).unwrap()))
+    });
+    told.filter(|(place, _)| !place.ends_with("tests.rs") && !place.contains("/tests/")).collect()
 }
 
 /// The modules that stand behind each `crate::`, also behind one with braces.
@@ -122,4 +167,35 @@ fn a_permit_is_minted_in_one_place() {
     let all = CRATES.iter().flat_map(|part| sources(&core().join(part).join("src")));
     let minted: Vec<PathBuf> = all.filter(|file| code(file).contains("Permit::mint(")).collect();
     assert_eq!(minted, [core().join("requests/src/perform.rs")]);
+}
+
+#[test]
+fn the_core_names_no_vendor() {
+    let all = CRATES.iter().flat_map(|part| program(part));
+    let naming = all.filter(|(_, code)| {
+        let code = code.to_lowercase();
+        VENDORS.iter().any(|vendor| code.contains(vendor))
+    });
+    let naming: BTreeSet<String> = naming.map(|(place, _)| place).collect();
+    assert_eq!(
+        naming,
+        NAMES_VENDORS.map(str::to_owned).into(),
+        "on the left who names one, on the right who may"
+    );
+}
+
+#[test]
+fn comments_and_tests_are_told_from_code() {
+    for (text, kept) in [
+        ("/// slack\nfn a() {} // slack\n", "\nfn a() {} \n"),
+        ("const A: &str = \"https://google\"; // slack", "const A: &str = \"https://google\"; "),
+        (
+            "let a = ('\"', \"\\\"//\", r#\"\"b\" //\"#); // slack",
+            "let a = ('\"', \"\\\"//\", r#\"\"b\" //\"#); ",
+        ),
+        ("a\n#[cfg(test)]\nmod tests {\n    slack\n}\nb\n", "ab\n"),
+        ("a\n#[cfg(test)]\nmod tests;\nb\n", "amod tests;\nb\n"),
+    ] {
+        assert_eq!(spoken(text), kept);
+    }
 }
