@@ -19,6 +19,8 @@ const NAMES_VENDORS: [&str; 4] = [
     "inbox/src/home/card.rs",
     "inbox/src/inbox/command.rs",
 ];
+/// What a store goes by.
+const STORES: [&str; 7] = ["sqlx", "sql", "PgPool", "PgConnection", "Pool", "pool", "conn"];
 
 fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -198,4 +200,17 @@ fn comments_and_tests_are_told_from_code() {
     ] {
         assert_eq!(spoken(text), kept);
     }
+}
+
+#[test]
+fn a_node_holds_no_store() {
+    let files = program("agent").into_iter().filter(|(place, _)| place.starts_with("agent/src/graph/"));
+    let mut read = 0;
+    for (place, code) in files {
+        read += 1;
+        let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let store: Vec<&str> = words.filter(|word| STORES.contains(word)).collect();
+        assert!(store.is_empty(), "core/{place} names {}", store.join(", "));
+    }
+    assert!(read > 10, "only {read} files were read");
 }

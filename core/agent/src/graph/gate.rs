@@ -191,7 +191,7 @@ async fn ruled(
     state: &AgentState,
     seen: &Provenance,
     cx: &NodeContext<'_>,
-) -> sqlx::Result<Ruling> {
+) -> Result<Ruling, NodeError> {
     // What only its own card shows did not write a change of the person's own account.
     let in_view = if spec.reach == Reach::Others { &state.provenance } else { seen };
     let call = policy::Call {
