@@ -1,5 +1,6 @@
 //! What cargo does not hold by itself: the modules of a crate are in no circle (as `crate::` tells it), siblings do not know
-//! each other, and a permit is minted in one place.
+//! each other, a permit is minted in one place, a node holds no store, no vendor is named, and a table is written by its
+//! crate alone.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,8 +20,13 @@ const NAMES_VENDORS: [&str; 4] = [
     "inbox/src/home/card.rs",
     "inbox/src/inbox/command.rs",
 ];
+
 /// What a store goes by.
 const STORES: [&str; 7] = ["sqlx", "sql", "PgPool", "PgConnection", "Pool", "pool", "conn"];
+/// Where rows of another crate's tables are written, and of which: one person's become another's wherever they stand, and
+/// a step is written down by one statement, with what it did.
+const WRITES_ELSEWHERE: [(&str, Option<&str>); 2] =
+    [("inbox/src/join/", None), ("agent/src/rows.rs", Some("run_steps"))];
 
 fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -78,6 +84,63 @@ fn program(part: &str) -> Vec<(String, String)> {
         (place, spoken(&std::fs::read_to_string(&file).unwrap()))
     });
     told.filter(|(place, _)| !place.ends_with("tests.rs") && !place.contains("/tests/")).collect()
+}
+
+/// Whose each table is, as the READMEs say.
+fn owners() -> BTreeMap<String, &'static str> {
+    let mut owners = BTreeMap::new();
+    for part in CRATES {
+        let readme = std::fs::read_to_string(core().join(part).join("README.md")).unwrap();
+        let Some(listed) = readme.lines().find_map(|line| line.strip_prefix("Tables: ")) else { continue };
+        let listed = listed.split('.').next().unwrap();
+        for table in listed.split('`').skip(1).step_by(2) {
+            let other = owners.insert(table.to_owned(), part);
+            assert!(other.is_none(), "{table} is said to be core/{part}'s and core/{}'s", other.unwrap());
+        }
+    }
+    owners
+}
+
+/// The tables that there are once all migrations have run.
+fn tables() -> BTreeSet<String> {
+    let folder = core().parent().unwrap().join("migrations");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let all = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect::<String>();
+    // A comment may hold a semicolon.
+    let lines: Vec<&str> = all.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
+    let mut tables = BTreeSet::new();
+    for statement in lines.join("\n").split(';') {
+        match statement.split_whitespace().collect::<Vec<_>>()[..] {
+            ["create", "table", name, ..] | ["create", "unlogged", "table", name, ..] => {
+                assert!(tables.insert(name.to_owned()), "{name}")
+            }
+            ["drop", "table", name] => assert!(tables.remove(name), "{name}"),
+            ["alter", "table", name, "rename", "to", new] => {
+                assert!(tables.remove(name) && tables.insert(new.to_owned()), "{name}");
+            }
+            _ => {}
+        }
+    }
+    tables
+}
+
+/// The tables that statements in this code write to, also in the middle of others. A lock and what is done on a conflict
+/// name none.
+fn written(code: &str) -> BTreeSet<String> {
+    let code = code.to_lowercase();
+    let words: Vec<&str> =
+        code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect();
+    let found = words.windows(4).filter_map(|words| match *words {
+        [_, "insert", "into", table] | [_, "delete", "from", table] => Some(table),
+        ["for" | "do", "update", ..] | [_, "update", "set", _] => None,
+        [_, "update", table, "set"] => Some(table),
+        // With another name of the table.
+        [_, "update", table, _] if tables().contains(table) => Some(table),
+        _ => None,
+    });
+    found.map(str::to_owned).collect()
 }
 
 /// The modules that stand behind each `crate::`, also behind one with braces.
@@ -213,4 +276,54 @@ fn a_node_holds_no_store() {
         assert!(store.is_empty(), "core/{place} names {}", store.join(", "));
     }
     assert!(read > 10, "only {read} files were read");
+}
+
+#[test]
+fn each_table_belongs_to_one_crate() {
+    let owned: BTreeSet<String> = owners().into_keys().collect();
+    assert_eq!(owned, tables(), "on the left what the READMEs list, on the right what the migrations make");
+}
+
+#[test]
+fn a_table_is_written_by_its_crate_alone() {
+    let owners = owners();
+    let (mut statements, mut stray) = (0, Vec::new());
+    let mut excused = BTreeSet::new();
+    for part in CRATES {
+        for (place, code) in program(part) {
+            for table in written(&code) {
+                statements += 1;
+                if owners.get(&table) == Some(&part) {
+                    continue;
+                }
+                let may = |(at, of): &&(&str, Option<&str>)| {
+                    place.starts_with(at) && owners.contains_key(&table) && of.is_none_or(|of| of == table)
+                };
+                match WRITES_ELSEWHERE.iter().find(may) {
+                    Some((at, _)) => excused.extend([*at]),
+                    None => stray.push(format!("core/{place} writes {table}")),
+                }
+            }
+        }
+    }
+    assert!(stray.is_empty(), "{}", stray.join("\n"));
+    assert_eq!(excused, WRITES_ELSEWHERE.map(|(at, _)| at).into(), "an exception that is none");
+    assert!(statements > 50, "only {statements} were read");
+}
+
+#[test]
+fn whoever_writes_is_found() {
+    for (text, tables) in [
+        ("r#\"insert into people (a) values ($1) on conflict (a) do update set b = 1\"#", &["people"][..]),
+        ("\"select 1 from people for update\", people", &[]),
+        (
+            "\"with gone as (\n    DELETE FROM files f where 1) update people p set a = 1\"",
+            &["files", "people"],
+        ),
+        ("\"update people\n set a = 1\"", &["people"]),
+        ("\"select 1 from people p for update of p\"", &[]),
+    ] {
+        let code = format!("let a = {text}; f(a, b)");
+        assert_eq!(written(&code), tables.iter().map(|&table| table.to_owned()).collect(), "{text}");
+    }
 }
