@@ -1,6 +1,6 @@
 //! What an account allows Nod to do: little by little, as requests need it.
 
-use nod_accounts::connection::scopes::{COMPOSE, READONLY};
+use nod_connectors::google::scopes::{COMPOSE, READONLY};
 use nod_sandbox::model::Answer;
 use nod_tests::chat::On;
 use nod_tests::{Browser, World, words_of};

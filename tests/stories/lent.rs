@@ -2,7 +2,7 @@
 //! organisation's.
 
 use chrono::TimeDelta;
-use nod_accounts::connection::scopes::{COMPOSE, EVENTS, MODIFY, USUAL};
+use nod_connectors::google::scopes::{COMPOSE, EVENTS, MODIFY, USUAL};
 use nod_sandbox::Fault;
 use nod_sandbox::google::Account;
 use nod_sandbox::model::Answer;

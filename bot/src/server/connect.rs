@@ -197,7 +197,7 @@ async fn settle(at: &Connecting, pending: Pending, code: &str) -> Response {
         Ok(exchanged) => exchanged,
         Err(error) => return give_up(at, pending, Setback::Broken, || oauth_error(&error)).await,
     };
-    if tokens.scopes.as_deref().is_some_and(|granted| scopes::known(granted).is_empty()) {
+    if tokens.scopes.as_deref().is_some_and(|granted| scopes::GOOGLE.known(granted).is_empty()) {
         // Dropped and not given back: that would end an earlier grant of the same account as well.
         return give_up(at, pending, Setback::TooLittle, pages::too_little).await;
     }

@@ -7,7 +7,8 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use nod_accounts::connection::{OfferError, OfferPage, scopes};
+use nod_accounts::connection::{OfferError, OfferPage};
+use nod_connectors::google::scopes::GOOGLE;
 use nod_contract::clock::Timestamp;
 use sha2::{Digest, Sha256};
 
@@ -97,7 +98,7 @@ pub(super) fn offer(page: &OfferPage, signs_in: bool, token: &str, now: Timestam
         address: page.address.as_deref(),
         signs_in,
         workspace: &page.workspace_name,
-        rights: scopes::explained(&page.scopes),
+        rights: GOOGLE.explained(&page.scopes),
         token,
         valid: valid(page.expires_at, now),
     })
@@ -122,7 +123,7 @@ pub(super) fn connected(account: &str, lacks: &[String]) -> Response {
     }
     let but = format!(
         "Nod may not {}: that was left unticked. Ask Nod in chat again, and tick it, if you want that.",
-        scopes::any_of(lacks)
+        GOOGLE.any_of(lacks)
     );
     said(StatusCode::OK, "Connected", &[&first, &but, then])
 }

@@ -4,7 +4,8 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use chrono::TimeZone;
 use http_body_util::BodyExt;
-use nod_accounts::connection::{OfferError, OfferPage, scopes};
+use nod_accounts::connection::{OfferError, OfferPage};
+use nod_connectors::google::scopes;
 use sqlx::postgres::PgPoolOptions;
 use tower::ServiceExt;
 

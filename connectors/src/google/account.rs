@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::google::scopes;
 use google_gmail1::common::GetToken;
-use nod_accounts::connection::{Connected, Connections, Grant, Loan, scopes};
+use nod_accounts::connection::{Connected, Connections, Grant, Loan};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::{Fault, ToolContext};
@@ -185,7 +186,7 @@ impl Accounts {
 
     async fn stored(&self, (tenant, person): Owner, needs: &[&str]) -> Result<Grant, Fault> {
         match self.connections.of(tenant, person, Provider::Google).await {
-            Ok(Connected::Yes(grant)) => match scopes::missing(&grant.scopes, needs) {
+            Ok(Connected::Yes(grant)) => match scopes::GOOGLE.missing(&grant.scopes, needs) {
                 missing if missing.is_empty() => Ok(*grant),
                 missing => Err(Fault::NeedsConnect { provider: Provider::Google, revoked: false, missing }),
             },

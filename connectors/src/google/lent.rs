@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::google::scopes;
 use chrono::TimeDelta;
-use nod_accounts::connection::{Loan, Loans, scopes};
+use nod_accounts::connection::{Loan, Loans};
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{Fault, ToolContext};
 use secrecy::SecretString;
@@ -83,7 +84,8 @@ impl SystemAccount {
             OAuthError::Silent { reason } => NoSystem::Silent(reason),
         })?;
         // Whose it is can be asked by that alone.
-        let missing = tokens.scopes.as_ref().map(|granted| scopes::missing(granted, &[scopes::READONLY]));
+        let missing =
+            tokens.scopes.as_ref().map(|granted| scopes::GOOGLE.missing(granted, &[scopes::READONLY]));
         if missing.is_some_and(|missing| !missing.is_empty()) {
             return Err(NoSystem::TooLittle("read mail".to_owned()));
         }
@@ -170,9 +172,9 @@ impl Lent {
             Loan::Organisations => {
                 let system = self.system.as_ref().ok_or_else(unset)?;
                 let (kept, granted) = system.renewed(now).await.map_err(sorted)?;
-                match granted.map(|granted| scopes::missing(&granted, needs)) {
+                match granted.map(|granted| scopes::GOOGLE.missing(&granted, needs)) {
                     Some(missing) if !missing.is_empty() => {
-                        Err(needs_admin(&NoSystem::TooLittle(scopes::any_of(&missing))))
+                        Err(needs_admin(&NoSystem::TooLittle(scopes::GOOGLE.any_of(&missing))))
                     }
                     _ => Ok(kept),
                 }

@@ -14,6 +14,7 @@ mod http;
 pub mod lent;
 pub mod oauth;
 mod reading;
+pub mod scopes;
 mod trouble;
 
 use std::sync::Arc;
@@ -28,7 +29,6 @@ pub use account::Accounts;
 pub use calendar::{Calendar, Room};
 pub use delegation::{Delegation, ServiceKey};
 pub use lent::{Lent, SystemAccount};
-pub use nod_accounts::connection::scopes;
 use nod_contract::contacts::Contacts;
 pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 

@@ -5,11 +5,13 @@
 
 use std::time::Duration;
 
+use crate::google::scopes;
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
-use nod_accounts::connection::{Revoke, Tokens, Unreached, scopes};
+use nod_accounts::connection::scopes::Scopes;
+use nod_accounts::connection::{Revoke, Tokens, Unreached};
 use nod_contract::clock::Timestamp;
 use oauth2::basic::{
     BasicErrorResponse, BasicErrorResponseType, BasicRequestTokenError, BasicRevocationErrorResponse,
@@ -249,6 +251,10 @@ impl GoogleOAuth {
 impl Revoke for GoogleOAuth {
     fn provider(&self) -> Provider {
         Provider::Google
+    }
+
+    fn scopes(&self) -> &'static Scopes {
+        &scopes::GOOGLE
     }
 
     async fn revoke(&self, token: &SecretString) -> Result<(), Unreached> {

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Where a link leads of which a tool does not say it: those of mail never did.
+pub const MAIL: &str = "Gmail";
+
 /// A service with accounts of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -14,6 +17,9 @@ impl Provider {
     /// The one that is meant where nobody says which.
     pub const USUAL: Self = Self::Google;
 
+    /// Each of them.
+    pub const ALL: [Self; 1] = [Self::Google];
+
     /// The name in rows, routes and commands.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -25,7 +31,7 @@ impl Provider {
     /// The provider of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Google].into_iter().find(|p| p.as_str() == name)
+        Self::ALL.into_iter().find(|p| p.as_str() == name)
     }
 
     /// As a person calls it.

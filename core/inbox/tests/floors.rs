@@ -1,5 +1,6 @@
 //! What cargo does not hold by itself: the modules of a crate are in no circle (as `crate::` tells it), siblings do not know
-//! each other, and a permit is minted in one place.
+//! each other, a permit is minted in one place, a node holds no store, no vendor is named, and a table is written by its
+//! crate alone.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -9,6 +10,23 @@ use std::path::{Path, PathBuf};
 /// The floors, the lowest first; a crate uses those before it.
 const CRATES: [&str; 9] =
     ["contract", "when", "store", "people", "accounts", "requests", "memory", "agent", "inbox"];
+
+/// Whose services and platforms these are is no business of the core's.
+const VENDORS: [&str; 4] = ["google", "gmail", "slack", "discord"];
+/// Where one is named: the list of providers, that of public mail hosts, and what is typed to connect an account.
+const NAMES_VENDORS: [&str; 4] = [
+    "contract/src/address.rs",
+    "contract/src/provider.rs",
+    "inbox/src/home/card.rs",
+    "inbox/src/inbox/command.rs",
+];
+
+/// What a store goes by.
+const STORES: [&str; 7] = ["sqlx", "sql", "PgPool", "PgConnection", "Pool", "pool", "conn"];
+/// Where rows of another crate's tables are written, and of which: one person's become another's wherever they stand, and
+/// a step is written down by one statement, with what it did.
+const WRITES_ELSEWHERE: [(&str, Option<&str>); 2] =
+    [("inbox/src/join/", None), ("agent/src/rows.rs", Some("run_steps"))];
 
 fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -31,6 +49,98 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn code(file: &Path) -> String {
     let text = std::fs::read_to_string(file).unwrap();
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// Code with its words, without comments and the tests that stand behind it.
+fn spoken(text: &str) -> String {
+    let mut spoken = String::new();
+    let (mut quoted, mut rest) = (false, text);
+    while let Some(c) = rest.chars().next() {
+        if !quoted && rest.starts_with("//") {
+            rest = rest.find('\n').map_or("", |end| &rest[end..]);
+            continue;
+        }
+        // What begins no quotation and ends none.
+        let whole = ["\\\\", "\\\"", "'\"'"].into_iter().find(|whole| rest.starts_with(whole));
+        quoted ^= c == '"' && whole.is_none();
+        let (taken, left) = rest.split_at(whole.map_or(c.len_utf8(), str::len));
+        spoken.push_str(taken);
+        rest = left;
+    }
+    let mut parts = spoken.split("\n#[cfg(test)]\n");
+    let code = parts.next().unwrap().to_owned();
+    let behind = |tests: &str| match tests.lines().next() {
+        Some(head) if head.ends_with('{') => tests.split_once("\n}\n").map(|(_, behind)| behind.to_owned()),
+        _ => Some(tests.to_owned()),
+    };
+    code + &parts.filter_map(behind).collect::<String>()
+}
+
+/// The code of a crate's files, each with where it stands; files of tests are named so.
+fn program(part: &str) -> Vec<(String, String)> {
+    let all = sources(&core().join(part).join("src")).into_iter();
+    let told = all.map(|file| {
+        let place = file.strip_prefix(core()).unwrap().to_str().unwrap().to_owned();
+        (place, spoken(&std::fs::read_to_string(&file).unwrap()))
+    });
+    told.filter(|(place, _)| !place.ends_with("tests.rs") && !place.contains("/tests/")).collect()
+}
+
+/// Whose each table is, as the READMEs say.
+fn owners() -> BTreeMap<String, &'static str> {
+    let mut owners = BTreeMap::new();
+    for part in CRATES {
+        let readme = std::fs::read_to_string(core().join(part).join("README.md")).unwrap();
+        let Some(listed) = readme.lines().find_map(|line| line.strip_prefix("Tables: ")) else { continue };
+        let listed = listed.split('.').next().unwrap();
+        for table in listed.split('`').skip(1).step_by(2) {
+            let other = owners.insert(table.to_owned(), part);
+            assert!(other.is_none(), "{table} is said to be core/{part}'s and core/{}'s", other.unwrap());
+        }
+    }
+    owners
+}
+
+/// The tables that there are once all migrations have run.
+fn tables() -> BTreeSet<String> {
+    let folder = core().parent().unwrap().join("migrations");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let all = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect::<String>();
+    // A comment may hold a semicolon.
+    let lines: Vec<&str> = all.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
+    let mut tables = BTreeSet::new();
+    for statement in lines.join("\n").split(';') {
+        match statement.split_whitespace().collect::<Vec<_>>()[..] {
+            ["create", "table", name, ..] | ["create", "unlogged", "table", name, ..] => {
+                assert!(tables.insert(name.to_owned()), "{name}")
+            }
+            ["drop", "table", name] => assert!(tables.remove(name), "{name}"),
+            ["alter", "table", name, "rename", "to", new] => {
+                assert!(tables.remove(name) && tables.insert(new.to_owned()), "{name}");
+            }
+            _ => {}
+        }
+    }
+    tables
+}
+
+/// The tables that statements in this code write to, also in the middle of others. A lock and what is done on a conflict
+/// name none.
+fn written(code: &str) -> BTreeSet<String> {
+    let code = code.to_lowercase();
+    let words: Vec<&str> =
+        code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| !w.is_empty()).collect();
+    let found = words.windows(4).filter_map(|words| match *words {
+        [_, "insert", "into", table] | [_, "delete", "from", table] => Some(table),
+        ["for" | "do", "update", ..] | [_, "update", "set", _] => None,
+        [_, "update", table, "set"] => Some(table),
+        // With another name of the table.
+        [_, "update", table, _] if tables().contains(table) => Some(table),
+        _ => None,
+    });
+    found.map(str::to_owned).collect()
 }
 
 /// The modules that stand behind each `crate::`, also behind one with braces.
@@ -130,4 +240,98 @@ fn a_permit_is_minted_in_one_place() {
     let all = CRATES.iter().flat_map(|part| sources(&core().join(part).join("src")));
     let minted: Vec<PathBuf> = all.filter(|file| code(file).contains("Permit::mint(")).collect();
     assert_eq!(minted, [core().join("requests/src/perform.rs")]);
+}
+
+#[test]
+fn the_core_names_no_vendor() {
+    let all = CRATES.iter().flat_map(|part| program(part));
+    let naming = all.filter(|(_, code)| {
+        let code = code.to_lowercase();
+        VENDORS.iter().any(|vendor| code.contains(vendor))
+    });
+    let naming: BTreeSet<String> = naming.map(|(place, _)| place).collect();
+    assert_eq!(
+        naming,
+        NAMES_VENDORS.map(str::to_owned).into(),
+        "on the left who names one, on the right who may"
+    );
+}
+
+#[test]
+fn comments_and_tests_are_told_from_code() {
+    for (text, kept) in [
+        ("/// slack\nfn a() {} // slack\n", "\nfn a() {} \n"),
+        ("const A: &str = \"https://google\"; // slack", "const A: &str = \"https://google\"; "),
+        (
+            "let a = ('\"', \"\\\"//\", r#\"\"b\" //\"#); // slack",
+            "let a = ('\"', \"\\\"//\", r#\"\"b\" //\"#); ",
+        ),
+        ("a\n#[cfg(test)]\nmod tests {\n    slack\n}\nb\n", "ab\n"),
+        ("a\n#[cfg(test)]\nmod tests;\nb\n", "amod tests;\nb\n"),
+    ] {
+        assert_eq!(spoken(text), kept);
+    }
+}
+
+#[test]
+fn a_node_holds_no_store() {
+    let files = program("agent").into_iter().filter(|(place, _)| place.starts_with("agent/src/graph/"));
+    let mut read = 0;
+    for (place, code) in files {
+        read += 1;
+        let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let store: Vec<&str> = words.filter(|word| STORES.contains(word)).collect();
+        assert!(store.is_empty(), "core/{place} names {}", store.join(", "));
+    }
+    assert!(read > 10, "only {read} files were read");
+}
+
+#[test]
+fn each_table_belongs_to_one_crate() {
+    let owned: BTreeSet<String> = owners().into_keys().collect();
+    assert_eq!(owned, tables(), "on the left what the READMEs list, on the right what the migrations make");
+}
+
+#[test]
+fn a_table_is_written_by_its_crate_alone() {
+    let owners = owners();
+    let (mut statements, mut stray) = (0, Vec::new());
+    let mut excused = BTreeSet::new();
+    for part in CRATES {
+        for (place, code) in program(part) {
+            for table in written(&code) {
+                statements += 1;
+                if owners.get(&table) == Some(&part) {
+                    continue;
+                }
+                let may = |(at, of): &&(&str, Option<&str>)| {
+                    place.starts_with(at) && owners.contains_key(&table) && of.is_none_or(|of| of == table)
+                };
+                match WRITES_ELSEWHERE.iter().find(may) {
+                    Some((at, _)) => excused.extend([*at]),
+                    None => stray.push(format!("core/{place} writes {table}")),
+                }
+            }
+        }
+    }
+    assert!(stray.is_empty(), "{}", stray.join("\n"));
+    assert_eq!(excused, WRITES_ELSEWHERE.map(|(at, _)| at).into(), "an exception that is none");
+    assert!(statements > 50, "only {statements} were read");
+}
+
+#[test]
+fn whoever_writes_is_found() {
+    for (text, tables) in [
+        ("r#\"insert into people (a) values ($1) on conflict (a) do update set b = 1\"#", &["people"][..]),
+        ("\"select 1 from people for update\", people", &[]),
+        (
+            "\"with gone as (\n    DELETE FROM files f where 1) update people p set a = 1\"",
+            &["files", "people"],
+        ),
+        ("\"update people\n set a = 1\"", &["people"]),
+        ("\"select 1 from people p for update of p\"", &[]),
+    ] {
+        let code = format!("let a = {text}; f(a, b)");
+        assert_eq!(written(&code), tables.iter().map(|&table| table.to_owned()).collect(), "{text}");
+    }
 }

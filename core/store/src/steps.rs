@@ -99,3 +99,15 @@ pub async fn record(
     .await?;
     Ok(())
 }
+
+/// That it did something stays, and nothing of what it read or wrote.
+pub async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update run_steps set input = null, output = null where tenant_id = $1 and run_id = $2",
+        tenant.0,
+        run.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::google::scopes::EVENTS;
 use async_trait::async_trait;
 use google_calendar3::api::Event;
 use jiff::tz::TimeZone;
-use nod_accounts::connection::scopes::EVENTS;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::privacy::Audience;

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::google::scopes::{EVENTS, FREEBUSY};
 use google_calendar3::api::{Event, FreeBusyRequest, FreeBusyRequestItem, FreeBusyResponse};
 use google_calendar3::common::GetToken;
-use nod_accounts::connection::scopes::{EVENTS, FREEBUSY};
 use nod_contract::clock::Timestamp;
 use tokio::time::Instant;
 use url::Url;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::google::scopes::FREEBUSY;
 use async_trait::async_trait;
-use nod_accounts::connection::scopes::FREEBUSY;
 use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
 use nod_people::people::colleagues::Colleagues;
 use nod_when::when::Exact;

@@ -4,12 +4,12 @@
 //! nothing to wrap: these requests are made by hand, over the same connections, with the same types, tokens and
 //! errors.
 
+use crate::google::scopes::EVENTS;
 use google_calendar3::api::Event;
 use google_calendar3::common::{Body, GetToken, Response, remove_json_null_values};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, IF_MATCH, USER_AGENT};
 use hyper::{Method, Request};
-use nod_accounts::connection::scopes::EVENTS;
 use nod_contract::tool::Fault;
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::google::scopes::EVENTS;
 use async_trait::async_trait;
-use nod_accounts::connection::scopes::EVENTS;
 use nod_contract::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};

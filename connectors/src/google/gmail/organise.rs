@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::google::scopes;
 use async_trait::async_trait;
 use google_gmail1::api::{Message, Thread};
 use jiff::tz::TimeZone;
-use nod_accounts::connection::scopes;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::privacy::Audience;

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::disconnect::{NOT_THEIRS, meant};
-use super::{Accounts, NewOffer, cards, held, make, scopes};
+use super::{Accounts, NewOffer, cards, held, make};
 use nod_contract::card::Verb;
 use nod_contract::chat::Immediate;
 use nod_contract::clock::Timestamp;
@@ -20,9 +20,10 @@ pub async fn press(
     now: Timestamp,
 ) -> sqlx::Result<Immediate> {
     let Some(provider) = meant(verb, person) else { return Ok(Immediate::whisper(NOT_THEIRS)) };
+    let scopes = core.scopes(provider);
     let held = held(conn, tenant, person, provider).await?;
-    let allowed = held.as_ref().map(|held| scopes::known(&held.scopes)).filter(|scopes| !scopes.is_empty());
-    let scopes = allowed.unwrap_or_else(|| scopes::USUAL.map(str::to_owned).to_vec());
+    let allowed = held.as_ref().map(|held| scopes.known(&held.scopes)).filter(|scopes| !scopes.is_empty());
+    let scopes = allowed.unwrap_or_else(|| scopes.usual());
     let id: OfferId = core.id();
     let card = cards::reconnect_link(provider, id, held.as_ref());
     make(

@@ -3,7 +3,8 @@
 use uuid::Uuid;
 
 use crate::connection::lent::Whose;
-use crate::connection::{Held, Lending, Need, Setback, scopes};
+use crate::connection::scopes::Scopes;
+use crate::connection::{Held, Lending, Need, Setback};
 use nod_contract::card::reconnect::with_reconnect;
 use nod_contract::card::{Block, Card, Press, Style, Verb};
 use nod_contract::clock::Timestamp;
@@ -65,13 +66,13 @@ pub fn needed(need: &Need, offer: OfferId, now: Timestamp) -> Card {
         Some(held) => {
             let why = format!(
                 "{}, but not {} yet. Allow that too, and your request goes on by itself.",
-                may(&held.scopes),
-                scopes::any_of(&asked)
+                may(need.scopes, &held.scopes),
+                need.scopes.any_of(&asked)
             );
             link(provider, offer, "Connect", &why, &sign_in_as(&held.account))
         }
         None => {
-            let place = scopes::place(&asked);
+            let place = need.scopes.place(&asked);
             let it = if place.contains(" and ") { "them" } else { "it" };
             let why = format!(
                 "I need access to {place} to do that. Connect {it}, and your request goes on by itself."
@@ -82,10 +83,10 @@ pub fn needed(need: &Need, offer: OfferId, now: Timestamp) -> Card {
 }
 
 /// "I may read your mail"
-fn may(granted: &[String]) -> String {
-    match scopes::known(granted) {
+fn may(scopes: &Scopes, granted: &[String]) -> String {
+    match scopes.known(granted) {
         none if none.is_empty() => "I may look at your account's address".to_owned(),
-        known => format!("I may {}", scopes::all_of(&known)),
+        known => format!("I may {}", scopes.all_of(&known)),
     }
 }
 
@@ -93,6 +94,7 @@ fn may(granted: &[String]) -> String {
 /// is new is.
 pub fn connected(
     provider: Provider,
+    scopes: &Scopes,
     account: &str,
     before: Option<&Held>,
     granted: &[String],
@@ -100,17 +102,17 @@ pub fn connected(
 ) -> Card {
     let title = provider.title();
     let same = before.filter(|held| held.works && held.account.eq_ignore_ascii_case(account));
-    let new = same.map(|held| scopes::missing(&held.scopes, &scopes::known(granted)));
+    let new = same.map(|held| scopes.missing(&held.scopes, &scopes.known(granted)));
     let mut body = vec![Block::Note(match new {
         None => format!("✓ {title} is connected: {account}"),
         Some(none) if none.is_empty() => format!("✓ {title} stays connected: {account}"),
-        Some(new) => format!("✓ Now I may also {}: {account}", scopes::all_of(&new)),
+        Some(new) => format!("✓ Now I may also {}: {account}", scopes.all_of(&new)),
     })];
     if !lacks.is_empty() {
         body.push(Block::Markdown(format!(
             "{}, but not {}: that was left unticked on {}'s page. Ask again, and tick it, if you want me to.",
-            may(granted),
-            scopes::any_of(lacks),
+            may(scopes, granted),
+            scopes.any_of(lacks),
             provider.title()
         )));
     }
@@ -147,10 +149,10 @@ pub fn reconnect_link(provider: Provider, offer: OfferId, held: Option<&Held>) -
 }
 
 /// One line of what is connected.
-pub fn account(card: Card, provider: Provider, held: &Held, disconnect: Verb) -> Card {
+pub fn account(card: Card, provider: Provider, scopes: &Scopes, held: &Held, disconnect: Verb) -> Card {
     let title = provider.title();
     let state = if held.works {
-        format!("{}.", may(&held.scopes))
+        format!("{}.", may(scopes, &held.scopes))
     } else {
         format!("{title} no longer lets me in: connect it again to go on.")
     };

@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::offer::Offer;
+use super::scopes::Scopes;
 use super::{Accounts, Held, Lending, cards, context, lent, sql};
 use crate::work::AccountJob;
 use nod_contract::card::reconnect::{verb, with_reconnect};
@@ -29,13 +30,14 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 const GIVES_UP: TimeDelta = TimeDelta::days(1);
 /// Between two tries: as long as it has been tried already, within these.
 const WAITS: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(1));
-const PROVIDERS: [Provider; 1] = [Provider::Google];
 
-/// Takes grants back at a provider.
+/// A provider, as its connector hands it in: what it can allow, and how that is taken back.
 #[async_trait]
 pub trait Revoke: Send + Sync {
     /// Whose grants.
     fn provider(&self) -> Provider;
+    /// What it can allow.
+    fn scopes(&self) -> &'static Scopes;
     /// Ends the grant behind a token; one that has ended already is no error.
     async fn revoke(&self, token: &SecretString) -> Result<(), Unreached>;
 }
@@ -49,20 +51,26 @@ pub struct Unreached(pub String);
 pub(super) const NOT_THEIRS: &str = "That is somebody else's account. Nothing was done.";
 
 pub(super) fn meant(verb_: &Verb, person: PersonId) -> Option<Provider> {
-    PROVIDERS.into_iter().find(|provider| verb("", person, *provider).subject == verb_.subject)
+    Provider::ALL.into_iter().find(|provider| verb("", person, *provider).subject == verb_.subject)
 }
 
 /// What a person has connected, with what it allows; `None` where it is nothing.
-pub async fn list(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<Option<Card>> {
+pub async fn list(
+    core: &Accounts,
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    person: PersonId,
+) -> sqlx::Result<Option<Card>> {
     let mut card: Option<Card> = None;
-    for provider in PROVIDERS {
+    for provider in Provider::ALL {
         if let Some(held) = super::held(conn, tenant, person, provider).await? {
             let before = card.take().unwrap_or_else(|| Card::default().titled("Connected accounts"));
             let before = match held.works {
                 true => before,
                 false => with_reconnect(before, person, provider),
             };
-            card = Some(cards::account(before, provider, &held, verb("disconnect", person, provider)));
+            let disconnect = verb("disconnect", person, provider);
+            card = Some(cards::account(before, provider, core.scopes(provider), &held, disconnect));
         }
     }
     Ok(card)

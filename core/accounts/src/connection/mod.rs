@@ -308,6 +308,7 @@ pub struct Moved {
 
 /// Runs that wait for an account which their person has gained go on.
 pub async fn gained(
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -315,7 +316,7 @@ pub async fn gained(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for (provider, scopes) in accounts {
-        waiting::granted(conn, tenant, person, *provider, scopes, None, now).await?;
+        waiting::granted(core, conn, tenant, person, *provider, scopes, None, now).await?;
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use chrono::TimeDelta;
 use sqlx::PgConnection;
 
-use super::{scopes, sql};
+use super::scopes::Scopes;
+use super::sql;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::provider::Provider;
@@ -68,14 +69,19 @@ pub struct Need {
     /// Nothing where the tool does not say.
     pub missing: Vec<String>,
     pub held: Option<Held>,
+    /// What there is to be allowed.
+    pub scopes: &'static Scopes,
 }
 
 impl Need {
     /// What the consent has to ask for: what is missing alone, or all that there was where it is gone.
     pub fn asked(&self) -> Vec<String> {
-        let missing = scopes::asked(self.missing.clone());
+        let missing = self.scopes.with(Vec::new(), self.missing.clone());
+        let missing = self.scopes.asked(missing);
         match &self.held {
-            Some(held) if self.revoked || !held.works => scopes::with(missing, scopes::known(&held.scopes)),
+            Some(held) if self.revoked || !held.works => {
+                self.scopes.with(missing, self.scopes.known(&held.scopes))
+            }
             _ => missing,
         }
     }

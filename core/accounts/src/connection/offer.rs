@@ -14,8 +14,9 @@ use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
 use super::disconnect::{self, Over};
+use super::scopes::Scopes;
 use super::waiting::{self, wake, wake_unless_another};
-use super::{Accounts, Connections, Held, Tokens, cards, ending, other, scopes, sql};
+use super::{Accounts, Connections, Held, Tokens, cards, ending, other, sql};
 use crate::work::AccountJob;
 use nod_contract::chat::Standing;
 use nod_contract::clock::Timestamp;
@@ -175,7 +176,7 @@ impl Offers {
         let (core, tenant) = (&self.core, self.tenant());
         let id = core.links.offer(token).ok_or(OfferError::Unknown)?;
         let mut conn = core.pool.acquire().await?;
-        let mut offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
+        let mut offer = sql::offer(core, &mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
         offer.usable(core.now())?;
         let (platform, workspace) = (offer.platform.as_str(), offer.workspace.as_str());
         let person = people::sql::load_there(&mut conn, tenant, offer.person, platform, workspace).await?;
@@ -189,7 +190,7 @@ impl Offers {
                 },
             )?;
             let mut conn = core.pool.acquire().await?;
-            offer = sql::offer(&mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
+            offer = sql::offer(core, &mut conn, tenant, id).await?.ok_or(OfferError::Unknown)?;
         }
         if !core.welcome.admits(person.standing) {
             return Err(OfferError::Stranger);
@@ -239,7 +240,7 @@ impl Offers {
         let (core, tenant) = (&self.core, self.tenant());
         let leg = self.leg(pending.offer);
         let mut conn = core.pool.acquire().await?;
-        let offer = sql::offer(&mut conn, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
+        let offer = sql::offer(core, &mut conn, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
         let (platform, workspace) = (offer.platform.as_str(), offer.workspace.as_str());
         let theirs = people::sql::user_of(&mut conn, tenant, offer.person, platform, workspace).await?;
         if theirs.as_deref() != Some(user) {
@@ -273,7 +274,7 @@ impl Offers {
         let verifier =
             core.vault.open(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
         let provider = Provider::named(&provider).ok_or(OfferError::Unknown)?;
-        let scopes = scopes::asked(scopes);
+        let scopes = core.scopes(provider).asked(scopes);
         Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, scopes, offer })
     }
 
@@ -284,7 +285,7 @@ impl Offers {
     pub async fn failed(&self, pending: Pending, why: Setback) -> Result<(), OfferError> {
         let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
         let mut tx = core.begin().await?;
-        if let Some(offer) = sql::offer(&mut tx, tenant, pending.offer).await? {
+        if let Some(offer) = sql::offer(core, &mut tx, tenant, pending.offer).await? {
             sql::close(&mut tx, tenant, offer.id, "declined").await?;
             say(core, &mut tx, tenant, &offer, &cards::failed(pending.provider, why), now).await?;
             let (person, provider) = (offer.person, offer.provider);
@@ -323,7 +324,7 @@ impl Offers {
         let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
         let provider = pending.provider;
         let mut tx = core.begin().await?;
-        let offer = sql::offer(&mut tx, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
+        let offer = sql::offer(core, &mut tx, tenant, pending.offer).await?.ok_or(OfferError::Unknown)?;
         let own = match offer.address.as_deref() {
             Some(address) => address.eq_ignore_ascii_case(account),
             None => offer.signed_in,
@@ -350,12 +351,13 @@ impl Offers {
             return Ok(Completion::NotThatAccount { account: account.to_owned(), connected });
         }
         let granted = tokens.scopes.as_ref().unwrap_or(&offer.scopes);
-        let lacks = scopes::missing(granted, &offer.scopes);
+        let scopes = core.scopes(provider);
+        let lacks = scopes.missing(granted, &offer.scopes);
         let connections = Connections::new(core.pool.clone(), core.vault.clone(), core.ids.clone());
         for said in sql::keep(&mut tx, tenant, provider.as_str(), account).await? {
             delivery::show(&mut tx, tenant, said, &cards::connected_again(provider, account), now).await?;
         }
-        if offer.improves(account, granted) {
+        if offer.improves(scopes, account, granted) {
             disconnect::make_way(core, &mut tx, tenant, &offer, account, now).await?;
             connections.connect(&mut tx, tenant, offer.person, provider, account, tokens, now).await?;
             if let Some(ends_at) = tokens.ends_at {
@@ -377,8 +379,8 @@ impl Offers {
             now,
         )
         .await?;
-        waiting::granted(&mut tx, tenant, offer.person, provider, granted, offer.run, now).await?;
-        let card = cards::connected(provider, account, offer.held.as_ref(), granted, &lacks);
+        waiting::granted(core, &mut tx, tenant, offer.person, provider, granted, offer.run, now).await?;
+        let card = cards::connected(provider, scopes, account, offer.held.as_ref(), granted, &lacks);
         say(core, &mut tx, tenant, &offer, &card, now).await?;
         open_pages::touch(&mut tx, tenant, offer.person, now).await?;
         tx.commit().await?;
@@ -462,10 +464,10 @@ impl Offer {
     }
 
     /// Whether what came is better than what is there: a grant is never narrowed for nothing.
-    fn improves(&self, account: &str, granted: &[String]) -> bool {
+    fn improves(&self, scopes: &Scopes, account: &str, granted: &[String]) -> bool {
         let same = |held: &&Held| held.works && held.account.eq_ignore_ascii_case(account);
         let held = self.held.as_ref().filter(same);
-        held.is_none_or(|held| scopes::better(&held.scopes, granted, &self.scopes))
+        held.is_none_or(|held| scopes.better(&held.scopes, granted, &self.scopes))
     }
 }
 
@@ -498,7 +500,7 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::hold(&mut tx, claim).await?;
-    if let Some(offer) = sql::offer(&mut tx, tenant, id).await?
+    if let Some(offer) = sql::offer(core, &mut tx, tenant, id).await?
         && sql::expire(&mut tx, tenant, id).await?
     {
         let (person, provider) = (offer.person, offer.provider);
@@ -507,7 +509,7 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
         if offer.delivery.is_some() && offer.status != "other_account" {
             let card = match offer.held.as_ref().filter(|held| held.works) {
                 // By another link.
-                Some(held) if scopes::missing(&held.scopes, &offer.scopes).is_empty() => {
+                Some(held) if core.scopes(offer.provider).missing(&held.scopes, &offer.scopes).is_empty() => {
                     cards::not_needed(&held.account)
                 }
                 _ => cards::expired(offer.provider),

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::offer::{NewOffer, Offer, make};
 use super::waiting::wake_unless_another;
-use super::{Accounts, cards, scopes, sql};
+use super::{Accounts, cards, sql};
 use nod_contract::card::Card;
 use nod_contract::chat::{Immediate, Target};
 use nod_contract::clock::Timestamp;
@@ -153,7 +153,7 @@ async fn tell(
             id: offer,
             person: request.person,
             provider,
-            scopes: scopes::USUAL.map(str::to_owned).to_vec(),
+            scopes: core.scopes(provider).usual(),
             conversation,
             run: None,
             delivery: Some(id),

@@ -2,7 +2,7 @@
 
 use sqlx::PgConnection;
 
-use super::{scopes, sql};
+use super::{Accounts, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
@@ -57,6 +57,7 @@ pub(super) async fn wake_unless_another(
 /// Something was granted through a link that `asker` had: every run goes on that this is enough for. One that still
 /// has a link of its own waits for that; the asker hears that it was too little; the rest try, and ask again.
 pub(super) async fn granted(
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,
@@ -66,7 +67,7 @@ pub(super) async fn granted(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for run in sql::waiting(conn, tenant, person, provider.as_str(), now).await? {
-        let enough = scopes::missing(granted, &run.scopes).is_empty();
+        let enough = core.scopes(provider).missing(granted, &run.scopes).is_empty();
         let ended = match enough {
             false if run.has_link => continue,
             false if Some(run.run) == asker => Connecting::TooLittle,

@@ -3,6 +3,7 @@
 use sqlx::PgConnection;
 
 use nod_contract::ids::{RunId, TenantId};
+use nod_store::steps;
 
 /// What a run read of others' talk leaves its record: prompts, results, and what the state holds of them.
 /// False where the run is not over.
@@ -20,13 +21,7 @@ pub async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sq
     if over.rows_affected() == 0 {
         return Ok(false);
     }
-    sqlx::query!(
-        "update run_steps set input = null, output = null where tenant_id = $1 and run_id = $2",
-        tenant.0,
-        run.0
-    )
-    .execute(&mut *conn)
-    .await?;
+    steps::forget(conn, tenant, run).await?;
     sqlx::query!(
         r#"update messages set turn = jsonb_set(turn, '{content}', '"(no longer kept)"')
          where tenant_id = $1 and run_id = $2 and role = 'tool'"#,

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::{Emit, Next, NodeContext, NodeError, Step, act, drafts, recipients, think, times};
 use crate::state::{AgentState, Node, Parked, PendingCall};
-use nod_accounts::connection::scopes;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
 use nod_contract::tool::{ActTool, Fault, LONGEST_BODY, Preview, Reach, Tool, ToolSpec, UNDERSTOOD};
@@ -192,7 +191,7 @@ async fn ruled(
     state: &AgentState,
     seen: &Provenance,
     cx: &NodeContext<'_>,
-) -> sqlx::Result<Ruling> {
+) -> Result<Ruling, NodeError> {
     // What only its own card shows did not write a change of the person's own account.
     let in_view = if spec.reach == Reach::Others { &state.provenance } else { seen };
     let call = policy::Call {
@@ -300,7 +299,7 @@ fn need_account(provider: Provider, revoked: bool, missing: &[String], emits: &m
         _ => None,
     });
     match asked {
-        Some(asked) => *asked = scopes::with(std::mem::take(asked), missing.to_vec()),
+        Some(asked) => asked.extend_from_slice(missing),
         None => emits.push(Emit::Connect { provider, revoked, missing: missing.to_vec() }),
     }
 }

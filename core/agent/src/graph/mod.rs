@@ -19,8 +19,9 @@ mod think;
 mod times;
 mod words;
 
-use sqlx::PgPool;
 use std::sync::Arc;
+
+use async_trait::async_trait;
 
 pub use act::content;
 pub use recall::Memory;
@@ -30,7 +31,7 @@ pub use think::done_so_far;
 
 use crate::state::{AgentState, Node};
 use nod_contract::card::Card;
-use nod_contract::chat::{Adapters, Typing};
+use nod_contract::chat::Typing;
 use nod_contract::clock::Clock;
 use nod_contract::clock::Timestamp;
 use nod_contract::contacts::Contacts;
@@ -41,12 +42,10 @@ use nod_contract::provider::Provider;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_contract::tool::draft::Closing;
 use nod_contract::tool::{Choice, Fault, Preview, Principal, ToolContext, Tools};
-use nod_people::people::refresh::Lists;
-use nod_people::people::{self, names};
-use nod_requests::approval::{self, Owner};
 use nod_requests::draft::OpenDraft;
-use nod_requests::policy::{self, Policy, Terms};
+use nod_requests::policy::{Policy, Terms};
 use nod_requests::question::Vote;
+use nod_store::jobs::WorkError;
 
 /// What a node returns.
 pub struct Step {
@@ -112,7 +111,7 @@ pub struct NodeContext<'a> {
     pub longest_message: usize,
     /// What was loaded for this step, where the node is the one that needs it.
     pub memory: Option<Memory>,
-    pub directory: Directory<'a>,
+    pub directory: &'a dyn Directory,
     pub contacts: &'a [Arc<dyn Contacts>],
     pub typing: Typing<'a>,
     /// What is answered to "help", by how commands are typed here.
@@ -128,74 +127,23 @@ pub struct NodeContext<'a> {
     pub words: Words,
 }
 
-/// Reads people by name, and the rules about asking them; nothing else.
-pub struct Directory<'a> {
-    pub pool: &'a PgPool,
-    pub adapters: &'a Adapters,
-    /// The rules of the installation.
-    pub policy: &'a Policy,
-    /// Has the people listed anew.
-    pub lists: Lists<'a>,
-    pub tenant: TenantId,
-    pub platform: &'a str,
-    pub workspace: &'a str,
-}
-
-impl Directory<'_> {
+/// Who is where, and the rules about asking them: all that a node asks of what is stored. There is one of these, and yet
+/// it is a trait: whoever has it reaches nothing else.
+#[async_trait]
+pub trait Directory: Send + Sync {
     /// Whom a recipient means who was written by a model. Where the people were listed a while ago, a name may mean
     /// somebody else by now: they are listed anew first.
-    pub async fn address(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, Fault>> {
-        let found = self.listed(written, me).await?;
-        // Of several, whoever asks picks one.
-        if !names::is_name(written) || matches!(found, Err(Fault::Ambiguous { .. })) {
-            return Ok(found);
-        }
-        let fresh = self.lists.refresh().await?;
-        let found = self.listed(written, me).await?;
-        if fresh { Ok(found) } else { self.perhaps(names::bare(written), found).await }
-    }
-
-    async fn listed(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, Fault>> {
-        let mut conn = self.pool.acquire().await?;
-        people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
-    }
-
-    /// What a list says that is being read anew: whoever is in it is asked about, and who is not may come.
-    async fn perhaps(&self, name: &str, found: Result<String, Fault>) -> sqlx::Result<Result<String, Fault>> {
-        Ok(match found {
-            Ok(address) => {
-                let mut conn = self.pool.acquire().await?;
-                let choices = people::choices(&mut conn, self.tenant, &address).await?;
-                let why =
-                    "I am reading the list of people again: there may be another one by now.".to_owned();
-                Err(Fault::Ambiguous { name: name.to_owned(), choices, why: Some(why) })
-            }
-            Err(Fault::NotFound { what }) => Err(Fault::NotFound {
-                what: format!("{what}; I am reading the list of people again, ask me once more in a minute"),
-            }),
-            other => other,
-        })
-    }
+    async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, Fault>, NodeError>;
 
     /// The rules in force.
-    pub async fn policy(&self) -> sqlx::Result<Policy> {
-        let mut conn = self.pool.acquire().await?;
-        policy::sql::in_force(&mut conn, self.tenant, self.policy).await
-    }
+    async fn policy(&self) -> Result<Policy, NodeError>;
 
     /// Why nobody can be asked on these terms, where they want a second person and there is none.
-    pub async fn second(&self, terms: &Terms, me: &Principal, account: &str) -> sqlx::Result<Option<String>> {
-        let (person, platform, workspace) = (me.person, self.platform, self.workspace);
-        let owner = Owner { person, account, platform, workspace };
-        let mut conn = self.pool.acquire().await?;
-        Ok(approval::wanted(&mut conn, self.adapters, self.tenant, terms, &owner).await?.err())
-    }
+    async fn second(&self, terms: &Terms, me: &Principal, account: &str)
+    -> Result<Option<String>, NodeError>;
 
     /// Which of these addresses are somebody's here, in small letters.
-    pub async fn known(&self, addresses: &[String]) -> sqlx::Result<Vec<String>> {
-        let mut conn = self.pool.acquire().await?;
-        people::sql::with_addresses(&mut conn, self.tenant, addresses).await
-    }
+    async fn known(&self, addresses: &[String]) -> Result<Vec<String>, NodeError>;
 }
 
 /// Why a step could not be taken.
@@ -204,9 +152,9 @@ pub enum NodeError {
     /// The model did not answer: the person is told, and may try again.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The database did not answer: the job is tried again.
+    /// The directory did not answer: the job is tried again.
     #[error(transparent)]
-    Database(#[from] sqlx::Error),
+    Directory(WorkError),
 }
 
 impl NodeContext<'_> {

@@ -207,7 +207,9 @@ impl<'a> Commit<'a> {
             Emit::Connect { provider, revoked, missing } => {
                 let (delivery, offer): (DeliveryId, OfferId) = (self.core.id(), self.core.id());
                 let held = connection::held(conn, self.claim.tenant, self.run.person, *provider).await?;
-                let need = Need { provider: *provider, revoked: *revoked, missing: missing.clone(), held };
+                let scopes = self.core.accounts.scopes(*provider);
+                let need =
+                    Need { provider: *provider, revoked: *revoked, missing: missing.clone(), held, scopes };
                 let card = cards::needed(&need, offer, now);
                 let line = format!(
                     "{}, first I need access to your account. I have written to you directly.",

@@ -5,6 +5,7 @@ mod absorb;
 mod ask;
 mod changed;
 pub mod commit;
+mod directory;
 mod drafts;
 mod long;
 mod progress;

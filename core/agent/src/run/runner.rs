@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use super::absorb::absorb;
 use super::changed;
 use super::commit::{self, Commit};
+use super::directory::Rows;
 use super::progress;
 use crate::context::Agent;
 use crate::graph::{self, Directory, Emit, Memory, Next, NodeContext, NodeError, Step};
@@ -23,7 +24,6 @@ use nod_people::delivery::Venue;
 use nod_people::delivery::open::{self, Open};
 use nod_people::file;
 use nod_people::pane;
-use nod_people::people::refresh::Lists;
 use nod_people::people::{self, Person, names};
 use nod_people::reading::Whose;
 use nod_requests::approval::{self, sql::Within};
@@ -109,6 +109,7 @@ async fn stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
 /// Runs node after node until the run waits or is over.
 async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, news);
+    let directory = Rows::of(core, claim.tenant, venue);
     let mut asked = false;
     let mut status = progress::Status::default();
     let long = tokio::time::Instant::now() + progress::LONG;
@@ -119,7 +120,7 @@ async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) ->
             return work.end("waiting", None).await;
         }
         let (words, ear) = Words::heard();
-        let Some(cx) = context(core, claim, venue, &work.run, words).await? else {
+        let Some(cx) = context(core, claim, venue, &work.run, &directory, words).await? else {
             return later(core, claim).await;
         };
         let started = core.now();
@@ -147,7 +148,7 @@ async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) ->
         let mut record = StepRecord::new("node", node.as_str(), core.id(), started, ended);
         let step = match stepped {
             Ok(step) => step,
-            Err(NodeError::Database(error)) => return Err(error.into()),
+            Err(NodeError::Directory(error)) => return Err(error),
             Err(NodeError::Model(error)) => {
                 record.error = Some(error.to_string());
                 work.records.push(record);
@@ -220,6 +221,7 @@ async fn context<'a>(
     claim: &Claim,
     venue: &'a Venue,
     run: &Run,
+    directory: &'a dyn Directory,
     words: Words,
 ) -> Result<Option<NodeContext<'a>>, WorkError> {
     let memory = match run.node {
@@ -238,15 +240,7 @@ async fn context<'a>(
         step_budget: core.step_budget,
         longest_message: core.longest_message,
         memory,
-        directory: Directory {
-            pool: &core.pool,
-            adapters: &core.adapters,
-            policy: &core.policy,
-            lists: Lists::of(core, claim.tenant),
-            tenant: claim.tenant,
-            platform: &venue.platform,
-            workspace: &venue.workspace,
-        },
+        directory,
         contacts: &core.contacts,
         typing: core.adapters.typing(&venue.platform),
         help: core.help.as_ref(),

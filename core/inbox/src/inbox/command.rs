@@ -218,7 +218,7 @@ async fn connect(
         return join::show(&asker, conn, conversation).await;
     }
     if text.is_empty()
-        && let Some(card) = disconnect::list(conn, arrival.tenant, person).await?
+        && let Some(card) = disconnect::list(&arrival.core.accounts, conn, arrival.tenant, person).await?
     {
         let again = arrival.typing().with("connect", "account", Provider::USUAL.as_str());
         let more = format!("{again} connects another account, or allows me more.");
@@ -235,7 +235,7 @@ async fn connect(
         )));
     };
     let offer: OfferId = arrival.core.id();
-    let scopes = scopes::USUAL.map(str::to_owned).to_vec();
+    let scopes = scopes::usual(&arrival.core.accounts, provider);
     let new = NewOffer { id: offer, person, provider, scopes, conversation, run: None, delivery: None };
     connection::make(&arrival.core.accounts, conn, arrival.tenant, &new, arrival.now).await?;
     let whose = lent::whose(conn, &arrival.core.accounts.lending, arrival.tenant, person, provider).await?;

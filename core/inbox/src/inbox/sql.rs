@@ -7,6 +7,7 @@ use nod_contract::chat::{Inbound, Place};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
 use nod_people::delivery::sql::MENTION_ONLY;
+pub(super) use nod_people::delivery::sql::mark_overheard;
 
 /// What is known of a message before it is taken in.
 pub(super) struct Known {
@@ -58,29 +59,6 @@ pub(super) async fn look(
         person: known.person.map(PersonId),
         mention_only: known.follow.as_deref() == Some(MENTION_ONLY),
     })
-}
-
-/// Keeps when somebody whom Nod does not listen to spoke last in a conversation, where Nod follows it; nothing else of it.
-pub(super) async fn mark_overheard(
-    conn: &mut PgConnection,
-    tenant: TenantId,
-    inbound: &Inbound,
-    place: &Place,
-) -> sqlx::Result<()> {
-    sqlx::query!(
-        "update conversations c set strangers_at = greatest(c.strangers_at, $6) from channels ch
-         where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
-           and c.tenant_id = ch.tenant_id and c.channel_id = ch.id and c.thread_ref = $5",
-        tenant.0,
-        inbound.platform,
-        inbound.workspace,
-        place.channel,
-        place.thread.as_deref().unwrap_or_default(),
-        inbound.at
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
 }
 
 /// Notes an arrival; false where the same came before.

@@ -121,7 +121,7 @@ pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) 
     sql::remove(conn, tenant, gone, stays).await?;
     let detail = json!({ "was": gone });
     audit::write(conn, tenant, Some(stays), "person.joined", stays.0, None, &detail, now).await?;
-    connection::gained(conn, tenant, stays, &moved.gained, now).await?;
+    connection::gained(&core.accounts, conn, tenant, stays, &moved.gained, now).await?;
     let here = title(core, asker.platform);
     tell(asker, conn, stays, conversation, &card::told(&here, &moved.kept)).await?;
     for over in &moved.over {

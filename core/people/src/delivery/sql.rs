@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::work::PeopleJob;
 use nod_contract::card::Card;
-use nod_contract::chat::{File, Place, Posted, Shown, Target};
+use nod_contract::chat::{File, Inbound, Place, Posted, Shown, Target};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
 use nod_store::jobs::sql::{json, parsed};
@@ -533,6 +533,29 @@ pub async fn opened(
         tenant.0,
         conversation.0,
         thread
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Keeps when somebody whom Nod does not listen to spoke last in a conversation, where Nod follows it; nothing else of it.
+pub async fn mark_overheard(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    inbound: &Inbound,
+    place: &Place,
+) -> sqlx::Result<()> {
+    sqlx::query!(
+        "update conversations c set strangers_at = greatest(c.strangers_at, $6) from channels ch
+         where ch.tenant_id = $1 and ch.platform = $2 and ch.workspace = $3 and ch.channel_ref = $4
+           and c.tenant_id = ch.tenant_id and c.channel_id = ch.id and c.thread_ref = $5",
+        tenant.0,
+        inbound.platform,
+        inbound.workspace,
+        place.channel,
+        place.thread.as_deref().unwrap_or_default(),
+        inbound.at
     )
     .execute(conn)
     .await?;

@@ -9,6 +9,7 @@ use nod_contract::card::reconnect::with_reconnect;
 use nod_contract::card::{Block, Card, Press, Style, Verb, clipped};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::PersonId;
+use nod_contract::provider;
 use nod_contract::text::grouped;
 use nod_contract::tool::{Fault, Gist, Preview, ToolOutput};
 use nod_contract::visible::{self, visible};
@@ -305,7 +306,7 @@ fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
     }
     match text("link") {
         Some(link) => {
-            let place = text("in").unwrap_or_else(|| "Gmail".to_owned());
+            let place = text("in").unwrap_or_else(|| provider::MAIL.to_owned());
             card.button(format!("Open in {place}"), Style::Plain, Press::Link(link))
         }
         None => card,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::connection::offer::{NewOffer, Offer};
 use crate::connection::waiting::Waiting;
-use crate::connection::{Held, scopes};
+use crate::connection::{Accounts, Held};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
@@ -38,6 +38,7 @@ pub(in crate::connection) async fn insert_offer(
 }
 
 pub(in crate::connection) async fn offer(
+    core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
     id: OfferId,
@@ -82,7 +83,7 @@ pub(in crate::connection) async fn offer(
         conversation: ConversationId(row.conversation_id),
         run: row.run_id.map(RunId),
         delivery: row.delivery_id.map(DeliveryId),
-        scopes: scopes::asked(row.scopes),
+        scopes: core.scopes(provider).asked(row.scopes),
         held,
         status: row.status,
         signed_in: row.signed_in,

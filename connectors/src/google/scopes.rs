@@ -1,0 +1,123 @@
+//! What Google can allow Nod to do: its names, and what they mean to a person.
+
+use nod_accounts::connection::scopes::{Known, Scopes};
+
+/// Search and read mail.
+pub const READONLY: &str = "https://www.googleapis.com/auth/gmail.readonly";
+/// Write drafts, and send them.
+pub const COMPOSE: &str = "https://www.googleapis.com/auth/gmail.compose";
+/// Label, archive and star mail; reading and writing it too.
+pub const MODIFY: &str = "https://www.googleapis.com/auth/gmail.modify";
+/// See and change the events of calendars.
+pub const EVENTS: &str = "https://www.googleapis.com/auth/calendar.events";
+/// See when somebody is busy.
+pub const FREEBUSY: &str = "https://www.googleapis.com/auth/calendar.freebusy";
+
+/// What somebody is asked for who connects without saying what for: the fewest that serve the usual requests.
+pub const USUAL: [&str; 4] = [READONLY, COMPOSE, EVENTS, FREEBUSY];
+
+const MAIL: &str = "https://mail.google.com/";
+const CALENDAR: &str = "https://www.googleapis.com/auth/calendar";
+const CALENDAR_READONLY: &str = "https://www.googleapis.com/auth/calendar.readonly";
+const CALENDAR_BUSY: &str = "https://www.googleapis.com/auth/calendar.events.freebusy";
+
+/// All of it, as the core is handed it.
+pub static GOOGLE: Scopes = Scopes {
+    usual: &USUAL,
+    once: &[READONLY, COMPOSE],
+    known: &[
+        Known {
+            scope: READONLY,
+            wider: &[MODIFY, MAIL],
+            place: "your Gmail",
+            words: "read your mail",
+            explained: "Search and read the mail of this account, when you ask for it.",
+        },
+        Known {
+            scope: COMPOSE,
+            wider: &[MODIFY, MAIL],
+            place: "your Gmail",
+            words: "write mail for you",
+            explained: "Write drafts, and send a mail after you have approved that very mail in chat.",
+        },
+        Known {
+            scope: MODIFY,
+            wider: &[MAIL],
+            place: "your Gmail",
+            words: "organise your mail",
+            explained: "Label, archive and star mail, when you ask for it.",
+        },
+        Known {
+            scope: EVENTS,
+            wider: &[CALENDAR],
+            place: "your calendar",
+            words: "work with your calendar",
+            explained: "See the events of this account's calendars, and change them; what reaches others only after you \
+                        have approved it in chat.",
+        },
+        Known {
+            scope: FREEBUSY,
+            wider: &[CALENDAR_BUSY, CALENDAR_READONLY, CALENDAR],
+            place: "your calendar",
+            words: "see when people are busy",
+            explained: "See when you, and people who share that with you, are busy.",
+        },
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owned(scopes: &[&str]) -> Vec<String> {
+        scopes.iter().map(|&scope| scope.to_owned()).collect()
+    }
+
+    #[test]
+    fn wider_scopes_allow_what_narrower_ones_do_and_never_the_other_way() {
+        for (granted, allowed) in [
+            (&[][..], &[][..]),
+            (&["openid", "https://www.googleapis.com/auth/userinfo.email"], &[]),
+            (&[READONLY], &[READONLY]),
+            (&[COMPOSE], &[COMPOSE]),
+            (&[MODIFY], &[READONLY, COMPOSE, MODIFY]),
+            (&[MAIL], &[READONLY, COMPOSE, MODIFY]),
+            (&[EVENTS], &[EVENTS]),
+            (&[FREEBUSY], &[FREEBUSY]),
+            (&[CALENDAR_BUSY], &[FREEBUSY]),
+            (&[CALENDAR_READONLY], &[FREEBUSY]),
+            (&[CALENDAR], &[EVENTS, FREEBUSY]),
+            (&["https://www.googleapis.com/auth/gmail.metadata"], &[]),
+            (&["https://www.googleapis.com/auth/gmail.readonly.more"], &[]),
+            (&[READONLY, EVENTS], &[READONLY, EVENTS]),
+        ] {
+            assert_eq!(GOOGLE.known(&owned(granted)), owned(allowed), "{granted:?}");
+        }
+        assert_eq!(GOOGLE.missing(&owned(&[MODIFY]), &USUAL), owned(&[EVENTS, FREEBUSY]));
+    }
+
+    #[test]
+    fn a_consent_never_narrows_what_was_there_for_nothing() {
+        let held = owned(&[READONLY, COMPOSE]);
+        let asked = owned(&[EVENTS]);
+        assert!(GOOGLE.better(&held, &owned(&[READONLY, COMPOSE, EVENTS]), &asked));
+        assert!(GOOGLE.better(&held, &owned(&[MODIFY]), &asked), "nothing is lost");
+        assert!(GOOGLE.better(&held, &owned(&[EVENTS]), &asked), "it brings what was asked for");
+        assert!(!GOOGLE.better(&held, &owned(&[READONLY]), &asked));
+    }
+
+    #[test]
+    fn what_is_allowed_reads_as_a_sentence() {
+        assert_eq!(GOOGLE.all_of(&owned(&[READONLY])), "read your mail");
+        assert_eq!(
+            GOOGLE.all_of(&owned(&[EVENTS, COMPOSE, READONLY])),
+            "read your mail, write mail for you and work with your calendar"
+        );
+        assert_eq!(GOOGLE.any_of(&owned(&[EVENTS, READONLY])), "read your mail or work with your calendar");
+        assert_eq!(GOOGLE.any_of(&[]), "do that");
+        assert_eq!(GOOGLE.place(&owned(&[MODIFY])), "your Gmail");
+        assert_eq!(GOOGLE.place(&owned(&[EVENTS, FREEBUSY])), "your calendar");
+        assert_eq!(GOOGLE.place(&owned(&USUAL)), "your Gmail and your calendar");
+        assert_eq!(GOOGLE.with(owned(&[EVENTS]), owned(&[EVENTS, READONLY])), owned(&[EVENTS, READONLY]));
+    }
+}

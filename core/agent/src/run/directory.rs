@@ -1,0 +1,106 @@
+//! What the nodes may ask, answered from the rows.
+
+use async_trait::async_trait;
+use sqlx::PgPool;
+
+use crate::context::Agent;
+use crate::graph::{Directory, NodeError};
+use nod_contract::chat::Adapters;
+use nod_contract::ids::TenantId;
+use nod_contract::tool::{Fault, Principal};
+use nod_people::delivery::Venue;
+use nod_people::people::refresh::Lists;
+use nod_people::people::{self, names};
+use nod_requests::approval::{self, Owner};
+use nod_requests::policy::{self, Policy, Terms};
+
+/// The people of a workspace, and the rules of its tenant.
+pub(super) struct Rows<'a> {
+    pool: &'a PgPool,
+    adapters: &'a Adapters,
+    /// The rules of the installation.
+    policy: &'a Policy,
+    /// Has the people listed anew.
+    lists: Lists<'a>,
+    tenant: TenantId,
+    platform: &'a str,
+    workspace: &'a str,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn of(core: &'a Agent, tenant: TenantId, venue: &'a Venue) -> Self {
+        Self {
+            pool: &core.pool,
+            adapters: &core.adapters,
+            policy: &core.policy,
+            lists: Lists::of(core, tenant),
+            tenant,
+            platform: &venue.platform,
+            workspace: &venue.workspace,
+        }
+    }
+
+    async fn listed(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, Fault>> {
+        let mut conn = self.pool.acquire().await?;
+        people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
+    }
+
+    /// What a list says that is being read anew: whoever is in it is asked about, and who is not may come.
+    async fn perhaps(&self, name: &str, found: Result<String, Fault>) -> sqlx::Result<Result<String, Fault>> {
+        Ok(match found {
+            Ok(address) => {
+                let mut conn = self.pool.acquire().await?;
+                let choices = people::choices(&mut conn, self.tenant, &address).await?;
+                let why =
+                    "I am reading the list of people again: there may be another one by now.".to_owned();
+                Err(Fault::Ambiguous { name: name.to_owned(), choices, why: Some(why) })
+            }
+            Err(Fault::NotFound { what }) => Err(Fault::NotFound {
+                what: format!("{what}; I am reading the list of people again, ask me once more in a minute"),
+            }),
+            other => other,
+        })
+    }
+}
+
+#[async_trait]
+impl Directory for Rows<'_> {
+    async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, Fault>, NodeError> {
+        let found = self.listed(written, me).await?;
+        // Of several, whoever asks picks one.
+        if !names::is_name(written) || matches!(found, Err(Fault::Ambiguous { .. })) {
+            return Ok(found);
+        }
+        let fresh = self.lists.refresh().await?;
+        let found = self.listed(written, me).await?;
+        if fresh { Ok(found) } else { Ok(self.perhaps(names::bare(written), found).await?) }
+    }
+
+    async fn policy(&self) -> Result<Policy, NodeError> {
+        let mut conn = self.pool.acquire().await?;
+        Ok(policy::sql::in_force(&mut conn, self.tenant, self.policy).await?)
+    }
+
+    async fn second(
+        &self,
+        terms: &Terms,
+        me: &Principal,
+        account: &str,
+    ) -> Result<Option<String>, NodeError> {
+        let (person, platform, workspace) = (me.person, self.platform, self.workspace);
+        let owner = Owner { person, account, platform, workspace };
+        let mut conn = self.pool.acquire().await?;
+        Ok(approval::wanted(&mut conn, self.adapters, self.tenant, terms, &owner).await?.err())
+    }
+
+    async fn known(&self, addresses: &[String]) -> Result<Vec<String>, NodeError> {
+        let mut conn = self.pool.acquire().await?;
+        Ok(people::sql::with_addresses(&mut conn, self.tenant, addresses).await?)
+    }
+}
+
+impl From<sqlx::Error> for NodeError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Directory(error.into())
+    }
+}
