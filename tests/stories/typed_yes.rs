@@ -1,10 +1,9 @@
 //! "yes" typed where one request waits counts as the press, and Nod says which it took it for.
 
 use chrono::TimeDelta;
-use nod_sandbox::Fault;
-use nod_sandbox::discord;
 use nod_sandbox::model::Answer;
 use nod_sandbox::slack::{Deliver, Say};
+use nod_sandbox::{Fault, discord};
 use nod_tests::chat::{Chat, On};
 use nod_tests::{World, patience};
 use serde_json::json;

@@ -10,8 +10,6 @@ use nod_requests::policy::{Policy, Terms};
 use secrecy::SecretString;
 use url::Url;
 
-use super::lent;
-use super::policy;
 use super::preset::Preset;
 use super::reader::Reader;
 use super::value::{
@@ -19,7 +17,7 @@ use super::value::{
 };
 use super::{
     Admin, Approvals, Config, Data, Database, Discord, Google, Llm, Log, Reading, Replies, Secrets, Server,
-    Slack, Tier,
+    Slack, Tier, lent, policy,
 };
 
 type Env = BTreeMap<String, String>;

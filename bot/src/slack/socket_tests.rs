@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use nod_contract::card::Card;
-use nod_contract::card::{Press, Style, Verb};
+use nod_contract::card::{Card, Press, Style, Verb};
 use nod_contract::chat::{Addressed, Place, Target, What};
 use nod_contract::ids::DeliveryId;
 use uuid::Uuid;

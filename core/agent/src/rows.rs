@@ -8,8 +8,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::rows::became::Asked;
-use crate::state::AgentState;
-use crate::state::{self, Node};
+use crate::state::{self, AgentState, Node};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, MessageId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::model::Turn;

@@ -11,15 +11,12 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::abilities::{Abilities, Clash};
-use crate::catch_up;
 use crate::context::App;
 use crate::inbox::{self, Inbox};
-use crate::transcript;
 use crate::transcript::{Said, Transcript};
-use crate::worker;
+use crate::{catch_up, transcript, worker};
 use nod_accounts::connection;
-use nod_accounts::connection::Accounts;
-use nod_accounts::connection::{Connections, Lending, Offers, Revoke};
+use nod_accounts::connection::{Accounts, Connections, Lending, Offers, Revoke};
 use nod_agent::context::Agent;
 use nod_contract::chat::{Adapters, Place};
 use nod_contract::clock::Clock;
@@ -174,13 +171,13 @@ impl Nod {
     /// The offers to connect an account, for the web page behind the link.
     #[must_use]
     pub fn offers(&self) -> Offers {
-        Offers::new(Arc::new(self.core.accounts.clone()))
+        Offers::new(self.core.accounts.clone())
     }
 
     /// The connected accounts.
     #[must_use]
     pub fn connections(&self) -> Connections {
-        Connections::new(self.core.pool.clone(), self.core.accounts.vault.clone(), self.core.ids.clone())
+        Connections::new(self.core.pool.clone(), self.core.links.vault.clone(), self.core.ids.clone())
     }
 
     /// A platform's workspace is at hand, and of it these parts are served, all where there are none: its people are read
@@ -336,7 +333,7 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
         base,
         door,
         adapters,
-        links: Links { vault: vault.clone(), public_url: settings.public_url },
+        links: Links { vault, public_url: settings.public_url },
         reading,
         welcome: Welcome { guests: settings.allow_guests, external: settings.allow_external },
         admins: settings.admins,
@@ -350,7 +347,6 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
         std::iter::once(Arc::new(requests.clone()) as Arc<dyn Hook>).chain(abilities.hooks()).collect();
     let accounts = Accounts {
         chat: chat.clone(),
-        vault,
         lending: settings.lending,
         revokes,
         hooks,

@@ -6,12 +6,11 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use crate::approval;
 use crate::busy::{A_MOMENT, asks_to_wait};
 use crate::context::Requests;
-use crate::draft;
 use crate::effect::sql;
 use crate::effect::sql::Effect;
+use crate::{approval, draft};
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_contract::ids::{EffectId, RunId, TenantId};
@@ -20,12 +19,10 @@ use nod_contract::provider::Provider;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_contract::tool::effect::{EffectKey, Permit};
 use nod_contract::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
-use nod_people::people;
-use nod_people::progress;
+use nod_people::{people, progress};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::News;
-use nod_store::runs::RunJob;
+use nod_store::runs::{News, RunJob};
 use nod_store::steps::{self, StepRecord};
 
 /// How often an effect is looked for, seconds doubling from one, before a person is asked.

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use super::Discord;
 use super::entities::{Form, Message, Ping, Unfurl};
 use super::interactions::{Delivery, Interaction};
-use super::pings;
 use super::world::{Call, World};
+use super::{Discord, pings};
 
 impl Discord {
     /// A channel's messages with those of its threads, oldest first; empty where there is no such channel.

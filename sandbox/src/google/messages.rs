@@ -6,14 +6,13 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::Account;
 use super::answer::{Outcome, Refusal};
-use super::compose;
 use super::gmail::Ask;
 use super::mailbox::{AccountBox, Mailboxes, Stored};
 use super::mime::Mime;
 use super::payload::{self, Format};
 use super::search::Query;
+use super::{Account, compose};
 
 const LIST_SIZE: usize = 100;
 

@@ -1,10 +1,9 @@
 //! Stands between Nod and Postgres and counts what passes: statements, and how often an answer was waited for.
 
-use std::fmt;
-use std::io;
 use std::ops::Sub;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{fmt, io};
 
 use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnectOptions;

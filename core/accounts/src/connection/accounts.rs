@@ -8,13 +8,11 @@ use chrono::TimeDelta;
 use crate::connection::{Lending, Revoke};
 use nod_people::context::Chat;
 use nod_store::hooks::Hook;
-use nod_store::secret::Vault;
 
 /// What connecting and giving back need.
 #[derive(Clone)]
 pub struct Accounts {
     pub chat: Chat,
-    pub vault: Vault,
     pub lending: Arc<Lending>,
     pub revokes: Vec<Arc<dyn Revoke>>,
     /// Who does something in the same commit once an account has ended.

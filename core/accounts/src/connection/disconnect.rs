@@ -19,8 +19,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_contract::provider::Provider;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::open_pages;
-use nod_people::people;
+use nod_people::{open_pages, people};
 use nod_store::audit;
 use nod_store::context::Base;
 use nod_store::hooks::AccountEnded;
@@ -151,7 +150,7 @@ impl Over {
         row: sql::Row,
     ) -> Self {
         let sealed = row.refresh_sealed.as_deref().unwrap_or(&row.access_sealed);
-        let token = core.vault.open(sealed, &context(tenant, person, provider)).ok();
+        let token = core.links.vault.open(sealed, &context(tenant, person, provider)).ok();
         Self { person, provider, account: row.account, token }
     }
 }
@@ -179,7 +178,7 @@ pub async fn end(
     let revocation = Revocation {
         provider: *provider,
         account: account.clone(),
-        token: core.vault.seal(token, &sealed_for(id), core.ids.as_ref()),
+        token: core.links.vault.seal(token, &sealed_for(id), core.ids.as_ref()),
         conversation,
         delivery,
         since: now,
@@ -292,7 +291,7 @@ pub async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), W
     };
     drop(conn);
     let to = core.revokes.iter().find(|to| to.provider() == row.provider);
-    let token = core.vault.open(&row.token, &sealed_for(id));
+    let token = core.links.vault.open(&row.token, &sealed_for(id));
     let went = match (to, token) {
         (Some(to), Ok(token)) => to.revoke(&token).await,
         (None, _) => Err(Unreached("this provider is not configured any more".to_owned())),

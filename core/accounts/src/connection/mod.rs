@@ -31,8 +31,7 @@ pub use disconnect::{Revoke, Unreached};
 pub use ending::{Endings, endings};
 pub use lent::{Borrowers, Lending, Loan, Loans, Whose};
 pub use need::{Held, Need, held};
-pub use offer::{Begun, Completion, OfferError, OfferPage, Offers, Pending, Setback};
-pub use offer::{NewOffer, expire, make};
+pub use offer::{Begun, Completion, NewOffer, OfferError, OfferPage, Offers, Pending, Setback, expire, make};
 
 /// Reads and writes the connected accounts.
 #[derive(Clone)]
@@ -269,8 +268,8 @@ pub async fn move_all(
         }
         let (before, after) = (context(tenant, from, provider), context(tenant, to, provider));
         let again = |sealed: &str| {
-            let opened = core.vault.open(sealed, &before);
-            opened.map(|secret| core.vault.seal(&secret, &after, core.ids.as_ref()))
+            let opened = core.links.vault.open(sealed, &before);
+            opened.map(|secret| core.links.vault.seal(&secret, &after, core.ids.as_ref()))
         };
         let refresh = row.refresh_sealed.as_deref().map(again).transpose();
         let (Ok(access), Ok(refresh)) = (again(&row.access_sealed), refresh) else {
@@ -280,7 +279,7 @@ pub async fn move_all(
         let sealed = sql::Sealed {
             access,
             refresh,
-            key_id: core.vault.key_id().to_owned(),
+            key_id: core.links.vault.key_id().to_owned(),
             expires_at: row.expires_at,
             scopes: Some(row.scopes.clone()),
             ends_at: row.ends_at,

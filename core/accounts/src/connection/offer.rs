@@ -4,8 +4,6 @@
 //! declined | other_account; or expired. Each step happens once. Where the chat platform tells no address, the browser
 //! is sent there first, and comes back from it as from a provider: resumed → begun, signed in.
 
-use std::sync::Arc;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
@@ -23,8 +21,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::open_pages;
-use nod_people::people;
+use nod_people::{open_pages, people};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::Connecting;
@@ -33,7 +30,7 @@ use nod_store::store::deadlocked;
 /// The offers, for the page behind the link.
 #[derive(Clone)]
 pub struct Offers {
-    core: Arc<Accounts>,
+    core: Accounts,
 }
 
 /// What the page says before anything happens.
@@ -162,7 +159,7 @@ pub enum OfferError {
 }
 
 impl Offers {
-    pub fn new(core: Arc<Accounts>) -> Self {
+    pub fn new(core: Accounts) -> Self {
         Self { core }
     }
 
@@ -258,7 +255,7 @@ impl Offers {
         let core = &self.core;
         let state = URL_SAFE_NO_PAD.encode(core.ids.secret());
         let verifier = SecretString::from(URL_SAFE_NO_PAD.encode(core.ids.secret()));
-        let sealed = core.vault.seal(&verifier, &format!("offer/{offer}"), core.ids.as_ref());
+        let sealed = core.links.vault.seal(&verifier, &format!("offer/{offer}"), core.ids.as_ref());
         Leg { state, verifier, sealed }
     }
 
@@ -272,7 +269,7 @@ impl Offers {
         let resumed = sql::resumed(&mut conn, self.tenant(), &hash(state), core.now()).await?;
         let (offer, provider, scopes, sealed) = resumed.ok_or(OfferError::Used)?;
         let verifier =
-            core.vault.open(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
+            core.links.vault.open(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
         let provider = Provider::named(&provider).ok_or(OfferError::Unknown)?;
         let scopes = core.scopes(provider).asked(scopes);
         Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, scopes, offer })
@@ -353,7 +350,7 @@ impl Offers {
         let granted = tokens.scopes.as_ref().unwrap_or(&offer.scopes);
         let scopes = core.scopes(provider);
         let lacks = scopes.missing(granted, &offer.scopes);
-        let connections = Connections::new(core.pool.clone(), core.vault.clone(), core.ids.clone());
+        let connections = Connections::new(core.pool.clone(), core.links.vault.clone(), core.ids.clone());
         for said in sql::keep(&mut tx, tenant, provider.as_str(), account).await? {
             delivery::show(&mut tx, tenant, said, &cards::connected_again(provider, account), now).await?;
         }

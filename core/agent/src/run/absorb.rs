@@ -10,9 +10,7 @@ use nod_contract::privacy::Audience;
 use nod_contract::tool::{Fault, Leaves, ToolResult};
 use nod_requests::draft::Change;
 use nod_requests::question;
-use nod_store::runs::Connecting;
-use nod_store::runs::News;
-use nod_store::runs::Verdict;
+use nod_store::runs::{Connecting, News, Verdict};
 
 /// Takes news in. News that nobody waits for changes nothing: it may arrive twice.
 pub(super) fn absorb(state: &mut AgentState, news: &News) {

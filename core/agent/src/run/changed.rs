@@ -17,8 +17,7 @@ use nod_people::open_pages;
 use nod_requests::approval::{self, Status};
 use nod_requests::question;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::News;
-use nod_store::runs::RunJob;
+use nod_store::runs::{News, RunJob};
 
 /// What stands in the place of deleted words.
 const DELETED: &str = "(this message was deleted)";

@@ -12,10 +12,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_people::delivery::{self, NewDelivery, Venue};
 use nod_people::open_pages;
-use nod_requests::approval;
-use nod_requests::effect;
-use nod_requests::perform;
-use nod_requests::question;
+use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
 

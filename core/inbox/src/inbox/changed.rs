@@ -5,8 +5,7 @@ use super::Arrival;
 use nod_agent::rows;
 use nod_contract::chat::{Immediate, Place};
 use nod_store::jobs::sql as jobs;
-use nod_store::runs::News;
-use nod_store::runs::RunJob;
+use nod_store::runs::{News, RunJob};
 use nod_store::store;
 
 pub(super) async fn accept(

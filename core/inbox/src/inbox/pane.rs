@@ -11,8 +11,7 @@ use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
 use nod_contract::text::fenced;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::pane;
-use nod_people::people;
+use nod_people::{pane, people};
 
 /// Longest message that is taken along, in characters.
 const LONGEST: usize = 8_000;

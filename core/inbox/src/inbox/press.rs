@@ -17,8 +17,7 @@ use nod_people::delivery;
 use nod_requests::approval::{self, Decision, Many};
 use nod_requests::question;
 use nod_store::jobs::sql as jobs;
-use nod_store::runs::News;
-use nod_store::runs::RunJob;
+use nod_store::runs::{News, RunJob};
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,

@@ -12,11 +12,8 @@ use nod_contract::ids::{ConversationId, PersonId, RunId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::Principal;
-use nod_people::ability;
 use nod_people::delivery::{self, NewDelivery};
-use nod_people::file;
-use nod_people::pane;
-use nod_people::people;
+use nod_people::{ability, file, pane, people};
 use nod_requests::approval;
 use nod_store::store;
 

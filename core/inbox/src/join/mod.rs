@@ -183,7 +183,7 @@ fn title(core: &App, platform: &str) -> String {
 
 /// What of a code stands in rows: only this installation can make it.
 fn mac(core: &App, code: &str) -> String {
-    core.accounts.vault.sign(&format!("join/{code}"))
+    core.links.vault.sign(&format!("join/{code}"))
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@ use sqlx::PgConnection;
 
 use super::anew::{self, Anew, forbidden};
 use super::form::{self, unknown};
-use super::remind;
 use super::second::{self, Step};
 use super::told::told;
-use super::{Approval, Status, card, sql};
+use super::{Approval, Status, card, remind, sql};
 use crate::context::Requests;
 use crate::effect::insert;
 use crate::effect::sql::NewEffect;
@@ -19,13 +18,10 @@ use nod_contract::card::{FieldError, Verb};
 use nod_contract::chat::Immediate;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, PersonId, RunId, TenantId};
-use nod_people::delivery;
-use nod_people::open_pages;
+use nod_people::{delivery, open_pages};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::News;
-use nod_store::runs::RunJob;
-use nod_store::runs::Verdict;
+use nod_store::runs::{News, RunJob, Verdict};
 
 /// What a person decided, for the revision that they saw.
 pub struct Decision<'a> {

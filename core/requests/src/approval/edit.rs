@@ -25,8 +25,7 @@ use nod_contract::tool::{Choice, Fault, Filled, Preview, Principal, Tool, UNDERS
 use nod_people::people::{self, names};
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
-use nod_store::runs::News;
-use nod_store::runs::RunJob;
+use nod_store::runs::{News, RunJob};
 
 /// Who filled a form in, and where they are known.
 pub struct Editor<'a> {

@@ -9,8 +9,7 @@ use super::{Approvers, Policy, Rule, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 use nod_people::named::Named;
-use nod_store::audit;
-use nod_store::store;
+use nod_store::{audit, store};
 
 /// Rules as somebody wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,8 +14,7 @@ use nod_contract::tool::ToolOutput;
 use nod_people::delivery;
 use nod_store::context::Base;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::News;
-use nod_store::runs::RunJob;
+use nod_store::runs::{News, RunJob};
 pub use vote::Vote;
 use vote::{Ending, Voter};
 

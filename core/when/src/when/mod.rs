@@ -44,8 +44,7 @@ use nod_contract::tool::Choice;
 
 pub use exact::{Exact, JUST_BEGUN};
 pub use local::{local_second, local_time};
-pub use say::{minute, second, with_year, zone};
-pub use say::{say, say_day, say_days, say_span};
+pub use say::{minute, say, say_day, say_days, say_span, second, with_year, zone};
 
 /// A time as it was meant.
 #[derive(Debug, Clone, PartialEq)]

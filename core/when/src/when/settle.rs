@@ -7,9 +7,8 @@ use jiff::{SignedDuration, Zoned};
 use super::clocks::{self, Hours};
 use super::dates::{self, Dates, Range};
 use super::read::Heard;
-use super::say;
 use super::zones::Named;
-use super::{Said, Unclear, When};
+use super::{Said, Unclear, When, say};
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::Choice;
 

@@ -14,11 +14,10 @@ use serde_json::Value;
 
 use super::moment::{instant, zone};
 use super::operations::{OPERATIONS, OWNED, OWNED_READONLY};
-use super::refusal;
 use super::show::Look;
 use super::store::{Calendars, Owner};
 use super::view::jiff_time;
-use super::{people, read, write};
+use super::{people, read, refusal, write};
 use crate::google::answer::{Outcome, Refusal};
 use crate::google::rules::{GOOGLE, Operation};
 use crate::google::upload::Body;

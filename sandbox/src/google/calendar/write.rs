@@ -6,10 +6,9 @@ use super::door::Ask;
 use super::draft::Draft;
 use super::entry::{Copy, Entry};
 use super::guests::{Change, Tells};
-use super::meet;
-use super::refusal;
 use super::show::Look;
 use super::store::Calendars;
+use super::{meet, refusal};
 use crate::google::answer::{Outcome, Refusal};
 
 /// What Google fills in and nobody says when an event is made.

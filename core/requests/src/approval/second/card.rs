@@ -1,11 +1,9 @@
 //! What people read where two have to agree.
 
 use super::{Approver, Role};
-use crate::approval::Approval;
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
-use crate::approval::{again, risks};
-use nod_contract::card::reconnect;
-use nod_contract::card::{Block, Button, Card, Press, Style, Verb};
+use crate::approval::{Approval, again, risks};
+use nod_contract::card::{Block, Button, Card, Press, Style, Verb, reconnect};
 use nod_contract::privacy::Provenance;
 use nod_when::when::local_time;
 

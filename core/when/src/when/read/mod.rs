@@ -7,9 +7,8 @@ mod lengths;
 mod names;
 mod places;
 
-use jiff::SignedDuration;
-use jiff::Zoned;
 use jiff::civil::{Date, Weekday};
+use jiff::{SignedDuration, Zoned};
 
 use super::Unclear;
 use super::clocks::{Hours, Part};
