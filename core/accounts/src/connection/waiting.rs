@@ -54,6 +54,7 @@ pub(super) async fn wake_unless_another(
 
 /// Something was granted through a link that `asker` had: every run goes on that this is enough for. One that still
 /// has a link of its own waits for that; the asker hears that it was too little; the rest try, and ask again.
+#[expect(clippy::too_many_arguments, reason = "whose account it is, what of it, and who asked")]
 pub(super) async fn granted(
     core: &Accounts,
     conn: &mut PgConnection,
