@@ -93,7 +93,8 @@ impl App {
     }
 }
 
-/// Puts everything together over a migrated database and starts it, with abilities `beside` those of the house.
+/// Puts everything together over a migrated database and starts it, with abilities `beside` those of
+/// the house: whoever builds a Nod of their own hands them in, and the stories their toy.
 ///
 /// # Errors
 /// When something that it needs is not configured, or Slack refuses.
@@ -247,15 +248,14 @@ impl House {
                 reading.clone(),
             )
         });
-        let tools =
-            accounts.as_ref().map_or_else(Vec::new, |accounts| google::tools(&config.google, accounts, pool));
+        let house = abilities::abilities(config, accounts.as_ref(), model.clone());
         let nod = Nod::new(Parts {
             pool: pool.clone(),
             door: database::beside(pool),
             clock: clock.clone(),
             ids: ids.clone(),
             adapters: adapters.clone(),
-            abilities: abilities::abilities(tools, model.clone()).into_iter().chain(beside).collect(),
+            abilities: house.into_iter().chain(beside).collect(),
             contacts: accounts.iter().map(nod_connectors::google::contacts).collect(),
             reading,
             revokes: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Revoke>).collect(),

@@ -128,7 +128,12 @@ impl Chat {
             Self::Discord(fake) => {
                 let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
                 let name = if name.is_empty() { "help" } else { name };
-                fake.slash(user, channel, name, &options(name, rest)).acknowledged(patience()).await;
+                let registered = fake.read(|w| {
+                    let command = w.commands.iter().find(|command| command["name"] == name);
+                    command.and_then(|command| command["options"][0]["name"].as_str().map(str::to_owned))
+                });
+                let given = options(name, rest, registered.as_deref());
+                fake.slash(user, channel, name, &given).acknowledged(patience()).await;
             }
         }
     }
@@ -596,15 +601,17 @@ impl Chat {
     }
 }
 
-/// What was typed behind a command, as Discord's options.
-fn options(command: &str, typed: &str) -> Value {
+/// What was typed behind a command, as Discord's options; `registered` is the first that the command has.
+fn options(command: &str, typed: &str, registered: Option<&str>) -> Value {
     let name = match command {
         "ask" => "question",
         "connect" if typed.contains('-') => "code",
         "connect" => "account",
         "task" | "memory" | "admin" => "what",
-        "dice" => "sides",
-        _ => return json!({}),
+        _ => match registered {
+            Some(option) => option,
+            None => return json!({}),
+        },
     };
     if typed.is_empty() { json!({}) } else { json!({ name: typed }) }
 }

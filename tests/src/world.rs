@@ -368,7 +368,8 @@ impl World {
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
         let pool = self.database.pool(self.connections).await;
         let app =
-            app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()).await;
+            Box::pin(app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()))
+                .await;
         self.app = Some(app.unwrap_or_else(|e| panic!("nod did not start: {e:#}")));
         match self.mode {
             Mode::Socket => {
@@ -417,7 +418,8 @@ impl World {
         let config = Config::load(None, env).unwrap_or_else(|problems| panic!("{problems}"));
         let pool = self.database.pool(self.connections).await;
         let app =
-            app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()).await;
+            Box::pin(app::start(&config, pool, Arc::new(self.clock.clone()), self.ids.clone(), self.plugs()))
+                .await;
         app.unwrap_or_else(|e| panic!("nod did not start: {e:#}"))
     }
 

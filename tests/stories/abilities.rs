@@ -1,8 +1,9 @@
 //! An ability is plugged in at one place: the toy of `examples/dice`, with a tool, a command, a button, a job and a table.
 
 use nod_sandbox::model::Answer;
-use nod_tests::World;
 use nod_tests::chat::On;
+use nod_tests::{Press, World};
+
 use serde_json::json;
 
 on_each_platform!(
@@ -10,7 +11,7 @@ on_each_platform!(
     a_button_counts_from_whom_its_row_names,
     the_model_calls_its_tool,
     a_wrong_word_is_told_with_how_it_is_typed,
-    what_waited_is_done_after_a_restart,
+    an_old_button_works_after_a_restart,
 );
 
 /// Nod with dice; the toy's table is in no migration.
@@ -46,6 +47,13 @@ async fn a_button_counts_from_whom_its_row_names(platform: On) {
     world.presses_whispered("ana", "Roll again").await;
     let all = rolls(&world).await;
     assert_eq!(all.iter().map(|(sides, _)| *sides).collect::<Vec<_>>(), [6, 6]);
+    let anas: uuid::Uuid =
+        sqlx::query_scalar("select id from dice_rolls limit 1").fetch_one(&world.pool).await.unwrap();
+    let bos = Press::forged("bo", "general", format!("dice_again:{anas}"));
+    world.sends_press(&bos).await;
+    let said = world.whispers("bo");
+    assert_eq!(said, "(bo only) nod: That is somebody else's die. Nothing was rolled.");
+    assert_eq!(rolls(&world).await.len(), 2);
     world.whispers("ana");
     world.reads("general");
     world.ends().await;
@@ -71,7 +79,7 @@ async fn a_wrong_word_is_told_with_how_it_is_typed(platform: On) {
     world.ends().await;
 }
 
-async fn what_waited_is_done_after_a_restart(platform: On) {
+async fn an_old_button_works_after_a_restart(platform: On) {
     let mut world = with_dice(platform).await;
     world.commands("ana", "general", "dice").await;
     world.stop().await;

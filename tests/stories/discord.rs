@@ -216,6 +216,10 @@ async fn commands_are_registered_once() {
     assert!(help.contains("I read your mail"), "{help}");
     let shown = discord.whispers("ana").join("\n");
     assert!(shown.contains("`/memory` shows") && !shown.contains("/nod"), "{shown}");
+    assert!(
+        shown.contains("`/ask question:…` asks") && shown.contains("`/connect account:google`"),
+        "{shown}"
+    );
     let later = world.commands("ana", "general", "task").await;
     insta::assert_snapshot!(later, @"(ana only) nod: `task` comes later: I can't do that yet. I know `help`, `ask`, `connect`, `disconnect`, `approvals`, `memory`, `runs`, `settings`.");
     world.ends().await;

@@ -2,16 +2,28 @@
 
 use std::sync::Arc;
 
+use nod_connectors::google::Accounts;
 use nod_contract::model::Model;
-use nod_contract::tool::Tool;
 use nod_people::ability::Plug;
 use nod_store::ability::Ability;
 
-/// All of them, in the order in which people are told of their commands. `google` are the tools of whoever is signed in
-/// there.
-pub(super) fn abilities(google: Vec<Tool>, model: Arc<dyn Model>) -> Vec<Plug> {
-    vec![
-        Box::new(|_| Ability { tools: google, ..Ability::named("google") }),
-        nod_memory::ability::plug(model),
-    ]
+use super::google;
+use crate::config::Config;
+
+/// All of them, in the order in which people are told of their commands. `accounts` are those at Google, where Nod can
+/// sign anybody in.
+pub(super) fn abilities(
+    config: &Config,
+    accounts: Option<&Arc<Accounts>>,
+    model: Arc<dyn Model>,
+) -> Vec<Plug> {
+    let mut all = vec![nod_memory::ability::plug(model)];
+    if let Some(accounts) = accounts.cloned() {
+        let google = config.google.clone();
+        all.push(Box::new(move |chat| Ability {
+            tools: google::tools(&google, &accounts, &chat.pool),
+            ..Ability::named("google")
+        }));
+    }
+    all
 }

@@ -42,7 +42,9 @@ fn brought(spec: &CommandSpec) -> Value {
 
 /// Those of the house, and those that abilities bring.
 fn all(abilities: &[CommandSpec]) -> Vec<Value> {
-    own().into_iter().chain(abilities.iter().map(brought)).collect()
+    // What comes later stands in the list until an ability brings it.
+    let own = own().into_iter().filter(|own| abilities.iter().all(|brought| own["name"] != brought.name));
+    own.chain(abilities.iter().map(brought)).collect()
 }
 
 fn own() -> Vec<Value> {

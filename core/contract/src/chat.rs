@@ -424,7 +424,7 @@ pub trait ChatAdapter: Send + Sync {
     fn platform(&self) -> &'static str;
     /// What people call it, behind "in".
     fn title(&self) -> &'static str;
-    /// How a command is typed there, with an option and what is given for it.
+    /// How a command is typed there, with an option and its value.
     fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String;
     /// Posts a card under a key by which it can be found again.
     async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError>;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where a link leads of which a tool does not say it: those of mail never did.
+/// Where a link leads when a tool does not say it: those of mail do not.
 pub const MAIL: &str = "Gmail";
 
 /// A service with accounts of its own.

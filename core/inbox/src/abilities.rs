@@ -23,9 +23,15 @@ pub struct Clash {
 
 impl Abilities {
     /// # Errors
-    /// When two have a command, a button or a tool of the same name, or one has a command of the house (`own`).
-    pub(crate) fn new(all: Vec<Ability>, own: impl Iterator<Item = &'static str>) -> Result<Self, Clash> {
-        let mut seen: BTreeSet<(&str, &str)> = own.map(|name| ("the command", name)).collect();
+    /// When two have a command, a button or a tool of the same name, or one has one of these, which are the house's.
+    pub(crate) fn new(
+        all: Vec<Ability>,
+        commands: impl Iterator<Item = &'static str>,
+        verbs: impl IntoIterator<Item = &'static str>,
+    ) -> Result<Self, Clash> {
+        let commands = commands.map(|name| ("the command", name));
+        let buttons = verbs.into_iter().map(|verb| ("the button", verb));
+        let mut seen: BTreeSet<(&str, &str)> = commands.chain(buttons).collect();
         for ability in &all {
             let commands = ability.commands.iter().map(|command| ("the command", command.spec().name));
             let verbs = ability.buttons.iter().flat_map(|buttons| buttons.verbs());

@@ -58,7 +58,7 @@ pub struct Parts {
     pub contacts: Vec<Arc<dyn Contacts>>,
     /// Where documents are read.
     pub reading: Arc<dyn Reader>,
-    /// Takes grants back, one for each provider.
+    /// What can be granted and taken back, one for each provider.
     pub revokes: Vec<Arc<dyn Revoke>>,
     /// The model endpoint.
     pub model: Arc<dyn Model>,
@@ -339,7 +339,7 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
         admins: settings.admins,
     };
     let abilities = abilities.into_iter().map(|plug| plug(&chat)).collect();
-    let abilities = Abilities::new(abilities, inbox::own_commands())?;
+    let abilities = Abilities::new(abilities, inbox::own_commands(), inbox::OWN_VERBS)?;
     let tools = Tools::new(abilities.tools());
     let commands: Vec<CommandSpec> = abilities.commands().collect();
     let requests = Requests { chat: chat.clone(), tools, policy: settings.policy };

@@ -67,6 +67,8 @@ mod tests {
 
     use nod_accounts::work::AccountJob;
     use nod_agent::work::RecordJob;
+    use nod_contract::card::Verb;
+    use nod_contract::chat::Immediate;
     use nod_contract::clock::SystemClock;
     use nod_contract::ids::SystemIds;
     use nod_contract::model::{Answer, Ask, Model, ModelError, Words};
@@ -75,10 +77,11 @@ mod tests {
     use nod_people::reading::{Desk, Reader, Whose};
     use nod_people::work::PeopleJob;
     use nod_requests::work::RequestJob;
+    use nod_store::ability::{Ability, Asker, Buttons};
     use nod_store::runs::RunJob;
     use nod_store::secret::Vault;
     use serde_json::json;
-    use sqlx::PgPool;
+    use sqlx::{PgConnection, PgPool};
     use tokio::time::Instant;
 
     use super::*;
@@ -145,10 +148,53 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_abilities_of_the_same_kind_are_refused() {
+    async fn what_there_is_already_is_refused() {
         let mut twice = parts();
         twice.abilities.push(nod_memory::ability::plug(Arc::new(Nobody)));
         let clash = assembled(twice).err().unwrap().to_string();
         assert_eq!(clash, "the ability memory brings the command \"memory\", which there is already");
+    }
+
+    #[tokio::test]
+    async fn nobody_takes_over_a_job_or_a_button_of_the_house() {
+        struct Intruder;
+
+        #[async_trait]
+        impl JobHandler for Intruder {
+            fn kinds(&self) -> &'static [&'static str] {
+                &["perform"]
+            }
+
+            async fn work(&self, _: &Claim) -> Result<(), WorkError> {
+                Ok(())
+            }
+        }
+
+        #[async_trait]
+        impl Buttons for Intruder {
+            fn verbs(&self) -> &'static [&'static str] {
+                &["approve"]
+            }
+
+            async fn pressed(
+                &self,
+                _: &mut PgConnection,
+                _: &Asker<'_>,
+                _: &Verb,
+            ) -> sqlx::Result<Immediate> {
+                Ok(Immediate::Nothing)
+            }
+        }
+
+        let mut jobs = parts();
+        let jobs_of = Ability { jobs: vec![Arc::new(Intruder)], ..Ability::named("intruder") };
+        jobs.abilities.push(Box::new(|_| jobs_of));
+        let refused = handlers(&Arc::new(assembled(jobs).unwrap())).err().unwrap().to_string();
+        assert_eq!(refused, "two abilities do jobs of the kind perform");
+        let mut buttons = parts();
+        let buttons_of = Ability { buttons: vec![Arc::new(Intruder)], ..Ability::named("intruder") };
+        buttons.abilities.push(Box::new(|_| buttons_of));
+        let refused = assembled(buttons).err().unwrap().to_string();
+        assert_eq!(refused, "the ability intruder brings the button \"approve\", which there is already");
     }
 }

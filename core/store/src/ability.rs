@@ -1,4 +1,4 @@
-//! What an ability brings. It is plugged in as a whole, and nothing else names it.
+//! What an ability brings, and is plugged in with.
 
 use std::sync::Arc;
 

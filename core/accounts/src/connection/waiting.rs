@@ -6,7 +6,7 @@ use super::{Accounts, sql};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
-use nod_store::jobs::{self};
+use nod_store::jobs;
 use nod_store::runs::{Connecting, News, RunJob};
 
 /// A run of the person that waits for an account, or is on the way to: in the middle of a step it may park next.

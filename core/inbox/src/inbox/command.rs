@@ -15,15 +15,15 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_requests::approval;
 
-/// Abilities that come later; whoever looks for them is told so.
+/// Abilities that come later; whoever looks for them is told so. What one of them brings counts before that.
 const LATER: [&str; 3] = ["task", "knowledge", "schedule"];
 /// Those of the house; the abilities' stand between them.
 const BEFORE: [&str; 5] = ["help", "ask", "connect", "disconnect", "approvals"];
 const AFTER: [&str; 2] = ["runs", "settings"];
 
-/// As no command of an ability may be called.
+/// Names that no command of an ability may have.
 pub(crate) fn own_commands() -> impl Iterator<Item = &'static str> {
-    BEFORE.into_iter().chain(AFTER).chain(LATER).chain(["admin"])
+    BEFORE.into_iter().chain(AFTER).chain(["admin"])
 }
 
 /// What Nod is for, in a sentence.
@@ -35,7 +35,7 @@ pub(crate) fn help_text(abilities: &[CommandSpec], typing: Typing<'_>) -> String
     let usual = Provider::USUAL.as_str();
     let line = |typed: String, does: &str| format!("`{typed}` {does}");
     let mut commands = vec![
-        line(format!("{} …", typing.typed("ask")), "asks me anything"),
+        line(typing.with("ask", "question", "…"), "asks me anything"),
         line(typing.with("connect", "account", usual), "connects your account"),
         line(typing.typed("disconnect"), "takes your account back"),
         line(typing.with("connect", "account", "chat"), "tells me who you are where you also talk to me"),
@@ -98,12 +98,12 @@ pub(super) async fn accept(
         "runs" => runs::show(arrival, &mut tx, person).await?,
         "settings" => settings::show(arrival, &mut tx, place, person).await?,
         "admin" => admin::command(arrival, &mut tx, text.trim()).await?,
-        later if LATER.contains(&later) => Immediate::whisper(format!(
-            "`{later}` comes later: I can't do that yet. I know {}.",
-            known(arrival)
-        )),
         other => match arrival.core.abilities.command(other) {
             Some(command) => command.typed(&mut tx, &arrival.asker(person, place), text.trim()).await?,
+            None if LATER.contains(&other) => Immediate::whisper(format!(
+                "`{other}` comes later: I can't do that yet. I know {}.",
+                known(arrival)
+            )),
             None => unknown(arrival, other),
         },
     };

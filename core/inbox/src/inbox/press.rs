@@ -19,6 +19,41 @@ use nod_requests::question;
 use nod_store::jobs::sql as jobs;
 use nod_store::runs::{News, RunJob};
 
+/// Names that no button of an ability may have.
+pub(crate) const OWN_VERBS: [&str; 31] = [
+    "approve",
+    "edit",
+    "deny",
+    "whole",
+    "tick",
+    "untick",
+    "approve_all",
+    "approve_selected",
+    "deny_all",
+    "look",
+    "again",
+    "undo",
+    "choose",
+    "ask_others",
+    "vote",
+    "vote_none",
+    share::VERB,
+    "show",
+    "send_draft",
+    "discard_draft",
+    "retry",
+    "stop",
+    settings::HEAR_ALL,
+    settings::HEAR_MENTIONS,
+    hours::CHANGE,
+    "disconnect",
+    "disconnect_yes",
+    reconnect::VERB,
+    "join",
+    "allow",
+    "refuse",
+];
+
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
     place: &Place,

@@ -39,7 +39,7 @@ pub struct Twice(pub &'static str);
 
 /// Whoever does jobs, by kind.
 #[derive(Clone, Default)]
-pub struct Handlers(BTreeMap<&'static str, Arc<dyn JobHandler>>);
+pub struct Handlers(Arc<BTreeMap<&'static str, Arc<dyn JobHandler>>>);
 
 impl Handlers {
     /// From everybody who does some.
@@ -55,7 +55,7 @@ impl Handlers {
                 }
             }
         }
-        Ok(Self(by_kind))
+        Ok(Self(Arc::new(by_kind)))
     }
 
     /// What is done here.
