@@ -35,7 +35,7 @@ async fn a_command_is_answered_and_its_job_tells_everybody(platform: On) {
     let (sides, rolled) = rolls(&world).await[0];
     assert_eq!(sides, 20);
     assert_eq!(said, format!("(ana only) nod: You rolled {rolled} of 20.\n[Roll again]"));
-    assert_eq!(world.reads("general"), format!("nod: Ana Silva rolled {rolled} of 20."));
+    assert_eq!(world.reads("general"), format!("nod: Ana Silva rolled {rolled} of 20.\n"));
     let help = world.commands("ana", "general", "help").await;
     assert!(help.contains("rolls a die"), "{help}");
     world.ends().await;

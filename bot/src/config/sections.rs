@@ -1,4 +1,5 @@
-//! The keys, section by section: each name, kind and default stands here once.
+//! The keys, section by section: each name and kind stands here once, and so does each default
+//! that the core does not have itself ([`Settings`]).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -6,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use nod_inbox::Settings;
 use nod_requests::policy::{Policy, Terms};
 use secrecy::SecretString;
 use url::Url;
@@ -82,15 +84,16 @@ fn database(reader: &mut Reader) -> Database {
 }
 
 fn slack(reader: &mut Reader) -> Slack {
+    let usual = Settings::default();
     Slack {
         api_url: base(reader, "slack.api_url", "https://slack.com/api/"),
         bot_token: reader.maybe("slack.bot_token"),
         app_token: reader.maybe("slack.app_token"),
         signing_secret: reader.maybe("slack.signing_secret"),
         mode: reader.or("slack.mode", SlackMode::Socket),
-        answer_within: reader.or("slack.answer_within", Duration::from_secs(60 * 60)),
-        allow_guests: reader.or("slack.allow_guests", false),
-        allow_external: reader.or("slack.allow_external", false),
+        answer_within: reader.or("slack.answer_within", usual.answers_within.to_std().unwrap_or_default()),
+        allow_guests: reader.or("slack.allow_guests", usual.allow_guests),
+        allow_external: reader.or("slack.allow_external", usual.allow_external),
     }
 }
 
@@ -212,7 +215,7 @@ impl Given {
 }
 
 fn replies(reader: &mut Reader) -> Replies {
-    let Pause(stream_after) = reader.or("replies.stream_after", Pause(Duration::from_millis(500)));
+    let Pause(stream_after) = reader.or("replies.stream_after", Pause(Settings::default().stream_after));
     Replies { stream_after }
 }
 

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, Request};
 use axum::{Router, http::StatusCode};
 use chrono::TimeDelta;
 use http_body_util::BodyExt;
+use nod_accounts::connection::Revoke;
 use nod_connectors::google::{GoogleOAuth, GoogleSettings};
 use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_contract::chat::Adapters;
@@ -75,7 +76,7 @@ impl Setting {
         .unwrap();
         let settings = Settings::default();
         let tenant = settings.tenant.0;
-        let nod = nod(database.pool.clone(), vault.clone(), settings).await;
+        let nod = nod(database.pool.clone(), vault.clone(), settings, oauth(&google)).await;
         let connecting = Connecting {
             offers: nod.offers(),
             google: oauth(&google),
@@ -189,7 +190,7 @@ fn oauth(google: &Google) -> GoogleOAuth {
 }
 
 /// The core, of which only the offers are used; its model is never asked.
-async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
+async fn nod(pool: PgPool, vault: Vault, settings: Settings, google: GoogleOAuth) -> Nod {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let tier = TierSettings {
         base_url: "http://127.0.0.1:1/v1".to_owned(),
@@ -204,7 +205,8 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings) -> Nod {
     let model = Arc::new(OpenAi::new(tier.clone(), tier.clone(), tier, clock.clone()).unwrap());
     let (adapters, abilities) = (Adapters::new([]), Vec::new());
     let ids = Arc::new(SystemIds);
-    let (contacts, revokes, door) = (Vec::new(), Vec::new(), pool.clone());
+    let (contacts, door) = (Vec::new(), pool.clone());
+    let revokes: Vec<Arc<dyn Revoke>> = vec![Arc::new(google)];
     let reading = Arc::new(Readers::new(Program::new(None), pool.clone(), clock.clone()));
     Nod::new(Parts {
         door,
