@@ -75,6 +75,7 @@ mod replies;
 mod scope;
 mod settings;
 mod shared;
+mod statements;
 mod stop;
 mod strangers;
 mod streaming;
