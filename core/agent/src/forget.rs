@@ -12,7 +12,7 @@ use nod_contract::ids::{RunId, TenantId};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// Once the time is over for which it is kept.
-pub async fn forget_later(
+pub(crate) async fn forget_later(
     core: &Agent,
     conn: &mut PgConnection,
     tenant: TenantId,

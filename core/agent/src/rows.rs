@@ -425,7 +425,12 @@ pub(super) async fn share(conn: &mut PgConnection, tenant: TenantId, message: Uu
 }
 
 /// Other words in the message that began a run: what its author no longer says is no longer kept.
-pub async fn reword(conn: &mut PgConnection, tenant: TenantId, run: RunId, turn: &Turn) -> sqlx::Result<()> {
+pub(crate) async fn reword(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    run: RunId,
+    turn: &Turn,
+) -> sqlx::Result<()> {
     sqlx::query!(
         "update messages set turn = $3
          where tenant_id = $1 and run_id = $2 and role = 'human' and message_ref is not null",

@@ -70,7 +70,7 @@ pub struct AgentState {
     /// `rule:…`, `router` or `fallback`.
     pub routed_via: Option<String>,
     /// The tool that the router thinks of.
-    pub target_tool: Option<String>,
+    pub(crate) target_tool: Option<String>,
     /// Something was to be done in the world: a tool that acts was called, or is what the router thinks of.
     #[serde(default)]
     pub acts: bool,
@@ -138,7 +138,7 @@ pub struct Verbatim {
 impl Results {
     /// Whether they are the whole answer.
     #[must_use]
-    pub fn are_the_answer(&self) -> bool {
+    pub(crate) fn are_the_answer(&self) -> bool {
         self.others == 0 && !self.verbatim.is_empty()
     }
 }
@@ -156,9 +156,9 @@ pub struct Earlier {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkingMemory {
     /// What the person is after.
-    pub current_goal: Option<String>,
+    pub(crate) current_goal: Option<String>,
     /// What the platform tells: who is meant by a mention, where the person is.
-    pub extracted_info: BTreeMap<String, String>,
+    pub(crate) extracted_info: BTreeMap<String, String>,
     /// What people said that is kept in mind, by name.
     #[serde(default)]
     pub facts: BTreeMap<String, String>,
@@ -172,7 +172,7 @@ pub struct PendingCall {
     /// Names that the person picked, by what was written.
     pub picked: BTreeMap<String, String>,
     /// What it waits for.
-    pub parked: Option<Parked>,
+    pub(crate) parked: Option<Parked>,
     /// What the person changed of it before they decided: the payload's new values, by name.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub changed: serde_json::Map<String, Value>,
@@ -181,7 +181,7 @@ pub struct PendingCall {
 /// What a tool call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "parked", content = "id", rename_all = "snake_case")]
-pub enum Parked {
+pub(crate) enum Parked {
     /// A nod, and then its effect.
     Approval(ApprovalId),
     /// An effect that needs no nod.
@@ -255,7 +255,7 @@ impl AgentState {
 
     /// Who may open the record of what the run did.
     #[must_use]
-    pub fn record_audience(&self) -> Audience {
+    pub(crate) fn record_audience(&self) -> Audience {
         if self.overheard { Audience::Person(self.principal.person) } else { self.audience }
     }
 
@@ -324,13 +324,13 @@ impl AgentState {
 
     /// Whether a rule, and no model, chose what to do.
     #[must_use]
-    pub fn by_rule(&self) -> bool {
+    pub(crate) fn by_rule(&self) -> bool {
         self.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"))
     }
 
     /// The id of the pending call that waits for `ticket`.
     #[must_use]
-    pub fn waiting_for(&self, ticket: Uuid) -> Option<String> {
+    pub(crate) fn waiting_for(&self, ticket: Uuid) -> Option<String> {
         let waits = |p: &&PendingCall| match p.parked {
             Some(Parked::Approval(id)) => id.0 == ticket,
             Some(Parked::Effect(id)) => id.0 == ticket,

@@ -1,7 +1,7 @@
 //! Addresses: who is at home where an account is, and who is outside.
 
 /// Providers at which anybody has an address: whoever else is there is no colleague for it.
-pub const FREE_MAIL: [&str; 8] = [
+pub(crate) const FREE_MAIL: [&str; 8] = [
     "gmail.com",
     "googlemail.com",
     "outlook.com",
@@ -13,7 +13,7 @@ pub const FREE_MAIL: [&str; 8] = [
 ];
 
 /// The same under the endings of many countries.
-pub const FREE_MAIL_ANYWHERE: [&str; 3] = ["gmx", "yahoo", "hotmail"];
+pub(crate) const FREE_MAIL_ANYWHERE: [&str; 3] = ["gmx", "yahoo", "hotmail"];
 
 pub fn domain(address: &str) -> String {
     address.rsplit('@').next().unwrap_or_default().to_lowercase()

@@ -12,7 +12,7 @@ use crate::visible::{hides, visible};
 /// The longest name of a source, in characters.
 const SOURCE: usize = 120;
 /// More sources of one content are not told apart: the oldest are left out.
-pub const SOURCES: usize = 50;
+pub(crate) const SOURCES: usize = 50;
 
 /// Where text from outside came from, in our own words: "mail from eve@x.test".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ pub fn grouped(number: usize) -> String {
 }
 
 /// Sources that a marker names.
-pub const NAMED: usize = 3;
+pub(crate) const NAMED: usize = 3;
 
 /// Text from outside, between markers that it cannot forge. The sources that were read last are named.
 pub fn fenced<S: AsRef<str>>(content: &str, sources: &[S], marker: &str) -> String {

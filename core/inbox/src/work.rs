@@ -8,7 +8,7 @@ use nod_store::jobs::Job;
 /// One piece of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
-pub enum CatchUpJob {
+pub(crate) enum CatchUpJob {
     /// Look up what was said in a workspace since then, while nothing of it arrived. `left` are the channels that are
     /// still to be read, once they are known; the last of them is read `from` where it was left.
     CatchUp {

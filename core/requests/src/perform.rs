@@ -42,7 +42,7 @@ const LONGEST_PAUSE: u64 = 3600;
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
 /// A person asks to look once more for an effect of which nobody knows whether it happened.
-pub async fn look_again(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
+pub(crate) async fn look_again(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
     let work = load(core, claim, id).await?;
     match core.tools.get(&work.effect.tool) {
         Some(Tool::Act(tool)) if work.effect.status == "unknown" => work.look_again(tool).await,

@@ -31,7 +31,7 @@ pub fn why_connect(provider: Provider, lending: &Lending, whose: &Whose) -> Stri
 }
 
 /// The private link to an account that an admin allowed.
-pub fn connect_allowed(provider: Provider, offer: OfferId, account: &str) -> Card {
+pub(crate) fn connect_allowed(provider: Provider, offer: OfferId, account: &str) -> Card {
     let why = format!("An admin allowed {account} for you. You can connect it now.");
     link(provider, offer, "Connect", &why, &sign_in_as(account))
 }
@@ -142,7 +142,7 @@ fn tested(provider: Provider) -> String {
 }
 
 /// The private link to an account that was connected before.
-pub fn reconnect_link(provider: Provider, offer: OfferId, held: Option<&Held>) -> Card {
+pub(crate) fn reconnect_link(provider: Provider, offer: OfferId, held: Option<&Held>) -> Card {
     let takes = held.map_or_else(|| OWN.to_owned(), |held| sign_in_as(&held.account));
     let why = format!("Connect your {} account again.", provider.title());
     link(provider, offer, "Reconnect", &why, &takes)
@@ -175,7 +175,7 @@ pub fn sure(provider: Provider, held: &Held, lent: Option<&str>, yes: Verb) -> C
     .button(format!("Yes, disconnect {title}"), Style::Danger, Press::Verb(yes))
 }
 
-pub fn nothing_connected(provider: Provider) -> String {
+pub(crate) fn nothing_connected(provider: Provider) -> String {
     format!("Your {} account is not connected. Nothing was done.", provider.title())
 }
 
@@ -196,14 +196,14 @@ fn noted(words: String) -> Card {
     Card { body: vec![Block::Note(words)], ..Card::default() }
 }
 
-pub fn giving_back(provider: Provider, account: &str) -> Card {
+pub(crate) fn giving_back(provider: Provider, account: &str) -> Card {
     let title = provider.title();
     noted(format!(
         "{title} account {account} is not connected. Its keys are forgotten here; I am giving them back to {title}…"
     ))
 }
 
-pub fn given_back(provider: Provider, account: &str) -> Card {
+pub(crate) fn given_back(provider: Provider, account: &str) -> Card {
     let title = provider.title();
     noted(format!(
         "{title} account {account} is not connected. Its keys are forgotten here and given back to {title}."
@@ -211,7 +211,7 @@ pub fn given_back(provider: Provider, account: &str) -> Card {
 }
 
 /// It could not be given back, or somebody else still uses it.
-pub fn not_given_back(provider: Provider, account: &str) -> Card {
+pub(crate) fn not_given_back(provider: Provider, account: &str) -> Card {
     let title = provider.title();
     noted(format!(
         "{title} account {account} is not connected. Its keys are forgotten here, but not given back to {title}: to end what \
@@ -220,7 +220,7 @@ pub fn not_given_back(provider: Provider, account: &str) -> Card {
 }
 
 /// It was disconnected, and connected again before the provider had heard of it.
-pub fn connected_again(provider: Provider, account: &str) -> Card {
+pub(crate) fn connected_again(provider: Provider, account: &str) -> Card {
     noted(format!("{} was disconnected, and is connected again: {account}.", provider.title()))
 }
 
@@ -257,7 +257,7 @@ pub fn failed(provider: Provider, why: Setback) -> Card {
 }
 
 /// Nobody followed the link, since what it was for was allowed by another.
-pub fn not_needed(account: &str) -> Card {
+pub(crate) fn not_needed(account: &str) -> Card {
     noted(format!("This link is not needed any more: {account} allows it by now."))
 }
 
@@ -285,7 +285,7 @@ pub fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -
 }
 
 /// To an admin: may this person connect that account?
-pub fn may_they(id: Uuid, name: &str, account: &str, expected: Option<&str>) -> Card {
+pub(crate) fn may_they(id: Uuid, name: &str, account: &str, expected: Option<&str>) -> Card {
     let own = expected.unwrap_or("unknown");
     Card::default()
         .titled("Allow another account?")

@@ -284,7 +284,7 @@ fn sealed_for(id: Uuid) -> String {
 }
 
 /// The job: asks the provider, again and again within a day.
-pub async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
+pub(crate) async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let Some(row) = sql::revocation(&mut conn, claim.tenant, id).await? else {
         return Ok(jobs::finish(&mut conn, claim).await?);

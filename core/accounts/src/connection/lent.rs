@@ -110,7 +110,7 @@ impl Lending {
 
     /// Whether this may be the organisation's account, which is not told before its first use: what Nod does to it is
     /// done to everybody who is lent it.
-    pub fn may_be_organisations(&self, account: &str) -> bool {
+    pub(crate) fn may_be_organisations(&self, account: &str) -> bool {
         let is = |theirs: &str| theirs.eq_ignore_ascii_case(account);
         self.borrowers != Borrowers::Nobody && self.organisations().is_none_or(is)
     }

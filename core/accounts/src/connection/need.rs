@@ -18,7 +18,7 @@ pub struct Held {
     /// Whether the provider still lets Nod in, as far as is known.
     pub works: bool,
     /// When the person agreed last, where that was written down.
-    pub granted_at: Option<Timestamp>,
+    pub(crate) granted_at: Option<Timestamp>,
     /// When the grant ends by itself, where the provider said so.
     pub ends_at: Option<Timestamp>,
 }
@@ -29,13 +29,13 @@ const TESTED: TimeDelta = TimeDelta::days(7);
 
 impl Held {
     /// Whether the provider said that the grant ends after a week, or sooner.
-    pub fn is_for_a_week(&self) -> bool {
+    pub(crate) fn is_for_a_week(&self) -> bool {
         self.granted_at.zip(self.ends_at).is_some_and(|(granted, ends)| ends - granted <= TESTED)
     }
 
     /// Whether it looks as if the grant ended by itself after a week, and was not taken back. Google does not tell the
     /// two apart; it says beforehand only in some cases when a grant will end.
-    pub fn ended_after_a_week(&self, now: Timestamp) -> bool {
+    pub(crate) fn ended_after_a_week(&self, now: Timestamp) -> bool {
         let Some(granted) = self.granted_at else { return false };
         match self.ends_at {
             Some(ends) => ends <= now && self.is_for_a_week(),
@@ -87,7 +87,7 @@ impl Need {
     }
 
     /// The account that more is asked of.
-    pub fn of_account(&self) -> Option<&Held> {
+    pub(crate) fn of_account(&self) -> Option<&Held> {
         self.held.as_ref().filter(|held| held.works && !self.revoked)
     }
 }

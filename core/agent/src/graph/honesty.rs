@@ -2,7 +2,7 @@
 
 /// Whether the text says, in the first person or the passive, that something went out, or looks like a receipt of ours.
 #[must_use]
-pub fn claims_a_deed(text: &str) -> bool {
+pub(crate) fn claims_a_deed(text: &str) -> bool {
     if text.lines().any(|line| is_like_a_receipt(&words(line))) {
         return true;
     }

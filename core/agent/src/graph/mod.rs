@@ -7,7 +7,7 @@ mod converse;
 mod drafts;
 mod gate;
 mod hints;
-pub mod honesty;
+pub(crate) mod honesty;
 mod prompt;
 mod recall;
 mod recipients;
@@ -49,7 +49,7 @@ use nod_store::jobs::WorkError;
 /// What a node returns.
 pub struct Step {
     pub state: AgentState,
-    pub emits: Vec<Emit>,
+    pub(crate) emits: Vec<Emit>,
     pub next: Next,
 }
 
@@ -72,7 +72,7 @@ impl Step {
 
 /// What a node wants to happen. The runner writes it down in the commit of the step.
 #[derive(Debug, Clone)]
-pub enum Emit {
+pub(crate) enum Emit {
     /// A message to whom it is for.
     Say { card: Card, audience: Audience },
     /// A request for a nod.
@@ -170,7 +170,7 @@ impl NodeContext<'_> {
     }
 
     /// What one tool call is made with.
-    pub fn tool_context(&self, state: &AgentState) -> ToolContext {
+    pub(crate) fn tool_context(&self, state: &AgentState) -> ToolContext {
         let now = self.clock.now();
         ToolContext {
             scope: self.scope(),
@@ -195,21 +195,20 @@ pub async fn step(node: Node, state: AgentState, cx: &NodeContext<'_>) -> Result
     }
 }
 
-/// The graph as a Mermaid diagram; `docs/architecture.md` carries it, and a test compares.
-#[must_use]
-pub fn diagram() -> String {
-    let mut lines = vec!["flowchart LR".to_owned()];
-    for node in Node::ALL {
-        for next in node.successors() {
-            lines.push(format!("    {} --> {}", node.as_str(), next.as_str()));
-        }
-    }
-    lines.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The graph as a Mermaid diagram; `docs/architecture.md` carries it, and a test compares.
+    fn diagram() -> String {
+        let mut lines = vec!["flowchart LR".to_owned()];
+        for node in Node::ALL {
+            for next in node.successors() {
+                lines.push(format!("    {} --> {}", node.as_str(), next.as_str()));
+            }
+        }
+        lines.join("\n")
+    }
 
     #[test]
     fn the_picture_in_the_docs_is_the_graph() {

@@ -56,7 +56,7 @@ pub async fn speak(
 
 /// Whether this step's words may be shown while they come: what others may not read is not said before it is
 /// whole, since it goes somewhere else.
-pub fn may_speak(node: Node, run: &Run, venue: &Venue) -> bool {
+pub(crate) fn may_speak(node: Node, run: &Run, venue: &Venue) -> bool {
     let to_all_here = run.state.audience == Audience::Channel || !run.state.shared;
     matches!(node, Node::Converse | Node::Think)
         && to_all_here
@@ -147,7 +147,7 @@ async fn begin(
 }
 
 /// Takes away what a run was saying when it was stopped; that it was stopped is said elsewhere.
-pub async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
+pub(crate) async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     let Some(open) = open::open_of(&mut tx, tenant, run).await? else { return Ok(()) };

@@ -88,7 +88,7 @@ impl Fact {
 
 /// A fact with where it came from, as people are shown it.
 #[derive(Debug, Clone)]
-pub struct Sourced {
+pub(crate) struct Sourced {
     pub fact: Fact,
     /// Who said it, as they are called.
     pub speaker: String,

@@ -9,7 +9,7 @@ use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 
 /// Tokens of everything that is remembered in one prompt.
-pub const MOST_TOKENS: usize = 2_048;
+pub(crate) const MOST_TOKENS: usize = 2_048;
 /// Of these, for goal and facts.
 const FACTS: usize = 512;
 /// And of one earlier message: one long message does not push everything else out of view.

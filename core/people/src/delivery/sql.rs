@@ -273,7 +273,7 @@ pub async fn refused(
     Ok(())
 }
 
-pub async fn retarget(
+pub(crate) async fn retarget(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
@@ -599,7 +599,7 @@ pub async fn alone(
     Ok(())
 }
 
-pub async fn person_of(
+pub(crate) async fn person_of(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,

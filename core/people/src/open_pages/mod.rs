@@ -12,7 +12,7 @@ use nod_contract::ids::{PersonId, TenantId, lane_of};
 use nod_store::jobs::{Job, sql as jobs};
 
 /// How long after it was opened a page is kept up to date.
-pub const LOOKED_AT: TimeDelta = TimeDelta::hours(1);
+pub(crate) const LOOKED_AT: TimeDelta = TimeDelta::hours(1);
 
 /// Shows a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ pub async fn touch(
 }
 
 /// However much changes before the job begins, it is one job.
-pub async fn shown_again(
+pub(crate) async fn shown_again(
     conn: &mut PgConnection,
     tenant: TenantId,
     home: &Home,

@@ -105,7 +105,7 @@ pub fn mentioned(written: &str) -> Option<&str> {
 ///
 /// # Errors
 /// [`Fault::NotFound`] where it is nobody whom mail may reach, or they show no address.
-pub fn of_mentioned(person: Option<&Person>) -> Result<String, Fault> {
+pub(crate) fn of_mentioned(person: Option<&Person>) -> Result<String, Fault> {
     let member = person.filter(|p| p.standing == Standing::Member);
     let person = member.ok_or_else(|| {
         not_found("the person who was mentioned", "is no member of this workspace; an address is needed")

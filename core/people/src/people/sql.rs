@@ -196,7 +196,7 @@ pub async fn by_user(
 }
 
 /// What a platform has told of somebody's standing there, which nobody else changes meanwhile; `None` where it has not.
-pub async fn told_standing(
+pub(crate) async fn told_standing(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -410,7 +410,7 @@ pub async fn named(
 }
 
 /// Who belongs to a workspace and to no other, as far as is known, and was not told of since.
-pub async fn unlisted(
+pub(crate) async fn unlisted(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,
@@ -541,7 +541,7 @@ pub(super) async fn ask_for(
     Ok(asked.execute(conn).await?.rows_affected() == 1)
 }
 
-pub async fn directory_read(
+pub(crate) async fn directory_read(
     conn: &mut PgConnection,
     tenant: TenantId,
     platform: &str,

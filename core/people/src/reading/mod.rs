@@ -131,4 +131,5 @@ impl Unread {
 }
 
 /// Why other archives are not read.
-pub const PACKED: &str = "it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV";
+pub(crate) const PACKED: &str =
+    "it is packed, and I read PDF, DOCX and plain text only, such as Markdown or CSV";

@@ -164,7 +164,7 @@ async fn ask(
 }
 
 /// It turned out to have happened: what asks for it once more does not wait any longer.
-pub async fn went_out(
+pub(crate) async fn went_out(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: ApprovalId,

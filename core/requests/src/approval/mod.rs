@@ -21,7 +21,8 @@ mod undo;
 mod whole;
 mod withdraw;
 
-pub use again::{again, look, went_out};
+pub(crate) use again::went_out;
+pub use again::{again, look};
 pub use anew::forbidden;
 pub use batch::{Many, fits, press as press_many, tick};
 pub use card::{card, card_for, prompt_line, request, waiting_line};
@@ -154,7 +155,7 @@ pub struct EffectEnd {
     pub id: EffectId,
     pub at: Timestamp,
     /// From when on it may start.
-    pub starts_at: Timestamp,
+    pub(crate) starts_at: Timestamp,
     /// It may start, and cannot be taken back any more.
     pub released: bool,
     /// `None` while it is under way.

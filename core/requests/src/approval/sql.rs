@@ -175,7 +175,7 @@ pub async fn load(
 }
 
 /// Everything that stands on one card, in the order in which it was asked.
-pub async fn on_card(
+pub(crate) async fn on_card(
     conn: &mut PgConnection,
     tenant: TenantId,
     card: DeliveryId,
@@ -264,7 +264,7 @@ pub async fn pending(
 }
 
 /// All that waits on an account of this person's.
-pub async fn asked_of(
+pub(crate) async fn asked_of(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: PersonId,

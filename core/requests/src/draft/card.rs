@@ -61,7 +61,7 @@ pub fn closed(draft: &Draft, how: Closing) -> Card {
 
 /// The card while it is being thrown away.
 #[must_use]
-pub fn discarding() -> Card {
+pub(crate) fn discarding() -> Card {
     note("Throwing the draft away…")
 }
 

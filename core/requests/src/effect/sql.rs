@@ -41,7 +41,7 @@ pub struct Effect {
     pub handle: Option<Value>,
     pub looks: i32,
     /// From when on it may start.
-    pub starts_at: Timestamp,
+    pub(crate) starts_at: Timestamp,
     /// It may start, and cannot be taken back any more.
     pub released: bool,
     /// When it was last started.
@@ -224,7 +224,7 @@ pub async fn ended(
 }
 
 /// unknown → what looking once more has found; false where it was settled meanwhile.
-pub async fn found_out(
+pub(crate) async fn found_out(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: EffectId,

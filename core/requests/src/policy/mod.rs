@@ -199,7 +199,7 @@ impl Terms {
     /// How long from asking until the reminder; `None` where there is to be none, also where less than the lead
     /// time is there from the start.
     #[must_use]
-    pub fn remind_after(&self) -> Option<TimeDelta> {
+    pub(crate) fn remind_after(&self) -> Option<TimeDelta> {
         (self.remind_before > TimeDelta::zero() && self.expire_after > self.remind_before)
             .then(|| self.expire_after - self.remind_before)
     }

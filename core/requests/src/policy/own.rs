@@ -100,7 +100,7 @@ async fn known(conn: &mut PgConnection, tenant: TenantId, list: &Approvers) -> s
 
 impl Approvers {
     /// Addresses in small letters, and users as `platform:id`.
-    pub fn as_looked_up(&self) -> (Vec<String>, Vec<String>) {
+    pub(crate) fn as_looked_up(&self) -> (Vec<String>, Vec<String>) {
         let (mut addresses, mut users) = (Vec::new(), Vec::new());
         for one in &self.people {
             match one {

@@ -22,9 +22,9 @@ pub use handlers::{Handlers, Job, JobHandler, Twice, WorkError};
 use nod_contract::ids::TenantId;
 
 /// How long a lease lasts without a heartbeat: what a killed replica held goes on after this long.
-pub const LEASE: Duration = Duration::from_secs(10);
+pub(crate) const LEASE: Duration = Duration::from_secs(10);
 /// How often a lease is renewed while its job is being done.
-pub const HEARTBEAT: Duration = Duration::from_secs(3);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(3);
 
 /// A claimed job. Whoever commits for it shows the lease, so that a replica that lost it commits nothing.
 #[derive(Debug, Clone)]

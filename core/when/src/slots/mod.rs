@@ -17,7 +17,7 @@ pub const MOST_PEOPLE: usize = 50;
 /// Days that are looked at.
 pub const MOST_DAYS: i64 = 62;
 /// Busy times of one person that are looked at: a calendar that has more in two months is no person's.
-pub const MOST_BUSY: usize = 5_000;
+pub(crate) const MOST_BUSY: usize = 5_000;
 /// Slots that are given.
 pub const MOST_SLOTS: usize = 20;
 

@@ -8,7 +8,7 @@ use super::{Said, When};
 use nod_contract::clock::Timestamp;
 
 /// What begins "now" has begun by the time somebody agrees to it, and is wanted all the same.
-pub const JUST_BEGUN: SignedDuration = SignedDuration::from_mins(5);
+pub(crate) const JUST_BEGUN: SignedDuration = SignedDuration::from_mins(5);
 
 /// A time without anything left to resolve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -42,9 +42,10 @@ use jiff::{SignedDuration, Zoned, civil::Date};
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::Choice;
 
-pub use exact::{Exact, JUST_BEGUN};
+pub use exact::Exact;
 pub use local::{local_second, local_time};
-pub use say::{minute, say, say_day, say_days, say_span, second, with_year, zone};
+pub(crate) use say::with_year;
+pub use say::{minute, say, say_days, say_span, second, zone};
 
 /// A time as it was meant.
 #[derive(Debug, Clone, PartialEq)]

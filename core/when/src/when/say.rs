@@ -41,7 +41,7 @@ pub fn say_span(from: &Zoned, to: &Zoned, reader: &TimeZone, now: Timestamp) -> 
 
 /// "Fri 6 Mar", a day of the calendar wherever it is read.
 #[must_use]
-pub fn say_day(date: Date, reader: &TimeZone, now: Timestamp) -> String {
+pub(crate) fn say_day(date: Date, reader: &TimeZone, now: Timestamp) -> String {
     day(date, year(reader, now))
 }
 
@@ -53,7 +53,7 @@ pub fn say_days(first: Date, last: Date, reader: &TimeZone, now: Timestamp) -> S
 }
 
 /// "Fri 6 Mar 2026, 15:00 CET", for where the year matters: what a model reads, and what is kept.
-pub fn with_year(at: Timestamp, zone: &TimeZone) -> String {
+pub(crate) fn with_year(at: Timestamp, zone: &TimeZone) -> String {
     let at = instant(at).to_zoned(zone.clone());
     format!("{} {}", at.strftime("%a %-d %b %Y, %H:%M"), self::zone(&at))
 }

@@ -49,7 +49,7 @@ pub fn first_of(approval: &Approval) -> String {
 }
 
 /// The whole of the approval by two: "Approved by Ana Silva 10:32 WET and by Bo Lind 10:40 WET".
-pub fn last_of(approval: &Approval) -> String {
+pub(crate) fn last_of(approval: &Approval) -> String {
     let agreed = approval.approvers.iter().find_map(|one| Some((one, one.agreed_at?)));
     let and = agreed.map_or_else(String::new, |(one, at)| {
         format!(" and by {} {}", name(&one.name), clock(at, &approval.zone))
@@ -82,7 +82,7 @@ pub fn card(approval: &Approval, reader: &Approver) -> Card {
 }
 
 /// The request as one of the others may know it.
-pub fn seen_by_another(approval: &Approval, reader: &Approver) -> Approval {
+pub(crate) fn seen_by_another(approval: &Approval, reader: &Approver) -> Approval {
     let mut seen = Approval {
         zone: reader.zone.clone(),
         risks: told_by_itself(approval),
@@ -124,7 +124,7 @@ pub fn waiting(card: Card, approval: &Approval) -> Card {
 }
 
 /// Nobody of the list is there any more.
-pub fn nobody_left(approval: &Approval) -> String {
+pub(crate) fn nobody_left(approval: &Approval) -> String {
     format!(
         "The rules here ask for a second person, and nobody of {} can be asked any more. Nothing was done; an admin \
          can change the rules.",
@@ -133,7 +133,7 @@ pub fn nobody_left(approval: &Approval) -> String {
 }
 
 /// Where they would be asked, a card does not show all of it.
-pub fn too_much(readers: &[Approver]) -> String {
+pub(crate) fn too_much(readers: &[Approver]) -> String {
     format!(
         "The rules here ask for a second person, and this is more than a card can show to {}. Nothing was done, and it \
          still waits for you: make it smaller by Edit, or deny it and ask for less.",
@@ -154,7 +154,7 @@ pub fn changed(old: &Approval) -> Card {
 }
 
 /// The one reminder to one of them.
-pub fn reminder_of(approval: &Approval, reader: &Approver, address: Option<String>) -> Card {
+pub(crate) fn reminder_of(approval: &Approval, reader: &Approver, address: Option<String>) -> Card {
     let expires = local_time(approval.expires_at, &reader.zone);
     let line = format!(
         "{}, this still waits for your nod, the second after {}: {}, expires {expires}. If nobody answers: {}.",

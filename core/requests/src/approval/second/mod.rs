@@ -40,7 +40,7 @@ pub struct Approver {
     /// The message that reminded them.
     pub reminder: Option<DeliveryId>,
     /// Their yes.
-    pub agreed_at: Option<Timestamp>,
+    pub(crate) agreed_at: Option<Timestamp>,
 }
 
 /// What somebody is to a request.

@@ -173,7 +173,11 @@ pub async fn agreed(
 }
 
 /// Whether a request waits for one of them still; if so, it does until the transaction is over.
-pub async fn may_remind(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<bool> {
+pub(crate) async fn may_remind(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    id: ApprovalId,
+) -> sqlx::Result<bool> {
     let waits = sqlx::query_scalar!(
         "select id from approvals where tenant_id = $1 and id = $2 and status = 'pending' and first_at is not null
          for update",

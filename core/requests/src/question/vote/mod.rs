@@ -219,7 +219,7 @@ async fn over(
 }
 
 /// Shows how the vote stands, wherever its cards are, and ends it where everybody agrees.
-pub async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
+pub(crate) async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut conn = core.pool.acquire().await?;
     let question = super::sql::load(&mut conn, tenant, id).await?.ok_or("no such question")?;
