@@ -339,7 +339,7 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
         admins: settings.admins,
     };
     let abilities = abilities.into_iter().map(|plug| plug(&chat)).collect();
-    let abilities = Abilities::new(abilities, inbox::own_commands(), inbox::OWN_VERBS)?;
+    let abilities = Abilities::new(abilities, inbox::own_commands(), inbox::own_verbs())?;
     let tools = Tools::new(abilities.tools());
     let commands: Vec<CommandSpec> = abilities.commands().collect();
     let requests = Requests { chat: chat.clone(), tools, policy: settings.policy };
