@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use axum::Router;
 use chrono::TimeDelta;
-use nod_accounts::connection::{Connections, Revoke};
+use nod_accounts::connection::{Connections, Grantor};
 use nod_connectors::llm::OpenAi;
 use nod_contract::chat::{Adapters, ChatAdapter};
 use nod_contract::clock::Clock;
@@ -258,7 +258,7 @@ impl House {
             abilities: house.into_iter().chain(beside).collect(),
             contacts: accounts.iter().map(nod_connectors::google::contacts).collect(),
             reading,
-            revokes: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Revoke>).collect(),
+            grantors: oauth.iter().map(|oauth| Arc::new(oauth.clone()) as Arc<dyn Grantor>).collect(),
             model,
             vault: Vault::clone(&vault),
             settings: Settings { lending, ..settings(config, url)? },

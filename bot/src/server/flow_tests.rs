@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Request};
 use axum::{Router, http::StatusCode};
 use chrono::TimeDelta;
 use http_body_util::BodyExt;
-use nod_accounts::connection::Revoke;
+use nod_accounts::connection::Grantor;
 use nod_connectors::google::{GoogleOAuth, GoogleSettings};
 use nod_connectors::llm::{OpenAi, TierSettings};
 use nod_contract::chat::Adapters;
@@ -206,7 +206,7 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings, google: GoogleOAuth
     let (adapters, abilities) = (Adapters::new([]), Vec::new());
     let ids = Arc::new(SystemIds);
     let (contacts, door) = (Vec::new(), pool.clone());
-    let revokes: Vec<Arc<dyn Revoke>> = vec![Arc::new(google)];
+    let grantors: Vec<Arc<dyn Grantor>> = vec![Arc::new(google)];
     let reading = Arc::new(Readers::new(Program::new(None), pool.clone(), clock.clone()));
     Nod::new(Parts {
         door,
@@ -217,7 +217,7 @@ async fn nod(pool: PgPool, vault: Vault, settings: Settings, google: GoogleOAuth
         abilities,
         contacts,
         reading,
-        revokes,
+        grantors,
         model,
         vault,
         settings,

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use nod_accounts::connection::scopes::Scopes;
-use nod_accounts::connection::{Revoke, Tokens, Unreached};
+use nod_accounts::connection::{Grantor, Tokens, Unreached};
 use nod_contract::clock::Timestamp;
 use oauth2::basic::{
     BasicErrorResponse, BasicErrorResponseType, BasicRequestTokenError, BasicRevocationErrorResponse,
@@ -248,7 +248,7 @@ impl GoogleOAuth {
 }
 
 #[async_trait]
-impl Revoke for GoogleOAuth {
+impl Grantor for GoogleOAuth {
     fn provider(&self) -> Provider {
         Provider::Google
     }

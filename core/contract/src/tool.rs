@@ -536,12 +536,6 @@ impl Tools {
         Self(tools.into_iter().map(|tool| (tool.spec().name, tool)).collect())
     }
 
-    /// With these too.
-    #[must_use]
-    pub fn and(self, more: impl IntoIterator<Item = Tool>) -> Self {
-        Self::new(self.0.into_values().chain(more))
-    }
-
     /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tool> {

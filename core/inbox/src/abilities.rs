@@ -27,10 +27,10 @@ impl Abilities {
     pub(crate) fn new(
         all: Vec<Ability>,
         commands: impl Iterator<Item = &'static str>,
-        verbs: impl IntoIterator<Item = &'static str>,
+        verbs: impl Iterator<Item = &'static str>,
     ) -> Result<Self, Clash> {
         let commands = commands.map(|name| ("the command", name));
-        let buttons = verbs.into_iter().map(|verb| ("the button", verb));
+        let buttons = verbs.map(|verb| ("the button", verb));
         let mut seen: BTreeSet<(&str, &str)> = commands.chain(buttons).collect();
         for ability in &all {
             let commands = ability.commands.iter().map(|command| ("the command", command.spec().name));

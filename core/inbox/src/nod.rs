@@ -16,7 +16,7 @@ use crate::inbox::{self, Inbox};
 use crate::transcript::{Said, Transcript};
 use crate::{catch_up, transcript, worker};
 use nod_accounts::connection;
-use nod_accounts::connection::{Accounts, Connections, Lending, Offers, Revoke};
+use nod_accounts::connection::{Accounts, Connections, Grantor, Lending, Offers};
 use nod_agent::context::Agent;
 use nod_contract::chat::{Adapters, Place};
 use nod_contract::clock::Clock;
@@ -58,8 +58,8 @@ pub struct Parts {
     pub contacts: Vec<Arc<dyn Contacts>>,
     /// Where documents are read.
     pub reading: Arc<dyn Reader>,
-    /// What can be granted and taken back, one for each provider.
-    pub revokes: Vec<Arc<dyn Revoke>>,
+    /// What grants accounts, one for each provider.
+    pub grantors: Vec<Arc<dyn Grantor>>,
     /// The model endpoint.
     pub model: Arc<dyn Model>,
     /// Seals tokens and signs links.
@@ -327,7 +327,7 @@ impl Nod {
 /// Each part where it is used.
 pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
     let Parts { pool, door, clock, ids, adapters, abilities, .. } = parts;
-    let Parts { contacts, reading, revokes, model, vault, settings, .. } = parts;
+    let Parts { contacts, reading, grantors, model, vault, settings, .. } = parts;
     let base = Base { pool, clock, ids, jobs: Jobs::default(), tenant: settings.tenant };
     let chat = Chat {
         base,
@@ -339,7 +339,7 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
         admins: settings.admins,
     };
     let abilities = abilities.into_iter().map(|plug| plug(&chat)).collect();
-    let abilities = Abilities::new(abilities, inbox::own_commands(), inbox::OWN_VERBS)?;
+    let abilities = Abilities::new(abilities, inbox::own_commands(), inbox::own_verbs())?;
     let tools = Tools::new(abilities.tools());
     let commands: Vec<CommandSpec> = abilities.commands().collect();
     let requests = Requests { chat: chat.clone(), tools, policy: settings.policy };
@@ -348,7 +348,7 @@ pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
     let accounts = Accounts {
         chat: chat.clone(),
         lending: settings.lending,
-        revokes,
+        grantors,
         hooks,
         tenant_name: settings.tenant_name,
         offer_expires_after: settings.offer_expires_after,

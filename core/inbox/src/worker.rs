@@ -114,7 +114,7 @@ mod tests {
             abilities: vec![nod_memory::ability::plug(model.clone())],
             contacts: Vec::new(),
             reading: Arc::new(Nobody),
-            revokes: Vec::new(),
+            grantors: Vec::new(),
             model,
             vault: Vault::new(&Vault::fresh_key(&SystemIds).into()).unwrap(),
             settings: crate::nod::Settings::default(),

@@ -235,7 +235,7 @@ impl Performing<'_> {
             audit::write(&mut tx, tenant, by, "effect.looked_again", id, digest, &detail, now).await?;
             if let Some(approval) = effect.approval {
                 if status == "done" {
-                    let worked_on = effect.payload["draft"]["id"].as_str();
+                    let worked_on = effect.draft.as_deref();
                     draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
                     approval::went_out(&mut tx, tenant, approval, now).await?;
                 }
@@ -348,7 +348,7 @@ impl Performing<'_> {
             let news = News::Outcome { ticket, result: outcome.clone() };
             let work = RunJob::Advance { run: effect.run, news: Some(news) };
             jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
-            let worked_on = effect.payload["draft"]["id"].as_str();
+            let worked_on = effect.draft.as_deref();
             draft::settled(&mut tx, tenant, effect.person, worked_on, &outcome, now).await?;
             if let Some(approval) = effect.approval {
                 approval::refresh(&mut tx, tenant, approval, now).await?;

@@ -74,16 +74,19 @@ pub trait Command: Send + Sync {
     async fn typed(&self, conn: &mut PgConnection, asker: &Asker<'_>, words: &str)
     -> sqlx::Result<Immediate>;
 
-    /// What fits what somebody types just now: what they read, and the words that it stands for. Nothing is written.
+    /// What fits what somebody types just now: what they read, and the words that it stands for. Nothing is written. Asked
+    /// where an option is [`Takes::Completed`](nod_contract::command::Takes::Completed).
     ///
     /// # Errors
     /// When the database does not answer.
     async fn choices(
         &self,
-        conn: &mut PgConnection,
-        asker: &Asker<'_>,
-        typed: &str,
-    ) -> sqlx::Result<Vec<(String, String)>>;
+        _conn: &mut PgConnection,
+        _asker: &Asker<'_>,
+        _typed: &str,
+    ) -> sqlx::Result<Vec<(String, String)>> {
+        Ok(Vec::new())
+    }
 }
 
 /// Buttons of its cards. A press can come from anybody, late, and twice: what it may do is decided by the rows.

@@ -44,16 +44,6 @@ impl Command for Rolling {
             ))),
         }
     }
-
-    async fn choices(
-        &self,
-        _: &mut PgConnection,
-        _: &Asker<'_>,
-        _: &str,
-    ) -> sqlx::Result<Vec<(String, String)>> {
-        // None of its options is completed.
-        Ok(Vec::new())
-    }
 }
 
 /// [Roll again]

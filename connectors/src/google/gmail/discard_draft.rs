@@ -47,7 +47,7 @@ impl ActTool for DiscardDraft {
     }
 
     async fn preview(&self, _: &ToolContext, args: &Value) -> Result<Preview, Fault> {
-        let open = Open::deserialize(&args["draft"]).map_err(|error| Fault::broken(error.to_string()))?;
+        let open = Open::handed(args).map_err(|error| Fault::broken(error.to_string()))?;
         let words = Words {
             approve: "Discard".into(),
             doing: "Discarding…".into(),
@@ -57,7 +57,7 @@ impl ActTool for DiscardDraft {
             brings: "mail".into(),
         };
         let letter = Letter::deserialize(&open.letter).map_err(|error| Fault::broken(error.to_string()))?;
-        let payload = json!({"draft": open});
+        let payload = open.payload();
         Ok(Preview {
             gist: Some(Gist::of(&letter.subject, "a draft", |what| format!("Throw away {what}"))),
             fields: open.fields,

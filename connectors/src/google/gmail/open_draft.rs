@@ -36,7 +36,7 @@ pub(super) fn argument() -> Value {
 
 /// Which open draft the core handed in, as it was seen last.
 pub(super) fn named(args: &Value) -> Result<(Open, Seen), Fault> {
-    let open = Open::deserialize(&args["draft"]).map_err(|error| Fault::broken(error.to_string()))?;
+    let open = Open::handed(args).map_err(|error| Fault::broken(error.to_string()))?;
     let seen = Seen { id: open.id.clone(), version: open.version.clone() };
     Ok((open, seen))
 }

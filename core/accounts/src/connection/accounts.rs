@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-use crate::connection::{Lending, Revoke};
+use crate::connection::{Grantor, Lending};
 use nod_people::context::Chat;
 use nod_store::hooks::Hook;
 
@@ -14,7 +14,8 @@ use nod_store::hooks::Hook;
 pub struct Accounts {
     pub chat: Chat,
     pub lending: Arc<Lending>,
-    pub revokes: Vec<Arc<dyn Revoke>>,
+    /// One for each provider that is configured.
+    pub grantors: Vec<Arc<dyn Grantor>>,
     /// Who does something in the same commit once an account has ended.
     pub hooks: Vec<Arc<dyn Hook>>,
     /// The name of the organisation.

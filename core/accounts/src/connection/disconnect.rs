@@ -1,7 +1,6 @@
 //! Giving an account back: its tokens go from where tools find them, and in the same commit a job is written that
 //! revokes them at the provider. So no crash leaves a token that can be used, or forgets one that still lives.
 
-use async_trait::async_trait;
 use chrono::TimeDelta;
 use secrecy::SecretString;
 use serde_json::json;
@@ -9,8 +8,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::offer::Offer;
-use super::scopes::Scopes;
-use super::{Accounts, Held, Lending, cards, context, lent, sql};
+use super::{Accounts, Held, Lending, Unreached, cards, context, lent, sql};
 use crate::work::AccountJob;
 use nod_contract::card::reconnect::{verb, with_reconnect};
 use nod_contract::card::{Card, Verb};
@@ -29,22 +27,6 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 const GIVES_UP: TimeDelta = TimeDelta::days(1);
 /// Between two tries: as long as it has been tried already, within these.
 const WAITS: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(1));
-
-/// A provider, as its connector hands it in: what it can allow, and how that is taken back.
-#[async_trait]
-pub trait Revoke: Send + Sync {
-    /// Whose grants.
-    fn provider(&self) -> Provider;
-    /// What it can allow.
-    fn scopes(&self) -> &'static Scopes;
-    /// Ends the grant behind a token; one that has ended already is no error.
-    async fn revoke(&self, token: &SecretString) -> Result<(), Unreached>;
-}
-
-/// The provider did not answer.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("it could not be given back: {0}")]
-pub struct Unreached(pub String);
 
 /// After a press on what is another person's.
 pub(super) const NOT_THEIRS: &str = "That is somebody else's account. Nothing was done.";
@@ -290,7 +272,7 @@ pub(crate) async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Resul
         return Ok(jobs::finish(&mut conn, claim).await?);
     };
     drop(conn);
-    let to = core.revokes.iter().find(|to| to.provider() == row.provider);
+    let to = core.grantors.iter().find(|to| to.provider() == row.provider);
     let token = core.links.vault.open(&row.token, &sealed_for(id));
     let went = match (to, token) {
         (Some(to), Ok(token)) => to.revoke(&token).await,

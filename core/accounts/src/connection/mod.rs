@@ -19,6 +19,7 @@ pub mod again;
 pub mod cards;
 pub mod disconnect;
 pub mod ending;
+mod grantor;
 pub mod lent;
 mod need;
 mod offer;
@@ -27,8 +28,8 @@ pub mod scopes;
 pub mod sql;
 mod waiting;
 
-pub use disconnect::{Revoke, Unreached};
 pub use ending::{Endings, endings};
+pub use grantor::{Grantor, Unreached};
 pub use lent::{Borrowers, Lending, Loan, Loans, Whose};
 pub use need::{Held, Need, held};
 pub use offer::{Begun, Completion, NewOffer, OfferError, OfferPage, Offers, Pending, Setback, expire, make};

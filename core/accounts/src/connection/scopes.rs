@@ -39,7 +39,7 @@ impl Accounts {
     /// What this provider can allow.
     #[must_use]
     pub fn scopes(&self, provider: Provider) -> &'static Scopes {
-        self.revokes.iter().find(|one| one.provider() == provider).map_or(&NONE, |one| one.scopes())
+        self.grantors.iter().find(|one| one.provider() == provider).map_or(&NONE, |one| one.scopes())
     }
 }
 

@@ -189,8 +189,10 @@ impl<'a> Commit<'a> {
                     approval: None,
                     person: self.run.person,
                     tool,
-                    preview,
+                    payload: &preview.payload,
                     digest: &digest,
+                    recipients: &preview.recipients,
+                    draft: preview.draft.as_deref(),
                     undo: TimeDelta::zero(),
                 };
                 Ok(effect::insert(conn, self.claim.tenant, &new, now).await?)

@@ -1,7 +1,7 @@
 //! What a tool tells of a draft that it keeps in somebody's account.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A draft as it stands at its provider. Tools tell it, the core keeps it and hands it back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,23 @@ pub struct Draft {
     pub tools: DraftTools,
 }
 
+impl Draft {
+    /// What the tool performs that throws it away. A press on [Discard] plans that at once, with no call and no preview before
+    /// it, so this one payload has a form on which the core and such tools agree; the core keeps all others as they are.
+    #[must_use]
+    pub fn payload(&self) -> Value {
+        json!({ "draft": self })
+    }
+
+    /// From that payload, and from the arguments of a tool that calls its own one `draft`.
+    ///
+    /// # Errors
+    /// When there is none in it.
+    pub fn handed(payload: &Value) -> serde_json::Result<Self> {
+        Self::deserialize(&payload["draft"])
+    }
+}
+
 /// Names of the tools that work on a draft. Each takes it in an argument of format `draft`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftTools {
@@ -35,7 +52,7 @@ pub struct DraftTools {
     pub update: String,
     /// Sends it.
     pub send: String,
-    /// Throws it away.
+    /// Throws it away: its payload is [`Draft::payload`].
     pub discard: String,
 }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 use sqlx::PgTransaction;
 
 pub(crate) use command::{ABLE, help_text, own_commands};
-pub(crate) use press::OWN_VERBS;
+pub(crate) use press::own_verbs;
 
 use crate::context::App;
 use crate::join;

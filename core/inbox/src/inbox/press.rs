@@ -19,40 +19,74 @@ use nod_requests::question;
 use nod_store::jobs::sql as jobs;
 use nod_store::runs::{News, RunJob};
 
-/// Names that no button of an ability may have.
-pub(crate) const OWN_VERBS: [&str; 31] = [
-    "approve",
-    "edit",
-    "deny",
-    "whole",
-    "tick",
-    "untick",
-    "approve_all",
-    "approve_selected",
-    "deny_all",
-    "look",
-    "again",
-    "undo",
-    "choose",
-    "ask_others",
-    "vote",
-    "vote_none",
-    share::VERB,
-    "show",
-    "send_draft",
-    "discard_draft",
-    "retry",
-    "stop",
-    settings::HEAR_ALL,
-    settings::HEAR_MENTIONS,
-    hours::CHANGE,
-    "disconnect",
-    "disconnect_yes",
-    reconnect::VERB,
-    "join",
-    "allow",
-    "refuse",
+/// What a button of the house does.
+#[derive(Clone, Copy)]
+enum Does {
+    Approve,
+    OpenForm,
+    ShowWhole,
+    Tick(bool),
+    Decide(Many),
+    Look,
+    Again,
+    Undo,
+    Choose,
+    AskOthers,
+    Vote,
+    Share,
+    Show,
+    SendDraft,
+    DiscardDraft,
+    Retry,
+    Stop,
+    OnlyMentions(bool),
+    Hours,
+    Disconnect,
+    Disconnected,
+    Reconnect,
+    Join,
+    Allow(bool),
+}
+
+/// By which verb each is pressed.
+const OWN: &[(&str, Does)] = &[
+    ("approve", Does::Approve),
+    ("edit", Does::OpenForm),
+    ("deny", Does::OpenForm),
+    ("whole", Does::ShowWhole),
+    ("tick", Does::Tick(true)),
+    ("untick", Does::Tick(false)),
+    ("approve_all", Does::Decide(Many::All)),
+    ("approve_selected", Does::Decide(Many::Selected)),
+    ("deny_all", Does::Decide(Many::None)),
+    ("look", Does::Look),
+    ("again", Does::Again),
+    ("undo", Does::Undo),
+    ("choose", Does::Choose),
+    ("ask_others", Does::AskOthers),
+    ("vote", Does::Vote),
+    ("vote_none", Does::Vote),
+    (share::VERB, Does::Share),
+    ("show", Does::Show),
+    ("send_draft", Does::SendDraft),
+    ("discard_draft", Does::DiscardDraft),
+    ("retry", Does::Retry),
+    ("stop", Does::Stop),
+    (settings::HEAR_ALL, Does::OnlyMentions(false)),
+    (settings::HEAR_MENTIONS, Does::OnlyMentions(true)),
+    (hours::CHANGE, Does::Hours),
+    ("disconnect", Does::Disconnect),
+    ("disconnect_yes", Does::Disconnected),
+    (reconnect::VERB, Does::Reconnect),
+    ("join", Does::Join),
+    ("allow", Does::Allow(true)),
+    ("refuse", Does::Allow(false)),
 ];
+
+/// Names that no button of an ability may have.
+pub(crate) fn own_verbs() -> impl Iterator<Item = &'static str> {
+    OWN.iter().map(|(verb, _)| *verb)
+}
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
@@ -94,64 +128,61 @@ async fn pressed(
 ) -> sqlx::Result<Immediate> {
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let subject = verb.subject;
-    match verb.verb.as_str() {
-        "approve" => {
+    let Some((_, does)) = OWN.iter().find(|(own, _)| *own == verb.verb) else {
+        return match core.abilities.buttons(&verb.verb) {
+            Some(buttons) => buttons.pressed(conn, &arrival.asker(person, place), verb).await,
+            None => Ok(unknown()),
+        };
+    };
+    match *does {
+        Does::Approve => {
             let (id, revision) = (ApprovalId(subject), verb.revision());
             let yes = Decision { id, revision, by: person, approve: true, reason: None };
             approval::press(core, conn, tenant, &yes, now).await
         }
-        "edit" | "deny" => approval::open(conn, tenant, verb, person, now).await,
-        "whole" => approval::show(conn, tenant, verb, person, place).await,
-        "tick" => approval::tick(conn, tenant, ApprovalId(subject), true, person, now).await,
-        "untick" => approval::tick(conn, tenant, ApprovalId(subject), false, person, now).await,
-        "approve_all" | "approve_selected" | "deny_all" => {
-            let which = match verb.verb.as_str() {
-                "approve_all" => Many::All,
-                "approve_selected" => Many::Selected,
-                _ => Many::None,
-            };
+        Does::OpenForm => approval::open(conn, tenant, verb, person, now).await,
+        Does::ShowWhole => approval::show(conn, tenant, verb, person, place).await,
+        Does::Tick(ticked) => approval::tick(conn, tenant, ApprovalId(subject), ticked, person, now).await,
+        Does::Decide(which) => {
             let press = approval::press_many;
             press(core, conn, tenant, DeliveryId(subject), which, verb.choice, person, now).await
         }
-        "look" => approval::look(conn, tenant, ApprovalId(subject), person, now).await,
-        "again" => approval::again(core, conn, tenant, ApprovalId(subject), person, now).await,
-        "undo" => approval::undo(conn, tenant, ApprovalId(subject), person, now).await,
-        "choose" => question::press(conn, tenant, QuestionId(subject), verb.choice, person, now).await,
-        "ask_others" => question::vote::ask(conn, tenant, QuestionId(subject), person, now).await,
-        "vote" | "vote_none" => {
+        Does::Look => approval::look(conn, tenant, ApprovalId(subject), person, now).await,
+        Does::Again => approval::again(core, conn, tenant, ApprovalId(subject), person, now).await,
+        Does::Undo => approval::undo(conn, tenant, ApprovalId(subject), person, now).await,
+        Does::Choose => question::press(conn, tenant, QuestionId(subject), verb.choice, person, now).await,
+        Does::AskOthers => question::vote::ask(conn, tenant, QuestionId(subject), person, now).await,
+        Does::Vote => {
             let press = question::vote::press;
             press(conn, tenant, QuestionId(subject), verb.choice, person, now).await
         }
-        share::VERB => share::press(conn, tenant, DeliveryId(subject), person, now).await,
-        "show" => show(arrival, conn, DeliveryId(subject), person).await,
-        "send_draft" => draft::send(arrival, conn, DraftId(subject), person).await,
-        "discard_draft" => draft::discard(arrival, conn, DraftId(subject), person).await,
-        "retry" => retry(arrival, conn, RunId(subject), person).await,
-        "stop" => stop(arrival, conn, RunId(subject), person).await,
-        settings::HEAR_ALL => settings::change(arrival, conn, ChannelId(subject), false, person).await,
-        settings::HEAR_MENTIONS => settings::change(arrival, conn, ChannelId(subject), true, person).await,
-        hours::CHANGE => hours::open(arrival, conn, PersonId(subject), person).await,
-        "disconnect" => disconnect::press(conn, &core.accounts.lending, tenant, verb, person).await,
-        "disconnect_yes" => {
+        Does::Share => share::press(conn, tenant, DeliveryId(subject), person, now).await,
+        Does::Show => show(arrival, conn, DeliveryId(subject), person).await,
+        Does::SendDraft => draft::send(arrival, conn, DraftId(subject), person).await,
+        Does::DiscardDraft => draft::discard(arrival, conn, DraftId(subject), person).await,
+        Does::Retry => retry(arrival, conn, RunId(subject), person).await,
+        Does::Stop => stop(arrival, conn, RunId(subject), person).await,
+        Does::OnlyMentions(mentions) => {
+            settings::change(arrival, conn, ChannelId(subject), mentions, person).await
+        }
+        Does::Hours => hours::open(arrival, conn, PersonId(subject), person).await,
+        Does::Disconnect => disconnect::press(conn, &core.accounts.lending, tenant, verb, person).await,
+        Does::Disconnected => {
             let conversation =
                 said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
             disconnect::done(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
-        reconnect::VERB => {
+        Does::Reconnect => {
             let conversation =
                 said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
             again::press(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
-        "join" => join::press(&arrival.joiner(person), conn, subject).await,
-        "allow" | "refuse" => {
+        Does::Join => join::press(&arrival.joiner(person), conn, subject).await,
+        Does::Allow(allows) => {
             let Inbound { platform, author, .. } = arrival.inbound;
             let by = Presser { person, user: &author.user, platform };
-            other::press(&core.accounts, conn, tenant, subject, verb.verb == "allow", &by, now).await
+            other::press(&core.accounts, conn, tenant, subject, allows, &by, now).await
         }
-        of_an_ability => match core.abilities.buttons(of_an_ability) {
-            Some(buttons) => buttons.pressed(conn, &arrival.asker(person, place), verb).await,
-            None => Ok(unknown()),
-        },
     }
 }
 

@@ -352,8 +352,10 @@ pub async fn plan(
         approval: Some(approval.id),
         person: approval.decider,
         tool: &approval.tool,
-        preview: &approval.preview,
+        payload: &approval.preview.payload,
         digest: &approval.digest,
+        recipients: &approval.preview.recipients,
+        draft: approval.preview.draft.as_deref(),
         undo: approval.undo,
     };
     insert(conn, tenant, &new, now).await

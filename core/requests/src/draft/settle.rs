@@ -11,8 +11,8 @@ use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_contract::ids::{EffectId, PersonId, TenantId};
 use nod_contract::privacy::Audience;
-use nod_contract::tool::draft::{Closing, Draft};
-use nod_contract::tool::{Fault, Leaves, Preview, ToolResult, Words};
+use nod_contract::tool::draft::Closing;
+use nod_contract::tool::{Fault, Leaves, ToolResult};
 use nod_people::delivery;
 use nod_store::audit;
 
@@ -48,8 +48,8 @@ pub async fn discard(
             return Ok(Discarded::Never(why));
         }
     }
-    let preview = throwing_away(&row.draft);
-    let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
+    let payload = row.draft.payload();
+    let digest = digest(&payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     let new = NewEffect {
         id: EffectId(core.ids.next()),
         conversation: row.conversation,
@@ -58,8 +58,10 @@ pub async fn discard(
         approval: None,
         person: row.person,
         tool: &row.draft.tools.discard,
-        preview: &preview,
+        payload: &payload,
         digest: &digest,
+        recipients: &[],
+        draft: Some(&row.draft.id),
         undo: chrono::TimeDelta::zero(),
     };
     if !sql::discarding(conn, tenant, row.id, now).await? {
@@ -71,19 +73,6 @@ pub async fn discard(
         .await?;
     delivery::show(conn, tenant, row.delivery, &card::discarding(), now).await?;
     Ok(Discarded::Yes)
-}
-
-fn throwing_away(draft: &Draft) -> Preview {
-    let none = String::new;
-    let words = Words {
-        approve: none(),
-        doing: none(),
-        done: none(),
-        not_done: none(),
-        thing: "draft".to_owned(),
-        brings: "mail".into(),
-    };
-    Preview::new(json!({ "draft": draft }), "", words)
 }
 
 /// What an effect's end means for the draft it worked on, in the commit of that end.

@@ -162,7 +162,7 @@ pub async fn left_here(
              exists (
                  select 1 from effects e
                  where e.tenant_id = $1 and e.person_id = $3 and e.conversation_id = d.conversation_id and e.status = 'done'
-                   and e.payload->'draft' is null and e.outcome#>>'{Ok,leaves,what,id}' = d.draft_ref) as "made!"
+                   and e.draft is null and e.outcome#>>'{Ok,leaves,what,id}' = d.draft_ref) as "made!"
          from (select) one left join drafts d on d.tenant_id = $1 and d.person_id = $3 and d.status = 'open'
            and (d.conversation_id = $2 or (not $5 and d.only_for = $3))
          order by d.updated_at desc limit 10"#,

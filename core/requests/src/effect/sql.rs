@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, ConversationId, EffectId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::provider::Provider;
-use nod_contract::tool::{Preview, ToolResult};
+use nod_contract::tool::ToolResult;
 use nod_store::jobs::sql::json;
 
 pub struct NewEffect<'a> {
@@ -18,8 +18,12 @@ pub struct NewEffect<'a> {
     pub approval: Option<ApprovalId>,
     pub person: PersonId,
     pub tool: &'a str,
-    pub preview: &'a Preview,
+    pub payload: &'a Value,
     pub digest: &'a str,
+    /// Addresses of everybody who would get something.
+    pub recipients: &'a [String],
+    /// The open draft that it works on, by the provider's id.
+    pub draft: Option<&'a str>,
     /// How long it can be taken back before it starts.
     pub undo: TimeDelta,
 }
@@ -34,6 +38,8 @@ pub struct Effect {
     pub person: PersonId,
     pub tool: String,
     pub payload: Value,
+    /// The open draft that it works on, by the provider's id.
+    pub draft: Option<String>,
     /// Of what was approved, as the approval says; of what was decided, where nobody had to approve it.
     pub digest: String,
     pub status: String,
@@ -58,8 +64,9 @@ pub async fn insert(
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into effects (tenant_id, id, conversation_id, run_id, call_id, approval_id, person_id, tool,
-             payload, digest, recipients, status, attempt, looks, created_at, updated_at, starts_at, released)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'planned', 0, 0, $12, $12, $13, $14)",
+             payload, digest, recipients, status, attempt, looks, created_at, updated_at, starts_at, released,
+             draft)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'planned', 0, 0, $12, $12, $13, $14, $15)",
         tenant.0,
         new.id.0,
         new.conversation.0,
@@ -68,12 +75,13 @@ pub async fn insert(
         new.approval.map(|a| a.0),
         new.person.0,
         new.tool,
-        new.preview.payload,
+        new.payload,
         new.digest,
-        &new.preview.recipients,
+        new.recipients,
         now,
         now + new.undo,
-        new.undo.is_zero()
+        new.undo.is_zero(),
+        new.draft
     )
     .execute(conn)
     .await?;
@@ -82,7 +90,7 @@ pub async fn insert(
 
 pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<Option<Effect>> {
     let row = sqlx::query!(
-        r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload,
+        r#"select e.conversation_id, e.run_id, r.trace_id, e.approval_id, e.person_id, e.tool, e.payload, e.draft,
              coalesce(a.digest, e.digest) as "digest!", e.status, e.attempt, e.handle, e.looks, e.starts_at,
              e.released, e.updated_at, e.waits_until is not null as "waits!"
          from effects e join runs r on r.tenant_id = e.tenant_id and r.id = e.run_id
@@ -102,6 +110,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
         person: PersonId(row.person_id),
         tool: row.tool,
         payload: row.payload,
+        draft: row.draft,
         digest: row.digest,
         status: row.status,
         attempt: row.attempt,
