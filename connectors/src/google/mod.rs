@@ -16,6 +16,8 @@ pub mod oauth;
 mod reading;
 pub mod scopes;
 mod trouble;
+#[cfg(test)]
+mod yesterday_tests;
 
 use std::sync::Arc;
 

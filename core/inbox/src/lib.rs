@@ -14,6 +14,8 @@ mod nod;
 pub mod transcript;
 mod work;
 mod worker;
+#[cfg(test)]
+mod yesterday_tests;
 
 pub use abilities::Clash;
 pub use nod::{Nod, Parts, Settings, StartError};

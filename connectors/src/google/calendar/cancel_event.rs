@@ -42,7 +42,7 @@ struct Asked {
 /// What the person approves.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Cancel {
+pub(super) struct Cancel {
     schema: u32,
     tool: String,
     account: String,

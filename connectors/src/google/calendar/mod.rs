@@ -72,3 +72,15 @@ fn spec(
         doing,
     }
 }
+
+#[cfg(test)]
+pub(super) fn again(tool: &str, payload: &Value) -> Option<Value> {
+    use super::yesterday_tests::again;
+    match tool {
+        "calendar_create_event" => Some(again::<meeting::Meeting>(payload)),
+        "calendar_update_event" => Some(again::<change::Change>(payload)),
+        "calendar_cancel_event" => Some(again::<cancel_event::Cancel>(payload)),
+        "calendar_respond" => Some(again::<respond::Response>(payload)),
+        _ => None,
+    }
+}

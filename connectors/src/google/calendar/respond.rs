@@ -53,7 +53,7 @@ enum Answer {
 /// What the person approves.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Response {
+pub(super) struct Response {
     schema: u32,
     tool: String,
     account: String,

@@ -114,3 +114,13 @@ fn spec(
         doing,
     }
 }
+
+#[cfg(test)]
+pub(super) fn again(tool: &str, payload: &Value) -> Option<Value> {
+    use super::yesterday_tests::again;
+    match tool {
+        "gmail_create_label" => None,
+        "gmail_organise" => Some(again::<organise::Approved>(payload)),
+        other => other.starts_with("gmail_").then(|| again::<letter::Letter>(payload)),
+    }
+}

@@ -57,7 +57,7 @@ struct Asked {
 /// What is done, exactly; nothing else decides. The card shows it, and the model never sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Approved {
+pub(super) struct Approved {
     schema: u32,
     tool: String,
     account: String,

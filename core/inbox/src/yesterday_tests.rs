@@ -1,0 +1,108 @@
+//! Rows that an earlier version wrote, read by this one: `tests/yesterday` has one file for each column, each line a
+//! value of it. A field or variant that is renamed without its old name would lose them, or silently be empty.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::work::CatchUpJob;
+use nod_accounts::work::AccountJob;
+use nod_agent::state::AgentState;
+use nod_agent::work::RecordJob;
+use nod_contract::card::Card;
+use nod_contract::chat::{File, Posted, Target};
+use nod_contract::model::Turn;
+use nod_contract::tool::draft::Draft;
+use nod_contract::tool::{Choice, Preview, ToolResult};
+use nod_memory::work::MemoryJob;
+use nod_people::open_pages::PageJob;
+use nod_people::work::PeopleJob;
+use nod_requests::policy::Rule;
+use nod_requests::question::vote::Vote;
+use nod_requests::work::RequestJob;
+use nod_store::runs::RunJob;
+
+/// What an earlier version called otherwise, and how it is called now: names of variants.
+const RENAMED: [(&str, &str); 0] = [];
+
+/// Every text, number and yes or no in a value, in order.
+fn leaves(value: &Value) -> Vec<String> {
+    let mut leaves = match value {
+        Value::Object(fields) => fields.values().flat_map(leaves).collect(),
+        Value::Array(list) => list.iter().flat_map(leaves).collect(),
+        Value::Null => Vec::new(),
+        Value::String(text) => {
+            let new = RENAMED.iter().find(|(old, _)| old == text).map_or(text.as_str(), |(_, new)| new);
+            vec![format!("{new:?}")]
+        }
+        other => vec![other.to_string()],
+    };
+    leaves.sort();
+    leaves
+}
+
+type Kept = fn(&Value) -> Result<(), String>;
+
+/// Whether a value of `T` holds all that the row has.
+fn kept<T: Serialize + DeserializeOwned>(row: &Value) -> Result<(), String> {
+    let read: T = serde_json::from_value(row.clone()).map_err(|error| error.to_string())?;
+    let mut now = leaves(&serde_json::to_value(read).unwrap());
+    for leaf in leaves(row) {
+        let at = now.iter().position(|other| *other == leaf).ok_or_else(|| format!("{leaf} is lost"))?;
+        now.swap_remove(at);
+    }
+    Ok(())
+}
+
+fn lines(column: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/yesterday/{column}.jsonl"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn rows_of_an_earlier_version_are_read_whole() {
+    let jobs: &[Kept] = &[
+        kept::<RunJob>,
+        kept::<RecordJob>,
+        kept::<RequestJob>,
+        kept::<CatchUpJob>,
+        kept::<AccountJob>,
+        kept::<MemoryJob>,
+        kept::<PageJob>,
+        kept::<PeopleJob>,
+    ];
+    let columns: [(&str, &[Kept]); 13] = [
+        ("jobs.work", jobs),
+        ("runs.state", &[kept::<AgentState>]),
+        ("messages.turn", &[kept::<Turn>]),
+        ("deliveries.card", &[kept::<Card>]),
+        ("deliveries.posted", &[kept::<Posted>]),
+        ("deliveries.target", &[kept::<Target>]),
+        ("deliveries.file", &[kept::<File>]),
+        ("approvals.preview", &[kept::<Preview>]),
+        ("drafts.draft", &[kept::<Draft>]),
+        ("effects.outcome", &[kept::<ToolResult>]),
+        ("questions.choices", &[kept::<Vec<Choice>>]),
+        ("questions.vote", &[kept::<Vote>]),
+        ("policies.rules", &[kept::<Vec<Rule>>]),
+    ];
+    for (column, types) in columns {
+        let rows = lines(column);
+        assert!(!rows.is_empty(), "{column}");
+        for row in rows {
+            let tried: Vec<_> = types.iter().map(|kept| kept(&row)).collect();
+            assert!(tried.iter().any(Result::is_ok), "{column}: {tried:?}\n{row}");
+        }
+    }
+}
+
+#[test]
+fn what_is_lost_is_found() {
+    let row = serde_json::json!({"channel": "C1", "message": "1.1"});
+    assert_eq!(kept::<Posted>(&row), Ok(()));
+    let vote = serde_json::json!({"title": "t", "voters": ["bo"], "not_seen": ["x"]});
+    assert!(kept::<Vote>(&vote).is_err_and(|error| error.contains("x")));
+}
