@@ -1,5 +1,7 @@
 //! "yes" typed where one request waits counts as the press, and Nod says which it took it for.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use nod_sandbox::model::Answer;
 use nod_sandbox::slack::{Deliver, Say};
@@ -282,6 +284,9 @@ async fn a_yes_right_behind_a_new_connection_does_not_count_without_a_name() {
     sqlx::query("select heard_until from hearings for update").execute(&mut *held).await.unwrap();
     let question = Say::new("bo", "general", "shall I book the room, Ana?");
     world.slack.say_with(Say { thread: Some(thread.clone()), deliver: Deliver::Never, ..question }).unwrap();
+    // The old connection ends before the next one stands.
+    world.slack.change(|w| w.config.disconnect_grace = Duration::from_millis(100));
+    world.slack.faults().next("apps.connections.open", Fault::Delay(Duration::from_secs(1)));
     world.slack.disconnect_sockets("refresh_requested");
     world.slack.disconnected(patience()).await;
     world.slack.connected(patience()).await;
