@@ -49,26 +49,21 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Dials, again every `pause` seconds, until Slack says hello; `None` where that takes too long.
-    pub(super) async fn open(line: &Line, pause: u64) -> Option<Self> {
+    /// Begins to dial, again every `pause` seconds.
+    pub(super) async fn dial(line: &Line, pause: u64) -> Self {
         let environment = Arc::new(SlackClientEventsListenerEnvironment::new(Arc::clone(&line.client)));
         let manager = line.client.http_api.connector.new_clients_manager(environment);
         let (phase, watched) = watch::channel(Phase::Dialling);
         let ear = Ear { door: line.door.clone(), phase };
-        let connection = Self { manager, phase: watched };
-        let registered = connection
-            .manager
-            .register_new_token(&config(pause), line.app_token.clone(), Arc::new(ear))
-            .await;
-        if registered.is_err() {
-            return None;
-        }
-        connection.manager.start().await;
-        if connection.reaches(Phase::Open, HELLO).await {
-            return Some(connection);
-        }
-        connection.close().await;
-        None
+        // Where it fails the ear is dropped, and with it the connection gone.
+        let _ = manager.register_new_token(&config(pause), line.app_token.clone(), Arc::new(ear)).await;
+        manager.start().await;
+        Self { manager, phase: watched }
+    }
+
+    /// Waits until Slack says hello; false where that takes too long.
+    pub(super) async fn opens(&self) -> bool {
+        self.reaches(Phase::Open, HELLO).await
     }
 
     /// Waits until it is in that phase or a later one; false when `limit` is over before.

@@ -50,16 +50,21 @@ async fn listen(line: Line, connected: watch::Sender<Hears>, stop: CancellationT
     let mut pause = PAUSE.0;
     let mut times = 0;
     loop {
+        let fresh = Connection::dial(&line, pause).await;
         let opened = tokio::select! {
-            opened = beside(standing.as_ref(), &connected, Connection::open(&line, pause)) => opened,
-            () = stop.cancelled() => break,
+            opened = beside(standing.as_ref(), &connected, fresh.opens()) => opened,
+            () = stop.cancelled() => false,
         };
-        let Some(fresh) = opened else {
+        if !opened {
+            fresh.close().await;
+            if stop.is_cancelled() {
+                break;
+            }
             pause = (pause * 2).min(PAUSE.1);
             connected.send_replace(Hears::No);
             tracing::warn!(pause, "no connection to Slack yet");
             continue;
-        };
+        }
         pause = PAUSE.0;
         // The next connection stands before the last one ends: between the two nothing is missed.
         Hears::begin(&connected, &mut times);

@@ -109,6 +109,20 @@ async fn the_next_connection_stands_before_the_last_one_ends() {
 }
 
 #[tokio::test]
+async fn a_dial_under_way_is_closed_too() {
+    let (fake, memory) = (fake().await, Memory::default());
+    let slack = signed_in(&fake).await;
+    let listener = listening(&slack, &memory).await;
+    fake.disconnect_sockets("warning");
+    // Not a moment later: Nod is not to have heard the hello.
+    while fake.connections() < 2 {
+        tokio::task::yield_now().await;
+    }
+    listener.shutdown().await;
+    until("the end of both connections", || (fake.connections() == 0).then_some(())).await;
+}
+
+#[tokio::test]
 async fn a_slack_that_is_away_is_tried_again() {
     let (fake, memory) = (fake().await, Memory::default());
     let slack = signed_in(&fake).await;
