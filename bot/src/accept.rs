@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use nod_contract::chat::{Immediate, Inbound, Profile, What};
+use nod_contract::chat::{Event, Inbound, InteractionResponse, Profile};
 use nod_inbox::inbox::Inbox;
 use serde_json::Value;
 
@@ -36,7 +36,8 @@ pub enum Arrival {
 pub struct NotStored(pub String);
 
 /// Stores an arrival and tells what to answer in the same breath.
-pub type Accept = Arc<dyn Fn(Arrival) -> BoxFuture<'static, Result<Immediate, NotStored>> + Send + Sync>;
+pub type Accept =
+    Arc<dyn Fn(Arrival) -> BoxFuture<'static, Result<InteractionResponse, NotStored>> + Send + Sync>;
 
 /// Stores what a platform brings in the inbox.
 pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> Accept {
@@ -46,7 +47,7 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
             let answer = match arrival {
                 Arrival::Inbound(inbound) => {
                     let all_known = whole.holds(inbound.at);
-                    let says = matches!(inbound.what, What::Said { .. });
+                    let says = matches!(inbound.event, Event::Message { .. });
                     let begun = says.then(|| whole.begin(inbound.at));
                     let answer = inbox.accept(inbound, all_known).await;
                     if let (Ok(_), Some(begun)) = (&answer, begun) {
@@ -55,10 +56,10 @@ pub(crate) fn into_inbox(platform: &'static str, inbox: Inbox, whole: Whole) -> 
                     answer
                 }
                 Arrival::Person { workspace, profile } => {
-                    inbox.learn(platform, &workspace, profile).await.map(|()| Immediate::Nothing)
+                    inbox.learn(platform, &workspace, profile).await.map(|()| InteractionResponse::Ack)
                 }
                 Arrival::Unreadable { workspace, raw } => {
-                    inbox.keep_unreadable(platform, &workspace, &raw).await.map(|()| Immediate::Nothing)
+                    inbox.keep_unreadable(platform, &workspace, &raw).await.map(|()| InteractionResponse::Ack)
                 }
             };
             answer.map_err(|error| NotStored(error.to_string()))

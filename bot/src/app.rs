@@ -23,7 +23,7 @@ use nod_inbox::{Nod, Parts, Settings};
 use nod_people::ability::Plug;
 use nod_people::file::Shelf;
 use nod_people::reading::{Program, Reader, Readers};
-use nod_store::secret::Vault;
+use nod_store::vault::Vault;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
 use tokio::sync::watch;

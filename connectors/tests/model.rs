@@ -10,7 +10,9 @@ use axum::response::IntoResponse;
 use axum::routing::post;
 use nod_connectors::llm::{Dialect, OpenAi, TierSettings};
 use nod_contract::clock::SystemClock;
-use nod_contract::model::{Ask, Model as _, ModelError, Offer, Tier, Turn, Words};
+use nod_contract::model::{
+    CompletionRequest, Model as _, ModelError, Tier, TokenSender, ToolDefinition, Turn,
+};
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_sandbox::model::{Answer, Model, ModelConfig};
 use nod_sandbox::serve::Server;
@@ -44,21 +46,26 @@ async fn world() -> (Model, OpenAi) {
     (model, client)
 }
 
-fn ask() -> Ask {
+fn ask() -> CompletionRequest {
     let parameters = json!({"type": "object", "properties": {"q": {"type": "string"}}});
-    Ask {
+    CompletionRequest {
         tier: Tier::Reasoner,
         system: "You are Nod.".into(),
         turns: vec![Turn::Human { text: "Hello".into() }],
-        offers: vec![Offer { name: "look".into(), description: "Looks.".into(), parameters }],
-        json: None,
+        tools: vec![ToolDefinition { name: "look".into(), description: "Looks.".into(), parameters }],
+        response_schema: None,
     }
 }
 
-fn route() -> Ask {
+fn route() -> CompletionRequest {
     let schema = json!({"type": "object", "properties": {"intent": {"type": "string"}}, "required": ["intent"],
         "additionalProperties": false});
-    Ask { tier: Tier::Router, offers: vec![], json: Some(("route".into(), schema)), ..ask() }
+    CompletionRequest {
+        tier: Tier::Router,
+        tools: vec![],
+        response_schema: Some(("route".into(), schema)),
+        ..ask()
+    }
 }
 
 fn ended_quietly(model: &Model) {
@@ -71,12 +78,12 @@ fn ended_quietly(model: &Model) {
 async fn words_and_calls_are_streamed_and_put_together() {
     let (model, client) = world().await;
     model.will(Answer::text("Hello, Ana. How are you?"));
-    let answer = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap();
+    let answer = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.calls.len()), ("Hello, Ana. How are you?", 0));
     assert!(answer.usage.is_some_and(|usage| usage.prompt > 0 && usage.completion > 0));
 
     model.will(Answer::tools(vec![("look", json!({"q": "a"})), ("look", json!({"q": "b"}))]));
-    let answer = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap();
+    let answer = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap();
     let calls: Vec<_> = answer.calls.iter().map(|call| call.arguments.as_str()).collect();
     assert_eq!(calls, [r#"{"q":"a"}"#, r#"{"q":"b"}"#]);
     assert_ne!(answer.calls[0].id, answer.calls[1].id);
@@ -89,7 +96,7 @@ async fn words_and_calls_are_streamed_and_put_together() {
     }
     model.will(Answer::malformed_arguments("look", "{\"q\": "));
     assert_eq!(
-        client.answer(&scope(), &next, &Words::unheard()).await.unwrap().calls[0].arguments,
+        client.complete(&scope(), &next, &TokenSender::disconnected()).await.unwrap().calls[0].arguments,
         "{\"q\": "
     );
     ended_quietly(&model);
@@ -100,7 +107,7 @@ async fn a_classification_comes_whole_by_its_schema() {
     let (model, client) = world().await;
     model.will(Answer::json(&json!({"intent": "tool"})));
     assert_eq!(
-        client.answer(&scope(), &route(), &Words::unheard()).await.unwrap().text,
+        client.complete(&scope(), &route(), &TokenSender::disconnected()).await.unwrap().text,
         r#"{"intent":"tool"}"#
     );
     assert_eq!(model.requests()[0]["stream"], json!(false));
@@ -120,7 +127,10 @@ async fn what_passes_is_tried_again() {
         let (model, client) = world().await;
         model.will(bad);
         model.will(Answer::text("Here."));
-        assert_eq!(client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().text, "Here.");
+        assert_eq!(
+            client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap().text,
+            "Here."
+        );
         assert_eq!(model.requests().len(), 2);
         ended_quietly(&model);
     }
@@ -132,14 +142,14 @@ async fn retry_after_is_honoured_within_the_deadline() {
     model.will(Answer::status(429, Some(1)));
     model.will(Answer::text("Here."));
     let begun = Instant::now();
-    client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap();
+    client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(1));
 
     // Waiting for longer than anybody waits for the answer is of no use.
     model.will(Answer::status(429, Some(3600)));
     let begun = Instant::now();
-    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
-    assert!(matches!(error, ModelError::Silent { tries: 1, .. }), "{error:?}");
+    let error = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Timeout { attempts: 1, .. }), "{error:?}");
     assert!(begun.elapsed() < Duration::from_secs(2));
     ended_quietly(&model);
 }
@@ -148,10 +158,13 @@ async fn retry_after_is_honoured_within_the_deadline() {
 async fn three_tries_are_enough() {
     let (model, client) = world().await;
     (0..3).for_each(|_| model.will(Answer::status(502, None)));
-    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
-    assert!(matches!(error, ModelError::Silent { tries: 3, .. }), "{error:?}");
+    let error = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Timeout { attempts: 3, .. }), "{error:?}");
     (0..3).for_each(|_| model.will(Answer::empty()));
-    assert_eq!(client.answer(&scope(), &ask(), &Words::unheard()).await, Err(ModelError::Empty { tries: 3 }));
+    assert_eq!(
+        client.complete(&scope(), &ask(), &TokenSender::disconnected()).await,
+        Err(ModelError::Empty { attempts: 3 })
+    );
     ended_quietly(&model);
 }
 
@@ -162,8 +175,8 @@ async fn silence_ends_at_the_deadline() {
     (0..2).for_each(|_| model.will(Answer::hang()));
     let begun = Instant::now();
     assert!(matches!(
-        client.answer(&scope(), &ask(), &Words::unheard()).await,
-        Err(ModelError::Silent { .. })
+        client.complete(&scope(), &ask(), &TokenSender::disconnected()).await,
+        Err(ModelError::Timeout { .. })
     ));
     assert!(begun.elapsed() < Duration::from_secs(3));
     model.clear();
@@ -173,15 +186,15 @@ async fn silence_ends_at_the_deadline() {
 async fn a_refusal_is_for_the_operator_and_tells_no_secret() {
     let (model, _) = world().await;
     let wrong = client(&model.base_url(), "sk-wrong", 5);
-    let error = wrong.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
-    assert!(matches!(error, ModelError::Refused { status: 401, .. }), "{error:?}");
+    let error = wrong.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Rejected { status: 401, .. }), "{error:?}");
     assert!(!format!("{error:?}").contains("sk-wrong"));
-    assert!(matches!(wrong.probe(Tier::Router).await, Err(ModelError::Refused { status: 401, .. })));
+    assert!(matches!(wrong.probe(Tier::Router).await, Err(ModelError::Rejected { status: 401, .. })));
 
     let (model, client) = world().await;
     model.will(Answer::integer_code(400, "context length exceeded"));
-    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
-    assert_eq!(error, ModelError::Refused { status: 400, reason: "context length exceeded".into() });
+    let error = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap_err();
+    assert_eq!(error, ModelError::Rejected { status: 400, reason: "context length exceeded".into() });
     client.probe(Tier::Reasoner).await.unwrap();
     ended_quietly(&model);
 }
@@ -197,8 +210,8 @@ async fn gossip(headers: axum::http::HeaderMap) -> impl IntoResponse {
 async fn a_key_that_is_quoted_back_is_struck_out() {
     let server = Server::start(Router::new().fallback(gossip)).await.unwrap();
     let client = client(&server.url(), KEY, 5);
-    let refused = ModelError::Refused { status: 403, reason: "who is Bearer …?".into() };
-    assert_eq!(client.answer(&scope(), &ask(), &Words::unheard()).await, Err(refused.clone()));
+    let refused = ModelError::Rejected { status: 403, reason: "who is Bearer …?".into() };
+    assert_eq!(client.complete(&scope(), &ask(), &TokenSender::disconnected()).await, Err(refused.clone()));
     assert_eq!(client.probe(Tier::Router).await, Err(refused));
 }
 
@@ -206,9 +219,9 @@ async fn a_key_that_is_quoted_back_is_struck_out() {
 async fn unknown_finish_reasons_and_cut_answers_are_understood() {
     let (model, client) = world().await;
     model.will(Answer::text("Hi").finish_reason("eos_token"));
-    assert!(!client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().truncated);
+    assert!(!client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap().truncated);
     model.will(Answer::text("Hi").finish_reason("length"));
-    assert!(client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().truncated);
+    assert!(client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap().truncated);
     ended_quietly(&model);
 }
 
@@ -228,7 +241,7 @@ async fn a_server_without_streams_or_schemas_is_understood() {
     let server = Server::start(Router::new().route("/chat/completions", post(simple))).await.unwrap();
     let client = client(&server.url(), "", 5);
     for ask in [ask(), route()] {
-        let answer = client.answer(&scope(), &ask, &Words::unheard()).await.unwrap();
+        let answer = client.complete(&scope(), &ask, &TokenSender::disconnected()).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.usage, answer.model.as_str()), ("whole\nanswer", None, "m"));
     }
     client.probe(Tier::Router).await.unwrap();
@@ -237,13 +250,13 @@ async fn a_server_without_streams_or_schemas_is_understood() {
 #[tokio::test]
 async fn nobody_at_the_address_is_said_plainly() {
     let client = client("http://127.0.0.1:9/v1", KEY, 2);
-    let ModelError::Silent { reason, .. } =
-        client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err()
+    let ModelError::Timeout { reason, .. } =
+        client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap_err()
     else {
         panic!()
     };
     assert_eq!(reason, "no connection");
-    assert!(matches!(client.probe(Tier::Router).await, Err(ModelError::Silent { .. })));
+    assert!(matches!(client.probe(Tier::Router).await, Err(ModelError::Timeout { .. })));
 }
 
 fn scope() -> Scope {
@@ -283,10 +296,13 @@ async fn another_model_stands_in_for_one_that_is_down_or_has_no_money_left() {
     (0..3).for_each(|_| first.will(Answer::status(503, None)));
     second.will(Answer::text("Here."));
     second.will(Answer::text("Here again."));
-    let answer = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap();
-    assert_eq!((answer.text.as_str(), answer.model.as_str(), answer.stand_in), ("Here.", "other", true));
+    let answer = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.model.as_str(), answer.from_fallback), ("Here.", "other", true));
     // Nobody waits again for the one that has just been down.
-    assert_eq!(client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().text, "Here again.");
+    assert_eq!(
+        client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap().text,
+        "Here again."
+    );
     assert_eq!(first.requests().len(), 3);
     ended_quietly(&first);
     ended_quietly(&second);
@@ -294,7 +310,7 @@ async fn another_model_stands_in_for_one_that_is_down_or_has_no_money_left() {
     let (first, second, client) = pair().await;
     first.will(Answer::status(402, None));
     second.will(Answer::text("Here."));
-    assert!(client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap().stand_in);
+    assert!(client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap().from_fallback);
     assert_eq!(first.requests().len(), 1);
 }
 
@@ -302,16 +318,16 @@ async fn another_model_stands_in_for_one_that_is_down_or_has_no_money_left() {
 async fn nobody_stands_in_for_a_bad_request_and_two_failures_are_both_told() {
     let (first, second, client) = pair().await;
     first.will(Answer::integer_code(400, "context length exceeded"));
-    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
-    assert!(matches!(error, ModelError::Refused { status: 400, .. }), "{error:?}");
+    let error = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap_err();
+    assert!(matches!(error, ModelError::Rejected { status: 400, .. }), "{error:?}");
     assert_eq!(second.requests().len(), 0);
 
     (0..3).for_each(|_| first.will(Answer::status(503, None)));
     second.will(Answer::integer_code(400, "no"));
-    let error = client.answer(&scope(), &ask(), &Words::unheard()).await.unwrap_err();
+    let error = client.complete(&scope(), &ask(), &TokenSender::disconnected()).await.unwrap_err();
     let ModelError::Both { first: one, second: other } = error else { panic!("{error:?}") };
-    assert!(matches!(*one, ModelError::Silent { tries: 3, .. }), "{one:?}");
-    assert!(matches!(*other, ModelError::Refused { status: 400, .. }), "{other:?}");
+    assert!(matches!(*one, ModelError::Timeout { attempts: 3, .. }), "{one:?}");
+    assert!(matches!(*other, ModelError::Rejected { status: 400, .. }), "{other:?}");
 }
 
 #[tokio::test]
@@ -322,6 +338,9 @@ async fn whether_a_model_calls_tools_can_be_asked() {
     model.will(Answer::text("I'd rather talk."));
     assert_eq!(client.calls_tools(Tier::Reasoner).await, Ok(false));
     model.will(Answer::integer_code(400, "m does not support tools"));
-    assert_eq!(client.calls_tools(Tier::Reasoner).await, Err(ModelError::NoTools { model: "m".into() }));
+    assert_eq!(
+        client.calls_tools(Tier::Reasoner).await,
+        Err(ModelError::ToolsUnsupported { model: "m".into() })
+    );
     ended_quietly(&model);
 }

@@ -11,7 +11,9 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use nod_connectors::llm::{Dialect, OpenAi, TierSettings};
 use nod_contract::clock::SystemClock;
-use nod_contract::model::{Answer, Ask, Model as _, ModelError, Offer, Tier, Turn, Usage, Words};
+use nod_contract::model::{
+    Completion, CompletionRequest, Model as _, ModelError, Tier, TokenSender, ToolDefinition, Turn, Usage,
+};
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_sandbox::serve::Server;
 use serde_json::{Value, json};
@@ -67,14 +69,14 @@ impl Tape {
     }
 }
 
-fn ask() -> Ask {
+fn ask() -> CompletionRequest {
     let parameters = json!({"type": "object", "properties": {"q": {"type": "string"}}});
-    Ask {
+    CompletionRequest {
         tier: Tier::Reasoner,
         system: "You are Nod.".into(),
         turns: vec![Turn::Human { text: "Hello".into() }],
-        offers: vec![Offer { name: "look".into(), description: "Looks.".into(), parameters }],
-        json: None,
+        tools: vec![ToolDefinition { name: "look".into(), description: "Looks.".into(), parameters }],
+        response_schema: None,
     }
 }
 
@@ -91,15 +93,18 @@ fn scope() -> Scope {
 }
 
 /// Asks once, and gives what was answered, what was heard on the way, and the requests.
-async fn asks(recorded: &[Recorded], dialect: Dialect) -> (Result<Answer, ModelError>, String, Vec<Value>) {
+async fn asks(
+    recorded: &[Recorded],
+    dialect: Dialect,
+) -> (Result<Completion, ModelError>, String, Vec<Value>) {
     let tape = Tape::of(recorded).await;
-    let (words, ear) = Words::heard();
-    let answer = tape.client(dialect).answer(&scope(), &ask(), &words).await;
+    let (words, ear) = TokenSender::channel();
+    let answer = tape.client(dialect).complete(&scope(), &ask(), &words).await;
     let heard = ear.borrow().clone();
     (answer, heard, tape.asked())
 }
 
-fn calls(answer: &Answer) -> Vec<(&str, &str)> {
+fn calls(answer: &Completion) -> Vec<(&str, &str)> {
     answer.calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect()
 }
 
@@ -135,7 +140,7 @@ data: [DONE]
 
     let broke = r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
     let (answer, ..) = asks(&[(429, broke)], Dialect::default()).await;
-    assert!(matches!(answer, Err(ModelError::Refused { status: 429, .. })), "{answer:?}");
+    assert!(matches!(answer, Err(ModelError::Rejected { status: 429, .. })), "{answer:?}");
 }
 
 #[tokio::test]
@@ -157,7 +162,7 @@ data: [DONE]
 
     let poor = r#"{"error":{"code":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.","type":"invalid_request_error","param":null}}"#;
     let (answer, _, asked) = asks(&[(400, poor)], Dialect::default()).await;
-    assert!(matches!(answer, Err(ModelError::Refused { status: 400, .. })), "{answer:?}");
+    assert!(matches!(answer, Err(ModelError::Rejected { status: 400, .. })), "{answer:?}");
     assert_eq!(asked.len(), 1);
 }
 
@@ -186,10 +191,10 @@ data: {"id":"gen-1","object":"chat.completion.chunk","created":1,"model":"deepse
 
     let no_tools = r#"{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing","code":404}}"#;
     let (answer, ..) = asks(&[(404, no_tools)], Dialect::default()).await;
-    assert_eq!(answer, Err(ModelError::NoTools { model: "asked".into() }));
+    assert_eq!(answer, Err(ModelError::ToolsUnsupported { model: "asked".into() }));
     let poor = r#"{"error":{"message":"Insufficient credits. Add more using https://openrouter.ai/settings/credits","code":402}}"#;
     let (answer, ..) = asks(&[(402, poor)], Dialect::default()).await;
-    assert!(matches!(answer, Err(ModelError::Refused { status: 402, .. })), "{answer:?}");
+    assert!(matches!(answer, Err(ModelError::Rejected { status: 402, .. })), "{answer:?}");
 }
 
 #[tokio::test]
@@ -254,7 +259,7 @@ data: [DONE]
     assert_eq!((calls(&answer), answer.usage), (vec![("look", r#"{"q":"a"}"#)], None));
     let no_tools = r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools","type":"api_error","param":null,"code":null}}"#;
     let (answer, _, asked) = asks(&[(400, no_tools)], Dialect::default()).await;
-    assert_eq!((answer, asked.len()), (Err(ModelError::NoTools { model: "asked".into() }), 1));
+    assert_eq!((answer, asked.len()), (Err(ModelError::ToolsUnsupported { model: "asked".into() }), 1));
 }
 
 #[tokio::test]
@@ -270,8 +275,8 @@ data: [DONE]
     let client = tape.client(Dialect::default());
     // The first time nobody can know; from then on it is known, and not even heard on the way.
     for heard in [None, Some("Hello.")] {
-        let (words, ear) = Words::heard();
-        assert_eq!(client.answer(&scope(), &ask(), &words).await.unwrap().text, "Hello.");
+        let (words, ear) = TokenSender::channel();
+        assert_eq!(client.complete(&scope(), &ask(), &words).await.unwrap().text, "Hello.");
         assert!(heard.is_none_or(|heard| *ear.borrow() == heard), "{:?}", ear.borrow());
     }
     let strict = r#"{"object":"error","message":"System message must be at the beginning.","type":"BadRequestError","param":null,"code":400}"#;
@@ -289,5 +294,5 @@ data: [DONE]
     assert_eq!((answer.text.as_str(), calls(&answer)), ("", vec![("look", r#"{"q": "a"}"#)]));
     let no_tools = r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","param":null,"code":400}}"#;
     let (answer, ..) = asks(&[(400, no_tools)], Dialect::default()).await;
-    assert_eq!(answer, Err(ModelError::NoTools { model: "asked".into() }));
+    assert_eq!(answer, Err(ModelError::ToolsUnsupported { model: "asked".into() }));
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use nod_contract::chat::{Addressed, Author, Inbound, Place, Standing, What};
+use nod_contract::chat::{Addressing, Author, ChannelRef, Event, Inbound, Membership};
 use nod_contract::clock::Clock;
 use nod_sandbox::Fault;
 use nod_sandbox::model::Answer;
@@ -197,15 +197,22 @@ async fn mention(world: &World) -> Inbound {
         "slack" => format!("message:{workspace}:{channel}:{message}"),
         _ => format!("message:{message}"),
     };
-    let place = Place { channel, direct: false, thread: None };
-    let (addressed, files) = (Addressed::Mention, Vec::new());
+    let place = ChannelRef { channel, is_dm: false, thread: None };
+    let (addressed, files) = (Addressing::Mention, Vec::new());
     Inbound {
-        key,
+        dedup_key: key,
         platform,
         workspace,
-        author: Author { user, standing: Standing::Member },
+        author: Author { user, membership: Membership::Member },
         at: world.clock.now(),
-        what: What::Said { place, message, text, addressed, files, answers: None },
+        event: Event::Message {
+            place,
+            message,
+            text,
+            addressing: addressed,
+            attachments: files,
+            answers: None,
+        },
     }
 }
 

@@ -40,7 +40,7 @@ async fn where_the_model_is_down_another_answers_and_nobody_is_told_but_the_reco
         ");
     }
     let step: Value = sqlx::query_scalar(
-        "select jsonb_build_array(output->'model', output->'stand_in') from run_steps where name = 'reasoner'",
+        "select jsonb_build_array(output->'model', output->'from_fallback') from run_steps where name = 'reasoner'",
     )
     .fetch_one(&world.pool)
     .await

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nod_contract::ids::Ids;
-use nod_store::secret::{Vault, VaultError};
+use nod_store::vault::{Vault, VaultError};
 use secrecy::SecretString;
 
 use super::Config;
@@ -57,7 +57,7 @@ fn read_or_make(path: &Path, ids: &dyn Ids) -> io::Result<String> {
     }
     let draft = path.with_extension(format!("key.{}", std::process::id()));
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    writeln!(file, "{}", Vault::fresh_key(ids))?;
+    writeln!(file, "{}", Vault::generate_key(ids))?;
     file.sync_all()?;
     let linked = fs::hard_link(&draft, path);
     fs::remove_file(&draft)?;

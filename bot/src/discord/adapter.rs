@@ -10,8 +10,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use nod_contract::card::Card;
 use nod_contract::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
-    Sighting, Target, Utterance,
+    AssistantThreadUpdate, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError, HistoryMessage,
+    HistoryRange, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
@@ -77,17 +77,22 @@ impl DiscordAdapter {
     }
 
     /// The channel in which a message to this target is posted.
-    async fn channel(&self, target: &Target) -> Result<String, ChatError> {
+    async fn channel(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
         match target {
-            Target::Place { place, .. } => Ok(place.thread.as_ref().unwrap_or(&place.channel).clone()),
-            Target::Direct { user, .. } | Target::Whisper { user, .. } => self.line(user).await,
+            DeliveryTarget::Channel { place, .. } => {
+                Ok(place.thread.as_ref().unwrap_or(&place.channel).clone())
+            }
+            DeliveryTarget::DirectMessage { user, .. } | DeliveryTarget::Ephemeral { user, .. } => {
+                self.line(user).await
+            }
         }
     }
 
     /// The channel in which a message to this target is posted. Where nothing is known of the thread, it is opened first, on
     /// the message that it is named after.
-    async fn opened(&self, target: &Target) -> Result<String, ChatError> {
-        if let Target::Place { place: Place { channel, thread: Some(thread), .. }, .. } = target
+    async fn opened(&self, target: &DeliveryTarget) -> Result<String, ChatError> {
+        if let DeliveryTarget::Channel { place: ChannelRef { channel, thread: Some(thread), .. }, .. } =
+            target
             && self.atlas.known(thread).is_none()
         {
             self.open_thread(channel, thread).await?;
@@ -95,7 +100,7 @@ impl DiscordAdapter {
         self.channel(target).await
     }
 
-    async fn say(&self, target: &Target, body: &Value) -> Result<Shown, ChatError> {
+    async fn say(&self, target: &DeliveryTarget, body: &Value) -> Result<Shown, ChatError> {
         let channel = self.opened(target).await?;
         let answer = self.web.post(&format!("channels/{channel}/messages"), body).await?;
         posted(&channel, &answer)
@@ -104,7 +109,7 @@ impl DiscordAdapter {
     async fn open_thread(&self, parent: &str, message: &str) -> Result<(), ChatError> {
         let first = match self.web.get(&format!("channels/{parent}/messages/{message}"), &[]).await {
             // It is one that began with no message, or with one that is gone: it is there, or it will never be.
-            Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => return Ok(()),
+            Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => return Ok(()),
             first => first?,
         };
         let name = self.thread_name(&first);
@@ -114,14 +119,14 @@ impl DiscordAdapter {
                 self.atlas.note(&thread, None);
                 Ok(())
             }
-            Err(ChatError::Refused { code }) if code == HAS_THREAD => {
+            Err(ChatError::Rejected { code }) if code == HAS_THREAD => {
                 let thread = json!({"id": message, "type": 11, "parent_id": parent});
                 let guild = self.atlas.known(parent).and_then(|channel| channel.guild);
                 self.atlas.note(&thread, guild.as_deref());
                 Ok(())
             }
             // Whether one is there, or Nod may not open any: the message that is posted there will tell.
-            Err(ChatError::Closed { .. }) => Ok(()),
+            Err(ChatError::ChannelClosed { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -129,8 +134,8 @@ impl DiscordAdapter {
     /// Takes up again a thread that was put away, as a new message in it would. A locked one stays closed to us.
     async fn take_up(&self, thread: &str) -> Result<(), ChatError> {
         match self.web.patch(&format!("channels/{thread}"), &json!({"archived": false})).await {
-            Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => {
-                Err(ChatError::Closed { code: ARCHIVED.to_owned() })
+            Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => {
+                Err(ChatError::ChannelClosed { code: ARCHIVED.to_owned() })
             }
             answer => answer.map(|_| ()),
         }
@@ -146,14 +151,19 @@ impl DiscordAdapter {
         if name.is_empty() { NAMELESS.to_owned() } else { name }
     }
 
-    async fn look(&self, channel: &str, key: DeliveryId, since: Timestamp) -> Result<Sighting, ChatError> {
+    async fn look(
+        &self,
+        channel: &str,
+        key: DeliveryId,
+        since: Timestamp,
+    ) -> Result<MessageLookup, ChatError> {
         for message in self.after(channel, since).await? {
             let by_us = message["author"]["id"] == *self.identity.user;
             if by_us && (render::bears(&message, key) || carries_file(&message, key)) {
-                return posted(channel, &message).map(Sighting::Yes);
+                return posted(channel, &message).map(MessageLookup::Found);
             }
         }
-        Ok(Sighting::No)
+        Ok(MessageLookup::NotFound)
     }
 }
 
@@ -163,33 +173,38 @@ impl ChatAdapter for DiscordAdapter {
         PLATFORM
     }
 
-    fn title(&self) -> &'static str {
+    fn display_name(&self) -> &'static str {
         "Discord"
     }
 
-    fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String {
+    fn format_command(&self, command: &str, given: Option<(&str, &str)>) -> String {
         match given {
             Some((option, value)) => format!("/{command} {option}:{value}"),
             None => format!("/{command}"),
         }
     }
 
-    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {
+    async fn post_message(
+        &self,
+        target: &DeliveryTarget,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Shown, ChatError> {
         shown_whole(card)?;
-        if let Target::Whisper { user, place, .. } = target
+        if let DeliveryTarget::Ephemeral { user, place, .. } = target
             && let Some(token) = self.tokens.of(user, place)
         {
             let path = format!("webhooks/{}/{token}", self.identity.application);
             match self.web.answer(&path, &render::ephemeral(card)).await {
                 // Its interaction was never answered, or is too old: to the person directly.
-                Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => {}
+                Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. }) => {}
                 answer => return posted(&place.channel, &answer?),
             }
         }
         self.say(target, &keyed(render::message(card, Some(key)), key)).await
     }
 
-    fn fits(&self, card: &Card) -> bool {
+    fn fits_in_one_message(&self, card: &Card) -> bool {
         render::fits(card)
     }
 
@@ -197,72 +212,76 @@ impl ChatAdapter for DiscordAdapter {
         limits::TEXT
     }
 
-    fn room(&self) -> usize {
+    fn display_limit(&self) -> usize {
         limits::REQUEST
     }
 
-    fn pause(&self) -> TimeDelta {
+    fn post_interval(&self) -> TimeDelta {
         // Discord tells in its headers when a channel is full.
         TimeDelta::zero()
     }
 
-    async fn replace(
+    async fn update_message(
         &self,
-        at: &Posted,
+        at: &PostedMessage,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
         shown_whole(card)?;
         let (path, body) = (path_of(at), render::message(card, Some(key)));
         let answer = match self.web.patch(&path, &body).await {
-            Err(ChatError::Closed { code }) if code == ARCHIVED => {
+            Err(ChatError::ChannelClosed { code }) if code == ARCHIVED => {
                 self.take_up(&at.channel).await?;
                 self.web.patch(&path, &body).await
             }
             answer => answer,
         };
         match answer {
-            Err(ChatError::Closed { code }) if code == NO_MESSAGE => Err(ChatError::Gone),
+            Err(ChatError::ChannelClosed { code }) if code == NO_MESSAGE => Err(ChatError::Gone),
             answer => Ok(edited(&answer?)),
         }
     }
 
-    async fn remove(&self, at: &Posted) -> Result<(), ChatError> {
+    async fn delete_message(&self, at: &PostedMessage) -> Result<(), ChatError> {
         let path = path_of(at);
         let answer = match self.web.delete(&path).await {
-            Err(ChatError::Closed { code }) if code == ARCHIVED => {
+            Err(ChatError::ChannelClosed { code }) if code == ARCHIVED => {
                 self.take_up(&at.channel).await?;
                 self.web.delete(&path).await
             }
             answer => answer,
         };
         match answer {
-            Err(ChatError::Closed { code }) if code == NO_MESSAGE => Ok(()),
+            Err(ChatError::ChannelClosed { code }) if code == NO_MESSAGE => Ok(()),
             answer => answer.map(|_| ()),
         }
     }
 
-    async fn adorn(&self, place: &Place, ornament: &Ornament) -> Result<(), ChatError> {
+    async fn update_assistant_thread(
+        &self,
+        place: &ChannelRef,
+        ornament: &AssistantThreadUpdate,
+    ) -> Result<(), ChatError> {
         // "Nod is typing…" is all that Discord shows beside messages.
-        let Ornament::Status(_) = ornament else { return Ok(()) };
+        let AssistantThreadUpdate::Status(_) = ornament else { return Ok(()) };
         let channel = place.thread.as_ref().filter(|thread| self.atlas.known(thread).is_some());
         let channel = channel.unwrap_or(&place.channel);
         self.web.ask(&format!("channels/{channel}/typing")).await.map(|_| ())
     }
 
-    async fn show_home(&self, _workspace: &str, _user: &str, _page: &[Card]) -> Result<(), ChatError> {
+    async fn publish_home(&self, _workspace: &str, _user: &str, _page: &[Card]) -> Result<(), ChatError> {
         // There is no such page.
         Ok(())
     }
 
-    async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+    async fn download_attachment(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         self.files.fetch(address, most).await
     }
 
-    async fn file(
+    async fn upload_file(
         &self,
-        target: &Target,
-        file: &File,
+        target: &DeliveryTarget,
+        file: &OutgoingFile,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
@@ -278,7 +297,7 @@ impl ChatAdapter for DiscordAdapter {
         posted(&channel, &answer)
     }
 
-    fn link(&self, place: &Place, message: &str) -> Option<String> {
+    fn permalink(&self, place: &ChannelRef, message: &str) -> Option<String> {
         let guild = match self.atlas.known(&place.channel) {
             Some(channel) if channel.direct => "@me".to_owned(),
             Some(channel) => channel.guild?,
@@ -288,26 +307,36 @@ impl ChatAdapter for DiscordAdapter {
         Some(format!("https://discord.com/channels/{guild}/{channel}/{message}"))
     }
 
-    async fn open(&self, target: &Target, _reader: &str, key: DeliveryId) -> Result<Shown, ChatError> {
-        if matches!(target, Target::Whisper { .. }) {
-            return Err(ChatError::Refused { code: "whispers_do_not_grow".to_owned() });
-        }
-        self.say(target, &keyed(render::message(&Card::say(BEGINNING), Some(key)), key)).await
-    }
-
-    async fn grow(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
-        self.replace(at, &Card::say(words), key).await.map(|_| EDIT)
-    }
-
-    async fn find(
+    async fn start_stream(
         &self,
-        target: &Target,
+        target: &DeliveryTarget,
+        _reader: &str,
+        key: DeliveryId,
+    ) -> Result<Shown, ChatError> {
+        if matches!(target, DeliveryTarget::Ephemeral { .. }) {
+            return Err(ChatError::Rejected { code: "whispers_do_not_grow".to_owned() });
+        }
+        self.say(target, &keyed(render::message(&Card::from_markdown(BEGINNING), Some(key)), key)).await
+    }
+
+    async fn append_stream(
+        &self,
+        at: &PostedMessage,
+        words: &str,
+        key: DeliveryId,
+    ) -> Result<Duration, ChatError> {
+        self.update_message(at, &Card::from_markdown(words), key).await.map(|_| EDIT)
+    }
+
+    async fn find_message(
+        &self,
+        target: &DeliveryTarget,
         key: DeliveryId,
         since: Timestamp,
         _opened: bool,
-    ) -> Result<Sighting, ChatError> {
-        if matches!(target, Target::Whisper { .. }) {
-            return Ok(Sighting::CannotTell);
+    ) -> Result<MessageLookup, ChatError> {
+        if matches!(target, DeliveryTarget::Ephemeral { .. }) {
+            return Ok(MessageLookup::Unknown);
         }
         let looked = match self.channel(target).await {
             Ok(channel) => self.look(&channel, key, since).await,
@@ -315,17 +344,17 @@ impl ChatAdapter for DiscordAdapter {
         };
         match looked {
             // A thread that was never opened holds nothing.
-            Err(ChatError::Closed { code }) if code == NO_CHANNEL => Ok(Sighting::No),
-            Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => Ok(Sighting::CannotTell),
+            Err(ChatError::ChannelClosed { code }) if code == NO_CHANNEL => Ok(MessageLookup::NotFound),
+            Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. }) => Ok(MessageLookup::Unknown),
             looked => looked,
         }
     }
 
-    async fn profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
+    async fn fetch_profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
         self.guilds.profile(user).await
     }
 
-    async fn members(
+    async fn list_members(
         &self,
         _workspace: &str,
         cursor: Option<String>,
@@ -333,31 +362,36 @@ impl ChatAdapter for DiscordAdapter {
         self.guilds.members(cursor).await
     }
 
-    async fn history(
+    async fn list_messages(
         &self,
         _workspace: &str,
-        place: &Place,
-        bound: &Bound,
-    ) -> Result<Vec<Utterance>, ChatError> {
+        place: &ChannelRef,
+        bound: &HistoryRange,
+    ) -> Result<Vec<HistoryMessage>, ChatError> {
         self.said(place, bound).await
     }
 
-    async fn is_member(&self, _workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError> {
+    async fn is_channel_member(
+        &self,
+        _workspace: &str,
+        channel: &str,
+        user: &str,
+    ) -> Result<bool, ChatError> {
         self.may_read(channel, user).await
     }
 
-    async fn channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
+    async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
         self.mine().await
     }
 
-    async fn missed(
+    async fn list_missed_messages(
         &self,
         _workspace: &str,
         channel: &str,
         threads: &[String],
         since: Timestamp,
         from: Option<&str>,
-    ) -> Result<Missed, ChatError> {
+    ) -> Result<MissedMessages, ChatError> {
         self.unheard(channel, threads, since, from).await
     }
 }
@@ -374,12 +408,12 @@ fn keyed(mut body: Value, key: DeliveryId) -> Value {
 /// What asks for a nod is shown whole or not at all.
 fn shown_whole(card: &Card) -> Result<(), ChatError> {
     if card.asks() && !render::fits(card) {
-        return Err(ChatError::Refused { code: "too_long".to_owned() });
+        return Err(ChatError::Rejected { code: "too_long".to_owned() });
     }
     Ok(())
 }
 
-fn path_of(at: &Posted) -> String {
+fn path_of(at: &PostedMessage) -> String {
     format!("channels/{}/messages/{}", at.channel, at.message)
 }
 
@@ -392,7 +426,7 @@ fn posted(channel: &str, message: &Value) -> Result<Shown, ChatError> {
     let id = message["id"].as_str().ok_or_else(strange)?;
     let channel = message["channel_id"].as_str().unwrap_or(channel);
     let since = if message["edited_timestamp"].is_null() { time_of(id) } else { edited(message) };
-    Ok(Shown { at: Posted { channel: channel.to_owned(), message: id.to_owned() }, since })
+    Ok(Shown { at: PostedMessage { channel: channel.to_owned(), message: id.to_owned() }, since })
 }
 
 /// When a message was edited last.
@@ -403,7 +437,7 @@ fn edited(message: &Value) -> Option<Timestamp> {
 
 /// The call was done, but the answer does not say what we need.
 pub(super) fn strange() -> ChatError {
-    ChatError::Lost("an answer without what it should hold".into())
+    ChatError::UnknownOutcome("an answer without what it should hold".into())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use nod_contract::chat::{ChatError, Place};
+use nod_contract::chat::{ChannelRef, ChatError};
 use serde_json::Value;
 
 use super::web::Web;
@@ -110,19 +110,19 @@ impl Atlas {
             return Ok(known);
         }
         self.note(&web.get(&format!("channels/{id}"), &[]).await?, None);
-        self.known(id).ok_or_else(|| ChatError::Lost("a channel without a kind".to_owned()))
+        self.known(id).ok_or_else(|| ChatError::UnknownOutcome("a channel without a kind".to_owned()))
     }
 
     /// Where the core sees what stands in a channel of Discord's.
-    pub(super) async fn place(&self, web: &Web, id: &str) -> Result<Place, ChatError> {
+    pub(super) async fn place(&self, web: &Web, id: &str) -> Result<ChannelRef, ChatError> {
         let channel = self.of(web, id).await?;
         Ok(match channel.parent {
             // What is said in a private thread is known in no other place.
             None if channel.private => {
-                Place { channel: id.to_owned(), direct: false, thread: Some(id.to_owned()) }
+                ChannelRef { channel: id.to_owned(), is_dm: false, thread: Some(id.to_owned()) }
             }
-            Some(parent) => Place { channel: parent, direct: false, thread: Some(id.to_owned()) },
-            None => Place { channel: id.to_owned(), direct: channel.direct, thread: None },
+            Some(parent) => ChannelRef { channel: parent, is_dm: false, thread: Some(id.to_owned()) },
+            None => ChannelRef { channel: id.to_owned(), is_dm: channel.direct, thread: None },
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nod_contract::card::{Button, Press, Style, Verb};
+use nod_contract::card::{Action, Button, OnClick, Style};
 use serde_json::{Value, json};
 
 use crate::text::visible;
@@ -67,16 +67,16 @@ pub(super) fn rows(buttons: &[Button]) -> Rows {
 }
 
 /// The buttons that choose of the same thing as this one, where they are more than a row and not too many for a menu.
-fn choices<'a>(button: &Button, all: &'a [Button]) -> Option<Vec<(&'a Button, &'a Verb)>> {
-    let of = |button: &Button| match &button.does {
-        Press::Verb(verb) if verb.choice.is_some() => Some((verb.verb.clone(), verb.subject)),
+fn choices<'a>(button: &Button, all: &'a [Button]) -> Option<Vec<(&'a Button, &'a Action)>> {
+    let of = |button: &Button| match &button.on_click {
+        OnClick::Action(verb) if verb.argument.is_some() => Some((verb.kind.clone(), verb.subject)),
         _ => None,
     };
     let thing = of(button)?;
     let same = all.iter().filter(|other| of(other).is_some_and(|other| other == thing));
     let same: Vec<_> = same
-        .filter_map(|other| match &other.does {
-            Press::Verb(verb) => Some((other, verb)),
+        .filter_map(|other| match &other.on_click {
+            OnClick::Action(verb) => Some((other, verb)),
             _ => None,
         })
         .collect();
@@ -86,7 +86,7 @@ fn choices<'a>(button: &Button, all: &'a [Button]) -> Option<Vec<(&'a Button, &'
 }
 
 /// A menu of them, and what it is called among the components.
-fn menu(all: &[(&Button, &Verb)]) -> (String, Value) {
+fn menu(all: &[(&Button, &Action)]) -> (String, Value) {
     let mut values = HashSet::new();
     let options: Vec<Value> = all
         .iter()
@@ -100,24 +100,24 @@ fn menu(all: &[(&Button, &Verb)]) -> (String, Value) {
 }
 
 /// What is chosen of, without the choice.
-fn whole(verb: &Verb) -> Verb {
-    Verb { choice: None, ..verb.clone() }
+fn whole(verb: &Action) -> Action {
+    Action { argument: None, ..verb.clone() }
 }
 
 /// What was pressed, or chosen from a menu; none where it is not one of ours.
-pub(super) fn pressed(data: &Value) -> Option<Verb> {
-    let verb = Verb::parse(data["custom_id"].as_str()?)?;
+pub(super) fn pressed(data: &Value) -> Option<Action> {
+    let verb = Action::parse(data["custom_id"].as_str()?)?;
     match data["values"].as_array().map(Vec::as_slice) {
         None | Some([]) => Some(verb),
-        Some([one]) => Verb::parse(one.as_str()?).filter(|chosen| whole(chosen) == verb),
+        Some([one]) => Action::parse(one.as_str()?).filter(|chosen| whole(chosen) == verb),
         Some(_) => None,
     }
 }
 
 fn element(button: &Button) -> Option<Value> {
     let name = label(&button.label, limits::BUTTON_LABEL);
-    match &button.does {
-        Press::Verb(verb) => {
+    match &button.on_click {
+        OnClick::Action(verb) => {
             let id = verb.to_string();
             let style = match button.style {
                 Style::Primary => 1,
@@ -127,24 +127,24 @@ fn element(button: &Button) -> Option<Value> {
             let short = units(&id) <= limits::CUSTOM_ID;
             short.then(|| json!({"type": 2, "style": style, "label": name, "custom_id": id}))
         }
-        Press::Link(target) => {
+        OnClick::Link(target) => {
             let url = address(target).filter(|url| url.len() <= limits::BUTTON_URL)?;
             Some(json!({"type": 2, "style": 5, "label": name, "url": url}))
         }
-        Press::Connect { .. } => None,
+        OnClick::Connect { .. } => None,
     }
 }
 
 /// The button's name and the address that is too long for one, or why there is none.
 fn beside(button: &Button) -> Vec<Run> {
     let name = Run::plain(format!("{}: ", label(&button.label, limits::BUTTON_LABEL)));
-    let target = match &button.does {
+    let target = match &button.on_click {
         // A line is counted twice, for what escaping could add; an address is not escaped.
-        Press::Link(target) => match address(target).filter(|url| url.len() <= limits::BESIDE / 2 - 200) {
+        OnClick::Link(target) => match address(target).filter(|url| url.len() <= limits::BESIDE / 2 - 200) {
             Some(url) => Run { link: Some(url), ..Run::default() },
             None => Run::plain(label(&visible(target), 300)),
         },
-        Press::Verb(_) | Press::Connect { .. } => Run::plain("no link here"),
+        OnClick::Action(_) | OnClick::Connect { .. } => Run::plain("no link here"),
     };
     vec![name, target]
 }
@@ -156,9 +156,12 @@ mod tests {
     use super::*;
 
     fn choosing(many: u16) -> Vec<Button> {
-        let verb = |at| Verb { choice: Some(at), ..Verb::new("choose", Uuid::from_u128(7)) };
-        let button =
-            |at| Button { label: format!("Bob {at}"), style: Style::Plain, does: Press::Verb(verb(at)) };
+        let verb = |at| Action { argument: Some(at), ..Action::new("choose", Uuid::from_u128(7)) };
+        let button = |at| Button {
+            label: format!("Bob {at}"),
+            style: Style::Plain,
+            on_click: OnClick::Action(verb(at)),
+        };
         (0..many).map(button).collect()
     }
 
@@ -179,9 +182,9 @@ mod tests {
         let of = rows(&choosing(8));
         let menu = &of.rows[0]["components"][0];
         let chosen = json!({"custom_id": menu["custom_id"], "values": [menu["options"][3]["value"]]});
-        let button = Verb { choice: Some(3), ..Verb::new("choose", Uuid::from_u128(7)) };
+        let button = Action { argument: Some(3), ..Action::new("choose", Uuid::from_u128(7)) };
         assert_eq!(pressed(&chosen).as_ref(), Some(&button));
-        let others = json!({"custom_id": menu["custom_id"], "values": [Verb::new("approve", Uuid::from_u128(7)).to_string()]});
+        let others = json!({"custom_id": menu["custom_id"], "values": [Action::new("approve", Uuid::from_u128(7)).to_string()]});
         assert_eq!(pressed(&others), None);
         assert_eq!(pressed(&json!({"custom_id": button.to_string()})), Some(button));
     }

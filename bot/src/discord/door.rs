@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_contract::chat::{ChatError, Immediate, Inbound, Place};
+use nod_contract::chat::{ChannelRef, ChatError, Inbound, InteractionResponse};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -131,7 +131,7 @@ impl Door {
         }
         let place = match self.place(channel).await {
             Ok(place) => place,
-            Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => {
+            Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. }) => {
                 return self.keep("message in an unknown place", event).await;
             }
             Err(_) => return self.give_up(event["id"].as_str().unwrap_or_default()),
@@ -161,11 +161,15 @@ impl Door {
     }
 
     /// Where a channel is to the core; asked for again while Discord does not tell.
-    async fn place(&self, channel: &str) -> Result<Place, ChatError> {
+    async fn place(&self, channel: &str) -> Result<ChannelRef, ChatError> {
         let mut looks = 0;
         loop {
             let error = match self.adapter.atlas.place(&self.adapter.web, channel).await {
-                Err(error @ (ChatError::Busy { .. } | ChatError::Lost(_))) if looks < MOST_LOOKS => error,
+                Err(error @ (ChatError::RateLimited { .. } | ChatError::UnknownOutcome(_)))
+                    if looks < MOST_LOOKS =>
+                {
+                    error
+                }
                 ended => return ended,
             };
             tracing::warn!(channel, %error, "where a message stands is not known yet");
@@ -196,15 +200,15 @@ impl Door {
         for pause in pauses {
             match self.store(Arrival::Inbound(inbound.clone())).await {
                 Ok(_) => return,
-                Err(error) => tracing::warn!(key = inbound.key, %error, "a message waits to be stored"),
+                Err(error) => tracing::warn!(key = inbound.dedup_key, %error, "a message waits to be stored"),
             }
             self.waits();
             tokio::time::sleep(pause).await;
         }
-        self.give_up(&inbound.key);
+        self.give_up(&inbound.dedup_key);
     }
 
-    pub(super) async fn store(&self, arrival: Arrival) -> Result<Immediate, NotStored> {
+    pub(super) async fn store(&self, arrival: Arrival) -> Result<InteractionResponse, NotStored> {
         match tokio::time::timeout(LIMIT, (self.accept)(arrival)).await {
             Ok(answer) => answer,
             Err(_) => Err(NotStored(format!("nothing for {} s", LIMIT.as_secs()))),

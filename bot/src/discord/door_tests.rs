@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use nod_contract::chat::{Immediate, What};
+use nod_contract::chat::{self, InteractionResponse};
 use nod_contract::clock::SystemClock;
 use serde_json::json;
 use url::Url;
@@ -31,7 +31,9 @@ fn door(takes_from: usize) -> (Door, watch::Receiver<Storing>, Arc<Mutex<Vec<Inb
             tries.push(inbound);
         }
         let taken = tries.len() >= takes_from;
-        Box::pin(async move { if taken { Ok(Immediate::Nothing) } else { Err(NotStored("no".to_owned())) } })
+        Box::pin(
+            async move { if taken { Ok(InteractionResponse::Ack) } else { Err(NotStored("no".to_owned())) } },
+        )
     });
     let (door, storing) = Door::new(Arc::new(adapter), accept);
     (door, storing, tried)
@@ -45,7 +47,7 @@ fn said() -> Event {
 
 fn inbound() -> Inbound {
     let identity = Identity { application: "7".to_owned(), name: "Nod".to_owned(), user: "9".to_owned() };
-    let place = Place { channel: "3".to_owned(), direct: true, thread: None };
+    let place = ChannelRef { channel: "3".to_owned(), is_dm: true, thread: None };
     match inbound::said(&said().1, place, &identity) {
         Heard::Inbound(inbound) => *inbound,
         other => panic!("{other:?}"),
@@ -96,8 +98,8 @@ async fn what_a_bot_says_counts_in_threads_alone_and_in_private_ones_too() {
         told["author"]["bot"] = true.into();
         door.take_event(&event, told, &mut JoinSet::new()).await;
         let heard = std::mem::take(&mut *tried.lock().unwrap());
-        let places = heard.iter().filter_map(|inbound| match &inbound.what {
-            What::Said { place, .. } => Some(place.channel.as_str()),
+        let places = heard.iter().filter_map(|inbound| match &inbound.event {
+            chat::Event::Message { place, .. } => Some(place.channel.as_str()),
             _ => None,
         });
         assert_eq!(places.collect::<Vec<_>>(), Vec::from_iter(expected), "{kind}");

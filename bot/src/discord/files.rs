@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nod_contract::chat::FetchError;
+use nod_contract::chat::DownloadError;
 use reqwest::redirect::Policy;
 use url::Url;
 
@@ -27,15 +27,19 @@ impl Files {
     }
 
     /// The bytes behind an address, at most `most`.
-    pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+    pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         let url = Url::parse(address).ok().filter(|url| self.ours(url));
-        let url = url.ok_or_else(|| FetchError::Refused("it lies outside Discord".to_owned()))?;
-        let answer =
-            self.http.get(url).send().await.map_err(|_| FetchError::Lost("no connection".to_owned()))?;
+        let url = url.ok_or_else(|| DownloadError::Forbidden("it lies outside Discord".to_owned()))?;
+        let answer = self
+            .http
+            .get(url)
+            .send()
+            .await
+            .map_err(|_| DownloadError::NoResponse("no connection".to_owned()))?;
         match answer.status().as_u16() {
             200 => bounded(answer, most).await,
-            status @ (408 | 429 | 500..) => Err(FetchError::Lost(format!("HTTP {status}"))),
-            status => Err(FetchError::Refused(format!("HTTP {status}"))),
+            status @ (408 | 429 | 500..) => Err(DownloadError::NoResponse(format!("HTTP {status}"))),
+            status => Err(DownloadError::Forbidden(format!("HTTP {status}"))),
         }
     }
 

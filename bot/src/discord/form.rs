@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use nod_contract::card::{Block, Card, Field, FieldError, Form, Verb};
+use nod_contract::card::{Action, Block, Card, Field, FieldError, Form};
 use serde_json::{Value, json};
 
 use crate::pieces::{joined, piece_id, piece_of, pieces};
@@ -55,12 +55,12 @@ fn inputs(field: &Field) -> Vec<Value> {
     let input = |(n, (between, piece)): (usize, (char, String))| {
         let number = if many > 1 { format!(" ({} of {many})", n + 1) } else { String::new() };
         let name = label(&field.label, limits::MODAL_LABEL - number.len());
-        let several = field.lines || piece.contains('\n');
+        let several = field.multiline || piece.contains('\n');
         // A piece may be emptied; that something is there at all is looked at when it comes back.
         let required = !field.optional && many == 1;
         let mut element = json!({
             "type": 4, "custom_id": piece_id(&field.id, n, between), "label": format!("{name}{number}"), "style": if several { 2 } else { 1 },
-            "required": required, "max_length": field.limit.max(letters(&piece)).clamp(1, limits::INPUT),
+            "required": required, "max_length": field.max_chars.max(letters(&piece)).clamp(1, limits::INPUT),
         });
         if !piece.is_empty() {
             element["value"] = piece.into();
@@ -91,15 +91,15 @@ fn held(component: &Value) -> Vec<&Value> {
 
 /// What the modal was about.
 #[must_use]
-pub fn verb(data: &Value) -> Option<Verb> {
-    data["custom_id"].as_str().and_then(Verb::parse)
+pub fn verb(data: &Value) -> Option<Action> {
+    data["custom_id"].as_str().and_then(Action::parse)
 }
 
 /// What is wrong with what was filled in: Discord closes a modal whatever was in it, so this is said beside it.
 #[must_use]
 pub fn errors(errors: &[FieldError]) -> Card {
-    let said = errors.iter().map(|error| error.why.clone()).collect();
-    Card::default().titled("That was not saved.").with(Block::Risks(said))
+    let said = errors.iter().map(|error| error.message.clone()).collect();
+    Card::default().with_title("That was not saved.").with_block(Block::Risks(said))
 }
 
 #[cfg(test)]

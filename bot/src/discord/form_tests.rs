@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use nod_contract::card::Unopened;
+use nod_contract::card::FormFallback;
 
 use super::super::render::tests::schema;
 use super::*;
@@ -13,21 +13,21 @@ fn field(id: &str, value: &str) -> Field {
         id: id.into(),
         label: "Body".into(),
         value: value.into(),
-        lines: true,
-        limit: 30_000,
+        multiline: true,
+        max_chars: 30_000,
         optional: false,
-        people: false,
+        accepts_recipients: false,
     }
 }
 
 fn form(fields: Vec<Field>) -> Form {
     Form {
         title: "Change this email, which has a name that is too long".into(),
-        verb: Verb::on_revision("edit", Uuid::from_u128(7), 2),
+        verb: Action::on_revision("edit", Uuid::from_u128(7), 2),
         body: vec![Block::Note("A note".into())],
         fields,
         submit: "Save".into(),
-        unopened: Unopened::Submit,
+        fallback: FormFallback::Submit,
     }
 }
 

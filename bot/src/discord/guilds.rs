@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_contract::chat::{ChatError, Profile, Standing};
+use nod_contract::chat::{ChatError, Membership, Profile};
 use serde_json::Value;
 
 use super::adapter::strange;
@@ -47,7 +47,7 @@ impl Guilds {
             query.extend(all.last().map(|last| ("after", last.as_str())));
             let page = match self.web.get("users/@me/guilds", &query).await {
                 // Of few calls in a second; what is read already is not read again.
-                Err(ChatError::Busy { after_seconds: wait @ ..=MOST_WAITED }) => {
+                Err(ChatError::RateLimited { retry_after_secs: wait @ ..=MOST_WAITED }) => {
                     tokio::time::sleep(Duration::from_secs(wait)).await;
                     continue;
                 }
@@ -104,7 +104,7 @@ impl Guilds {
         let page = match self.web.get(&format!("guilds/{guild}/members"), &query).await {
             Ok(page) => page.as_array().cloned().ok_or_else(strange)?,
             // Without the intent for members, people become known when they speak.
-            Err(ChatError::Closed { code } | ChatError::Refused { code }) => {
+            Err(ChatError::ChannelClosed { code } | ChatError::Rejected { code }) => {
                 tracing::warn!(code, "the members of a server cannot be read (Server Members Intent)");
                 Vec::new()
             }
@@ -123,7 +123,7 @@ impl Guilds {
 /// Who somebody is after they left a server: they may belong to another, which is asked when they are next met.
 pub(super) fn left(event: &Value) -> Option<Profile> {
     let seen = profile(&event["user"], None)?;
-    Some(Profile { standing: Standing::Unknown, ..seen })
+    Some(Profile { membership: Membership::Unknown, ..seen })
 }
 
 /// Who somebody is of whom a member's event tells.
@@ -132,7 +132,7 @@ pub(super) fn joined(event: &Value) -> Option<Profile> {
 }
 
 fn unknown(error: &ChatError) -> bool {
-    matches!(error, ChatError::Closed { code } | ChatError::Refused { code } if UNKNOWN.contains(&code.as_str()))
+    matches!(error, ChatError::ChannelClosed { code } | ChatError::Rejected { code } if UNKNOWN.contains(&code.as_str()))
 }
 
 fn profile(user: &Value, member: Option<&Value>) -> Option<Profile> {
@@ -140,18 +140,18 @@ fn profile(user: &Value, member: Option<&Value>) -> Option<Profile> {
     let name = text(&user["username"])?;
     let shown = member.and_then(|m| text(&m["nick"])).or_else(|| text(&user["global_name"]));
     let standing = match (user["bot"] == true, member) {
-        (true, _) => Standing::Bot,
-        (false, Some(_)) => Standing::Member,
-        (false, None) => Standing::External,
+        (true, _) => Membership::Bot,
+        (false, Some(_)) => Membership::Member,
+        (false, None) => Membership::External,
     };
     Some(Profile {
         user: text(&user["id"])?,
         full_name: shown.unwrap_or_else(|| name.clone()),
         name,
         title: None,
-        address: None,
+        email: None,
         zone: None,
-        standing,
+        membership: standing,
     })
 }
 
@@ -161,8 +161,8 @@ fn gone(user: &str) -> Profile {
         name: user.to_owned(),
         full_name: String::new(),
         title: None,
-        address: None,
+        email: None,
         zone: None,
-        standing: Standing::Gone,
+        membership: Membership::Deactivated,
     }
 }

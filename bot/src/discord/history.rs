@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nod_contract::chat::{Bound, ChatError, Inbound, Missed, Place, Utterance};
+use nod_contract::chat::{ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound, MissedMessages};
 use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
@@ -21,21 +21,25 @@ const SKEW: i64 = 5;
 
 impl DiscordAdapter {
     /// The newest of what was said, oldest first.
-    pub(super) async fn said(&self, place: &Place, bound: &Bound) -> Result<Vec<Utterance>, ChatError> {
+    pub(super) async fn said(
+        &self,
+        place: &ChannelRef,
+        bound: &HistoryRange,
+    ) -> Result<Vec<HistoryMessage>, ChatError> {
         let channel = place.thread.as_ref().unwrap_or(&place.channel);
         if self.atlas.known(channel).is_some_and(|known| known.posts) {
-            return Err(ChatError::Closed { code: NOT_HERE.to_owned() });
+            return Err(ChatError::ChannelClosed { code: NOT_HERE.to_owned() });
         }
         let stands_in = |thread| format!("channels/{}/messages/{thread}", place.channel);
         let mut messages = match (self.before(channel, bound).await, &place.thread) {
             // The first answer to a mention opens its thread: until then nothing but the mention is there.
-            (Err(ChatError::Closed { .. }), Some(thread)) => {
+            (Err(ChatError::ChannelClosed { .. }), Some(thread)) => {
                 vec![self.web.get(&stands_in(thread), &[]).await?]
             }
             (read, Some(thread)) if bound.since.is_none() => {
                 let mut messages = read?;
                 // The message that a thread was opened on stands in its channel.
-                if messages.len() < bound.most {
+                if messages.len() < bound.limit {
                     messages.extend(self.web.get(&stands_in(thread), &[]).await.ok());
                 }
                 messages
@@ -47,12 +51,12 @@ impl DiscordAdapter {
     }
 
     /// The newest before a message, newest first.
-    async fn before(&self, channel: &str, bound: &Bound) -> Result<Vec<Value>, ChatError> {
+    async fn before(&self, channel: &str, bound: &HistoryRange) -> Result<Vec<Value>, ChatError> {
         let since = bound.since.map(first_id).unwrap_or_default();
         let mut all: Vec<Value> = Vec::new();
         let mut before = bound.before.clone();
         for _ in 0..PAGES {
-            let limit = (bound.most - all.len()).clamp(1, PAGE).to_string();
+            let limit = (bound.limit - all.len()).clamp(1, PAGE).to_string();
             let mut query = vec![("limit", limit.as_str())];
             query.extend(before.as_deref().map(|before| ("before", before)));
             let page = self.web.get(&format!("channels/{channel}/messages"), &query).await?;
@@ -60,21 +64,21 @@ impl DiscordAdapter {
             all.extend(page.iter().filter(|m| later(m, &since)).cloned());
             let oldest = page.last().filter(|oldest| later(oldest, &since));
             before = oldest.and_then(|oldest| oldest["id"].as_str()).map(str::to_owned);
-            if before.is_none() || page.len().to_string() != limit || all.len() >= bound.most {
+            if before.is_none() || page.len().to_string() != limit || all.len() >= bound.limit {
                 break;
             }
         }
         Ok(all)
     }
 
-    fn utterance(&self, message: &Value) -> Option<Utterance> {
+    fn utterance(&self, message: &Value) -> Option<HistoryMessage> {
         let text = words::of_message(message, &self.identity.user).text;
         let author = &message["author"];
         let name = |field: &str| author[field].as_str().map(str::to_owned);
-        Some(Utterance {
+        Some(HistoryMessage {
             user: name("id").filter(|_| !message["webhook_id"].is_string()),
             name: name("global_name").or_else(|| name("username")),
-            by_nod: author["id"] == *self.identity.user,
+            is_from_bot: author["id"] == *self.identity.user,
             at: time_of(message["id"].as_str()?)?,
             text,
         })
@@ -126,7 +130,7 @@ impl DiscordAdapter {
             let guild = match self.web.get(&format!("guilds/{id}"), &[]).await {
                 Ok(guild) => guild,
                 // We were removed from it a moment ago.
-                Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => continue,
+                Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => continue,
                 Err(error) => return Err(error),
             };
             let told = async {
@@ -135,7 +139,7 @@ impl DiscordAdapter {
             };
             let (member, channels) = match told.await {
                 Ok((Some(member), channels)) => (member, channels),
-                Ok((None, _)) | Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => continue,
+                Ok((None, _)) | Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => continue,
                 Err(error) => return Err(error),
             };
             for channel in channels.as_array().ok_or_else(strange)? {
@@ -160,7 +164,7 @@ impl DiscordAdapter {
         threads: &[String],
         since: Timestamp,
         from: Option<&str>,
-    ) -> Result<Missed, ChatError> {
+    ) -> Result<MissedMessages, ChatError> {
         let begins = from.and_then(|from| from.split_once(':'));
         let first = begins.map_or(0, |(place, _)| number(place));
         let (mut found, mut turns) = (Vec::new(), PAGES);
@@ -175,16 +179,17 @@ impl DiscordAdapter {
             match read {
                 Ok(true) => continue,
                 // One that was deleted meanwhile, or was never opened.
-                Err(ChatError::Closed { .. }) if place != channel => continue,
-                Err(ChatError::Busy { .. } | ChatError::Lost(_)) if next.as_deref() != from => {}
+                Err(ChatError::ChannelClosed { .. }) if place != channel => continue,
+                Err(ChatError::RateLimited { .. } | ChatError::UnknownOutcome(_))
+                    if next.as_deref() != from => {}
                 Ok(false) => {}
                 Err(error) => return Err(error),
             }
             found.sort_by_key(|inbound: &Inbound| inbound.at);
-            return Ok(Missed { found, next });
+            return Ok(MissedMessages { messages: found, cursor: next });
         }
         found.sort_by_key(|inbound| inbound.at);
-        Ok(Missed { found, next: None })
+        Ok(MissedMessages { messages: found, cursor: None })
     }
 
     /// Where people may have written: the channel, unless it holds nothing but threads, and its threads. Their ids are
@@ -236,10 +241,10 @@ impl DiscordAdapter {
     async fn reworded(
         &self,
         channel: &str,
-        place: &Place,
+        place: &ChannelRef,
         since: Timestamp,
     ) -> Result<Vec<Inbound>, ChatError> {
-        let newest = Bound { since: None, before: None, most: PAGE };
+        let newest = HistoryRange { since: None, before: None, limit: PAGE };
         let recent = self.before(channel, &newest).await?;
         let changed = recent.iter().filter(|message| {
             let when = message["edited_timestamp"].as_str().unwrap_or_default();

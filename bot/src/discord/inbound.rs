@@ -3,7 +3,9 @@
 //! Payloads are read as JSON: serenity's types know nothing of the components that our messages are made of, so it
 //! hands on most presses as they came.
 
-use nod_contract::chat::{Addressed, Attached, Author, Inbound, Place, Standing, What, Wish};
+use nod_contract::chat::{
+    Addressing, Attachment, Author, ChannelRef, Event, Inbound, Membership, MessageActionKind,
+};
 use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
@@ -41,30 +43,30 @@ const EPOCH: u64 = 1_420_070_400_000;
 
 /// A message, from `MESSAGE_CREATE` or from history.
 #[must_use]
-pub fn said(message: &Value, place: Place, identity: &Identity) -> Heard {
+pub fn said(message: &Value, place: ChannelRef, identity: &Identity) -> Heard {
     heard(read_said(message, place, identity))
 }
 
 /// A message with new words (`MESSAGE_UPDATE`). Discord says the same of one whose links it has looked at meanwhile.
 #[must_use]
-pub fn edited(message: &Value, place: Place, identity: &Identity) -> Heard {
+pub fn edited(message: &Value, place: ChannelRef, identity: &Identity) -> Heard {
     heard(read_edited(message, place, identity))
 }
 
 /// A message that is gone (`MESSAGE_DELETE`); Discord does not tell whose it was.
 #[must_use]
-pub fn deleted(event: &Value, id: &Value, place: Place, identity: &Identity) -> Heard {
+pub fn deleted(event: &Value, id: &Value, place: ChannelRef, identity: &Identity) -> Heard {
     let Some(id) = id.as_str().or_else(|| event["id"].as_str()) else {
         return Heard::Unreadable("deletion without id");
     };
-    let author = Author { user: String::new(), standing: Standing::Unknown };
-    let what = What::Deleted { place, message: id.to_owned() };
+    let author = Author { user: String::new(), membership: Membership::Unknown };
+    let what = Event::MessageDeleted { place, message: id.to_owned() };
     heard(Ok(inbound(identity, format!("delete:{id}"), author, time_of(id), what)))
 }
 
 /// A command, a press, a form (`INTERACTION_CREATE`).
 #[must_use]
-pub fn interaction(event: &Value, place: Place, identity: &Identity) -> Heard {
+pub fn interaction(event: &Value, place: ChannelRef, identity: &Identity) -> Heard {
     heard(read_interaction(event, place, identity))
 }
 
@@ -75,14 +77,14 @@ fn heard(read: Read) -> Heard {
     }
 }
 
-fn inbound(identity: &Identity, key: String, author: Author, at: Option<Timestamp>, what: What) -> Inbound {
+fn inbound(identity: &Identity, key: String, author: Author, at: Option<Timestamp>, what: Event) -> Inbound {
     Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.application.clone(),
-        key,
+        dedup_key: key,
         author,
         at: at.unwrap_or_default(),
-        what,
+        event: what,
     }
 }
 
@@ -96,30 +98,30 @@ fn author(message: &Value, identity: &Identity) -> Result<Author, Heard> {
     if user == identity.user {
         return Err(Heard::Ignored("bot"));
     }
-    Ok(Author { user: user.to_owned(), standing: Standing::Unknown })
+    Ok(Author { user: user.to_owned(), membership: Membership::Unknown })
 }
 
 /// What another bot says in a thread, of which only counts that somebody spoke there: a yes may be for it.
-fn by_a_bot(message: &Value, place: Place, identity: &Identity) -> Read {
+fn by_a_bot(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     let by = message["author"]["id"].as_str().unwrap_or_default();
     if by == identity.user || place.thread.is_none() {
         return Err(Heard::Ignored("bot"));
     }
     let id = message["id"].as_str().ok_or(Heard::Unreadable("message without id"))?;
     let at = time_of(id).ok_or(Heard::Unreadable("message with an unreadable id"))?;
-    let author = Author { user: by.to_owned(), standing: Standing::Bot };
-    let what = What::Said {
+    let author = Author { user: by.to_owned(), membership: Membership::Bot };
+    let what = Event::Message {
         place,
         message: id.to_owned(),
         text: String::new(),
-        addressed: Addressed::Overheard,
-        files: Vec::new(),
+        addressing: Addressing::Unaddressed,
+        attachments: Vec::new(),
         answers: None,
     };
     Ok(inbound(identity, format!("message:{id}"), author, Some(at), what))
 }
 
-fn read_said(message: &Value, place: Place, identity: &Identity) -> Read {
+fn read_said(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     if message["author"]["bot"] == true || message["webhook_id"].is_string() {
         return by_a_bot(message, place, identity);
     }
@@ -132,22 +134,22 @@ fn read_said(message: &Value, place: Place, identity: &Identity) -> Read {
     let words = words::read(text, &identity.user);
     let pinged =
         message["mentions"].as_array().is_some_and(|all| all.iter().any(|m| m["id"] == *identity.user));
-    let addressed = if place.direct {
-        Addressed::Direct
+    let addressed = if place.is_dm {
+        Addressing::DirectMessage
     } else if words.mentions_nod || pinged {
-        Addressed::Mention
+        Addressing::Mention
     } else {
-        Addressed::Overheard
+        Addressing::Unaddressed
     };
     // A thread that is opened on a message has that message's id.
-    let opens = place.thread.is_none() && addressed == Addressed::Mention;
+    let opens = place.thread.is_none() && addressed == Addressing::Mention;
     let thread = place.thread.clone().or(opens.then(|| id.to_owned()));
-    let what = What::Said {
-        place: Place { thread, ..place },
+    let what = Event::Message {
+        place: ChannelRef { thread, ..place },
         message: id.to_owned(),
         text: words.text,
-        addressed,
-        files: files(message),
+        addressing: addressed,
+        attachments: files(message),
         answers: answers(message),
     };
     // What was said at no time cannot be told from what was said before a card stood.
@@ -155,7 +157,7 @@ fn read_said(message: &Value, place: Place, identity: &Identity) -> Read {
     Ok(inbound(identity, format!("message:{id}"), author, Some(at), what))
 }
 
-fn read_edited(message: &Value, place: Place, identity: &Identity) -> Read {
+fn read_edited(message: &Value, place: ChannelRef, identity: &Identity) -> Read {
     let Some(when) = message["edited_timestamp"].as_str() else {
         return Err(Heard::Ignored("no new words"));
     };
@@ -163,7 +165,7 @@ fn read_edited(message: &Value, place: Place, identity: &Identity) -> Read {
     let id = message["id"].as_str().ok_or(Heard::Unreadable("edit without id"))?;
     let text = words::read(message["content"].as_str().unwrap_or_default(), &identity.user).text;
     let at = chrono::DateTime::parse_from_rfc3339(when).ok().map(Timestamp::from);
-    let what = What::Edited { place, message: id.to_owned(), text };
+    let what = Event::MessageEdited { place, message: id.to_owned(), text };
     Ok(inbound(identity, format!("edit:{id}:{when}"), author, at, what))
 }
 
@@ -174,59 +176,59 @@ fn answers(message: &Value) -> Option<String> {
     replies.then(|| to["message_id"].as_str().map(str::to_owned)).flatten()
 }
 
-fn files(message: &Value) -> Vec<Attached> {
+fn files(message: &Value) -> Vec<Attachment> {
     let read = |file: &Value| {
-        Some(Attached {
+        Some(Attachment {
             name: file["filename"].as_str()?.to_owned(),
-            kind: file["content_type"].as_str().unwrap_or("application/octet-stream").to_owned(),
+            media_type: file["content_type"].as_str().unwrap_or("application/octet-stream").to_owned(),
             size: file["size"].as_i64().unwrap_or_default(),
-            address: file["url"].as_str().map(str::to_owned),
+            url: file["url"].as_str().map(str::to_owned),
         })
     };
     message["attachments"].as_array().into_iter().flatten().filter_map(read).collect()
 }
 
-fn read_interaction(event: &Value, place: Place, identity: &Identity) -> Read {
+fn read_interaction(event: &Value, place: ChannelRef, identity: &Identity) -> Read {
     let id = event["id"].as_str().ok_or(Heard::Unreadable("interaction without id"))?;
     let who = event["member"]["user"]["id"].as_str().or_else(|| event["user"]["id"].as_str());
     let user = who.ok_or(Heard::Unreadable("interaction without user"))?;
-    let author = Author { user: user.to_owned(), standing: Standing::Unknown };
+    let author = Author { user: user.to_owned(), membership: Membership::Unknown };
     let data = &event["data"];
     let what = match (event["type"].as_u64(), data["type"].as_u64()) {
         (Some(2), Some(3)) => picked(data, place, identity)?,
         (Some(2), _) => command(data, place, identity)?,
-        (Some(4), _) => What::Completing {
+        (Some(4), _) => Event::Autocomplete {
             place,
             command: data["name"].as_str().unwrap_or_default().to_owned(),
             typed: Options::of(data).focused(),
         },
-        (Some(3), _) => What::Pressed { place, verb: buttons::pressed(data) },
+        (Some(3), _) => Event::ButtonClicked { place, verb: buttons::pressed(data) },
         (Some(5), _) => {
-            What::Submitted { place: Some(place), verb: form::verb(data), values: form::values(data) }
+            Event::FormSubmitted { place: Some(place), verb: form::verb(data), values: form::values(data) }
         }
         _ => return Err(Heard::Ignored("interaction type")),
     };
     Ok(inbound(identity, format!("interaction:{id}"), author, time_of(id), what))
 }
 
-fn command(data: &Value, place: Place, identity: &Identity) -> Result<What, Heard> {
+fn command(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event, Heard> {
     let name = data["name"].as_str().ok_or(Heard::Unreadable("command without name"))?;
     let text = words::read(&Options::of(data).words(), &identity.user).text;
-    Ok(What::Command { place, name: name.to_owned(), text })
+    Ok(Event::Command { place, name: name.to_owned(), text })
 }
 
 /// An entry in the menu of a message.
-fn picked(data: &Value, place: Place, identity: &Identity) -> Result<What, Heard> {
+fn picked(data: &Value, place: ChannelRef, identity: &Identity) -> Result<Event, Heard> {
     let wish = match data["name"].as_str() {
-        Some("Ask Nod") => Wish::Ask,
-        Some("Draft a reply") => Wish::Draft,
+        Some("Ask Nod") => MessageActionKind::Explain,
+        Some("Draft a reply") => MessageActionKind::Draft,
         _ => return Err(Heard::Ignored("another entry")),
     };
     let id = data["target_id"].as_str().ok_or(Heard::Unreadable("entry without message"))?;
     let message = &data["resolved"]["messages"][id];
-    let thread = place.thread.clone().or_else(|| Some(id.to_owned()).filter(|_| !place.direct));
-    Ok(What::Picked {
-        place: Place { thread, ..place },
+    let thread = place.thread.clone().or_else(|| Some(id.to_owned()).filter(|_| !place.is_dm));
+    Ok(Event::MessageAction {
+        place: ChannelRef { thread, ..place },
         wish,
         author: message["author"]["id"].as_str().map(str::to_owned),
         text: words::of_message(message, &identity.user).text,

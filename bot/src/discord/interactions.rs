@@ -4,8 +4,8 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use nod_contract::card::{Block, Card, Form, Unopened};
-use nod_contract::chat::{ChatAdapter, ChatError, Immediate, Inbound, Target, What};
+use nod_contract::card::{Block, Card, Form, FormFallback};
+use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, Event, Inbound, InteractionResponse};
 use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -71,7 +71,7 @@ impl Door {
             Ok(Ok(place)) => place,
             unknown => {
                 tracing::warn!(channel, ?unknown, "where somebody pressed could not be looked up");
-                return self.whisper_first(&asked, &Card::say(BROKEN)).await;
+                return self.whisper_first(&asked, &Card::from_markdown(BROKEN)).await;
             }
         };
         // What somebody only types allows nothing to be said.
@@ -81,10 +81,10 @@ impl Door {
         match inbound::interaction(&event, place, &adapter.identity) {
             Heard::Inbound(inbound) if asked.kind == AUTOCOMPLETE => self.complete(&asked, *inbound).await,
             Heard::Inbound(inbound) => self.take(&asked, *inbound, &event).await,
-            Heard::Ignored(_) => self.whisper_first(&asked, &Card::say(NOT_YET)).await,
+            Heard::Ignored(_) => self.whisper_first(&asked, &Card::from_markdown(NOT_YET)).await,
             Heard::Unreadable(why) => {
                 self.keep(why, &event).await;
-                self.whisper_first(&asked, &Card::say(BROKEN)).await;
+                self.whisper_first(&asked, &Card::from_markdown(BROKEN)).await;
             }
         }
     }
@@ -93,7 +93,7 @@ impl Door {
     async fn complete(&self, asked: &Asked, inbound: Inbound) {
         let looked = tokio::time::timeout(SOON, self.store(Arrival::Inbound(inbound))).await;
         let choices = match looked {
-            Ok(Ok(Immediate::Choices(choices))) => choices,
+            Ok(Ok(InteractionResponse::Autocomplete(choices))) => choices,
             _ => Vec::new(),
         };
         let shown = |(words, value): &(String, String)| json!({"name": label(words, CHOICE), "value": value});
@@ -112,20 +112,22 @@ impl Door {
             }
         };
         match immediate {
-            Immediate::Nothing | Immediate::Choices(_) if first => self.nothing(asked).await,
-            Immediate::Nothing | Immediate::Choices(_) => self.done(asked).await,
-            Immediate::Whisper(card) => self.whisper(asked, &card, first).await,
-            Immediate::Errors(errors) => {
+            InteractionResponse::Ack | InteractionResponse::Autocomplete(_) if first => {
+                self.nothing(asked).await
+            }
+            InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => self.done(asked).await,
+            InteractionResponse::Ephemeral(card) => self.whisper(asked, &card, first).await,
+            InteractionResponse::FormErrors(errors) => {
                 let card = with_typed(form::errors(&errors), &event["data"]);
                 self.whisper(asked, &card, first).await;
             }
-            Immediate::Form(form) => self.open(asked, *form, &inbound, first).await,
+            InteractionResponse::Form(form) => self.open(asked, *form, &inbound, first).await,
         }
     }
 
     /// Stores it, again and again while the database does not take it, for as long as the answer can still be given. Its key
     /// makes it one, also where a try was taken that did not say so.
-    async fn store_in_time(&self, asked: &Asked, inbound: Inbound) -> Immediate {
+    async fn store_in_time(&self, asked: &Asked, inbound: Inbound) -> InteractionResponse {
         let tries = async {
             // The last pause is the longest, and as good for all that come after it.
             let mut pauses = pauses();
@@ -144,7 +146,7 @@ impl Door {
         tokio::time::timeout(TOKEN_LIVES.saturating_sub(asked.since.elapsed()), tries).await.unwrap_or_else(
             |_| {
                 tracing::error!(interaction = asked.id, "what somebody pressed was not stored");
-                Immediate::whisper(UNSURE)
+                InteractionResponse::ephemeral(UNSURE)
             },
         )
     }
@@ -159,27 +161,31 @@ impl Door {
         if can && self.callback(asked, MODAL, form::modal(&form)).await.is_ok() {
             return;
         }
-        tracing::warn!(verb = form.verb.verb, interaction = asked.id, "a form was not opened");
-        let immediate = match form.unopened {
+        tracing::warn!(verb = form.verb.kind, interaction = asked.id, "a form was not opened");
+        let immediate = match form.fallback {
             // Another press would change nothing.
-            Unopened::Say(_) if !form::fits(&form) => Immediate::whisper(TOO_LONG),
-            Unopened::Say(words) => Immediate::whisper(words),
-            Unopened::Submit => {
+            FormFallback::ShowText(_) if !form::fits(&form) => InteractionResponse::ephemeral(TOO_LONG),
+            FormFallback::ShowText(words) => InteractionResponse::ephemeral(words),
+            FormFallback::Submit => {
                 let values = form.fields.into_iter().map(|field| (field.id, field.value)).collect();
-                let place = match &inbound.what {
-                    What::Pressed { place, .. } | What::Command { place, .. } => Some(place.clone()),
+                let place = match &inbound.event {
+                    Event::ButtonClicked { place, .. } | Event::Command { place, .. } => Some(place.clone()),
                     _ => None,
                 };
-                let what = What::Submitted { place, verb: Some(form.verb), values };
-                let key = format!("unopened:{}", inbound.key);
-                let submitted = Inbound { key, what, ..inbound.clone() };
+                let what = Event::FormSubmitted { place, verb: Some(form.verb), values };
+                let key = format!("unopened:{}", inbound.dedup_key);
+                let submitted = Inbound { dedup_key: key, event: what, ..inbound.clone() };
                 self.store_in_time(asked, submitted).await
             }
         };
         match immediate {
-            Immediate::Whisper(card) => self.whisper(asked, &card, first).await,
-            Immediate::Errors(errors) => self.whisper(asked, &form::errors(&errors), first).await,
-            Immediate::Nothing | Immediate::Form(_) | Immediate::Choices(_) => self.nothing(asked).await,
+            InteractionResponse::Ephemeral(card) => self.whisper(asked, &card, first).await,
+            InteractionResponse::FormErrors(errors) => {
+                self.whisper(asked, &form::errors(&errors), first).await
+            }
+            InteractionResponse::Ack
+            | InteractionResponse::Form(_)
+            | InteractionResponse::Autocomplete(_) => self.nothing(asked).await,
         }
     }
 
@@ -195,7 +201,7 @@ impl Door {
         if asked.kind == PRESS || asked.on_message {
             self.first(asked, CHANGE_LATER, Value::Null).await;
         } else {
-            self.whisper_first(asked, &Card::say(UNDER_WAY)).await;
+            self.whisper_first(asked, &Card::from_markdown(UNDER_WAY)).await;
         }
     }
 
@@ -211,7 +217,7 @@ impl Door {
     /// What was put off ends without anything to say.
     async fn done(&self, asked: &Asked) {
         if asked.kind != PRESS && !asked.on_message {
-            self.whisper(asked, &Card::say(UNDER_WAY), false).await;
+            self.whisper(asked, &Card::from_markdown(UNDER_WAY), false).await;
         }
     }
 
@@ -237,7 +243,7 @@ impl Door {
             match answered {
                 Ok(_) => return,
                 // The token lives longer than that, and nothing may be missing between two pages.
-                Err(ChatError::Busy { after_seconds }) => {
+                Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
                     tokio::time::sleep(Duration::from_secs(after_seconds)).await;
                 }
                 Err(_) => break,
@@ -249,9 +255,9 @@ impl Door {
     /// The way of the interaction is closed: to the person directly.
     async fn tell(&self, asked: &Asked, card: &Card) {
         let workspace = self.adapter.identity.application.clone();
-        let target = Target::Direct { workspace, user: asked.user.clone() };
+        let target = DeliveryTarget::DirectMessage { workspace, user: asked.user.clone() };
         let key = DeliveryId(asked.key(card));
-        if let Err(error) = self.adapter.post(&target, card, key).await {
+        if let Err(error) = self.adapter.post_message(&target, card, key).await {
             tracing::warn!(interaction = asked.id, %error, "what there was to say was not shown");
         }
     }
@@ -296,12 +302,12 @@ impl Asked {
 
 /// A form that only shows something, as messages.
 fn pages(form: &Form) -> Vec<Card> {
-    let mut pages = vec![Card::default().titled(form.title.clone())];
+    let mut pages = vec![Card::default().with_title(form.title.clone())];
     let mut add = |block: Block| {
-        let with = pages.last().cloned().unwrap_or_default().with(block.clone());
+        let with = pages.last().cloned().unwrap_or_default().with_block(block.clone());
         match pages.last_mut() {
             Some(last) if render::fits(&with) => *last = with,
-            _ => pages.push(Card::default().with(block)),
+            _ => pages.push(Card::default().with_block(block)),
         }
     };
     for block in &form.body {
@@ -322,7 +328,7 @@ fn pages(form: &Form) -> Vec<Card> {
 /// A form closes when it is sent: what was typed is shown, as far as one message shows it.
 fn with_typed(card: Card, data: &Value) -> Card {
     let typed: Vec<(String, String)> = form::values(data).into_iter().collect();
-    if typed.is_empty() { card } else { card.with(Block::Fields(typed)) }
+    if typed.is_empty() { card } else { card.with_block(Block::Fields(typed)) }
 }
 
 /// The database may have taken it, though it did not say so in time.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use nod_contract::card::{Block, Card, Time};
+use nod_contract::card::{Block, Card, TimeOption};
 use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ fn chunk(block: &Block) -> Chunk {
             let lines: Vec<String> = risks.iter().map(line).collect();
             fact(vec![Part::paragraph(vec![Run::plain(lines.join("\n"))])])
         }
-        Block::Times(times) => fact(vec![Part::paragraph(time_runs(times))]),
+        Block::TimeOptions(times) => fact(vec![Part::paragraph(time_runs(times))]),
         Block::Note(text) => fact(vec![note(text)]),
     }
 }
@@ -171,22 +171,22 @@ fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
     runs
 }
 
-fn time_runs(times: &[Time]) -> Vec<Run> {
+fn time_runs(times: &[TimeOption]) -> Vec<Run> {
     let mut runs = Vec::new();
     for time in times {
         runs.extend((!runs.is_empty()).then(|| Run::plain("\n")));
         runs.push(Run::bold(one_line(&time.label)));
         runs.push(Run::plain("  "));
-        match time.halves() {
+        match time.split_text() {
             Some((from, to)) => {
                 runs.push(Run::moment(time.from, 'F', one_line(from)));
                 runs.push(Run::plain("–"));
                 runs.push(Run::moment(time.to, 't', one_line(to)));
             }
-            None => runs.push(Run::plain(one_line(&time.said))),
+            None => runs.push(Run::plain(one_line(&time.text))),
         }
-        if !time.below.is_empty() {
-            runs.push(Run::plain(format!("\n{}", one_line(&time.below))));
+        if !time.note.is_empty() {
+            runs.push(Run::plain(format!("\n{}", one_line(&time.note))));
         }
     }
     runs

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use nod_contract::card::{Button, Press, Style, Time, Verb};
-use nod_contract::tool::{Preview, Words};
+use nod_contract::card::{Action, Button, OnClick, Style, TimeOption};
+use nod_contract::tool::{ActionLabels, Preview};
 use nod_requests::approval::{askable, request};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -132,14 +132,14 @@ fn text() -> BoxedStrategy<String> {
     prop_oneof![4 => chars, 6 => markdown, 1 => long, 1 => lines].boxed()
 }
 
-fn time() -> impl Strategy<Value = Time> {
+fn time() -> impl Strategy<Value = TimeOption> {
     (text(), 1_700_000_000..1_900_000_000_i64, -10..90_000_i64, text(), text()).prop_map(
-        |(label, from, lasts, said, below)| Time {
+        |(label, from, lasts, said, below)| TimeOption {
             label,
             from,
             to: from + lasts,
-            said: format!("{said}–{below}"),
-            below,
+            text: format!("{said}–{below}"),
+            note: below,
         },
     )
 }
@@ -152,23 +152,22 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..200).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..200).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
-        1 => proptest::collection::vec(time(), 0..40).prop_map(Block::Times),
+        1 => proptest::collection::vec(time(), 0..40).prop_map(Block::TimeOptions),
         1 => "[1-9][0-9]{16,18}".prop_map(Block::Mention),
     ]
 }
 
 fn button() -> impl Strategy<Value = Button> {
-    let does =
-        prop_oneof![
-            ("[a-z]{1,20}", 0..40_u128, any::<Option<u16>>()).prop_map(|(verb, id, choice)| Press::Verb(
-                Verb { verb, subject: Uuid::from_u128(id), choice }
-            )),
-            text().prop_map(Press::Link),
-            "https://[a-z]{1,9}\\.test/[a-z\\[\\]|^%#']{0,900}".prop_map(Press::Link),
-            Just(Press::Verb(Verb::new("same", Uuid::nil()))),
-        ];
+    let does = prop_oneof![
+        ("[a-z]{1,20}", 0..40_u128, any::<Option<u16>>()).prop_map(|(verb, id, choice)| OnClick::Action(
+            Action { kind: verb, subject: Uuid::from_u128(id), argument: choice }
+        )),
+        text().prop_map(OnClick::Link),
+        "https://[a-z]{1,9}\\.test/[a-z\\[\\]|^%#']{0,900}".prop_map(OnClick::Link),
+        Just(OnClick::Action(Action::new("same", Uuid::nil()))),
+    ];
     let style = prop_oneof![Just(Style::Primary), Just(Style::Plain), Just(Style::Danger)];
-    (text(), style, does).prop_map(|(label, style, does)| Button { label, style, does })
+    (text(), style, does).prop_map(|(label, style, does)| Button { label, style, on_click: does })
 }
 
 fn card() -> impl Strategy<Value = Card> {
@@ -201,7 +200,7 @@ fn any_card_gives_a_valid_message() {
         let blocks = card.body.iter().filter(|block| matches!(block, Block::Mention(_))).count();
         prop_assert!(words(&message).matches("<@").count() <= blocks);
         let given =
-            card.body.iter().map(|block| if let Block::Times(times) = block { times.len() } else { 0 });
+            card.body.iter().map(|block| if let Block::TimeOptions(times) = block { times.len() } else { 0 });
         prop_assert!(times(&message) <= 2 * given.sum::<usize>());
         prop_assert!(bears(&message, key));
         prop_assert!(!fits(&card) || !words(&message).contains(" more characters)"));
@@ -209,8 +208,8 @@ fn any_card_gives_a_valid_message() {
             .iter()
             .filter_map(|c| c["custom_id"].as_str().map(str::to_owned))
             .collect();
-        let verbs = card.buttons.iter().filter_map(|b| match &b.does {
-            Press::Verb(verb) => Some(verb.to_string()),
+        let verbs = card.buttons.iter().filter_map(|b| match &b.on_click {
+            OnClick::Action(verb) => Some(verb.to_string()),
             _ => None,
         });
         let lost = verbs.filter(|verb| !sent.contains(verb)).count();
@@ -224,19 +223,19 @@ fn any_card_gives_a_valid_message() {
 }
 
 fn approval() -> Card {
-    let verb = |verb| Press::Verb(Verb::new(verb, Uuid::from_u128(7)));
+    let verb = |verb| OnClick::Action(Action::new(verb, Uuid::from_u128(7)));
     Card::default()
-        .titled("Send this email?")
-        .with(Block::Fields(vec![
+        .with_title("Send this email?")
+        .with_block(Block::Fields(vec![
             ("From".into(), "ana@acme.test".into()),
             ("To".into(), "*bo@example.com* <@1>".into()),
             ("Cc".into(), String::new()),
         ]))
-        .with(Block::Literal("Hi Bo,\n```\nnot *code*\n```\nAna".into()))
-        .with(Block::Risks(vec!["bo@example.com is outside acme.test".into()]))
-        .with(Block::Note("expires tomorrow 17:00".into()))
-        .button("Approve & send", Style::Primary, verb("approve"))
-        .button("Deny", Style::Danger, verb("deny"))
+        .with_block(Block::Literal("Hi Bo,\n```\nnot *code*\n```\nAna".into()))
+        .with_block(Block::Risks(vec!["bo@example.com is outside acme.test".into()]))
+        .with_block(Block::Note("expires tomorrow 17:00".into()))
+        .with_button("Approve & send", Style::Primary, verb("approve"))
+        .with_button("Deny", Style::Danger, verb("deny"))
 }
 
 #[test]
@@ -266,7 +265,7 @@ fn an_approval_shows_everything_and_its_buttons_carry_their_verbs() {
 #[test]
 fn an_answer_is_text_alone() {
     assert_eq!(
-        message(&Card::say("Hello **Ana**"), None),
+        message(&Card::from_markdown("Hello **Ana**"), None),
         json!({"flags": 32772, "components": [{"type": 10, "content": "Hello **Ana**"}], "allowed_mentions": {"parse": []}})
     );
     assert_eq!(ephemeral(&Card::default())["flags"], 32772 | 64);
@@ -276,7 +275,11 @@ fn an_answer_is_text_alone() {
 #[test]
 fn a_message_is_known_by_its_key() {
     let (key, other) = (DeliveryId(Uuid::from_u128(1)), DeliveryId(Uuid::from_u128(2)));
-    for card in [approval(), Card::say("one"), Card::say("one").with(Block::Markdown("two".into()))] {
+    for card in [
+        approval(),
+        Card::from_markdown("one"),
+        Card::from_markdown("one").with_block(Block::Markdown("two".into())),
+    ] {
         let posted = message(&card, Some(key));
         judge(&posted);
         assert!(bears(&posted, key) && !bears(&posted, other) && !bears(&message(&card, None), key));
@@ -306,11 +309,9 @@ fn what_does_not_fit_is_counted_and_the_rest_stays() {
 #[test]
 fn a_link_too_long_for_a_button_is_a_line() {
     let long = format!("https://x.test/{}", "a".repeat(600));
-    let card = Card::say("Look").button("Open", Style::Plain, Press::Link(long.clone())).button(
-        "Short",
-        Style::Plain,
-        Press::Link("https://x.test/b".into()),
-    );
+    let card = Card::from_markdown("Look")
+        .with_button("Open", Style::Plain, OnClick::Link(long.clone()))
+        .with_button("Short", Style::Plain, OnClick::Link("https://x.test/b".into()));
     let message = message(&card, None);
     judge(&message);
     assert!(words(&message).contains(&format!("Open: <{long}>")));
@@ -319,7 +320,7 @@ fn a_link_too_long_for_a_button_is_a_line() {
 
 #[test]
 fn only_who_is_called_is_told_whatever_the_words_say() {
-    let card = Card::say("Ask <@2>, or @everyone.").calling(Some("1"));
+    let card = Card::from_markdown("Ask <@2>, or @everyone.").with_mention(Some("1"));
     let message = message(&card, None);
     assert_eq!(message["allowed_mentions"], json!({"parse": [], "users": ["1"]}));
     assert_eq!(message["components"][0], json!({"type": 10, "content": "<@1>"}));
@@ -336,18 +337,20 @@ fn asked() -> impl Strategy<Value = (Preview, Card)> {
         |(fields, body, risks)| {
             let words =
                 serde_json::json!({"approve": "", "doing": "", "done": "", "not_done": "", "thing": ""});
-            let words: Words = serde_json::from_value(words).ok()?;
+            let words: ActionLabels = serde_json::from_value(words).ok()?;
             let room = limits::REQUEST;
-            let preview = Preview { fields, body, room, ..Preview::new(Value::Null, "", words) };
+            let preview =
+                Preview { fields, body, display_limit: room, ..Preview::new(Value::Null, "", words) };
             askable(&preview).ok()?;
             let by = Block::Note("Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.".to_owned());
-            let card = request(&preview, &risks).titled("Send this email? · rev 1 · a91f3c").with(by);
-            let press = |verb| Press::Verb(Verb::new(verb, Uuid::nil()));
+            let card =
+                request(&preview, &risks).with_title("Send this email? · rev 1 · a91f3c").with_block(by);
+            let press = |verb| OnClick::Action(Action::new(verb, Uuid::nil()));
             let card = card
-                .button("Approve & send", Style::Primary, press("approve"))
-                .button("Edit", Style::Plain, press("edit"))
-                .button("Deny", Style::Danger, press("deny"))
-                .button("Show all", Style::Plain, press("whole"));
+                .with_button("Approve & send", Style::Primary, press("approve"))
+                .with_button("Edit", Style::Plain, press("edit"))
+                .with_button("Deny", Style::Danger, press("deny"))
+                .with_button("Show all", Style::Plain, press("whole"));
             Some((preview, card))
         },
     )

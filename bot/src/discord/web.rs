@@ -121,14 +121,14 @@ impl Web {
     }
 
     fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, ChatError> {
-        let url = self.base.join(path).map_err(|_| ChatError::Refused { code: "path".to_owned() })?;
+        let url = self.base.join(path).map_err(|_| ChatError::Rejected { code: "path".to_owned() })?;
         let token = format!("Bot {}", self.token.expose_secret());
         Ok(self.client.request(method, url).header(AUTHORIZATION, token).header(USER_AGENT, AGENT))
     }
 
     async fn limited(&self, route: &str, request: RequestBuilder) -> Result<Value, ChatError> {
         match self.wait(route) {
-            Some(after_seconds) => Err(ChatError::Busy { after_seconds }),
+            Some(after_seconds) => Err(ChatError::RateLimited { retry_after_secs: after_seconds }),
             None => self.sent(route, request).await,
         }
     }
@@ -157,7 +157,7 @@ impl Web {
             let seconds = body["retry_after"].as_f64().or(after).unwrap_or(PATIENCE);
             let everywhere = global || body["global"] == true;
             self.close(if everywhere { None } else { Some(route) }, seconds);
-            return Err(ChatError::Busy { after_seconds: whole(seconds) });
+            return Err(ChatError::RateLimited { retry_after_secs: whole(seconds) });
         }
         Err(sorted(status, body["code"].as_u64().unwrap_or_default()))
     }
@@ -216,7 +216,7 @@ fn whole(seconds: f64) -> u64 {
 
 fn lost(error: &reqwest::Error) -> ChatError {
     let what = if error.is_timeout() { "nothing for 10 s" } else { "the connection broke" };
-    ChatError::Lost(what.to_owned())
+    ChatError::UnknownOutcome(what.to_owned())
 }
 
 /// Discord's codes where a place takes nothing from us, whatever we say: unknown channel, unknown message, missing
@@ -228,9 +228,9 @@ const CLOSED: [u64; 12] =
 fn sorted(status: StatusCode, code: u64) -> ChatError {
     let named = if code == 0 { format!("http_{}", status.as_u16()) } else { code.to_string() };
     match status.as_u16() {
-        408 | 500.. => ChatError::Lost(format!("HTTP {}", status.as_u16())),
-        _ if CLOSED.contains(&code) => ChatError::Closed { code: named },
-        _ => ChatError::Refused { code: named },
+        408 | 500.. => ChatError::UnknownOutcome(format!("HTTP {}", status.as_u16())),
+        _ if CLOSED.contains(&code) => ChatError::ChannelClosed { code: named },
+        _ => ChatError::Rejected { code: named },
     }
 }
 

@@ -9,7 +9,7 @@ use nod_accounts::connection::{Endings, Loans, endings};
 use nod_contract::clock::{Clock, SystemClock};
 use nod_inbox::Settings;
 use nod_people::reading::Program;
-use nod_store::secret::Vault;
+use nod_store::vault::Vault;
 use secrecy::SecretString;
 use sqlx::PgPool;
 

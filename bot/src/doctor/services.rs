@@ -157,7 +157,7 @@ async fn tools(what: &str, models: &OpenAi, tier: &TierSettings, which: ModelTie
             let said = format!("{} talked where it was told to call a tool", tier.model);
             Finding::new(&what, Verdict::Skipped, said, Some(cure))
         }
-        Err(ModelError::NoTools { model }) => {
+        Err(ModelError::ToolsUnsupported { model }) => {
             Finding::wrong(&what, format!("{model} cannot call tools"), cure)
         }
         Err(error) => Finding::wrong(&what, error.to_string(), cure),

@@ -19,7 +19,7 @@ use nod_contract::ids::{Ids, SystemIds};
 use nod_inbox::{Nod, Parts, Settings};
 use nod_people::reading::{Program, Readers};
 use nod_sandbox::google::{Account, Google, GoogleConfig};
-use nod_store::secret::Vault;
+use nod_store::vault::Vault;
 use secrecy::SecretString;
 use sqlx::PgPool;
 use tower::ServiceExt;

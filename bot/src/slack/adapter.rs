@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use nod_contract::card::{Card, Form};
 use nod_contract::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
-    Sighting, Target, Utterance,
+    AssistantThreadUpdate, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError, HistoryMessage,
+    HistoryRange, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
 };
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
@@ -66,7 +66,7 @@ impl SlackAdapter {
     ///
     /// # Errors
     /// As the platform answers.
-    pub async fn whisper(&self, place: &Place, user: &str, card: &Card) -> Result<Shown, ChatError> {
+    pub async fn whisper(&self, place: &ChannelRef, user: &str, card: &Card) -> Result<Shown, ChatError> {
         // Whoever pressed on their own page is in no channel.
         let channel = if place.channel.is_empty() { self.line(user).await? } else { place.channel.clone() };
         let mut body = json!({"channel": channel, "user": user});
@@ -81,7 +81,7 @@ impl SlackAdapter {
     ///
     /// # Errors
     /// As the platform answers; a trigger that is too old or was used is refused.
-    pub(super) async fn open(&self, trigger: &str, form: &Form, place: &Place) -> Result<(), ChatError> {
+    pub(super) async fn open(&self, trigger: &str, form: &Form, place: &ChannelRef) -> Result<(), ChatError> {
         let body = json!({"trigger_id": trigger, "view": form::view(form, place)});
         self.web.call(&VIEW, &body).await.map(|_| ())
     }
@@ -114,7 +114,7 @@ impl SlackAdapter {
         body["blocks"] = render::blocks(card).into();
         match self.web.call(method, &body).await {
             // What asks for a nod is shown whole or not at all.
-            Err(ChatError::Refused { code }) if code == "msg_blocks_too_long" && !card.asks() => {
+            Err(ChatError::Rejected { code }) if code == "msg_blocks_too_long" && !card.asks() => {
                 body["blocks"] = render::within(card, limits::BLOCKS_JSON / 2).into();
                 self.web.call(method, &body).await
             }
@@ -141,7 +141,7 @@ impl SlackAdapter {
         key: DeliveryId,
         since: Timestamp,
         opened: bool,
-    ) -> Result<Sighting, ChatError> {
+    ) -> Result<MessageLookup, ChatError> {
         let oldest = format!("{}.000000", since.timestamp() - SKEW);
         let mut cursor = String::new();
         for _ in 0..PAGES {
@@ -152,15 +152,15 @@ impl SlackAdapter {
             };
             let found = messages.iter().find(|message| self.is_ours(message, key));
             if let Some(found) = found.or_else(|| messages.iter().find(perhaps)) {
-                return posted(Some(channel), &found["ts"], found).map(Sighting::Yes);
+                return posted(Some(channel), &found["ts"], found).map(MessageLookup::Found);
             }
             cursor = page["response_metadata"]["next_cursor"].as_str().unwrap_or_default().to_owned();
             if cursor.is_empty() {
                 let more = page["has_more"] == true;
-                return Ok(if more { Sighting::CannotTell } else { Sighting::No });
+                return Ok(if more { MessageLookup::Unknown } else { MessageLookup::NotFound });
             }
         }
-        Ok(Sighting::CannotTell)
+        Ok(MessageLookup::Unknown)
     }
 
     async fn page(
@@ -206,29 +206,36 @@ impl ChatAdapter for SlackAdapter {
         PLATFORM
     }
 
-    fn title(&self) -> &'static str {
+    fn display_name(&self) -> &'static str {
         "Slack"
     }
 
-    fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String {
+    fn format_command(&self, command: &str, given: Option<(&str, &str)>) -> String {
         match given {
             Some((_, value)) => format!("/nod {command} {value}"),
             None => format!("/nod {command}"),
         }
     }
 
-    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {
+    async fn post_message(
+        &self,
+        target: &DeliveryTarget,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Shown, ChatError> {
         match target {
-            Target::Place { place, .. } => self.say(&place.channel, place.thread.as_deref(), card, key).await,
-            Target::Direct { user, .. } => {
+            DeliveryTarget::Channel { place, .. } => {
+                self.say(&place.channel, place.thread.as_deref(), card, key).await
+            }
+            DeliveryTarget::DirectMessage { user, .. } => {
                 let line = self.line(user).await?;
                 self.say(&line, None, card, key).await
             }
-            Target::Whisper { place, user, .. } => self.whisper(place, user, card).await,
+            DeliveryTarget::Ephemeral { place, user, .. } => self.whisper(place, user, card).await,
         }
     }
 
-    fn fits(&self, card: &Card) -> bool {
+    fn fits_in_one_message(&self, card: &Card) -> bool {
         render::fits(card)
     }
 
@@ -236,36 +243,40 @@ impl ChatAdapter for SlackAdapter {
         limits::BLOCKS_JSON
     }
 
-    fn room(&self) -> usize {
+    fn display_limit(&self) -> usize {
         limits::REQUEST
     }
 
-    fn pause(&self) -> TimeDelta {
+    fn post_interval(&self) -> TimeDelta {
         limits::PAUSE
     }
 
-    async fn remove(&self, at: &Posted) -> Result<(), ChatError> {
+    async fn delete_message(&self, at: &PostedMessage) -> Result<(), ChatError> {
         let body = json!({"channel": at.channel, "ts": at.message});
         match self.web.call(&DELETE, &body).await {
-            Err(ChatError::Refused { code }) if code == NO_MESSAGE => Ok(()),
+            Err(ChatError::Rejected { code }) if code == NO_MESSAGE => Ok(()),
             answer => answer.map(|_| ()),
         }
     }
 
-    async fn adorn(&self, place: &Place, ornament: &Ornament) -> Result<(), ChatError> {
+    async fn update_assistant_thread(
+        &self,
+        place: &ChannelRef,
+        ornament: &AssistantThreadUpdate,
+    ) -> Result<(), ChatError> {
         // Slack shows these in threads alone.
         let Some(thread) = &place.thread else { return Ok(()) };
         let mut body = json!({"channel_id": place.channel, "thread_ts": thread});
         let method = match ornament {
-            Ornament::Status(words) => {
+            AssistantThreadUpdate::Status(words) => {
                 body["status"] = label(words, limits::STATUS).into();
                 &STATUS
             }
-            Ornament::Title(words) => {
+            AssistantThreadUpdate::Title(words) => {
                 body["title"] = label(words, limits::TITLE).into();
                 &TITLE
             }
-            Ornament::Prompts(prompts) => {
+            AssistantThreadUpdate::SuggestedPrompts(prompts) => {
                 let prompt =
                     |(title, message): &(String, String)| json!({"title": title, "message": message});
                 body["prompts"] = prompts.iter().take(limits::PROMPTS).map(prompt).collect();
@@ -275,26 +286,28 @@ impl ChatAdapter for SlackAdapter {
         self.web.call(method, &body).await.map(|_| ())
     }
 
-    async fn show_home(&self, _workspace: &str, user: &str, page: &[Card]) -> Result<(), ChatError> {
+    async fn publish_home(&self, _workspace: &str, user: &str, page: &[Card]) -> Result<(), ChatError> {
         let body = json!({"user_id": user, "view": home::view(page)});
         self.web.call(&PUBLISH, &body).await.map(|_| ())
     }
 
-    async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+    async fn download_attachment(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         self.files.fetch(address, most).await
     }
 
-    async fn file(
+    async fn upload_file(
         &self,
-        target: &Target,
-        file: &File,
+        target: &DeliveryTarget,
+        file: &OutgoingFile,
         card: &Card,
         _key: DeliveryId,
     ) -> Result<Shown, ChatError> {
         let (channel, thread) = match target {
-            Target::Place { place, .. } => (place.channel.clone(), place.thread.as_deref()),
+            DeliveryTarget::Channel { place, .. } => (place.channel.clone(), place.thread.as_deref()),
             // A whisper cannot carry a file: it goes to the same person's direct line.
-            Target::Direct { user, .. } | Target::Whisper { user, .. } => (self.line(user).await?, None),
+            DeliveryTarget::DirectMessage { user, .. } | DeliveryTarget::Ephemeral { user, .. } => {
+                (self.line(user).await?, None)
+            }
         };
         let length = file.text.len().to_string();
         let slot = self.web.read(&UPLOAD, &[("filename", &file.name), ("length", &length)]).await?;
@@ -311,10 +324,10 @@ impl ChatAdapter for SlackAdapter {
         }
         self.web.call(&UPLOADED, &body).await?;
         // Slack shares it a moment later and does not say in which message; the file's id is what stands.
-        Ok(Shown { at: Posted { channel, message: id }, since: None })
+        Ok(Shown { at: PostedMessage { channel, message: id }, since: None })
     }
 
-    fn link(&self, place: &Place, message: &str) -> Option<String> {
+    fn permalink(&self, place: &ChannelRef, message: &str) -> Option<String> {
         let path = format!("archives/{}/p{}", place.channel, message.replace('.', ""));
         let mut link = self.home.as_ref()?.join(&path).ok()?;
         if let Some(thread) = place.thread.as_deref().filter(|thread| *thread != message) {
@@ -323,61 +336,73 @@ impl ChatAdapter for SlackAdapter {
         Some(link.into())
     }
 
-    async fn replace(
+    async fn update_message(
         &self,
-        at: &Posted,
+        at: &PostedMessage,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
         self.finish(at, card, key).await
     }
 
-    async fn open(&self, target: &Target, reader: &str, key: DeliveryId) -> Result<Shown, ChatError> {
+    async fn start_stream(
+        &self,
+        target: &DeliveryTarget,
+        reader: &str,
+        key: DeliveryId,
+    ) -> Result<Shown, ChatError> {
         match target {
-            Target::Place { place, .. } => self.begin(place, reader, key).await,
-            Target::Direct { user, .. } => {
+            DeliveryTarget::Channel { place, .. } => self.begin(place, reader, key).await,
+            DeliveryTarget::DirectMessage { user, .. } => {
                 let channel = self.line(user).await?;
-                self.begin(&Place { channel, direct: true, thread: None }, reader, key).await
+                self.begin(&ChannelRef { channel, is_dm: true, thread: None }, reader, key).await
             }
             // Gone on reload, and nothing can replace it.
-            Target::Whisper { .. } => Err(ChatError::Refused { code: "whispers_do_not_grow".to_owned() }),
+            DeliveryTarget::Ephemeral { .. } => {
+                Err(ChatError::Rejected { code: "whispers_do_not_grow".to_owned() })
+            }
         }
     }
 
-    async fn grow(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
+    async fn append_stream(
+        &self,
+        at: &PostedMessage,
+        words: &str,
+        key: DeliveryId,
+    ) -> Result<Duration, ChatError> {
         self.show_more(at, words, key).await
     }
 
-    async fn find(
+    async fn find_message(
         &self,
-        target: &Target,
+        target: &DeliveryTarget,
         key: DeliveryId,
         since: Timestamp,
         opened: bool,
-    ) -> Result<Sighting, ChatError> {
+    ) -> Result<MessageLookup, ChatError> {
         let looked = match target {
-            Target::Place { place, .. } => {
+            DeliveryTarget::Channel { place, .. } => {
                 self.look(&place.channel, place.thread.as_deref(), key, since, opened).await
             }
-            Target::Direct { user, .. } => match self.line(user).await {
+            DeliveryTarget::DirectMessage { user, .. } => match self.line(user).await {
                 Ok(line) => self.look(&line, None, key, since, opened).await,
                 Err(error) => Err(error),
             },
-            Target::Whisper { .. } => return Ok(Sighting::CannotTell),
+            DeliveryTarget::Ephemeral { .. } => return Ok(MessageLookup::Unknown),
         };
         match looked {
             // A missing scope, a channel we were removed from: Slack does not let us look.
-            Err(ChatError::Refused { .. } | ChatError::Closed { .. }) => Ok(Sighting::CannotTell),
+            Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. }) => Ok(MessageLookup::Unknown),
             looked => looked,
         }
     }
 
-    async fn profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
+    async fn fetch_profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
         let answer = self.web.read(&USER, &[("user", user)]).await?;
         profile::read(&answer["user"], &self.identity.team).ok_or_else(strange)
     }
 
-    async fn members(
+    async fn list_members(
         &self,
         _workspace: &str,
         cursor: Option<String>,
@@ -393,32 +418,37 @@ impl ChatAdapter for SlackAdapter {
         Ok((members, next.map(str::to_owned)))
     }
 
-    async fn history(
+    async fn list_messages(
         &self,
         _workspace: &str,
-        place: &Place,
-        bound: &Bound,
-    ) -> Result<Vec<Utterance>, ChatError> {
+        place: &ChannelRef,
+        bound: &HistoryRange,
+    ) -> Result<Vec<HistoryMessage>, ChatError> {
         self.said(place, bound).await
     }
 
-    async fn is_member(&self, _workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError> {
+    async fn is_channel_member(
+        &self,
+        _workspace: &str,
+        channel: &str,
+        user: &str,
+    ) -> Result<bool, ChatError> {
         self.has_member(channel, user).await
     }
 
-    async fn channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
+    async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
         self.mine().await
     }
 
-    async fn missed(
+    async fn list_missed_messages(
         &self,
         _workspace: &str,
         channel: &str,
         threads: &[String],
         since: Timestamp,
         _from: Option<&str>,
-    ) -> Result<Missed, ChatError> {
-        Ok(Missed { found: self.unheard(channel, threads, since).await?, next: None })
+    ) -> Result<MissedMessages, ChatError> {
+        Ok(MissedMessages { messages: self.unheard(channel, threads, since).await?, cursor: None })
     }
 }
 
@@ -431,7 +461,7 @@ pub(super) fn posted(channel: Option<&str>, ts: &Value, message: &Value) -> Resu
     let channel = channel.ok_or_else(strange)?.to_owned();
     let ts = ts.as_str().ok_or_else(strange)?;
     let since = if message["edited"].is_object() { edited(message) } else { instant(ts) };
-    Ok(Shown { at: Posted { channel, message: ts.to_owned() }, since })
+    Ok(Shown { at: PostedMessage { channel, message: ts.to_owned() }, since })
 }
 
 /// When a message was edited last. Slack tells it in whole seconds at times, and means the one that had begun.
@@ -442,7 +472,7 @@ pub(super) fn edited(message: &Value) -> Option<Timestamp> {
 
 /// The call was done, but the answer does not say what we need.
 pub(super) fn strange() -> ChatError {
-    ChatError::Lost("an answer without what it should hold".into())
+    ChatError::UnknownOutcome("an answer without what it should hold".into())
 }
 
 #[cfg(test)]

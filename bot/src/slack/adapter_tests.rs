@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use chrono::{Duration, Utc};
-use nod_contract::chat::Standing;
+use nod_contract::chat::Membership;
 use nod_sandbox::Fault;
 use nod_sandbox::slack::{Slack as Fake, User};
 use uuid::Uuid;
@@ -12,18 +12,21 @@ use crate::slack::{Slack, Way, connect, probe};
 
 const KEY: DeliveryId = DeliveryId(Uuid::from_u128(42));
 
-fn general(fake: &Fake, thread: Option<String>) -> Target {
+fn general(fake: &Fake, thread: Option<String>) -> DeliveryTarget {
     let channel = fake.read(|w| w.channel_id("general")).unwrap();
-    Target::Place { workspace: "T0ACME0001".into(), place: Place { channel, direct: false, thread } }
+    DeliveryTarget::Channel {
+        workspace: "T0ACME0001".into(),
+        place: ChannelRef { channel, is_dm: false, thread },
+    }
 }
 
-fn direct(fake: &Fake, who: &str) -> Target {
+fn direct(fake: &Fake, who: &str) -> DeliveryTarget {
     let user = fake.read(|w| w.user_id(who)).unwrap();
-    Target::Direct { workspace: "T0ACME0001".into(), user }
+    DeliveryTarget::DirectMessage { workspace: "T0ACME0001".into(), user }
 }
 
-async fn post(slack: &Slack, target: &Target, text: &str) -> Result<Shown, ChatError> {
-    slack.adapter().post(target, &Card::say(text).titled("Title"), KEY).await
+async fn post(slack: &Slack, target: &DeliveryTarget, text: &str) -> Result<Shown, ChatError> {
+    slack.adapter().post_message(target, &Card::from_markdown(text).with_title("Title"), KEY).await
 }
 
 #[tokio::test]
@@ -33,16 +36,16 @@ async fn a_card_is_posted_replaced_and_found() {
     let thread = fake.say("ana", "general", None, "@nod hello");
     let since = Utc::now() - Duration::seconds(1);
     for target in [general(&fake, None), general(&fake, Some(thread.clone())), direct(&fake, "ana")] {
-        let find = || async { slack.adapter().find(&target, KEY, since, false).await.unwrap() };
-        assert_eq!(find().await, Sighting::No);
+        let find = || async { slack.adapter().find_message(&target, KEY, since, false).await.unwrap() };
+        assert_eq!(find().await, MessageLookup::NotFound);
         let shown = post(&slack, &target, "**one** <!channel>").await.unwrap();
-        assert_eq!(find().await, Sighting::Yes(shown.clone()));
+        assert_eq!(find().await, MessageLookup::Found(shown.clone()));
         assert_eq!(shown.since, instant(&shown.at.message));
         let posted = shown.at;
-        let since = slack.adapter().replace(&posted, &Card::say("two"), KEY).await.unwrap();
+        let since = slack.adapter().update_message(&posted, &Card::from_markdown("two"), KEY).await.unwrap();
         assert!(since > shown.since, "the edit is told in whole seconds");
         let edited = Shown { at: posted.clone(), since };
-        assert_eq!(find().await, Sighting::Yes(edited), "still found after it was replaced");
+        assert_eq!(find().await, MessageLookup::Found(edited), "still found after it was replaced");
         let message = fake.read(|w| w.message(&posted.channel, &posted.message).cloned()).unwrap();
         assert_eq!(message.text, "two");
         assert_eq!((message.unfurl_links, message.unfurl_media), (Some(false), Some(false)));
@@ -61,14 +64,14 @@ async fn a_card_is_found_behind_many_others() {
     for n in 0..450 {
         fake.say("bo", "general", None, &format!("hay {n}"));
     }
-    let found = slack.adapter().find(&general(&fake, None), KEY, since, false).await.unwrap();
-    assert_eq!(found, Sighting::Yes(posted));
+    let found = slack.adapter().find_message(&general(&fake, None), KEY, since, false).await.unwrap();
+    assert_eq!(found, MessageLookup::Found(posted));
     for n in 0..1_000 {
         fake.say("bo", "general", None, &format!("more hay {n}"));
     }
     let other = DeliveryId(Uuid::from_u128(43));
-    let lost = slack.adapter().find(&general(&fake, None), other, since, false).await.unwrap();
-    assert_eq!(lost, Sighting::CannotTell, "further than it looks");
+    let lost = slack.adapter().find_message(&general(&fake, None), other, since, false).await.unwrap();
+    assert_eq!(lost, MessageLookup::Unknown, "further than it looks");
 }
 
 #[tokio::test]
@@ -77,14 +80,14 @@ async fn where_slack_does_not_let_us_look_we_cannot_tell() {
     let slack = signed_in(&fake).await;
     fake.change(|w| w.config.app.scopes.remove("channels:history"));
     let since = Utc::now();
-    let find = |target: Target| {
+    let find = |target: DeliveryTarget| {
         let adapter = slack.adapter();
-        async move { adapter.find(&target, KEY, since, false).await }
+        async move { adapter.find_message(&target, KEY, since, false).await }
     };
-    assert_eq!(find(general(&fake, None)).await, Ok(Sighting::CannotTell));
-    let Target::Place { workspace, place } = general(&fake, None) else { panic!("a place") };
-    let whisper = Target::Whisper { workspace, place, user: "U1".into() };
-    assert_eq!(find(whisper).await, Ok(Sighting::CannotTell));
+    assert_eq!(find(general(&fake, None)).await, Ok(MessageLookup::Unknown));
+    let DeliveryTarget::Channel { workspace, place } = general(&fake, None) else { panic!("a place") };
+    let whisper = DeliveryTarget::Ephemeral { workspace, place, user: "U1".into() };
+    assert_eq!(find(whisper).await, Ok(MessageLookup::Unknown));
 }
 
 #[tokio::test]
@@ -105,16 +108,16 @@ async fn failures_are_sorted_by_what_follows() {
     }
     fake.change(|w| w.users.get_mut("U0000000BO").unwrap().refuses_dms = true);
     let refused = post(&slack, &direct(&fake, "bo"), "hi").await;
-    assert!(matches!(refused, Err(ChatError::Closed { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(ChatError::ChannelClosed { .. })), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_whisper_is_seen_by_one_person() {
     let fake = fake().await;
     let slack = signed_in(&fake).await;
-    let Target::Place { workspace, place } = general(&fake, None) else { panic!("a place") };
+    let DeliveryTarget::Channel { workspace, place } = general(&fake, None) else { panic!("a place") };
     let user = fake.read(|w| w.user_id("ana")).unwrap();
-    post(&slack, &Target::Whisper { workspace, place, user }, "psst").await.unwrap();
+    post(&slack, &DeliveryTarget::Ephemeral { workspace, place, user }, "psst").await.unwrap();
     assert_eq!(fake.ephemerals("ana").len(), 1);
     assert_eq!(fake.ephemerals("bo").len(), 0);
     assert_eq!(fake.violations(), Vec::<String>::new());
@@ -127,25 +130,28 @@ async fn people_are_told_apart() {
     fake.add_user(User::new("eve", "Eve Else").stranger("T0OTHER001"));
     let slack = signed_in(&fake).await;
     let id = fake.read(|w| w.user_id("ana")).unwrap();
-    let ana = slack.adapter().profile("T0ACME0001", &id).await.unwrap();
-    assert_eq!((ana.full_name.as_str(), ana.address.as_deref()), ("Ana Ruiz", Some("ana@acme.test")));
-    assert_eq!((ana.standing, ana.zone.as_deref()), (Standing::Member, Some("Europe/Berlin")));
+    let ana = slack.adapter().fetch_profile("T0ACME0001", &id).await.unwrap();
+    assert_eq!((ana.full_name.as_str(), ana.email.as_deref()), ("Ana Ruiz", Some("ana@acme.test")));
+    assert_eq!((ana.membership, ana.zone.as_deref()), (Membership::Member, Some("Europe/Berlin")));
     let eve = fake.read(|w| w.user_id("eve")).unwrap();
-    assert_eq!(slack.adapter().profile("T0ACME0001", &eve).await.unwrap().standing, Standing::External);
+    assert_eq!(
+        slack.adapter().fetch_profile("T0ACME0001", &eve).await.unwrap().membership,
+        Membership::External
+    );
     let (mut everybody, mut cursor) = (Vec::new(), None);
     loop {
-        let (page, next) = slack.adapter().members("T0ACME0001", cursor).await.unwrap();
+        let (page, next) = slack.adapter().list_members("T0ACME0001", cursor).await.unwrap();
         everybody.extend(page);
         cursor = next;
         if cursor.is_none() {
             break;
         }
     }
-    let standing = |name: &str| everybody.iter().find(|p| p.full_name == name).map(|p| p.standing);
-    assert_eq!(standing("Gus Guest"), Some(Standing::Guest));
-    assert_eq!(standing("nod"), Some(Standing::Bot));
-    let nobody = slack.adapter().profile("T0ACME0001", "U0NOBODY00").await;
-    assert_eq!(nobody, Err(ChatError::Closed { code: "user_not_found".into() }));
+    let standing = |name: &str| everybody.iter().find(|p| p.full_name == name).map(|p| p.membership);
+    assert_eq!(standing("Gus Guest"), Some(Membership::Guest));
+    assert_eq!(standing("nod"), Some(Membership::Bot));
+    let nobody = slack.adapter().fetch_profile("T0ACME0001", "U0NOBODY00").await;
+    assert_eq!(nobody, Err(ChatError::ChannelClosed { code: "user_not_found".into() }));
 }
 
 #[tokio::test]
@@ -162,7 +168,7 @@ async fn the_probe_names_missing_scopes_and_a_wrong_app_token() {
         Some(_) => assert_eq!(report.missing, ["users:read.email"]),
         None => eprintln!("the fake does not tell its scopes yet"),
     }
-    assert!(matches!(report.socket, Some(Err(ChatError::Refused { .. }))));
+    assert!(matches!(report.socket, Some(Err(ChatError::Rejected { .. }))));
     settings.bot_token = "xoxb-wrong".to_owned().into();
     let refused = probe(&settings).await.unwrap_err().to_string();
     assert_eq!(refused, "Slack (auth.test): refused: invalid_auth");

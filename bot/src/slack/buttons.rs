@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nod_contract::card::{Button, Press, Style};
+use nod_contract::card::{Button, OnClick, Style};
 use serde_json::{Value, json};
 
 use super::limits;
@@ -50,20 +50,20 @@ pub(super) fn rows(buttons: &[Button]) -> Rows {
 
 fn element(button: &Button, index: usize, ids: &mut HashSet<String>) -> Option<Value> {
     let text = json!({"type": "plain_text", "text": name(button), "emoji": false});
-    let mut element = match &button.does {
-        Press::Verb(verb) => {
-            let mut id = label(&verb.verb, limits::ACTION_ID - 10);
+    let mut element = match &button.on_click {
+        OnClick::Action(verb) => {
+            let mut id = label(&verb.kind, limits::ACTION_ID - 10);
             if id.is_empty() || !ids.insert(id.clone()) {
                 id = format!("{id}:{index}");
                 ids.insert(id.clone());
             }
             json!({"type": "button", "text": text, "action_id": id, "value": verb.to_string()})
         }
-        Press::Link(target) => {
+        OnClick::Link(target) => {
             let url = address(target).filter(|url| letters(url) <= limits::BUTTON_URL)?;
             json!({"type": "button", "text": text, "action_id": format!("{LINK}:{index}"), "url": url})
         }
-        Press::Connect { .. } => return None,
+        OnClick::Connect { .. } => return None,
     };
     match button.style {
         Style::Primary => element["style"] = "primary".into(),
@@ -79,9 +79,9 @@ fn name(button: &Button) -> String {
 }
 
 fn beside(button: &Button) -> String {
-    let target = match &button.does {
-        Press::Link(target) => label(&visible(target), 300),
-        Press::Verb(_) | Press::Connect { .. } => "no link here".to_owned(),
+    let target = match &button.on_click {
+        OnClick::Link(target) => label(&visible(target), 300),
+        OnClick::Action(_) | OnClick::Connect { .. } => "no link here".to_owned(),
     };
     format!("{}: {target}", name(button))
 }

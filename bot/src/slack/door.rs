@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nod_contract::card::{Card, FieldError, Form, Unopened};
-use nod_contract::chat::{Immediate, Inbound, Place, What};
+use nod_contract::card::{Card, FieldError, Form, FormFallback};
+use nod_contract::chat::{ChannelRef, Event, Inbound, InteractionResponse};
 use nod_contract::clock::Clock;
 use serde_json::{Value, json};
 
@@ -51,20 +51,20 @@ impl Door {
             Heard::Unreadable(why) => return self.keep(why, payload.clone()).await.map(|()| None),
         };
         let immediate = self.store(Arrival::Inbound(inbound.clone())).await?;
-        Ok(match &inbound.what {
-            What::Submitted { .. } => Some(answer_to_form(immediate, &payload["view"])),
+        Ok(match &inbound.event {
+            Event::FormSubmitted { .. } => Some(answer_to_form(immediate, &payload["view"])),
             _ => self.answer(immediate, &inbound, payload),
         })
     }
 
     /// What rides on the acknowledgement; everything else goes beside it.
-    fn answer(&self, immediate: Immediate, inbound: &Inbound, payload: &Value) -> Option<Value> {
+    fn answer(&self, immediate: InteractionResponse, inbound: &Inbound, payload: &Value) -> Option<Value> {
         match immediate {
             // Slack completes nothing.
-            Immediate::Nothing | Immediate::Choices(_) => None,
-            Immediate::Whisper(card) => self.whispered(inbound, card),
-            Immediate::Errors(errors) => self.whispered(inbound, sentences(&errors)),
-            Immediate::Form(form) => {
+            InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => None,
+            InteractionResponse::Ephemeral(card) => self.whispered(inbound, card),
+            InteractionResponse::FormErrors(errors) => self.whispered(inbound, sentences(&errors)),
+            InteractionResponse::Form(form) => {
                 let trigger = payload["trigger_id"].as_str().unwrap_or_default().to_owned();
                 tokio::spawn(self.clone().open(trigger, *form, inbound.clone()));
                 None
@@ -74,21 +74,21 @@ impl Door {
 
     /// Opens a form while the press is acknowledged: its trigger lives for three seconds.
     async fn open(self, trigger: String, form: Form, inbound: Inbound) {
-        let Some(place) = place_of(&inbound.what) else { return };
+        let Some(place) = place_of(&inbound.event) else { return };
         let Err(error) = self.adapter.open(&trigger, &form, &place).await else { return };
-        tracing::warn!(verb = form.verb.verb, channel = %place.channel, %error, "a form was not opened");
-        let immediate = match form.unopened {
-            Unopened::Say(words) => Immediate::Whisper(Card::say(words)),
-            Unopened::Submit => {
+        tracing::warn!(verb = form.verb.kind, channel = %place.channel, %error, "a form was not opened");
+        let immediate = match form.fallback {
+            FormFallback::ShowText(words) => InteractionResponse::Ephemeral(Card::from_markdown(words)),
+            FormFallback::Submit => {
                 let values = form.fields.into_iter().map(|field| (field.id, field.value)).collect();
-                let what = What::Submitted { place: Some(place.clone()), verb: Some(form.verb), values };
-                let key = format!("unopened:{}", inbound.key);
-                let submitted = Inbound { key, what, ..inbound.clone() };
+                let what = Event::FormSubmitted { place: Some(place.clone()), verb: Some(form.verb), values };
+                let key = format!("unopened:{}", inbound.dedup_key);
+                let submitted = Inbound { dedup_key: key, event: what, ..inbound.clone() };
                 match self.store(Arrival::Inbound(submitted)).await {
                     Ok(immediate) => immediate,
                     Err(error) => {
                         tracing::error!(%error, "what stood in a form that did not open is lost");
-                        Immediate::Whisper(Card::say(
+                        InteractionResponse::Ephemeral(Card::from_markdown(
                             "That did not work. Nothing was done; please press again.",
                         ))
                     }
@@ -97,9 +97,11 @@ impl Door {
         };
         match immediate {
             // A form in answer to one that did not open would not open either.
-            Immediate::Nothing | Immediate::Form(_) | Immediate::Choices(_) => {}
-            Immediate::Whisper(card) => self.whisper(&place, &inbound.author.user, &card).await,
-            Immediate::Errors(errors) => {
+            InteractionResponse::Ack
+            | InteractionResponse::Form(_)
+            | InteractionResponse::Autocomplete(_) => {}
+            InteractionResponse::Ephemeral(card) => self.whisper(&place, &inbound.author.user, &card).await,
+            InteractionResponse::FormErrors(errors) => {
                 self.whisper(&place, &inbound.author.user, &sentences(&errors)).await;
             }
         }
@@ -115,7 +117,7 @@ impl Door {
         self.store(arrival).await.map(|_| ())
     }
 
-    async fn store(&self, arrival: Arrival) -> Result<Immediate, NotStored> {
+    async fn store(&self, arrival: Arrival) -> Result<InteractionResponse, NotStored> {
         match tokio::time::timeout(LIMIT, (self.accept)(arrival)).await {
             Ok(answer) => answer,
             Err(_) => Err(NotStored(format!("nothing for {} ms", LIMIT.as_millis()))),
@@ -124,16 +126,16 @@ impl Door {
 
     /// A command's whisper rides on its acknowledgement; a press's or a message's goes after it.
     fn whispered(&self, inbound: &Inbound, card: Card) -> Option<Value> {
-        if matches!(inbound.what, What::Command { .. }) {
+        if matches!(inbound.event, Event::Command { .. }) {
             return Some(ephemeral(&card));
         }
-        let (door, place) = (self.clone(), place_of(&inbound.what)?);
+        let (door, place) = (self.clone(), place_of(&inbound.event)?);
         let user = inbound.author.user.clone();
         tokio::spawn(async move { door.whisper(&place, &user, &card).await });
         None
     }
 
-    async fn whisper(&self, place: &Place, user: &str, card: &Card) {
+    async fn whisper(&self, place: &ChannelRef, user: &str, card: &Card) {
         if let Err(error) = self.adapter.whisper(place, user, card).await {
             tracing::warn!(channel = %place.channel, %user, %error, "a whisper was not shown");
         }
@@ -141,29 +143,31 @@ impl Door {
 }
 
 /// Where somebody is told of what they did.
-fn place_of(what: &What) -> Option<Place> {
+fn place_of(what: &Event) -> Option<ChannelRef> {
     match what {
-        What::Command { place, .. }
-        | What::Completing { place, .. }
-        | What::Pressed { place, .. }
-        | What::Said { place, .. }
-        | What::Edited { place, .. }
-        | What::Deleted { place, .. }
-        | What::PaneLooked { place, .. } => Some(place.clone()),
+        Event::Command { place, .. }
+        | Event::Autocomplete { place, .. }
+        | Event::ButtonClicked { place, .. }
+        | Event::Message { place, .. }
+        | Event::MessageEdited { place, .. }
+        | Event::MessageDeleted { place, .. }
+        | Event::AssistantThreadOpened { place, .. } => Some(place.clone()),
         // Nod may be no member where the message stands.
-        What::Picked { .. } | What::HomeOpened => Some(nowhere()),
-        What::Submitted { place, .. } => place.clone(),
+        Event::MessageAction { .. } | Event::HomeOpened => Some(nowhere()),
+        Event::FormSubmitted { place, .. } => place.clone(),
     }
 }
 
 /// What a form that was sent is answered with. Words stand beside its first field, so that what was typed is
 /// still there.
-fn answer_to_form(immediate: Immediate, view: &Value) -> Value {
+fn answer_to_form(immediate: InteractionResponse, view: &Value) -> Value {
     match immediate {
-        Immediate::Nothing | Immediate::Choices(_) => form::cleared(),
-        Immediate::Errors(errors) => form::refused(view, &errors),
-        Immediate::Whisper(card) => form::refused(view, &[FieldError::new("", render::fallback(&card))]),
-        Immediate::Form(next) => {
+        InteractionResponse::Ack | InteractionResponse::Autocomplete(_) => form::cleared(),
+        InteractionResponse::FormErrors(errors) => form::refused(view, &errors),
+        InteractionResponse::Ephemeral(card) => {
+            form::refused(view, &[FieldError::new("", render::fallback(&card))])
+        }
+        InteractionResponse::Form(next) => {
             let place = form::carried(view).1.unwrap_or_else(nowhere);
             json!({"response_action": "update", "view": form::view(&next, &place)})
         }
@@ -171,12 +175,12 @@ fn answer_to_form(immediate: Immediate, view: &Value) -> Value {
 }
 
 /// In no channel: what is said there goes to the person directly.
-fn nowhere() -> Place {
-    Place { channel: String::new(), direct: true, thread: None }
+fn nowhere() -> ChannelRef {
+    ChannelRef { channel: String::new(), is_dm: true, thread: None }
 }
 
 fn sentences(errors: &[FieldError]) -> Card {
-    Card::say(errors.iter().map(|error| error.why.as_str()).collect::<Vec<_>>().join(" "))
+    Card::from_markdown(errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join(" "))
 }
 
 fn ephemeral(card: &Card) -> Value {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nod_contract::chat::FetchError;
+use nod_contract::chat::DownloadError;
 use reqwest::header::LOCATION;
 use reqwest::redirect::Policy;
 use secrecy::{ExposeSecret, SecretString};
@@ -29,35 +29,36 @@ impl Files {
     }
 
     /// The bytes behind an address, at most `most`.
-    pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
+    pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
         tokio::time::timeout(LIMIT, self.read(address, most))
             .await
-            .unwrap_or_else(|_| Err(FetchError::Lost(format!("nothing for {} s", LIMIT.as_secs()))))
+            .unwrap_or_else(|_| Err(DownloadError::NoResponse(format!("nothing for {} s", LIMIT.as_secs()))))
     }
 
-    async fn read(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError> {
-        let mut url = Url::parse(address).map_err(|_| FetchError::Refused("no address".to_owned()))?;
+    async fn read(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError> {
+        let mut url = Url::parse(address).map_err(|_| DownloadError::Forbidden("no address".to_owned()))?;
         for _ in 0..=MOST_HOPS {
             if !self.ours(&url) {
-                return Err(FetchError::Refused("it lies outside Slack".to_owned()));
+                return Err(DownloadError::Forbidden("it lies outside Slack".to_owned()));
             }
             let request = self.http.get(url.clone()).bearer_auth(self.token.expose_secret());
-            let answer = request.send().await.map_err(|_| FetchError::Lost("no connection".to_owned()))?;
+            let answer =
+                request.send().await.map_err(|_| DownloadError::NoResponse("no connection".to_owned()))?;
             let status = answer.status();
             if status.is_redirection() {
                 let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok());
                 url = to
                     .and_then(|to| url.join(to).ok())
-                    .ok_or_else(|| FetchError::Refused("sent on to nowhere".to_owned()))?;
+                    .ok_or_else(|| DownloadError::Forbidden("sent on to nowhere".to_owned()))?;
                 continue;
             }
             return match status.as_u16() {
                 200 => bounded(answer, most).await,
-                408 | 429 | 500.. => Err(FetchError::Lost(format!("HTTP {status}"))),
-                _ => Err(FetchError::Refused(format!("HTTP {status}"))),
+                408 | 429 | 500.. => Err(DownloadError::NoResponse(format!("HTTP {status}"))),
+                _ => Err(DownloadError::Forbidden(format!("HTTP {status}"))),
             };
         }
-        Err(FetchError::Refused("sent on too often".to_owned()))
+        Err(DownloadError::Forbidden("sent on too often".to_owned()))
     }
 
     /// The host that we are configured for, or one below it (`files.slack.com`).

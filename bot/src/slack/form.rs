@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use nod_contract::card::{Field, FieldError, Form, Verb};
-use nod_contract::chat::Place;
+use nod_contract::card::{Action, Field, FieldError, Form};
+use nod_contract::chat::ChannelRef;
 use serde_json::{Map, Value, json};
 
 use crate::pieces::{joined, piece_id, piece_of, pieces};
@@ -18,7 +18,7 @@ const CUT: usize = 2_400;
 
 /// The view that shows a form; `place` is where it was asked for.
 #[must_use]
-pub(super) fn view(form: &Form, place: &Place) -> Value {
+pub(super) fn view(form: &Form, place: &ChannelRef) -> Value {
     let fills = !form.fields.is_empty();
     let mut blocks = render::for_view(&form.body);
     blocks.extend(form.fields.iter().flat_map(inputs));
@@ -60,8 +60,8 @@ fn inputs(field: &Field) -> Vec<Value> {
             _ => format!("{} ({} of {many})", field.label, n + 1),
         };
         let mut element = json!({
-            "type": "plain_text_input", "action_id": id, "multiline": field.lines || piece.contains('\n'),
-            "max_length": field.limit.clamp(1, limits::INPUT),
+            "type": "plain_text_input", "action_id": id, "multiline": field.multiline || piece.contains('\n'),
+            "max_length": field.max_chars.clamp(1, limits::INPUT),
         });
         if !piece.is_empty() {
             element["initial_value"] = piece.into();
@@ -87,20 +87,20 @@ pub(super) fn values(view: &Value) -> BTreeMap<String, String> {
 }
 
 /// What the form is about, and where it was opened.
-pub(super) fn carried(view: &Value) -> (Option<Verb>, Option<Place>) {
-    let verb = view["private_metadata"].as_str().and_then(Verb::parse);
+pub(super) fn carried(view: &Value) -> (Option<Action>, Option<ChannelRef>) {
+    let verb = view["private_metadata"].as_str().and_then(Action::parse);
     let place = view["callback_id"].as_str().and_then(|id| {
         let (channel, thread) = id.split_once(':')?;
-        (!channel.is_empty()).then(|| Place {
+        (!channel.is_empty()).then(|| ChannelRef {
             channel: channel.to_owned(),
-            direct: channel.starts_with('D'),
+            is_dm: channel.starts_with('D'),
             thread: Some(thread).filter(|thread| !thread.is_empty()).map(str::to_owned),
         })
     });
     (verb, place)
 }
 
-fn opened_in(place: &Place) -> String {
+fn opened_in(place: &ChannelRef) -> String {
     format!("{}:{}", place.channel, place.thread.as_deref().unwrap_or_default())
 }
 
@@ -111,7 +111,7 @@ pub(super) fn refused(view: &Value, errors: &[FieldError]) -> Value {
     let inputs: Vec<&str> =
         blocks.iter().filter(|b| b["type"] == "input").filter_map(|b| b["block_id"].as_str()).collect();
     let Some(first) = inputs.first() else {
-        let all: Vec<&str> = errors.iter().map(|error| error.why.as_str()).collect();
+        let all: Vec<&str> = errors.iter().map(|error| error.message.as_str()).collect();
         return json!({"response_action": "update", "view": saying(&all.join(" "))});
     };
     let mut said: Map<String, Value> = Map::new();
@@ -121,7 +121,7 @@ pub(super) fn refused(view: &Value, errors: &[FieldError]) -> Value {
             said.get(*at).and_then(Value::as_str).map_or_else(String::new, |text| format!("{text} "));
         said.insert(
             (*at).to_owned(),
-            label(&format!("{before}{}", one_line(&error.why)), limits::ERROR).into(),
+            label(&format!("{before}{}", one_line(&error.message)), limits::ERROR).into(),
         );
     }
     json!({"response_action": "errors", "errors": said})

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use nod_contract::card::{Block, Unopened};
+use nod_contract::card::{Block, FormFallback};
 
 use crate::text::letters;
 
@@ -14,26 +14,26 @@ fn field(value: &str) -> Field {
         id: "body".into(),
         label: "Body".into(),
         value: value.into(),
-        lines: true,
-        limit: 30_000,
+        multiline: true,
+        max_chars: 30_000,
         optional: false,
-        people: false,
+        accepts_recipients: false,
     }
 }
 
 fn form(value: &str) -> Form {
     Form {
         title: "Change this email, which has a long name".into(),
-        verb: Verb::on_revision("edit", Uuid::from_u128(7), 2),
+        verb: Action::on_revision("edit", Uuid::from_u128(7), 2),
         body: vec![Block::Note("A note".into())],
         fields: vec![field(value)],
         submit: "Save".into(),
-        unopened: Unopened::Submit,
+        fallback: FormFallback::Submit,
     }
 }
 
-fn place() -> Place {
-    Place { channel: "C1".into(), direct: false, thread: Some("1.2".into()) }
+fn place() -> ChannelRef {
+    ChannelRef { channel: "C1".into(), is_dm: false, thread: Some("1.2".into()) }
 }
 
 /// The view as it comes back when nobody typed anything.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use nod_contract::chat::{Bound, ChatError, Inbound, Place, Utterance};
+use nod_contract::chat::{ChannelRef, ChatError, HistoryMessage, HistoryRange, Inbound};
 use nod_contract::clock::Timestamp;
 use serde_json::{Value, json};
 
@@ -23,7 +23,11 @@ const MOST_THREADS: usize = 50;
 
 impl SlackAdapter {
     /// The newest of what was said, oldest first.
-    pub(super) async fn said(&self, place: &Place, bound: &Bound) -> Result<Vec<Utterance>, ChatError> {
+    pub(super) async fn said(
+        &self,
+        place: &ChannelRef,
+        bound: &HistoryRange,
+    ) -> Result<Vec<HistoryMessage>, ChatError> {
         let oldest = bound.since.map(ts_of).unwrap_or_default();
         let mut query = vec![("channel", place.channel.as_str())];
         if !oldest.is_empty() {
@@ -39,20 +43,20 @@ impl SlackAdapter {
                 self.pages(&REPLIES, &query, usize::MAX).await?
             }
             None => {
-                let mut newest_first = self.pages(&HISTORY_OF, &query, bound.most).await?;
+                let mut newest_first = self.pages(&HISTORY_OF, &query, bound.limit).await?;
                 newest_first.reverse();
                 newest_first
             }
         };
         let before = bound.before.as_deref().unwrap_or("~");
         messages.retain(|message| message["ts"].as_str().is_some_and(|ts| ts < before));
-        let mut said: Vec<Utterance> = messages.iter().filter_map(|m| self.utterance(m)).collect();
-        said.drain(..said.len().saturating_sub(bound.most));
+        let mut said: Vec<HistoryMessage> = messages.iter().filter_map(|m| self.utterance(m)).collect();
+        said.drain(..said.len().saturating_sub(bound.limit));
         Ok(said)
     }
 
     /// What people said; not who joined, and not what was deleted.
-    fn utterance(&self, message: &Value) -> Option<Utterance> {
+    fn utterance(&self, message: &Value) -> Option<HistoryMessage> {
         let text = |field: &str| message[field].as_str().filter(|t| !t.is_empty()).map(str::to_owned);
         let spoken =
             [None, Some("file_share"), Some("thread_broadcast"), Some("me_message"), Some("bot_message")];
@@ -61,8 +65,8 @@ impl SlackAdapter {
         }
         let identity = self.identity();
         let words = incoming_text::of_message(message, &identity.bot_user).text;
-        Some(Utterance {
-            by_nod: message["user"] == identity.bot_user.as_str(),
+        Some(HistoryMessage {
+            is_from_bot: message["user"] == identity.bot_user.as_str(),
             user: text("user"),
             name: text("username").or_else(|| message["bot_profile"]["name"].as_str().map(str::to_owned)),
             at: instant(message["ts"].as_str()?)?,
@@ -137,7 +141,7 @@ impl SlackAdapter {
             match self.pages(&REPLIES, &query, usize::MAX).await {
                 Ok(replies) => missed.extend(replies.into_iter().filter(|message| later(&message["ts"]))),
                 // One that was deleted meanwhile.
-                Err(ChatError::Closed { code }) if code == "thread_not_found" => {}
+                Err(ChatError::ChannelClosed { code }) if code == "thread_not_found" => {}
                 Err(error) => return Err(error),
             }
         }

@@ -43,16 +43,16 @@ fn distinct(blocks: &mut [Value]) {
 
 #[cfg(test)]
 mod tests {
-    use nod_contract::card::{Press, Style};
+    use nod_contract::card::{OnClick, Style};
 
     use super::*;
 
     #[test]
     fn a_page_of_many_cards_stays_a_view() {
-        let card = Card::say("text").titled("Title").button(
+        let card = Card::from_markdown("text").with_title("Title").with_button(
             "Open",
             Style::Plain,
-            Press::Link("https://a.test".into()),
+            OnClick::Link("https://a.test".into()),
         );
         let view = view(&vec![card; 80]);
         let blocks = view["blocks"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -3,8 +3,10 @@
 //! Payloads are read leniently, field by field, so that a new field, a missing one or `null` never costs a
 //! message.
 
-use nod_contract::card::Verb;
-use nod_contract::chat::{Addressed, Author, Inbound, Place, Profile, Standing, What, Wish};
+use nod_contract::card::Action;
+use nod_contract::chat::{
+    Addressing, Author, ChannelRef, Event, Inbound, Membership, MessageActionKind, Profile,
+};
 use nod_contract::clock::Timestamp;
 use serde_json::Value;
 
@@ -110,28 +112,32 @@ fn said(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     let words = incoming_text::of_message(event, &identity.bot_user);
     let direct = event["channel_type"] == "im" || channel.starts_with('D');
     let addressed = if direct {
-        Addressed::Direct
+        Addressing::DirectMessage
     } else if words.mentions_nod || event["type"] == "app_mention" {
-        Addressed::Mention
+        Addressing::Mention
     } else {
-        Addressed::Overheard
+        Addressing::Unaddressed
     };
     // History shows a message that was answered as the first of its own thread.
     let thread = text(event, "thread_ts").filter(|thread| *thread != ts);
-    let thread = thread.or((addressed == Addressed::Mention).then_some(ts));
+    let thread = thread.or((addressed == Addressing::Mention).then_some(ts));
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("message:{}:{channel}:{ts}", identity.team),
-        author: Author { user: user.to_owned(), standing: standing(event, identity) },
+        dedup_key: format!("message:{}:{channel}:{ts}", identity.team),
+        author: Author { user: user.to_owned(), membership: standing(event, identity) },
         // What was said at no time cannot be told from what was said before a card stood.
         at: instant(ts).ok_or(Heard::Unreadable("message with an unreadable ts"))?,
-        what: What::Said {
-            place: Place { channel: channel.to_owned(), direct, thread: thread.map(str::to_owned) },
+        event: Event::Message {
+            place: ChannelRef {
+                channel: channel.to_owned(),
+                is_dm: direct,
+                thread: thread.map(str::to_owned),
+            },
             message: ts.to_owned(),
             text: words.text,
-            addressed,
-            files: dropped::files(event),
+            addressing: addressed,
+            attachments: dropped::files(event),
             answers: None,
         },
     })))
@@ -148,15 +154,15 @@ fn by_a_bot(event: &Value, thread: &str, identity: &Identity) -> Read {
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("message:{}:{channel}:{ts}", identity.team),
-        author: Author { user: bot.to_owned(), standing: Standing::Bot },
+        dedup_key: format!("message:{}:{channel}:{ts}", identity.team),
+        author: Author { user: bot.to_owned(), membership: Membership::Bot },
         at: instant(ts).ok_or(Heard::Unreadable("message with an unreadable ts"))?,
-        what: What::Said {
-            place: Place { channel: channel.to_owned(), direct: false, thread: Some(thread.to_owned()) },
+        event: Event::Message {
+            place: ChannelRef { channel: channel.to_owned(), is_dm: false, thread: Some(thread.to_owned()) },
             message: ts.to_owned(),
             text: String::new(),
-            addressed: Addressed::Overheard,
-            files: Vec::new(),
+            addressing: Addressing::Unaddressed,
+            attachments: Vec::new(),
             answers: None,
         },
     })))
@@ -172,11 +178,11 @@ fn pane(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("pane:{}:{channel}:{ts}:{at}", identity.team),
-        author: Author { user: user.to_owned(), standing: Standing::Unknown },
+        dedup_key: format!("pane:{}:{channel}:{ts}:{at}", identity.team),
+        author: Author { user: user.to_owned(), membership: Membership::Unknown },
         at: instant(at).unwrap_or(now),
-        what: What::PaneLooked {
-            place: Place { channel: channel.to_owned(), direct: true, thread: Some(ts.to_owned()) },
+        event: Event::AssistantThreadOpened {
+            place: ChannelRef { channel: channel.to_owned(), is_dm: true, thread: Some(ts.to_owned()) },
             viewing: text(&thread["context"], "channel_id").map(str::to_owned),
         },
     })))
@@ -192,10 +198,10 @@ fn home_opened(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("home:{}:{user}:{ts}", identity.team),
-        author: Author { user: user.to_owned(), standing: Standing::Unknown },
+        dedup_key: format!("home:{}:{user}:{ts}", identity.team),
+        author: Author { user: user.to_owned(), membership: Membership::Unknown },
         at: instant(ts).unwrap_or(now),
-        what: What::HomeOpened,
+        event: Event::HomeOpened,
     })))
 }
 
@@ -216,10 +222,10 @@ fn edited(event: &Value, identity: &Identity, now: Timestamp) -> Read {
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("edit:{}:{}:{ts}:{when}", identity.team, place.channel),
+        dedup_key: format!("edit:{}:{}:{ts}:{when}", identity.team, place.channel),
         author,
         at: instant(when).unwrap_or(now),
-        what: What::Edited { place, message: ts.to_owned(), text: words.text },
+        event: Event::MessageEdited { place, message: ts.to_owned(), text: words.text },
     })))
 }
 
@@ -229,15 +235,15 @@ fn deleted(event: &Value, ts: Option<&str>, identity: &Identity, now: Timestamp)
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("delete:{}:{}:{ts}", identity.team, place.channel),
+        dedup_key: format!("delete:{}:{}:{ts}", identity.team, place.channel),
         author,
         at: text(event, "ts").and_then(instant).unwrap_or(now),
-        what: What::Deleted { place, message: ts.to_owned() },
+        event: Event::MessageDeleted { place, message: ts.to_owned() },
     })))
 }
 
 /// Whose message was changed, and where it stands.
-fn changed(event: &Value, message: &Value, identity: &Identity) -> Result<(Author, Place), Heard> {
+fn changed(event: &Value, message: &Value, identity: &Identity) -> Result<(Author, ChannelRef), Heard> {
     let user = text(message, "user").filter(|user| *user != identity.bot_user);
     let Some(user) = user.filter(|_| text(message, "bot_id").is_none()) else {
         return Err(Heard::Ignored("bot"));
@@ -245,30 +251,30 @@ fn changed(event: &Value, message: &Value, identity: &Identity) -> Result<(Autho
     let channel = text(event, "channel").ok_or(Heard::Unreadable("change without channel"))?;
     let direct = event["channel_type"] == "im" || channel.starts_with('D');
     let thread = text(message, "thread_ts").map(str::to_owned);
-    let author = Author { user: user.to_owned(), standing: standing(message, identity) };
-    Ok((author, Place { channel: channel.to_owned(), direct, thread }))
+    let author = Author { user: user.to_owned(), membership: standing(message, identity) };
+    Ok((author, ChannelRef { channel: channel.to_owned(), is_dm: direct, thread }))
 }
 
 /// As far as the event tells: people of other organisations are marked in several ways (Slack Connect).
-fn standing(event: &Value, identity: &Identity) -> Standing {
+fn standing(event: &Value, identity: &Identity) -> Membership {
     let profile = &event["user_profile"];
     let teams = [&event["user_team"], &event["source_team"], &event["team"], &profile["team"]];
     if teams.iter().filter_map(|team| team.as_str()).any(|team| !team.is_empty() && team != identity.team)
         || profile["is_stranger"] == true
     {
-        Standing::External
+        Membership::External
     } else if profile["is_restricted"] == true || profile["is_ultra_restricted"] == true {
-        Standing::Guest
+        Membership::Guest
     } else {
-        Standing::Unknown
+        Membership::Unknown
     }
 }
 
 /// An entry in the menu of a message.
 fn picked(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     let wish = match payload["callback_id"].as_str() {
-        Some("ask") => Wish::Ask,
-        Some("draft") => Wish::Draft,
+        Some("ask") => MessageActionKind::Explain,
+        Some("draft") => MessageActionKind::Draft,
         _ => return Ok(Heard::Ignored("another shortcut")),
     };
     let user = text(&payload["user"], "id").ok_or(Heard::Unreadable("shortcut without user"))?;
@@ -280,13 +286,13 @@ fn picked(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("picked:{trigger}"),
+        dedup_key: format!("picked:{trigger}"),
         author: Author {
             user: user.to_owned(),
-            standing: if external { Standing::External } else { Standing::Unknown },
+            membership: if external { Membership::External } else { Membership::Unknown },
         },
         at: text(payload, "action_ts").and_then(instant).unwrap_or(now),
-        what: What::Picked {
+        event: Event::MessageAction {
             place: place(channel, &payload["channel"]["name"], thread),
             wish,
             author: text(message, "user").map(str::to_owned),
@@ -326,12 +332,12 @@ fn press(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key,
-        author: Author { user: user.to_owned(), standing: of_team(&payload["user"], identity) },
+        dedup_key: key,
+        author: Author { user: user.to_owned(), membership: of_team(&payload["user"], identity) },
         at: ts.and_then(instant).unwrap_or(now),
-        what: What::Pressed {
+        event: Event::ButtonClicked {
             place: place(channel, &payload["channel"]["name"], thread),
-            verb: action["value"].as_str().and_then(Verb::parse),
+            verb: action["value"].as_str().and_then(Action::parse),
         },
     })))
 }
@@ -347,18 +353,18 @@ fn submitted(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("submit:{id}:{time}"),
-        author: Author { user: user.to_owned(), standing: of_team(&payload["user"], identity) },
+        dedup_key: format!("submit:{id}:{time}"),
+        author: Author { user: user.to_owned(), membership: of_team(&payload["user"], identity) },
         at: now,
-        what: What::Submitted { place, verb, values: form::values(view) },
+        event: Event::FormSubmitted { place, verb, values: form::values(view) },
     })))
 }
 
 /// As far as a press or a form tells.
-fn of_team(user: &Value, identity: &Identity) -> Standing {
+fn of_team(user: &Value, identity: &Identity) -> Membership {
     match text(user, "team_id") {
-        Some(team) if team != identity.team => Standing::External,
-        _ => Standing::Unknown,
+        Some(team) if team != identity.team => Membership::External,
+        _ => Membership::Unknown,
     }
 }
 
@@ -372,10 +378,10 @@ fn command(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     Ok(Heard::Inbound(Box::new(Inbound {
         platform: PLATFORM.to_owned(),
         workspace: identity.team.clone(),
-        key: format!("command:{trigger}"),
-        author: Author { user: user.to_owned(), standing: Standing::Unknown },
+        dedup_key: format!("command:{trigger}"),
+        author: Author { user: user.to_owned(), membership: Membership::Unknown },
         at: now,
-        what: What::Command {
+        event: Event::Command {
             place: place(channel, &payload["channel_name"], None),
             name: name.to_lowercase(),
             text: rest.trim().to_owned(),
@@ -383,10 +389,10 @@ fn command(payload: &Value, identity: &Identity, now: Timestamp) -> Read {
     })))
 }
 
-fn place(channel: &str, name: &Value, thread: Option<&str>) -> Place {
-    Place {
+fn place(channel: &str, name: &Value, thread: Option<&str>) -> ChannelRef {
+    ChannelRef {
         channel: channel.to_owned(),
-        direct: channel.is_empty() || channel.starts_with('D') || *name == "directmessage",
+        is_dm: channel.is_empty() || channel.starts_with('D') || *name == "directmessage",
         thread: thread.map(str::to_owned),
     }
 }

@@ -32,39 +32,41 @@ fn line(kind: Kind, payload: &Value) -> String {
     let inbound = match heard(kind, payload, &identity(), now()) {
         Heard::Inbound(inbound) => inbound,
         Heard::Person(profile) => {
-            return format!("{} is {} ({:?})", profile.user, profile.full_name, profile.standing);
+            return format!("{} is {} ({:?})", profile.user, profile.full_name, profile.membership);
         }
         Heard::Ignored(why) => return format!("ignored: {why}"),
         Heard::Unreadable(why) => return format!("unreadable: {why}"),
     };
     assert_eq!((inbound.platform.as_str(), inbound.workspace.as_str()), ("slack", TEAM));
-    let place = |place: &Place| {
+    let place = |place: &ChannelRef| {
         let thread = place.thread.as_deref().unwrap_or("-");
-        format!("{}{} {thread}", place.channel, if place.direct { " direct" } else { "" })
+        format!("{}{} {thread}", place.channel, if place.is_dm { " direct" } else { "" })
     };
-    let by = format!("{} {:?}", inbound.author.user, inbound.author.standing);
-    match &inbound.what {
-        What::Said { place: at, message, text, addressed, .. } => {
-            assert_eq!(inbound.key, format!("message:{TEAM}:{}:{message}", at.channel));
+    let by = format!("{} {:?}", inbound.author.user, inbound.author.membership);
+    match &inbound.event {
+        Event::Message { place: at, message, text, addressing: addressed, .. } => {
+            assert_eq!(inbound.dedup_key, format!("message:{TEAM}:{}:{message}", at.channel));
             format!("{by} | {} | {addressed:?} | {text}", place(at))
         }
-        What::PaneLooked { place: at, viewing } => format!("{by} | {} | looks at {viewing:?}", place(at)),
-        What::Picked { place: at, wish, author, text } => {
+        Event::AssistantThreadOpened { place: at, viewing } => {
+            format!("{by} | {} | looks at {viewing:?}", place(at))
+        }
+        Event::MessageAction { place: at, wish, author, text } => {
             format!("{by} | {} | {wish:?} {author:?} | {text}", place(at))
         }
-        What::Completing { .. } => panic!("Slack completes nothing"),
-        What::HomeOpened => format!("{by} | Home"),
-        What::Edited { place: at, message, text } => {
+        Event::Autocomplete { .. } => panic!("Slack completes nothing"),
+        Event::HomeOpened => format!("{by} | Home"),
+        Event::MessageEdited { place: at, message, text } => {
             format!("{by} | {} | {message} now says | {text}", place(at))
         }
-        What::Deleted { place: at, message } => format!("{by} | {} | {message} is gone", place(at)),
-        What::Command { place: at, name, text } => format!("{by} | {} | {name} | {text}", place(at)),
-        What::Submitted { place: at, verb, values } => {
+        Event::MessageDeleted { place: at, message } => format!("{by} | {} | {message} is gone", place(at)),
+        Event::Command { place: at, name, text } => format!("{by} | {} | {name} | {text}", place(at)),
+        Event::FormSubmitted { place: at, verb, values } => {
             let at = at.as_ref().map_or("-".into(), place);
-            format!("{by} | {at} | {} | {values:?}", verb.as_ref().map_or("-".into(), Verb::to_string))
+            format!("{by} | {at} | {} | {values:?}", verb.as_ref().map_or("-".into(), Action::to_string))
         }
-        What::Pressed { place: at, verb } => {
-            format!("{by} | {} | {}", place(at), verb.as_ref().map_or("-".into(), Verb::to_string))
+        Event::ButtonClicked { place: at, verb } => {
+            format!("{by} | {} | {}", place(at), verb.as_ref().map_or("-".into(), Action::to_string))
         }
     }
 }
@@ -113,21 +115,21 @@ fn events_are_read() {
             payload!("mention_in_thread"),
             "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | move my 3 o'clock",
         ),
-        (payload!("direct"), "U0ANA00001 Unknown | D0ANA00001 direct - | Direct | hello"),
+        (payload!("direct"), "U0ANA00001 Unknown | D0ANA00001 direct - | DirectMessage | hello"),
         (
             payload!("direct_in_thread"),
-            "U0ANA00001 Unknown | D0ANA00001 direct 1764842000.000100 | Direct | and then?",
+            "U0ANA00001 Unknown | D0ANA00001 direct 1764842000.000100 | DirectMessage | and then?",
         ),
-        (payload!("overheard"), "U0ANA00001 Unknown | C0GENERAL1 - | Overheard | lunch?"),
+        (payload!("overheard"), "U0ANA00001 Unknown | C0GENERAL1 - | Unaddressed | lunch?"),
         (
             payload!("overheard_in_thread"),
-            "U0ANA00001 Unknown | C0GENERAL1 1764842000.000100 | Overheard | yes, the second",
+            "U0ANA00001 Unknown | C0GENERAL1 1764842000.000100 | Unaddressed | yes, the second",
         ),
         (payload!("group_direct"), "U0ANA00001 Unknown | C0MPIM0001 1764842400.000100 | Mention | hi"),
         (payload!("file_share"), "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | read this"),
         (
             payload!("thread_broadcast"),
-            "U0ANA00001 Unknown | C0GENERAL1 1764842000.000100 | Overheard | done",
+            "U0ANA00001 Unknown | C0GENERAL1 1764842000.000100 | Unaddressed | done",
         ),
         (payload!("me_message"), "U0ANA00001 Unknown | C0GENERAL1 1764842400.000100 | Mention | waves at"),
         (
@@ -156,7 +158,10 @@ fn events_are_read() {
             person("team_join", json!({"id": "U2", "profile": {"real_name": "Dee Moss"}})),
             "U2 is Dee Moss (Member)",
         ),
-        (person("user_change", json!({"id": "U2", "name": "dee", "deleted": true})), "U2 is dee (Gone)"),
+        (
+            person("user_change", json!({"id": "U2", "name": "dee", "deleted": true})),
+            "U2 is dee (Deactivated)",
+        ),
         (person("user_change", json!({"name": "dee"})), "unreadable: person without id"),
         (payload!("event_null"), "unreadable: event without type"),
         (payload!("channel_missing"), "unreadable: message without channel"),
@@ -175,7 +180,7 @@ fn both_twins_of_a_mention_are_the_same_inbound() {
         inbound
     });
     assert_eq!(both[0], both[1]);
-    assert_eq!(both[0].key, MENTION);
+    assert_eq!(both[0].dedup_key, MENTION);
     assert_eq!(both[0].at.timestamp_micros(), 1_764_842_400_000_100);
 }
 
@@ -197,7 +202,7 @@ fn presses_are_read() {
         assert_eq!(line(Kind::Interaction, &payload), expected);
     }
     let key = |payload| match heard(Kind::Interaction, &payload, &identity(), now()) {
-        Heard::Inbound(inbound) => inbound.key,
+        Heard::Inbound(inbound) => inbound.dedup_key,
         other => panic!("{other:?}"),
     };
     assert_eq!(key(payload!("press")), "press:12466734323.1395872398.a1b2c3");
@@ -221,7 +226,7 @@ fn a_very_long_message_arrives_whole() {
     let mut payload = payload!("app_mention");
     payload["event"]["text"] = format!("<@U0NOD00001> {}", "ä".repeat(100_000)).into();
     let Heard::Inbound(inbound) = heard(Kind::Event, &payload, &identity(), now()) else { panic!("heard") };
-    let What::Said { text, .. } = inbound.what else { panic!("said") };
+    let Event::Message { text, .. } = inbound.event else { panic!("said") };
     assert_eq!(text.chars().count(), 100_000);
 }
 

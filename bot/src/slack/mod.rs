@@ -162,7 +162,9 @@ impl Slack {
 
 fn identity(answer: &Value) -> Result<Identity, ChatError> {
     let field = |name: &str| answer[name].as_str().map(str::to_owned);
-    let told = |name: &str| field(name).ok_or_else(|| ChatError::Lost(format!("an answer without {name}")));
+    let told = |name: &str| {
+        field(name).ok_or_else(|| ChatError::UnknownOutcome(format!("an answer without {name}")))
+    };
     Ok(Identity {
         team: told("team_id")?,
         team_name: field("team").unwrap_or_default(),

@@ -45,7 +45,7 @@ pub async fn probe(settings: &SlackSettings) -> Result<Report, ConnectError> {
 
 /// `auth.test` by hand: the scopes stand in a header, which slack-morphism does not show.
 async fn owner(settings: &SlackSettings) -> Result<(Identity, Option<Vec<String>>), ConnectError> {
-    let lost = |what: &str| ConnectError::Slack(ChatError::Lost(what.to_owned()));
+    let lost = |what: &str| ConnectError::Slack(ChatError::UnknownOutcome(what.to_owned()));
     let url = format!("{}/{}", settings.api_url.as_str().trim_end_matches('/'), AUTH.name);
     let client = reqwest::Client::builder().timeout(LIMIT).build().map_err(|_| lost("no HTTP client"))?;
     let call = client.post(url).bearer_auth(settings.bot_token.expose_secret()).send();
@@ -55,7 +55,7 @@ async fn owner(settings: &SlackSettings) -> Result<(Identity, Option<Vec<String>
     let granted = scopes.map(split);
     let body: Value = answer.json().await.map_err(|_| lost("an unreadable answer"))?;
     match body["error"].as_str() {
-        Some(code) => Err(ConnectError::Slack(ChatError::Refused { code: code.to_owned() })),
+        Some(code) => Err(ConnectError::Slack(ChatError::Rejected { code: code.to_owned() })),
         None => Ok((identity(&body)?, granted)),
     }
 }

@@ -1,6 +1,6 @@
 //! Slack's users as profiles. Pure.
 
-use nod_contract::chat::{Profile, Standing};
+use nod_contract::chat::{Membership, Profile};
 use serde_json::Value;
 
 /// Slackbot looks like a person in every field.
@@ -21,25 +21,25 @@ pub(super) fn read(user: &Value, team: &str) -> Option<Profile> {
         name: told(&profile["display_name"]).or_else(|| real.clone()).unwrap_or_else(|| handle.clone()),
         full_name: real.unwrap_or(handle),
         title: told(&profile["title"]),
-        address: told(&profile["email"]),
+        email: told(&profile["email"]),
         zone: told(&user["tz"]),
-        standing: standing(user, team),
+        membership: standing(user, team),
     })
 }
 
-fn standing(user: &Value, team: &str) -> Standing {
+fn standing(user: &Value, team: &str) -> Membership {
     let yes = |field: &str| user[field] == true;
     let elsewhere = user["team_id"].as_str().is_some_and(|other| other != team);
     if yes("is_bot") || yes("is_workflow_bot") || user["id"] == SLACKBOT {
-        Standing::Bot
+        Membership::Bot
     } else if yes("deleted") {
-        Standing::Gone
+        Membership::Deactivated
     } else if yes("is_stranger") || elsewhere {
-        Standing::External
+        Membership::External
     } else if yes("is_restricted") || yes("is_ultra_restricted") {
-        Standing::Guest
+        Membership::Guest
     } else {
-        Standing::Member
+        Membership::Member
     }
 }
 
@@ -52,21 +52,21 @@ mod tests {
     #[test]
     fn standings_are_told() {
         for (fields, expected) in [
-            (json!({"team_id": "T1"}), Standing::Member),
-            (json!({}), Standing::Member),
-            (json!({"is_bot": true, "deleted": true}), Standing::Bot),
-            (json!({"id": "USLACKBOT"}), Standing::Bot),
-            (json!({"deleted": true}), Standing::Gone),
-            (json!({"team_id": "T2"}), Standing::External),
-            (json!({"is_stranger": true, "is_restricted": true}), Standing::External),
-            (json!({"is_restricted": true}), Standing::Guest),
-            (json!({"is_ultra_restricted": true}), Standing::Guest),
+            (json!({"team_id": "T1"}), Membership::Member),
+            (json!({}), Membership::Member),
+            (json!({"is_bot": true, "deleted": true}), Membership::Bot),
+            (json!({"id": "USLACKBOT"}), Membership::Bot),
+            (json!({"deleted": true}), Membership::Deactivated),
+            (json!({"team_id": "T2"}), Membership::External),
+            (json!({"is_stranger": true, "is_restricted": true}), Membership::External),
+            (json!({"is_restricted": true}), Membership::Guest),
+            (json!({"is_ultra_restricted": true}), Membership::Guest),
         ] {
             let mut user = json!({"id": "U1"});
             if let (Some(user), Some(fields)) = (user.as_object_mut(), fields.as_object()) {
                 user.extend(fields.clone());
             }
-            assert_eq!(read(&user, "T1").map(|p| p.standing), Some(expected), "{fields}");
+            assert_eq!(read(&user, "T1").map(|p| p.membership), Some(expected), "{fields}");
         }
     }
 
@@ -76,7 +76,7 @@ mod tests {
             json!({"id": "U1", "name": "ana", "profile": {"display_name": "", "real_name": "Ana Ruiz"}});
         let profile = read(&user, "T1").expect("a profile");
         assert_eq!((profile.name.as_str(), profile.full_name.as_str()), ("Ana Ruiz", "Ana Ruiz"));
-        assert_eq!((profile.title, profile.address, profile.zone), (None, None, None));
+        assert_eq!((profile.title, profile.email, profile.zone), (None, None, None));
         assert_eq!(read(&json!({"id": "U1"}), "T1").expect("a profile").name, "U1");
         assert_eq!(read(&json!(null), "T1"), None);
     }

@@ -1,7 +1,7 @@
 //! A card as Slack's blocks. Pure; whatever the card holds, the blocks are valid: what is too long is split,
 //! and what does not fit at all is replaced by a sentence that says how much is missing.
 
-use nod_contract::card::{Block, Card, Time};
+use nod_contract::card::{Block, Card, TimeOption};
 use serde_json::{Value, json};
 
 use super::buttons::{self, Rows};
@@ -102,7 +102,7 @@ fn chunk(block: &Block) -> Chunk {
         Block::Literal(text) => Chunk::Words(split_long(vec![literal(text)])),
         Block::Fields(fields) => Chunk::Facts(split_long(vec![Part::Text(field_runs(fields))])),
         Block::Risks(risks) => Chunk::Facts(split_long(vec![risk_lines(risks)])),
-        Block::Times(times) => Chunk::Facts(split_long(vec![Part::Text(time_runs(times))])),
+        Block::TimeOptions(times) => Chunk::Facts(split_long(vec![Part::Text(time_runs(times))])),
         Block::Note(text) => Chunk::Note(visible(text).trim().to_owned()),
     }
 }
@@ -129,22 +129,22 @@ fn field_runs(fields: &[(String, String)]) -> Vec<Run> {
 /// The day with its weekday, as each reader's clocks and language have it.
 const DAY_AND_TIME: &str = "{day_divider_pretty}, {time}";
 
-fn time_runs(times: &[Time]) -> Vec<Run> {
+fn time_runs(times: &[TimeOption]) -> Vec<Run> {
     let mut runs = Vec::new();
     for time in times {
         runs.extend((!runs.is_empty()).then(|| Run::plain("\n")));
         runs.push(Run::bold(one_line(&time.label)));
         runs.push(Run::plain("  "));
-        match time.halves() {
+        match time.split_text() {
             Some((from, to)) => {
                 runs.push(Run::moment(time.from, DAY_AND_TIME, one_line(from)));
                 runs.push(Run::plain("–"));
                 runs.push(Run::moment(time.to, "{time}", one_line(to)));
             }
-            None => runs.push(Run::plain(one_line(&time.said))),
+            None => runs.push(Run::plain(one_line(&time.text))),
         }
-        if !time.below.is_empty() {
-            runs.push(Run::plain(format!("\n     {}", one_line(&time.below))));
+        if !time.note.is_empty() {
+            runs.push(Run::plain(format!("\n     {}", one_line(&time.note))));
         }
     }
     runs

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
-use nod_contract::card::{Button, Press, Style, Time, Verb};
-use nod_contract::tool::{Preview, Words};
+use nod_contract::card::{Action, Button, OnClick, Style, TimeOption};
+use nod_contract::tool::{ActionLabels, Preview};
 use nod_requests::approval::{askable, request};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -128,14 +128,14 @@ fn text() -> BoxedStrategy<String> {
     prop_oneof![4 => chars, 6 => markdown, 1 => long].boxed()
 }
 
-fn time() -> impl Strategy<Value = Time> {
+fn time() -> impl Strategy<Value = TimeOption> {
     (text(), 1_700_000_000..1_900_000_000_i64, -10..90_000_i64, text(), text()).prop_map(
-        |(label, from, lasts, said, below)| Time {
+        |(label, from, lasts, said, below)| TimeOption {
             label,
             from,
             to: from + lasts,
-            said: format!("{said}–{below}"),
-            below,
+            text: format!("{said}–{below}"),
+            note: below,
         },
     )
 }
@@ -148,20 +148,21 @@ fn block() -> impl Strategy<Value = Block> {
         1 => proptest::collection::vec(("[a-z]{0,9}", ".{0,30}"), 0..400).prop_map(Block::Fields),
         1 => proptest::collection::vec(".{0,20}", 0..400).prop_map(Block::Risks),
         1 => text().prop_map(Block::Note),
-        1 => proptest::collection::vec(time(), 0..40).prop_map(Block::Times),
+        1 => proptest::collection::vec(time(), 0..40).prop_map(Block::TimeOptions),
         1 => "U[0-9A-Z]{8,10}".prop_map(Block::Mention),
     ]
 }
 
 fn button() -> impl Strategy<Value = Button> {
     let does = prop_oneof![
-        ("[a-z]{1,20}", any::<u128>(), any::<Option<u16>>())
-            .prop_map(|(verb, id, choice)| Press::Verb(Verb { verb, subject: Uuid::from_u128(id), choice })),
-        text().prop_map(Press::Link),
-        "https://[a-z]{1,9}\\.test/[a-z]{0,2000}".prop_map(Press::Link),
+        ("[a-z]{1,20}", any::<u128>(), any::<Option<u16>>()).prop_map(|(verb, id, choice)| OnClick::Action(
+            Action { kind: verb, subject: Uuid::from_u128(id), argument: choice }
+        )),
+        text().prop_map(OnClick::Link),
+        "https://[a-z]{1,9}\\.test/[a-z]{0,2000}".prop_map(OnClick::Link),
     ];
     let style = prop_oneof![Just(Style::Primary), Just(Style::Plain), Just(Style::Danger)];
-    (text(), style, does).prop_map(|(label, style, does)| Button { label, style, does })
+    (text(), style, does).prop_map(|(label, style, does)| Button { label, style, on_click: does })
 }
 
 fn card() -> impl Strategy<Value = Card> {
@@ -214,19 +215,19 @@ fn any_card_passes_the_vendors_schema() {
 }
 
 fn approval() -> Card {
-    let verb = |verb| Press::Verb(Verb::new(verb, Uuid::from_u128(7)));
+    let verb = |verb| OnClick::Action(Action::new(verb, Uuid::from_u128(7)));
     Card::default()
-        .titled("Send this email?")
-        .with(Block::Fields(vec![
+        .with_title("Send this email?")
+        .with_block(Block::Fields(vec![
             ("From".into(), "ana@acme.test".into()),
             ("To".into(), "*bo@example.com* <!channel>".into()),
             ("Cc".into(), String::new()),
         ]))
-        .with(Block::Literal("Hi Bo,\n```\nnot *code*\n```\nAna".into()))
-        .with(Block::Risks(vec!["bo@example.com is outside acme.test".into()]))
-        .with(Block::Note("expires tomorrow 17:00".into()))
-        .button("Approve & send", Style::Primary, verb("approve"))
-        .button("Deny", Style::Danger, verb("deny"))
+        .with_block(Block::Literal("Hi Bo,\n```\nnot *code*\n```\nAna".into()))
+        .with_block(Block::Risks(vec!["bo@example.com is outside acme.test".into()]))
+        .with_block(Block::Note("expires tomorrow 17:00".into()))
+        .with_button("Approve & send", Style::Primary, verb("approve"))
+        .with_button("Deny", Style::Danger, verb("deny"))
 }
 
 #[test]
@@ -249,9 +250,13 @@ fn an_approval_shows_everything_and_its_buttons_carry_their_verbs() {
 
 #[test]
 fn buttons_of_one_verb_have_ids_of_their_own() {
-    let choice = |n| Press::Verb(Verb { verb: "choose".into(), subject: Uuid::nil(), choice: Some(n) });
-    let card =
-        Card::say("Which Bob?").button("A", Style::Plain, choice(0)).button("B", Style::Plain, choice(1));
+    let choice =
+        |n| OnClick::Action(Action { kind: "choose".into(), subject: Uuid::nil(), argument: Some(n) });
+    let card = Card::from_markdown("Which Bob?").with_button("A", Style::Plain, choice(0)).with_button(
+        "B",
+        Style::Plain,
+        choice(1),
+    );
     let blocks = blocks(&card);
     let elements = blocks[1]["elements"].as_array().unwrap();
     assert_eq!(elements[0]["action_id"], "choose");
@@ -278,7 +283,7 @@ fn what_does_not_fit_is_counted_and_the_rest_stays() {
 #[test]
 fn a_code_block_is_whole_in_every_piece() {
     let code = format!("before\n\n```\n{}```\n\nafter", "let x = 1;\n".repeat(600));
-    let blocks = blocks(&Card::say(code));
+    let blocks = blocks(&Card::from_markdown(code));
     judge(&blocks);
     let pieces = blocks
         .iter()
@@ -292,12 +297,13 @@ fn a_code_block_is_whole_in_every_piece() {
 #[test]
 fn an_empty_card_is_a_dash() {
     judge(&blocks(&Card::default()));
-    assert_eq!(fallback(&Card::say("  ")), "—");
+    assert_eq!(fallback(&Card::from_markdown("  ")), "—");
 }
 
 #[test]
 fn the_fallback_is_escaped_and_pings_nobody() {
-    let card = Card::say("a & b <!channel> @here **bold** [docs](https://x.test/a)").titled("T <3");
+    let card =
+        Card::from_markdown("a & b <!channel> @here **bold** [docs](https://x.test/a)").with_title("T <3");
     assert_eq!(
         fallback(&card),
         "T &lt;3\n\na &amp; b &lt;\u{200B}!channel&gt; @\u{200B}here bold docs (https://x.test/a)"
@@ -309,7 +315,7 @@ proptest! {
 
     #[test]
     fn what_fits_is_shown_whole(text in text(), times in 1_usize..150) {
-        let card = Card::say(vec![text; times].join("\n\n"));
+        let card = Card::from_markdown(vec![text; times].join("\n\n"));
         let shown = words(&blocks(&card));
         prop_assert!(!fits(&card) || !shown.contains(" more characters)"), "{shown}");
     }
@@ -317,7 +323,7 @@ proptest! {
 
 #[test]
 fn only_who_is_called_is_told_whatever_the_words_say() {
-    let card = Card::say("Ask <@U2>.").calling(Some("U1"));
+    let card = Card::from_markdown("Ask <@U2>.").with_mention(Some("U1"));
     let blocks = blocks(&card);
     judge(&blocks);
     let sections = blocks[0]["elements"].as_array().unwrap();
@@ -335,18 +341,20 @@ fn asked() -> impl Strategy<Value = (Preview, Card)> {
         |(fields, body, risks)| {
             let words =
                 serde_json::json!({"approve": "", "doing": "", "done": "", "not_done": "", "thing": ""});
-            let words: Words = serde_json::from_value(words).ok()?;
+            let words: ActionLabels = serde_json::from_value(words).ok()?;
             let room = limits::REQUEST;
-            let preview = Preview { fields, body, room, ..Preview::new(Value::Null, "", words) };
+            let preview =
+                Preview { fields, body, display_limit: room, ..Preview::new(Value::Null, "", words) };
             askable(&preview).ok()?;
             let by = Block::Note("Only Ana Silva can decide. Expires Sat 7 Mar 2026, 09:30 WET.".to_owned());
-            let card = request(&preview, &risks).titled("Send this email? · rev 1 · a91f3c").with(by);
-            let press = |verb| Press::Verb(Verb::new(verb, Uuid::nil()));
+            let card =
+                request(&preview, &risks).with_title("Send this email? · rev 1 · a91f3c").with_block(by);
+            let press = |verb| OnClick::Action(Action::new(verb, Uuid::nil()));
             let card = card
-                .button("Approve & send", Style::Primary, press("approve"))
-                .button("Edit", Style::Plain, press("edit"))
-                .button("Deny", Style::Danger, press("deny"))
-                .button("Show all", Style::Plain, press("whole"));
+                .with_button("Approve & send", Style::Primary, press("approve"))
+                .with_button("Edit", Style::Plain, press("edit"))
+                .with_button("Deny", Style::Danger, press("deny"))
+                .with_button("Show all", Style::Plain, press("whole"));
             Some((preview, card))
         },
     )

@@ -1,16 +1,16 @@
 #![allow(clippy::unwrap_used)]
 
-use nod_contract::card::{Card, Press, Style, Verb};
-use nod_contract::chat::{Addressed, Place, Target, What};
+use nod_contract::card::{Action, Card, OnClick, Style};
+use nod_contract::chat::{Addressing, ChannelRef, DeliveryTarget, Event};
 use nod_contract::ids::DeliveryId;
 use uuid::Uuid;
 
 use crate::slack::Arrival;
 use crate::slack::testing::*;
 
-fn said(what: &What) -> Option<(&str, Addressed)> {
+fn said(what: &Event) -> Option<(&str, Addressing)> {
     match what {
-        What::Said { text, addressed, .. } => Some((text, *addressed)),
+        Event::Message { text, addressing: addressed, .. } => Some((text, *addressed)),
         _ => None,
     }
 }
@@ -28,7 +28,11 @@ async fn messages_are_stored_and_then_acknowledged() {
     let heard: Vec<_> = heard.iter().filter_map(said).collect();
     assert_eq!(
         heard,
-        [("hello", Addressed::Mention), ("and here", Addressed::Direct), ("lunch?", Addressed::Overheard)]
+        [
+            ("hello", Addressing::Mention),
+            ("and here", Addressing::DirectMessage),
+            ("lunch?", Addressing::Unaddressed)
+        ]
     );
     until("acknowledgements", || fake.unanswered().is_empty().then_some(())).await;
     listener.shutdown().await;
@@ -56,7 +60,7 @@ async fn a_command_is_answered_on_its_acknowledgement() {
     let payload = answer.payload.unwrap();
     assert_eq!((&payload["response_type"], &payload["text"]), (&"ephemeral".into(), &"Noted.".into()));
     assert!(
-        matches!(&memory.heard()[..], [What::Command { name, text, .. }] if name == "help" && text == "me")
+        matches!(&memory.heard()[..], [Event::Command { name, text, .. }] if name == "help" && text == "me")
     );
     assert_eq!(fake.violations(), Vec::<String>::new());
 }
@@ -66,14 +70,15 @@ async fn a_press_carries_its_verb_and_is_answered_with_a_whisper() {
     let (fake, memory) = (fake().await, Memory::default());
     let slack = signed_in(&fake).await;
     let _listener = listening(&slack, &memory).await;
-    let verb = Verb::new("approve", Uuid::from_u128(9));
-    let card = Card::say("Shall I?").button("Approve", Style::Primary, Press::Verb(verb.clone()));
+    let verb = Action::new("approve", Uuid::from_u128(9));
+    let card =
+        Card::from_markdown("Shall I?").with_button("Approve", Style::Primary, OnClick::Action(verb.clone()));
     let channel = fake.read(|w| w.channel_id("general")).unwrap();
-    let place = Place { channel: channel.clone(), direct: false, thread: None };
-    let target = Target::Place { workspace: slack.identity().team.clone(), place };
-    let posted = slack.adapter().post(&target, &card, DeliveryId(Uuid::from_u128(1))).await.unwrap();
+    let place = ChannelRef { channel: channel.clone(), is_dm: false, thread: None };
+    let target = DeliveryTarget::Channel { workspace: slack.identity().team.clone(), place };
+    let posted = slack.adapter().post_message(&target, &card, DeliveryId(Uuid::from_u128(1))).await.unwrap();
     fake.press("ana", "general", &posted.at.message, "Approve").unwrap().acknowledged(SOON).await;
-    assert!(matches!(&memory.heard()[..], [What::Pressed { verb: Some(v), .. }] if *v == verb));
+    assert!(matches!(&memory.heard()[..], [Event::ButtonClicked { verb: Some(v), .. }] if *v == verb));
     let whisper = until("the whisper", || fake.ephemerals("ana").pop()).await;
     assert_eq!((whisper.text.as_str(), whisper.channel), ("Noted.", channel));
 }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use nod_contract::card::{Block, Card};
-use nod_contract::chat::{ChatError, Place, Posted, Shown};
+use nod_contract::chat::{ChannelRef, ChatError, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
 use serde_json::{Value, json};
@@ -40,11 +40,11 @@ enum Way {
 pub(super) struct Streams(Mutex<HashMap<(String, String), Way>>);
 
 impl Streams {
-    fn way(&self, at: &Posted) -> Option<Way> {
+    fn way(&self, at: &PostedMessage) -> Option<Way> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&name(at)).cloned()
     }
 
-    fn set(&self, at: &Posted, way: Way) {
+    fn set(&self, at: &PostedMessage, way: Way) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST {
             // Whatever was forgotten is met again as a message of unknown state, which is stopped first.
@@ -53,12 +53,12 @@ impl Streams {
         all.insert(name(at), way);
     }
 
-    fn forget(&self, at: &Posted) -> Option<Way> {
+    fn forget(&self, at: &PostedMessage) -> Option<Way> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&name(at))
     }
 }
 
-fn name(at: &Posted) -> (String, String) {
+fn name(at: &PostedMessage) -> (String, String) {
     (at.channel.clone(), at.message.clone())
 }
 
@@ -66,7 +66,7 @@ impl SlackAdapter {
     /// Opens a stream; where Slack takes none, posts a message to be edited.
     pub(super) async fn begin(
         &self,
-        place: &Place,
+        place: &ChannelRef,
         reader: &str,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
@@ -82,7 +82,7 @@ impl SlackAdapter {
                     self.streams.set(&shown.at, Way::Stream(String::new()));
                     return Ok(shown);
                 }
-                Err(ChatError::Refused { code }) => {
+                Err(ChatError::Rejected { code }) => {
                     tracing::info!(code, "Slack takes no stream here; the message is edited instead");
                 }
                 Err(error) => return Err(error),
@@ -97,7 +97,7 @@ impl SlackAdapter {
     /// Shows the words so far.
     pub(super) async fn show_more(
         &self,
-        at: &Posted,
+        at: &PostedMessage,
         words: &str,
         key: DeliveryId,
     ) -> Result<Duration, ChatError> {
@@ -115,13 +115,15 @@ impl SlackAdapter {
                         self.streams.set(at, Way::Stream(all.clone()));
                         Ok(ADD)
                     }
-                    Err(ChatError::Busy { after_seconds }) => Ok(Duration::from_secs(after_seconds)),
+                    Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
+                        Ok(Duration::from_secs(after_seconds))
+                    }
                     // The person ended it in Slack.
-                    Err(ChatError::Refused { code }) if code == "stopped_by_user" => {
-                        Err(ChatError::Refused { code })
+                    Err(ChatError::Rejected { code }) if code == "stopped_by_user" => {
+                        Err(ChatError::Rejected { code })
                     }
                     // It died, or shows we do not know what.
-                    Err(ChatError::Refused { .. } | ChatError::Lost(_)) => {
+                    Err(ChatError::Rejected { .. } | ChatError::UnknownOutcome(_)) => {
                         self.edit_instead(at, words, key).await
                     }
                     Err(closed) => Err(closed),
@@ -132,22 +134,29 @@ impl SlackAdapter {
         }
     }
 
-    async fn add(&self, at: &Posted, more: &str) -> Result<(), ChatError> {
+    async fn add(&self, at: &PostedMessage, more: &str) -> Result<(), ChatError> {
         let body = json!({"channel": at.channel, "ts": at.message, "markdown_text": more});
         self.web.call(&APPEND_STREAM, &body).await.map(|_| ())
     }
 
-    async fn edit_instead(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
+    async fn edit_instead(
+        &self,
+        at: &PostedMessage,
+        words: &str,
+        key: DeliveryId,
+    ) -> Result<Duration, ChatError> {
         self.end_stream(at, key).await?;
         self.streams.set(at, Way::Edits);
         self.edit(at, words, key).await
     }
 
-    async fn edit(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
+    async fn edit(&self, at: &PostedMessage, words: &str, key: DeliveryId) -> Result<Duration, ChatError> {
         let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
-        match self.send(&UPDATE, body, &Card::say(words)).await {
+        match self.send(&UPDATE, body, &Card::from_markdown(words)).await {
             Ok(_) => Ok(EDIT),
-            Err(ChatError::Busy { after_seconds }) => Ok(Duration::from_secs(after_seconds)),
+            Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
+                Ok(Duration::from_secs(after_seconds))
+            }
             Err(error) => Err(error),
         }
     }
@@ -155,7 +164,7 @@ impl SlackAdapter {
     /// Puts the card into the place of a message that may still be growing; gives when.
     pub(super) async fn finish(
         &self,
-        at: &Posted,
+        at: &PostedMessage,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
@@ -165,30 +174,30 @@ impl SlackAdapter {
         let body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
         let answer = match self.send(&UPDATE, body.clone(), card).await {
             // Another replica opened it, or this one before it died.
-            Err(ChatError::Refused { code }) if code == "streaming_state_conflict" => {
+            Err(ChatError::Rejected { code }) if code == "streaming_state_conflict" => {
                 self.end_stream(at, key).await?;
                 self.send(&UPDATE, body, card).await
             }
             answer => answer,
         };
         match answer {
-            Err(ChatError::Refused { code }) if code == NO_MESSAGE => Err(ChatError::Gone),
+            Err(ChatError::Rejected { code }) if code == NO_MESSAGE => Err(ChatError::Gone),
             answer => Ok(edited(&answer?["message"])),
         }
     }
 
     /// Stops a stream, if it still is one. From here on it can be found by its key.
-    async fn end_stream(&self, at: &Posted, key: DeliveryId) -> Result<(), ChatError> {
+    async fn end_stream(&self, at: &PostedMessage, key: DeliveryId) -> Result<(), ChatError> {
         let mut body = json!({"channel": at.channel, "ts": at.message, "metadata": metadata(key)});
         let mut answer = self.web.call(&STOP_STREAM, &body).await;
-        if matches!(&answer, Err(ChatError::Refused { code }) if code == "no_text") {
+        if matches!(&answer, Err(ChatError::Rejected { code }) if code == "no_text") {
             // Nothing was shown yet, and Slack ends nothing empty.
             body["markdown_text"] = "…".into();
             answer = self.web.call(&STOP_STREAM, &body).await;
         }
         match answer {
             // What it is now, the edit that follows will find out.
-            Ok(_) | Err(ChatError::Refused { .. }) => Ok(()),
+            Ok(_) | Err(ChatError::Rejected { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }

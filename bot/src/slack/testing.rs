@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use nod_contract::card::Card;
-use nod_contract::chat::{Immediate, Inbound, What};
+use nod_contract::chat::{Event, Inbound, InteractionResponse};
 use nod_contract::clock::SystemClock;
 use nod_sandbox::slack::{Channel, Slack as Fake, SlackConfig, User};
 
@@ -55,7 +55,7 @@ impl Memory {
         })
     }
 
-    fn store(&self, arrival: Arrival) -> Result<Immediate, NotStored> {
+    fn store(&self, arrival: Arrival) -> Result<InteractionResponse, NotStored> {
         let mut failures = self.failures.lock().unwrap();
         if *failures > 0 {
             *failures -= 1;
@@ -63,10 +63,14 @@ impl Memory {
         }
         let whisper = matches!(
             &arrival,
-            Arrival::Inbound(Inbound { what: What::Command { .. } | What::Pressed { .. }, .. })
+            Arrival::Inbound(Inbound { event: Event::Command { .. } | Event::ButtonClicked { .. }, .. })
         );
         self.arrived.lock().unwrap().push(arrival);
-        Ok(if whisper { Immediate::Whisper(Card::say("Noted.")) } else { Immediate::Nothing })
+        Ok(if whisper {
+            InteractionResponse::Ephemeral(Card::from_markdown("Noted."))
+        } else {
+            InteractionResponse::Ack
+        })
     }
 
     pub(super) fn all(&self) -> Vec<Arrival> {
@@ -74,13 +78,16 @@ impl Memory {
     }
 
     /// The inbounds' contents, without the second twins.
-    pub(super) fn heard(&self) -> Vec<What> {
+    pub(super) fn heard(&self) -> Vec<Event> {
         let mut keys = std::collections::HashSet::new();
         let inbounds = self.all().into_iter().filter_map(|arrival| match arrival {
             Arrival::Inbound(inbound) => Some(inbound),
             Arrival::Person { .. } | Arrival::Unreadable { .. } => None,
         });
-        inbounds.filter(|inbound| keys.insert(inbound.key.clone())).map(|inbound| inbound.what).collect()
+        inbounds
+            .filter(|inbound| keys.insert(inbound.dedup_key.clone()))
+            .map(|inbound| inbound.event)
+            .collect()
     }
 }
 

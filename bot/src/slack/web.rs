@@ -76,7 +76,7 @@ impl Web {
             "text/plain; charset=utf-8".to_owned(),
         );
         match tokio::time::timeout(LIMIT, session.files_upload_via_url(&request)).await {
-            Err(_) => Err(ChatError::Lost(format!("nothing for {} s", LIMIT.as_secs()))),
+            Err(_) => Err(ChatError::UnknownOutcome(format!("nothing for {} s", LIMIT.as_secs()))),
             Ok(uploaded) => uploaded.map(|_| ()).map_err(sorted),
         }
     }
@@ -84,38 +84,38 @@ impl Web {
 
 async fn answered(call: impl Future<Output = ClientResult<Value>>) -> Result<Value, ChatError> {
     let answer = match tokio::time::timeout(LIMIT, call).await {
-        Err(_) => return Err(ChatError::Lost(format!("nothing for {} s", LIMIT.as_secs()))),
+        Err(_) => return Err(ChatError::UnknownOutcome(format!("nothing for {} s", LIMIT.as_secs()))),
         Ok(answer) => answer.map_err(sorted)?,
     };
     // A page of a proxy that is no JSON comes out as `{}`.
     if answer["ok"] == true {
         Ok(answer)
     } else {
-        Err(ChatError::Lost("an answer that is not Slack's".into()))
+        Err(ChatError::UnknownOutcome("an answer that is not Slack's".into()))
     }
 }
 
 fn sorted(error: SlackClientError) -> ChatError {
     match error {
-        SlackClientError::RateLimitError(limit) => ChatError::Busy {
-            after_seconds: limit.retry_after.map_or(PATIENCE, |after| after.as_secs().max(1)),
+        SlackClientError::RateLimitError(limit) => ChatError::RateLimited {
+            retry_after_secs: limit.retry_after.map_or(PATIENCE, |after| after.as_secs().max(1)),
         },
         SlackClientError::ApiError(api) => by_code(&api.code),
         SlackClientError::HttpError(http) => by_status(http.status_code.as_u16()),
-        SlackClientError::ProtocolError(_) => ChatError::Lost("an unreadable answer".into()),
-        _ => ChatError::Lost("the connection broke".into()),
+        SlackClientError::ProtocolError(_) => ChatError::UnknownOutcome("an unreadable answer".into()),
+        _ => ChatError::UnknownOutcome("the connection broke".into()),
     }
 }
 
 /// Slack's words for its own failures say that part of the work may have been done.
 fn by_code(code: &str) -> ChatError {
     match code {
-        "ratelimited" | "rate_limited" => ChatError::Busy { after_seconds: PATIENCE },
+        "ratelimited" | "rate_limited" => ChatError::RateLimited { retry_after_secs: PATIENCE },
         "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" => {
-            ChatError::Lost(format!("Slack says {code}"))
+            ChatError::UnknownOutcome(format!("Slack says {code}"))
         }
-        code if CLOSED.contains(&code) => ChatError::Closed { code: code.to_owned() },
-        code => ChatError::Refused { code: code.to_owned() },
+        code if CLOSED.contains(&code) => ChatError::ChannelClosed { code: code.to_owned() },
+        code => ChatError::Rejected { code: code.to_owned() },
     }
 }
 
@@ -141,7 +141,7 @@ const CLOSED: [&str; 16] = [
 
 fn by_status(status: u16) -> ChatError {
     match status {
-        408 | 500.. => ChatError::Lost(format!("HTTP {status}")),
-        _ => ChatError::Refused { code: format!("http_{status}") },
+        408 | 500.. => ChatError::UnknownOutcome(format!("HTTP {status}")),
+        _ => ChatError::Rejected { code: format!("http_{status}") },
     }
 }

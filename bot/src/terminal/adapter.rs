@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use nod_contract::card::Card;
 use nod_contract::chat::{
-    Bound, ChatAdapter, ChatError, FetchError, File, Missed, Ornament, Place, Posted, Profile, Shown,
-    Sighting, Standing, Target, Utterance,
+    AssistantThreadUpdate, ChannelRef, ChatAdapter, ChatError, DeliveryTarget, DownloadError, HistoryMessage,
+    HistoryRange, Membership, MessageLookup, MissedMessages, OutgoingFile, PostedMessage, Profile, Shown,
 };
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::DeliveryId;
@@ -56,7 +56,7 @@ impl TerminalAdapter {
         // The row says so a moment later; the screen looks again by itself, and what is typed counts as typed when it
         // last looked.
         self.changed.notify_one();
-        let at = Posted { channel: PLATFORM.to_owned(), message: key.to_string() };
+        let at = PostedMessage { channel: PLATFORM.to_owned(), message: key.to_string() };
         Shown { at, since: Some(self.clock.now()) }
     }
 }
@@ -67,22 +67,27 @@ impl ChatAdapter for TerminalAdapter {
         PLATFORM
     }
 
-    fn title(&self) -> &'static str {
+    fn display_name(&self) -> &'static str {
         "the terminal"
     }
 
-    fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String {
+    fn format_command(&self, command: &str, given: Option<(&str, &str)>) -> String {
         match given {
             Some((_, value)) => format!("/{command} {value}"),
             None => format!("/{command}"),
         }
     }
 
-    async fn post(&self, _target: &Target, _card: &Card, key: DeliveryId) -> Result<Shown, ChatError> {
+    async fn post_message(
+        &self,
+        _target: &DeliveryTarget,
+        _card: &Card,
+        key: DeliveryId,
+    ) -> Result<Shown, ChatError> {
         Ok(self.stands(key))
     }
 
-    fn fits(&self, _card: &Card) -> bool {
+    fn fits_in_one_message(&self, _card: &Card) -> bool {
         true
     }
 
@@ -90,91 +95,105 @@ impl ChatAdapter for TerminalAdapter {
         MOST
     }
 
-    fn room(&self) -> usize {
+    fn display_limit(&self) -> usize {
         REQUEST
     }
 
-    fn pause(&self) -> TimeDelta {
+    fn post_interval(&self) -> TimeDelta {
         TimeDelta::zero()
     }
 
-    async fn replace(
+    async fn update_message(
         &self,
-        _at: &Posted,
+        _at: &PostedMessage,
         _card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError> {
         Ok(self.stands(key).since)
     }
 
-    async fn remove(&self, _at: &Posted) -> Result<(), ChatError> {
+    async fn delete_message(&self, _at: &PostedMessage) -> Result<(), ChatError> {
         Ok(())
     }
 
-    async fn adorn(&self, _place: &Place, _ornament: &Ornament) -> Result<(), ChatError> {
-        Ok(())
-    }
-
-    async fn show_home(&self, _workspace: &str, _user: &str, _page: &[Card]) -> Result<(), ChatError> {
-        Ok(())
-    }
-
-    async fn fetch(&self, _address: &str, _most: usize) -> Result<Vec<u8>, FetchError> {
-        Err(FetchError::Refused("a terminal has no files".to_owned()))
-    }
-
-    async fn file(
+    async fn update_assistant_thread(
         &self,
-        _target: &Target,
-        file: &File,
+        _place: &ChannelRef,
+        _ornament: &AssistantThreadUpdate,
+    ) -> Result<(), ChatError> {
+        Ok(())
+    }
+
+    async fn publish_home(&self, _workspace: &str, _user: &str, _page: &[Card]) -> Result<(), ChatError> {
+        Ok(())
+    }
+
+    async fn download_attachment(&self, _address: &str, _most: usize) -> Result<Vec<u8>, DownloadError> {
+        Err(DownloadError::Forbidden("a terminal has no files".to_owned()))
+    }
+
+    async fn upload_file(
+        &self,
+        _target: &DeliveryTarget,
+        file: &OutgoingFile,
         _card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError> {
         let Some(folder) = &self.folder else {
-            return Err(ChatError::Lost("the terminal is with another replica".to_owned()));
+            return Err(ChatError::UnknownOutcome("the terminal is with another replica".to_owned()));
         };
         let name = file.name.replace(['/', '\\'], "_");
         let written = tokio::fs::write(folder.join(name), &file.text).await;
-        written.map(|()| self.stands(key)).map_err(|error| ChatError::Refused { code: error.to_string() })
+        written.map(|()| self.stands(key)).map_err(|error| ChatError::Rejected { code: error.to_string() })
     }
 
-    fn link(&self, _place: &Place, _message: &str) -> Option<String> {
+    fn permalink(&self, _place: &ChannelRef, _message: &str) -> Option<String> {
         None
     }
 
-    async fn open(&self, _target: &Target, _reader: &str, key: DeliveryId) -> Result<Shown, ChatError> {
+    async fn start_stream(
+        &self,
+        _target: &DeliveryTarget,
+        _reader: &str,
+        key: DeliveryId,
+    ) -> Result<Shown, ChatError> {
         Ok(self.stands(key))
     }
 
-    async fn grow(&self, _at: &Posted, _words: &str, _key: DeliveryId) -> Result<Duration, ChatError> {
+    async fn append_stream(
+        &self,
+        _at: &PostedMessage,
+        _words: &str,
+        _key: DeliveryId,
+    ) -> Result<Duration, ChatError> {
         Ok(WHOLE_ONLY)
     }
 
-    async fn find(
+    async fn find_message(
         &self,
-        _target: &Target,
+        _target: &DeliveryTarget,
         _key: DeliveryId,
         _since: Timestamp,
         _opened: bool,
-    ) -> Result<Sighting, ChatError> {
+    ) -> Result<MessageLookup, ChatError> {
         // To say it again changes nothing, and a file may not be written yet.
-        Ok(Sighting::CannotTell)
+        Ok(MessageLookup::Unknown)
     }
 
-    async fn profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
+    async fn fetch_profile(&self, _workspace: &str, user: &str) -> Result<Profile, ChatError> {
         let address = user.contains('@').then(|| user.to_owned());
         Ok(Profile {
             user: user.to_owned(),
             name: user.split('@').next().unwrap_or(user).to_owned(),
             full_name: String::new(),
             title: None,
-            address,
+            email: address,
             zone: jiff::tz::TimeZone::system().iana_name().map(str::to_owned),
-            standing: Standing::Member,
+            membership: Membership::Member,
         })
     }
 
-    async fn members(
+    async fn list_members(
         &self,
         _workspace: &str,
         _cursor: Option<String>,
@@ -182,31 +201,36 @@ impl ChatAdapter for TerminalAdapter {
         Ok((Vec::new(), None))
     }
 
-    async fn history(
+    async fn list_messages(
         &self,
         _workspace: &str,
-        _place: &Place,
-        _bound: &Bound,
-    ) -> Result<Vec<Utterance>, ChatError> {
+        _place: &ChannelRef,
+        _bound: &HistoryRange,
+    ) -> Result<Vec<HistoryMessage>, ChatError> {
         Ok(Vec::new())
     }
 
-    async fn is_member(&self, _workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError> {
+    async fn is_channel_member(
+        &self,
+        _workspace: &str,
+        channel: &str,
+        user: &str,
+    ) -> Result<bool, ChatError> {
         Ok(channel == user)
     }
 
-    async fn channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
+    async fn list_channels(&self, _workspace: &str) -> Result<Vec<(String, String)>, ChatError> {
         Ok(Vec::new())
     }
 
-    async fn missed(
+    async fn list_missed_messages(
         &self,
         _workspace: &str,
         _channel: &str,
         _threads: &[String],
         _since: Timestamp,
         _from: Option<&str>,
-    ) -> Result<Missed, ChatError> {
-        Ok(Missed::default())
+    ) -> Result<MissedMessages, ChatError> {
+        Ok(MissedMessages::default())
     }
 }

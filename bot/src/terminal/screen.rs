@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use nod_contract::card::{Card, Press, Verb};
+use nod_contract::card::{Action, Card, OnClick};
 use nod_contract::ids::DeliveryId;
 use nod_inbox::transcript::{Said, Transcript};
 
@@ -14,7 +14,7 @@ pub(super) struct Screen {
     /// By message, the version that was shown, and its text.
     shown: HashMap<DeliveryId, (i32, String)>,
     /// By number, what it presses and on which message.
-    buttons: HashMap<usize, (Option<DeliveryId>, Verb)>,
+    buttons: HashMap<usize, (Option<DeliveryId>, Action)>,
     last: usize,
     /// The numbers on what was shown last.
     newest: Vec<usize>,
@@ -76,13 +76,15 @@ impl Screen {
         }
         // What its old buttons stood for is no more; those that are still there keep their numbers, for whoever is
         // about to type one.
-        let stays = |verb: &Verb| card.buttons.iter().any(|button| button.does == Press::Verb(verb.clone()));
+        let stays = |verb: &Action| {
+            card.buttons.iter().any(|button| button.on_click == OnClick::Action(verb.clone()))
+        };
         self.buttons.retain(|_, (of, verb)| *of != Some(id) || stays(verb));
         let newest = self.newest.clone();
         let text = self.card(Some(id), card);
         let before = self.shown.insert(id, (version, text.clone()));
         // Whoever is asked sees all of it; where it only goes on, what is new suffices.
-        let asks = card.buttons.iter().any(|button| matches!(button.does, Press::Verb(_)));
+        let asks = card.buttons.iter().any(|button| matches!(button.on_click, OnClick::Action(_)));
         let answers = self.pressed.take_if(|pressed| *pressed == id).is_some();
         let text = match before {
             Some((_, before)) if before == text && !answers => String::new(),
@@ -99,14 +101,15 @@ impl Screen {
 
     /// A card as text; its buttons get new numbers.
     pub(super) fn card(&mut self, of: Option<DeliveryId>, card: &Card) -> String {
-        let numbers: Vec<usize> = card.buttons.iter().map(|button| self.number(of, &button.does)).collect();
+        let numbers: Vec<usize> =
+            card.buttons.iter().map(|button| self.number(of, &button.on_click)).collect();
         self.newest.clone_from(&numbers);
         text::card(card, &numbers, self.look)
     }
 
-    fn number(&mut self, of: Option<DeliveryId>, does: &Press) -> usize {
-        let Press::Verb(verb) = does else { return 0 };
-        let has = |(of_it, does): &(Option<DeliveryId>, Verb)| of.is_some() && *of_it == of && does == verb;
+    fn number(&mut self, of: Option<DeliveryId>, does: &OnClick) -> usize {
+        let OnClick::Action(verb) = does else { return 0 };
+        let has = |(of_it, does): &(Option<DeliveryId>, Action)| of.is_some() && *of_it == of && does == verb;
         if let Some((number, _)) = self.buttons.iter().find(|(_, button)| has(button)) {
             return *number;
         }
@@ -124,7 +127,7 @@ impl Screen {
 
     /// What a line presses: the number of a button of what was shown last, or `!` and the number of any that stands.
     /// A bare number after other words is an answer to those, and approves nothing.
-    pub(super) fn pressed(&mut self, line: &str) -> Option<Verb> {
+    pub(super) fn pressed(&mut self, line: &str) -> Option<Action> {
         let line = line.trim();
         let (number, any) = line.strip_prefix('!').map_or((line, false), |number| (number, true));
         let number: usize = number.parse().ok()?;
@@ -157,14 +160,18 @@ mod tests {
     #[test]
     fn a_receipt_shows_what_is_new_and_its_buttons_are_gone() {
         let mut screen = Screen::new(Look::Plain);
-        let verb = Verb::new("approve", Uuid::nil());
-        let asks = Card::say("To Bo").button("Approve", Style::Primary, Press::Verb(verb.clone()));
+        let verb = Action::new("approve", Uuid::nil());
+        let asks = Card::from_markdown("To Bo").with_button(
+            "Approve",
+            Style::Primary,
+            OnClick::Action(verb.clone()),
+        );
         assert_eq!(screen.news(&read(1, asks.clone())), ["To Bo\n[1] Approve"]);
         assert!(screen.news(&read(1, asks.clone())).is_empty());
         assert_eq!((screen.pressed(" 1 "), screen.pressed("one")), (Some(verb), None));
         assert_eq!(screen.news(&read(2, asks.clone())), ["To Bo\n[1] Approve"], "a press is answered");
         assert!(screen.news(&read(3, asks.clone())).is_empty(), "nothing to see has changed");
-        let anew = asks.with(Block::Note("Expires soon.".to_owned()));
+        let anew = asks.with_block(Block::Note("Expires soon.".to_owned()));
         let shown = "To Bo\n· Expires soon.\n[1] Approve";
         assert_eq!(
             screen.news(&read(4, anew)),
@@ -172,14 +179,20 @@ mod tests {
             "asked anew, it is shown whole, under the number it had"
         );
         assert_eq!(
-            screen.news(&read(5, Card::say("To Bo").with(Block::Markdown("→ Sent".to_owned())))),
+            screen.news(&read(
+                5,
+                Card::from_markdown("To Bo").with_block(Block::Markdown("→ Sent".to_owned()))
+            )),
             ["→ Sent"]
         );
         assert_eq!(screen.pressed("1"), None);
-        let asks =
-            Card::say("To Cho").button("Approve", Style::Primary, Press::Verb(Verb::new("a", Uuid::nil())));
+        let asks = Card::from_markdown("To Cho").with_button(
+            "Approve",
+            Style::Primary,
+            OnClick::Action(Action::new("a", Uuid::nil())),
+        );
         assert_eq!(screen.news(&read(6, asks.clone())), ["To Cho\n[2] Approve"]);
-        screen.card(None, &Card::say("Your mails: 1. Bo 2. Cho 3. Dana"));
+        screen.card(None, &Card::from_markdown("Your mails: 1. Bo 2. Cho 3. Dana"));
         assert!(screen.news(&read(7, asks)).is_empty(), "of another version, but the same to see");
         assert_eq!(screen.pressed("2"), None, "an answer to a list is no nod");
         assert!(screen.pressed("!2").is_some());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nod_contract::card::{Card, Field, FieldError, Form};
-use nod_contract::chat::{Addressed, Author, Immediate, Inbound, Place, Standing, What};
+use nod_contract::chat::{Addressing, Author, ChannelRef, Event, Inbound, InteractionResponse, Membership};
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::Ids;
 use nod_inbox::Nod;
@@ -49,7 +49,7 @@ pub async fn run(parts: Parts) -> anyhow::Result<()> {
     let look = if std::io::stdout().is_terminal() { Look::Terminal } else { Look::Plain };
     let keyboard = Keyboard::open(parts.history.clone())?;
     parts.nod.introduce(PLATFORM, WORKSPACE, &parts.user).await?;
-    let place = Place { channel: parts.user.clone(), direct: true, thread: None };
+    let place = ChannelRef { channel: parts.user.clone(), is_dm: true, thread: None };
     let inbox = parts.nod.inbox();
     let looked = parts.clock.now();
     let mut talk = Talk { parts, inbox, place, keyboard, screen: Screen::new(look), looked };
@@ -60,7 +60,7 @@ pub async fn run(parts: Parts) -> anyhow::Result<()> {
 struct Talk {
     parts: Parts,
     inbox: Inbox,
-    place: Place,
+    place: ChannelRef,
     keyboard: Keyboard,
     screen: Screen,
     /// When the rows were last read that stand on the screen: what is typed now may mean those, and nothing newer.
@@ -125,7 +125,7 @@ impl Talk {
         }
         let place = self.place.clone();
         let what = if let Some(verb) = self.screen.pressed(line) {
-            What::Pressed { place, verb: Some(verb) }
+            Event::ButtonClicked { place, verb: Some(verb) }
         } else if self.screen.is_gone(line) {
             self.keyboard.print(&format!("[{line}] is gone: what was asked has changed. Nothing was done."));
             return;
@@ -133,20 +133,20 @@ impl Talk {
             // As it is typed in the chat.
             let command = command.strip_prefix("nod ").unwrap_or(command).trim_start();
             let (name, text) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-            What::Command { place, name: name.to_owned(), text: text.trim().to_owned() }
+            Event::Command { place, name: name.to_owned(), text: text.trim().to_owned() }
         } else {
             self.said(line)
         };
         self.take(what).await;
     }
 
-    fn said(&self, text: &str) -> What {
-        What::Said {
+    fn said(&self, text: &str) -> Event {
+        Event::Message {
             place: self.place.clone(),
             message: self.parts.ids.next().to_string(),
             text: text.to_owned(),
-            addressed: Addressed::Direct,
-            files: Vec::new(),
+            addressing: Addressing::DirectMessage,
+            attachments: Vec::new(),
             answers: None,
         }
     }
@@ -164,24 +164,24 @@ impl Talk {
     }
 
     /// Through the door, and then whatever it answers in the same breath.
-    async fn take(&mut self, what: What) {
+    async fn take(&mut self, what: Event) {
         match self.accept(what).await {
-            None | Some(Immediate::Nothing | Immediate::Choices(_)) => {}
-            Some(Immediate::Whisper(card)) => self.show(&card),
-            Some(Immediate::Errors(errors)) => self.complain(&errors),
-            Some(Immediate::Form(form)) => self.fill(*form).await,
+            None | Some(InteractionResponse::Ack | InteractionResponse::Autocomplete(_)) => {}
+            Some(InteractionResponse::Ephemeral(card)) => self.show(&card),
+            Some(InteractionResponse::FormErrors(errors)) => self.complain(&errors),
+            Some(InteractionResponse::Form(form)) => self.fill(*form).await,
         }
     }
 
     /// Stores it; says so where that is not possible.
-    async fn accept(&mut self, what: What) -> Option<Immediate> {
+    async fn accept(&mut self, what: Event) -> Option<InteractionResponse> {
         let inbound = Inbound {
             platform: PLATFORM.to_owned(),
             workspace: WORKSPACE.to_owned(),
-            key: self.parts.ids.next().to_string(),
-            author: Author { user: self.parts.user.clone(), standing: Standing::Member },
+            dedup_key: self.parts.ids.next().to_string(),
+            author: Author { user: self.parts.user.clone(), membership: Membership::Member },
             at: self.looked,
-            what,
+            event: what,
         };
         // Nothing is said here while nobody listens.
         match self.inbox.accept(inbound, true).await {
@@ -201,7 +201,7 @@ impl Talk {
 
     fn complain(&mut self, errors: &[FieldError]) {
         for error in errors {
-            self.keyboard.print(&format!("⚠ {}", error.why));
+            self.keyboard.print(&format!("⚠ {}", error.message));
         }
     }
 
@@ -218,15 +218,15 @@ impl Talk {
             }
             let values = form.fields.iter().map(|field| (field.id.clone(), field.value.clone())).collect();
             let place = Some(self.place.clone());
-            match self.accept(What::Submitted { place, verb: Some(form.verb.clone()), values }).await {
+            match self.accept(Event::FormSubmitted { place, verb: Some(form.verb.clone()), values }).await {
                 // What was typed stays, to be mended.
-                Some(Immediate::Errors(errors)) => self.complain(&errors),
-                Some(Immediate::Form(next)) => {
+                Some(InteractionResponse::FormErrors(errors)) => self.complain(&errors),
+                Some(InteractionResponse::Form(next)) => {
                     form = *next;
                     self.show(&head(&form));
                 }
-                Some(Immediate::Whisper(card)) => return self.show(&card),
-                Some(Immediate::Nothing | Immediate::Choices(_)) | None => return,
+                Some(InteractionResponse::Ephemeral(card)) => return self.show(&card),
+                Some(InteractionResponse::Ack | InteractionResponse::Autocomplete(_)) | None => return,
             }
         }
     }
@@ -235,10 +235,10 @@ impl Talk {
         loop {
             self.keyboard.ask(&format!("{}: ", field.label), Some(&field.value));
             let Typed::Line(line) = self.keyboard.next().await else { return None };
-            if line.chars().count() <= field.limit {
+            if line.chars().count() <= field.max_chars {
                 return Some(line);
             }
-            self.keyboard.print(&format!("⚠ At most {} characters.", field.limit));
+            self.keyboard.print(&format!("⚠ At most {} characters.", field.max_chars));
         }
     }
 }

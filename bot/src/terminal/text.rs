@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use nod_contract::card::{Block, Button, Card, Press, Time};
+use nod_contract::card::{Block, Button, Card, OnClick, TimeOption};
 use nod_when::when;
 
 /// Whether letters may be emphasised.
@@ -65,7 +65,7 @@ fn block(block: &Block, look: Look) -> String {
         Block::Risks(risks) => {
             risks.iter().map(|risk| format!("⚠ {}", harmless(risk))).collect::<Vec<_>>().join("\n")
         }
-        Block::Times(times) => {
+        Block::TimeOptions(times) => {
             let here = TimeZone::system();
             times.iter().map(|one| time(one, look, &here)).collect::<Vec<_>>().join("\n")
         }
@@ -74,17 +74,17 @@ fn block(block: &Block, look: Look) -> String {
 }
 
 /// A terminal stands where its reader does, so it shows the time by the clock of its machine.
-fn time(time: &Time, look: Look, here: &TimeZone) -> String {
-    let below = if time.below.is_empty() { String::new() } else { format!("\n   {}", harmless(&time.below)) };
-    let said = here_and_now(time, here).unwrap_or_else(|| harmless(&time.said));
+fn time(time: &TimeOption, look: Look, here: &TimeZone) -> String {
+    let below = if time.note.is_empty() { String::new() } else { format!("\n   {}", harmless(&time.note)) };
+    let said = here_and_now(time, here).unwrap_or_else(|| harmless(&time.text));
     format!("{}  {said}{below}", look.bold(&harmless(&time.label)))
 }
 
-fn here_and_now(time: &Time, here: &TimeZone) -> Option<String> {
+fn here_and_now(time: &TimeOption, here: &TimeZone) -> Option<String> {
     let at = |second| Some(Timestamp::from_second(second).ok()?.to_zoned(here.clone()));
     let (from, to) = (at(time.from)?, at(time.to)?);
     let year = nod_contract::clock::Timestamp::from_timestamp(time.from, 0)?;
-    (time.from < time.to).then(|| when::say_span(&from, &to, here, year))
+    (time.from < time.to).then(|| when::format_span(&from, &to, here, year))
 }
 
 /// `**bold**` as such; all other Markdown reads well as it is written.
@@ -106,9 +106,9 @@ fn emphasised(text: &str, look: Look) -> String {
 }
 
 fn button(button: &Button, number: usize, look: Look) -> String {
-    match &button.does {
-        Press::Link(url) => format!("{}: {}", harmless(&button.label), harmless(url)),
-        Press::Verb(_) | Press::Connect { .. } => {
+    match &button.on_click {
+        OnClick::Link(url) => format!("{}: {}", harmless(&button.label), harmless(url)),
+        OnClick::Action(_) | OnClick::Connect { .. } => {
             look.bold(&format!("[{number}] {}", harmless(&button.label)))
         }
     }
@@ -127,25 +127,25 @@ pub(super) fn harmless(text: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use nod_contract::card::{Style, Verb};
+    use nod_contract::card::{Action, Style};
     use uuid::Uuid;
 
     use super::*;
 
     #[test]
     fn a_card_reads_well_and_its_words_command_nothing() {
-        let verb = |name| Press::Verb(Verb::new(name, Uuid::nil()));
+        let verb = |name| OnClick::Action(Action::new(name, Uuid::nil()));
         let shown = Card::default()
-            .titled("Send this mail?")
-            .with(Block::Fields(vec![
+            .with_title("Send this mail?")
+            .with_block(Block::Fields(vec![
                 ("To".to_owned(), "bo@acme.test".to_owned()),
                 ("Subject".to_owned(), String::new()),
             ]))
-            .with(Block::Literal("Hi\u{1b}[2J Bo,\n\nlate.".to_owned()))
-            .with(Block::Risks(vec!["outside your company".to_owned()]))
-            .with(Block::Note("expires\u{202e} at noon".to_owned()))
-            .button("Approve & send", Style::Primary, verb("approve"))
-            .button("Deny", Style::Danger, verb("deny"));
+            .with_block(Block::Literal("Hi\u{1b}[2J Bo,\n\nlate.".to_owned()))
+            .with_block(Block::Risks(vec!["outside your company".to_owned()]))
+            .with_block(Block::Note("expires\u{202e} at noon".to_owned()))
+            .with_button("Approve & send", Style::Primary, verb("approve"))
+            .with_button("Deny", Style::Danger, verb("deny"));
         insta::assert_snapshot!(card(&shown, &[3, 4], Look::Plain), @r"
             Send this mail?
             To       bo@acme.test
@@ -157,23 +157,23 @@ mod tests {
             · expires� at noon
             [3] Approve & send   [4] Deny
         ");
-        assert_eq!(card(&Card::say("**Sent** ** now"), &[], Look::Plain), "Sent ** now");
+        assert_eq!(card(&Card::from_markdown("**Sent** ** now"), &[], Look::Plain), "Sent ** now");
         assert!(card(&shown, &[3, 4], Look::Terminal).starts_with("\u{1b}[1mSend this mail?\u{1b}[0m"));
     }
 
     #[test]
     fn times_are_shown_by_the_clocks_of_whoever_reads_them() {
-        let one = Time {
+        let one = TimeOption {
             label: "1".to_owned(),
             from: 1_773_046_800,
             to: 1_773_049_500,
-            said: "Mon 9 Mar, 09:00–09:45 WET".to_owned(),
-            below: "✓ Bo Lind".to_owned(),
+            text: "Mon 9 Mar, 09:00–09:45 WET".to_owned(),
+            note: "✓ Bo Lind".to_owned(),
         };
-        let shown = |zone: &str, one: &Time| time(one, Look::Plain, &TimeZone::get(zone).unwrap());
+        let shown = |zone: &str, one: &TimeOption| time(one, Look::Plain, &TimeZone::get(zone).unwrap());
         assert_eq!(shown("Europe/Berlin", &one), "1  Mon 9 Mar, 10:00–10:45 CET\n   ✓ Bo Lind");
         assert_eq!(shown("America/New_York", &one), "1  Mon 9 Mar, 05:00–05:45 EDT\n   ✓ Bo Lind");
-        let said = Time { to: 0, from: 0, below: String::new(), ..one };
+        let said = TimeOption { to: 0, from: 0, note: String::new(), ..one };
         assert_eq!(shown("Europe/Berlin", &said), "1  Mon 9 Mar, 09:00–09:45 WET");
     }
 }

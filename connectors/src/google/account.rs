@@ -16,7 +16,7 @@ use google_gmail1::common::GetToken;
 use nod_accounts::connection::{Connected, Connections, Grant, Loan};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
-use nod_contract::tool::{Fault, ToolContext};
+use nod_contract::tool::{ToolContext, ToolError};
 use nod_people::file::Shelf;
 use nod_people::reading::{Reader, Whose};
 use secrecy::{ExposeSecret, SecretString};
@@ -80,7 +80,7 @@ impl Accounts {
     ///
     /// # Errors
     /// As [`Accounts::access`].
-    pub(in crate::google) async fn mailbox(self: &Arc<Self>, cx: &ToolContext) -> Result<Mailbox, Fault> {
+    pub(in crate::google) async fn mailbox(self: &Arc<Self>, cx: &ToolContext) -> Result<Mailbox, ToolError> {
         self.mailbox_with(cx, &SCOPES).await
     }
 
@@ -92,7 +92,7 @@ impl Accounts {
         self: &Arc<Self>,
         cx: &ToolContext,
         needs: &[&str],
-    ) -> Result<Mailbox, Fault> {
+    ) -> Result<Mailbox, ToolError> {
         let access = self.access(cx, needs).await?;
         let Access { account, token, refused, until } = access;
         Ok(Mailbox::new(self.oauth.gmail(), token, account, until).renewing(refused).beside(
@@ -110,7 +110,7 @@ impl Accounts {
         self: &Arc<Self>,
         cx: &ToolContext,
         needs: &[&str],
-    ) -> Result<Diary, Fault> {
+    ) -> Result<Diary, ToolError> {
         let Access { account, token, refused, until } = self.access(cx, needs).await?;
         Ok(Diary::new(&self.calendar, token, account, until, refused, self.reading(cx)))
     }
@@ -124,7 +124,7 @@ impl Accounts {
         self: &Arc<Self>,
         cx: &ToolContext,
         needs: &[&str],
-    ) -> Result<Access, Fault> {
+    ) -> Result<Access, ToolError> {
         let whose = (cx.scope.tenant, cx.principal.person);
         let scopes: Vec<String> = needs.iter().map(|&scope| scope.to_owned()).collect();
         let (source, Borrowed { account, access }) = match self.lent.loan(cx).await? {
@@ -156,7 +156,7 @@ impl Accounts {
         needs: &[&str],
         now: Timestamp,
         refused: Option<&SecretString>,
-    ) -> Result<Grant, Fault> {
+    ) -> Result<Grant, ToolError> {
         let good = |grant: &Grant| !grant.stale(now) && !refused.is_some_and(|r| same(r, &grant.access));
         let grant = self.stored(whose, needs).await?;
         if good(&grant) {
@@ -173,35 +173,37 @@ impl Accounts {
                 return Ok(grant);
             }
             let mine = self.connections.may_renew(tenant, person, Provider::Google, &grant, by).await;
-            if mine
-                .map_err(|error| Fault::broken(format!("the connected account cannot be kept: {error}")))?
-            {
+            if mine.map_err(|error| {
+                ToolError::internal(format!("the connected account cannot be kept: {error}"))
+            })? {
                 return self.renew(whose, grant, by, now).await.map_err(|fault| asking(fault, needs));
             }
             // Another replica renews it: what comes of that stands in the row.
             sleep(LOOK_AGAIN).await;
         }
-        Err(Fault::Busy { after_seconds: TRY_AGAIN_SECONDS })
+        Err(ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS })
     }
 
-    async fn stored(&self, (tenant, person): Owner, needs: &[&str]) -> Result<Grant, Fault> {
+    async fn stored(&self, (tenant, person): Owner, needs: &[&str]) -> Result<Grant, ToolError> {
         match self.connections.of(tenant, person, Provider::Google).await {
             Ok(Connected::Yes(grant)) => match scopes::GOOGLE.missing(&grant.scopes, needs) {
                 missing if missing.is_empty() => Ok(*grant),
-                missing => Err(Fault::NeedsConnect { provider: Provider::Google, revoked: false, missing }),
+                missing => {
+                    Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
+                }
             },
-            Ok(Connected::Revoked) => Err(asking(Fault::reconnect(Provider::Google), needs)),
+            Ok(Connected::Revoked) => Err(asking(ToolError::reconnect(Provider::Google), needs)),
             Ok(Connected::No) => {
                 let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
-                Err(Fault::NeedsConnect { provider: Provider::Google, revoked: false, missing })
+                Err(ToolError::NeedsConnect { provider: Provider::Google, revoked: false, missing })
             }
-            Err(error) => Err(Fault::broken(format!("the connected accounts cannot be read: {error}"))),
+            Err(error) => Err(ToolError::internal(format!("the connected accounts cannot be read: {error}"))),
         }
     }
 
-    async fn renew(&self, whose: Owner, grant: Grant, by: Uuid, now: Timestamp) -> Result<Grant, Fault> {
+    async fn renew(&self, whose: Owner, grant: Grant, by: Uuid, now: Timestamp) -> Result<Grant, ToolError> {
         let (tenant, person) = whose;
-        let broken = |error| Fault::broken(format!("the connected account cannot be kept: {error}"));
+        let broken = |error| ToolError::internal(format!("the connected account cannot be kept: {error}"));
         let renewed = match &grant.refresh {
             Some(refresh) => self.oauth.refresh(refresh, now).await,
             None => Err(OAuthError::Revoked),
@@ -217,13 +219,15 @@ impl Accounts {
                 tracing::info!(%person, "Google took a grant back");
                 let noted = self.connections.revoked(tenant, person, Provider::Google, &grant, now).await;
                 noted.map_err(broken)?;
-                Err(Fault::reconnect(Provider::Google))
+                Err(ToolError::reconnect(Provider::Google))
             }
             Err(error) => {
                 self.connections.gave_up(tenant, person, Provider::Google, by).await.map_err(broken)?;
                 Err(match error {
-                    OAuthError::Silent { .. } => Fault::Busy { after_seconds: TRY_AGAIN_SECONDS },
-                    error => Fault::broken(error.to_string()),
+                    OAuthError::Silent { .. } => {
+                        ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS }
+                    }
+                    error => ToolError::internal(error.to_string()),
                 })
             }
         }
@@ -237,11 +241,11 @@ impl Accounts {
 }
 
 /// Whoever connects again is asked for what the tool needs.
-fn asking(fault: Fault, needs: &[&str]) -> Fault {
+fn asking(fault: ToolError, needs: &[&str]) -> ToolError {
     match fault {
-        Fault::NeedsConnect { provider, revoked, .. } => {
+        ToolError::NeedsConnect { provider, revoked, .. } => {
             let missing = needs.iter().map(|&scope| scope.to_owned()).collect();
-            Fault::NeedsConnect { provider, revoked, missing }
+            ToolError::NeedsConnect { provider, revoked, missing }
         }
         other => other,
     }
@@ -284,7 +288,7 @@ pub(in crate::google) struct PersonToken {
 }
 
 impl PersonToken {
-    async fn token(&self) -> Result<String, Fault> {
+    async fn token(&self) -> Result<String, ToolError> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if !self.refused.swap(false, Ordering::AcqRel) {
             return Ok(current.expose_secret().to_owned());

@@ -10,7 +10,8 @@ use nod_accounts::connection::Loan;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Preview, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec,
+    ActTool, EffectLookup, FieldValue, Preview, ReadTool, Tool, ToolContext, ToolError, ToolOutput,
+    ToolResult, ToolSpec,
 };
 use serde_json::Value;
 
@@ -41,22 +42,22 @@ impl<T: ?Sized> Borrowing<T> {
 
     fn noted(&self, output: ToolOutput) -> ToolOutput {
         let account = self.lent.organisations();
-        output.noting(format!("Done with {account}, the organisation's account, not your own."))
+        output.with_note(format!("Done with {account}, the organisation's account, not your own."))
     }
 }
 
 /// Google does not take a token that it gave out: no consent of the person's can mend that.
-fn plainly<T>(loan: Option<&Loan>, result: Result<T, Fault>) -> Result<T, Fault> {
+fn plainly<T>(loan: Option<&Loan>, result: Result<T, ToolError>) -> Result<T, ToolError> {
     let account = match (loan, &result) {
-        (Some(Loan::Own(address)), Err(Fault::NeedsConnect { .. })) => address.as_str(),
-        (Some(Loan::Organisations), Err(Fault::NeedsConnect { .. })) => "the organisation's account",
+        (Some(Loan::Own(address)), Err(ToolError::NeedsConnect { .. })) => address.as_str(),
+        (Some(Loan::Organisations), Err(ToolError::NeedsConnect { .. })) => "the organisation's account",
         _ => return result,
     };
     let reason = format!(
         "Google does not let this Nod do that in {account}. Whoever runs Nod has to look at what it is allowed there"
     );
     tracing::warn!("Google rejected a token for an account that is lent");
-    Err(Fault::NeedsAdmin { reason })
+    Err(ToolError::NeedsAdmin { reason })
 }
 
 #[async_trait]
@@ -77,23 +78,23 @@ impl ActTool for Borrowing<dyn ActTool> {
         self.tool.spec()
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let loan = self.lent.loan(cx).await?;
         let preview = plainly(loan.as_ref(), self.tool.preview(cx, args).await)?;
-        Ok(Preview { organisations: loan == Some(Loan::Organisations), ..preview })
+        Ok(Preview { is_organisation_account: loan == Some(Loan::Organisations), ..preview })
     }
 
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         now: Timestamp,
         zone: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         self.tool.revise(payload, filled, now, zone)
     }
 
-    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
         let loan = self.lent.loan(cx).await?;
         plainly(loan.as_ref(), self.tool.prepare(cx, payload, key).await)
     }
@@ -103,16 +104,18 @@ impl ActTool for Borrowing<dyn ActTool> {
         self.told(loan.as_ref(), self.tool.perform(cx, payload, handle, permit).await)
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         handle: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         let loan = self.lent.loan(cx).await?;
-        match plainly(loan.as_ref(), self.tool.find(cx, payload, handle, key).await)? {
-            Found::Done(output) if loan == Some(Loan::Organisations) => Ok(Found::Done(self.noted(output))),
+        match plainly(loan.as_ref(), self.tool.find_effect(cx, payload, handle, key).await)? {
+            EffectLookup::Done(output) if loan == Some(Loan::Organisations) => {
+                Ok(EffectLookup::Done(self.noted(output)))
+            }
             found => Ok(found),
         }
     }

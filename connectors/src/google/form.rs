@@ -8,10 +8,10 @@ pub(super) fn field(id: &str, label: &str, value: &str, limit: usize, optional: 
         id: id.to_owned(),
         label: label.to_owned(),
         value: value.to_owned(),
-        lines: false,
-        limit,
+        multiline: false,
+        max_chars: limit,
         optional,
-        people: false,
+        accepts_recipients: false,
     }
 }
 

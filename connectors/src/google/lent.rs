@@ -10,7 +10,7 @@ use crate::google::scopes;
 use chrono::TimeDelta;
 use nod_accounts::connection::{Loan, Loans};
 use nod_contract::clock::Timestamp;
-use nod_contract::tool::{Fault, ToolContext};
+use nod_contract::tool::{ToolContext, ToolError};
 use secrecy::SecretString;
 
 use super::account::same;
@@ -125,9 +125,9 @@ impl Lent {
     }
 
     /// What is lent to whoever this is for.
-    pub(super) async fn loan(&self, cx: &ToolContext) -> Result<Option<Loan>, Fault> {
+    pub(super) async fn loan(&self, cx: &ToolContext) -> Result<Option<Loan>, ToolError> {
         let loan = self.loans.of(cx.scope.tenant, cx.principal.person, Provider::Google).await;
-        loan.map_err(|error| Fault::broken(format!("whose account is used cannot be read: {error}")))
+        loan.map_err(|error| ToolError::internal(format!("whose account is used cannot be read: {error}")))
     }
 
     /// The way to it, to do no more than `needs`, by a token that is not `refused`, which Google just rejected.
@@ -137,7 +137,7 @@ impl Lent {
         needs: &[String],
         now: Timestamp,
         refused: Option<&SecretString>,
-    ) -> Result<Borrowed, Fault> {
+    ) -> Result<Borrowed, ToolError> {
         let slot = self.slot(loan, needs, now);
         // One asks, and the others have what it got.
         let mut kept = slot.lock().await;
@@ -159,7 +159,7 @@ impl Lent {
         all.entry((loan.clone(), needs.to_vec())).or_default().clone()
     }
 
-    async fn issued(&self, loan: &Loan, needs: &[String], now: Timestamp) -> Result<Kept, Fault> {
+    async fn issued(&self, loan: &Loan, needs: &[String], now: Timestamp) -> Result<Kept, ToolError> {
         match loan {
             Loan::Own(address) => {
                 let delegation = self.delegation.as_ref().ok_or_else(unset)?;
@@ -183,7 +183,7 @@ impl Lent {
     }
 
     /// Its address; the organisation's is asked for once.
-    async fn account(&self, loan: &Loan, access: &SecretString) -> Result<String, Fault> {
+    async fn account(&self, loan: &Loan, access: &SecretString) -> Result<String, ToolError> {
         let lending = self.loans.lending();
         match (loan, lending.organisations()) {
             (Loan::Own(address), _) => Ok(address.clone()),
@@ -203,25 +203,25 @@ impl Lent {
     }
 }
 
-fn sorted(error: NoSystem) -> Fault {
+fn sorted(error: NoSystem) -> ToolError {
     match error {
         NoSystem::Silent(why) => silent(&why),
         error => needs_admin(&error),
     }
 }
 
-fn silent(why: &str) -> Fault {
+fn silent(why: &str) -> ToolError {
     tracing::info!(why, "Google did not answer for an account that is lent");
-    Fault::Busy { after_seconds: TRY_AGAIN_SECONDS }
+    ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS }
 }
 
 /// For the operator too: nobody else may come by this line. It names an address at most.
-fn needs_admin(why: &impl std::fmt::Display) -> Fault {
+fn needs_admin(why: &impl std::fmt::Display) -> ToolError {
     tracing::warn!(%why, "an account that is lent cannot be used");
-    Fault::NeedsAdmin { reason: why.to_string() }
+    ToolError::NeedsAdmin { reason: why.to_string() }
 }
 
 /// The rules say so of what is configured, so this is a fault of ours.
-fn unset() -> Fault {
-    Fault::broken("an account is lent that is not configured")
+fn unset() -> ToolError {
+    ToolError::internal("an account is lent that is not configured")
 }

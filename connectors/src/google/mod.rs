@@ -21,7 +21,7 @@ mod yesterday_tests;
 
 use std::sync::Arc;
 
-use nod_contract::tool::{Fault, Tool};
+use nod_contract::tool::{Tool, ToolError};
 use nod_people::people::colleagues::Colleagues;
 use secrecy::SecretString;
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub use account::Accounts;
 pub use calendar::{Calendar, Room};
 pub use delegation::{Delegation, ServiceKey};
 pub use lent::{Lent, SystemAccount};
-use nod_contract::contacts::Contacts;
+use nod_contract::contacts::ContactSource;
 pub use oauth::{GoogleOAuth, OAuthError, SCOPES};
 
 /// Google's endpoints and Nod's identity there.
@@ -73,12 +73,12 @@ pub fn tools(accounts: &Arc<Accounts>, rooms: &Arc<[Room]>, colleagues: &Colleag
 
 /// Whom each person writes with, as their own Gmail knows them.
 #[must_use]
-pub fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn Contacts> {
+pub fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn ContactSource> {
     gmail::contacts(accounts)
 }
 
 /// Arguments as the tool's own type. They passed the schema, so a failure here is the schema's fault; the
 /// model is told all the same.
-fn arguments<T: serde::de::DeserializeOwned>(args: &Value) -> Result<T, Fault> {
-    T::deserialize(args).map_err(|error| Fault::invalid(error.to_string()))
+fn arguments<T: serde::de::DeserializeOwned>(args: &Value) -> Result<T, ToolError> {
+    T::deserialize(args).map_err(|error| ToolError::invalid(error.to_string()))
 }

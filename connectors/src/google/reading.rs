@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use nod_contract::tool::{Fault, LONGEST_BODY};
+use nod_contract::tool::{MAX_BODY_CHARS, ToolError};
 use nod_contract::wire::Kind;
 use nod_people::file;
 use nod_people::reading::{Desk, Limits, Read, Reader, Unread, Whose};
 use tokio::time::Instant;
 
 /// Of one text, in bytes: well above what is passed on or shown.
-const LIMITS: Limits = Limits { pages: 0, bytes_out: 8 * LONGEST_BODY };
+const LIMITS: Limits = Limits { pages: 0, bytes_out: 8 * MAX_BODY_CHARS };
 /// The wait where others are read.
 const BUSY_SECONDS: u64 = 5;
 
@@ -60,9 +60,9 @@ impl Texts {
 }
 
 /// What comes of a text that a deed needs: where others are read it is tried again, else it is refused for this reason.
-pub(in crate::google) fn refused(unread: Unread, reason: &str) -> Fault {
+pub(in crate::google) fn refused(unread: Unread, reason: &str) -> ToolError {
     match unread {
-        Unread::Busy | Unread::Away => Fault::Busy { after_seconds: BUSY_SECONDS },
-        _ => Fault::Forbidden { reason: reason.to_owned() },
+        Unread::Busy | Unread::Away => ToolError::RateLimited { retry_after_secs: BUSY_SECONDS },
+        _ => ToolError::Forbidden { reason: reason.to_owned() },
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::DateTime;
 use google_gmail1::common::{self, Delegate, Retry};
 use nod_contract::provider::Provider;
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 use serde_json::Value;
 
 /// The job's wait where Google does not say how long.
@@ -33,7 +33,7 @@ pub(in crate::google) enum Quota {
 pub(in crate::google) enum Trouble {
     /// There was no access token to call with.
     #[error(transparent)]
-    Token(Fault),
+    Token(ToolError),
     /// Google said no. `code` is its machine word; `after` are the seconds that it asks to wait.
     #[error("status {status} {code}: {message}")]
     Refused { status: u16, code: String, message: String, after: Option<u64> },
@@ -48,9 +48,9 @@ pub(in crate::google) enum Trouble {
 impl Trouble {
     /// What a token's source says where it has none.
     pub(in crate::google) fn no_token(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        match error.downcast::<Fault>() {
+        match error.downcast::<ToolError>() {
             Ok(fault) => Self::Token(*fault),
-            Err(_) => Self::Token(Fault::broken("no access token")),
+            Err(_) => Self::Token(ToolError::internal("no access token")),
         }
     }
 
@@ -89,13 +89,15 @@ impl Trouble {
     }
 
     /// After a look, or after something that may be repeated without harm.
-    pub(in crate::google) fn looking(self, what: &str) -> Fault {
+    pub(in crate::google) fn looking(self, what: &str) -> ToolError {
         match self {
             Self::Token(fault) => fault,
-            _ if self.is_gone() => Fault::NotFound { what: what.to_owned() },
-            Self::Unreached(_) | Self::Lost(_) => Fault::broken(format!("Google did not answer: {self}")),
+            _ if self.is_gone() => ToolError::NotFound { what: what.to_owned() },
+            Self::Unreached(_) | Self::Lost(_) => {
+                ToolError::internal(format!("Google did not answer: {self}"))
+            }
             Self::Refused { status, .. } if status >= 500 && self.quota().is_none() => {
-                Fault::broken(format!("Google is broken: {self}"))
+                ToolError::internal(format!("Google is broken: {self}"))
             }
             Self::Refused { .. } => self.refused(),
         }
@@ -103,53 +105,59 @@ impl Trouble {
 
     /// After preparing (a draft): it reaches nobody and is looked for before it is repeated, so the job may
     /// simply come back.
-    pub(in crate::google) fn preparing(self) -> Fault {
+    pub(in crate::google) fn preparing(self) -> ToolError {
         match self {
-            _ if self.passing() && self.quota().is_none() => Fault::Busy { after_seconds: BUSY_SECONDS },
+            _ if self.passing() && self.quota().is_none() => {
+                ToolError::RateLimited { retry_after_secs: BUSY_SECONDS }
+            }
             _ => self.looking("the draft"),
         }
     }
 
     /// After an act that must not happen twice.
-    pub(in crate::google) fn acting(self) -> Fault {
+    pub(in crate::google) fn acting(self) -> ToolError {
         match self {
             Self::Token(fault) => fault,
-            Self::Unreached(_) => Fault::Busy { after_seconds: BUSY_SECONDS },
-            Self::Lost(reason) => Fault::Unknown { reason: format!("Google did not answer: {reason}") },
+            Self::Unreached(_) => ToolError::RateLimited { retry_after_secs: BUSY_SECONDS },
+            Self::Lost(reason) => {
+                ToolError::UnknownOutcome { reason: format!("Google did not answer: {reason}") }
+            }
             // A draft that is gone may have been sent by the try before.
-            _ if self.is_gone() => Fault::Unknown { reason: "it is gone from Google".into() },
+            _ if self.is_gone() => ToolError::UnknownOutcome { reason: "it is gone from Google".into() },
             Self::Refused { status, .. } if status >= 500 || status == 408 => {
-                Fault::Unknown { reason: format!("Google broke while doing it: {self}") }
+                ToolError::UnknownOutcome { reason: format!("Google broke while doing it: {self}") }
             }
             Self::Refused { .. } => self.refused(),
         }
     }
 
     /// After a change of the person's own mailbox that may be made twice without harm.
-    pub(in crate::google) fn changing(self, what: &str) -> Fault {
+    pub(in crate::google) fn changing(self, what: &str) -> ToolError {
         match self {
-            _ if self.is_gone() => Fault::NotFound { what: what.to_owned() },
+            _ if self.is_gone() => ToolError::NotFound { what: what.to_owned() },
             _ => self.acting(),
         }
     }
 
     /// A status below 500, or a quota: it was surely not done.
-    fn refused(self) -> Fault {
+    fn refused(self) -> ToolError {
         match self.quota() {
-            Some(Quota::Wait(after_seconds)) => return Fault::Busy { after_seconds },
-            Some(Quota::Slower) => return Fault::Busy { after_seconds: BUSY_SECONDS },
-            Some(Quota::UsedUp) => return Fault::Busy { after_seconds: USED_UP_SECONDS },
+            Some(Quota::Wait(after_seconds)) => {
+                return ToolError::RateLimited { retry_after_secs: after_seconds };
+            }
+            Some(Quota::Slower) => return ToolError::RateLimited { retry_after_secs: BUSY_SECONDS },
+            Some(Quota::UsedUp) => return ToolError::RateLimited { retry_after_secs: USED_UP_SECONDS },
             None => {}
         }
         let Self::Refused { status, code, message, .. } = self else {
-            return Fault::broken(self.to_string());
+            return ToolError::internal(self.to_string());
         };
-        let reconnect = Fault::reconnect(Provider::Google);
+        let reconnect = ToolError::reconnect(Provider::Google);
         match (status, code.as_str()) {
             (401, _) => reconnect,
             (403, "insufficientPermissions" | "ACCESS_TOKEN_SCOPE_INSUFFICIENT") => reconnect,
-            (403, _) => Fault::Forbidden { reason: format!("Google refuses: {message}") },
-            _ => Fault::invalid(format!("Google refuses: {message}")),
+            (403, _) => ToolError::Forbidden { reason: format!("Google refuses: {message}") },
+            _ => ToolError::invalid(format!("Google refuses: {message}")),
         }
     }
 }
@@ -257,37 +265,40 @@ mod tests {
 
     #[test]
     fn what_a_send_without_an_answer_means_is_never_guessed() {
-        let unknown = |trouble: Trouble| matches!(trouble.acting(), Fault::Unknown { .. });
+        let unknown = |trouble: Trouble| matches!(trouble.acting(), ToolError::UnknownOutcome { .. });
         assert!(unknown(Trouble::Lost("slow".into())));
         assert!(unknown(refused(500, "", None)));
         assert!(unknown(refused(503, "", None)));
         assert!(unknown(refused(408, "", None)));
         assert!(unknown(refused(404, "notFound", None)));
-        assert_eq!(Trouble::Unreached("x").acting(), Fault::Busy { after_seconds: BUSY_SECONDS });
+        assert_eq!(
+            Trouble::Unreached("x").acting(),
+            ToolError::RateLimited { retry_after_secs: BUSY_SECONDS }
+        );
     }
 
     #[test]
     fn a_refusal_is_sorted_by_who_can_mend_it() {
-        let reconnect = Fault::reconnect(Provider::Google);
+        let reconnect = ToolError::reconnect(Provider::Google);
         for (trouble, fault) in [
             (refused(401, "authError", None), reconnect.clone()),
             (refused(403, "insufficientPermissions", None), reconnect),
-            (refused(429, "rateLimitExceeded", Some(7)), Fault::Busy { after_seconds: 7 }),
-            (refused(403, "userRateLimitExceeded", None), Fault::Busy { after_seconds: 5 }),
-            (refused(403, "quotaExceeded", None), Fault::Busy { after_seconds: 3600 }),
-            (refused(429, "dailyLimitExceeded", None), Fault::Busy { after_seconds: 3600 }),
-            (refused(403, "dailyLimitExceeded", Some(60)), Fault::Busy { after_seconds: 60 }),
-            (refused(403, "domainPolicy", None), Fault::Forbidden { reason: "Google refuses: m".into() }),
-            (refused(400, "invalidArgument", None), Fault::invalid("Google refuses: m")),
+            (refused(429, "rateLimitExceeded", Some(7)), ToolError::RateLimited { retry_after_secs: 7 }),
+            (refused(403, "userRateLimitExceeded", None), ToolError::RateLimited { retry_after_secs: 5 }),
+            (refused(403, "quotaExceeded", None), ToolError::RateLimited { retry_after_secs: 3600 }),
+            (refused(429, "dailyLimitExceeded", None), ToolError::RateLimited { retry_after_secs: 3600 }),
+            (refused(403, "dailyLimitExceeded", Some(60)), ToolError::RateLimited { retry_after_secs: 60 }),
+            (refused(403, "domainPolicy", None), ToolError::Forbidden { reason: "Google refuses: m".into() }),
+            (refused(400, "invalidArgument", None), ToolError::invalid("Google refuses: m")),
         ] {
             assert_eq!(trouble.clone().acting(), fault);
             assert_eq!(trouble.looking("it"), fault);
         }
-        assert_eq!(refused(404, "", None).looking("it"), Fault::NotFound { what: "it".into() });
-        assert!(matches!(refused(502, "", None).looking("it"), Fault::Broken { .. }));
-        assert_eq!(refused(502, "", None).preparing(), Fault::Busy { after_seconds: 5 });
-        assert_eq!(refused(503, "", Some(60)).preparing(), Fault::Busy { after_seconds: 60 });
-        assert_eq!(refused(503, "", Some(60)).looking("it"), Fault::Busy { after_seconds: 60 });
+        assert_eq!(refused(404, "", None).looking("it"), ToolError::NotFound { what: "it".into() });
+        assert!(matches!(refused(502, "", None).looking("it"), ToolError::Internal { .. }));
+        assert_eq!(refused(502, "", None).preparing(), ToolError::RateLimited { retry_after_secs: 5 });
+        assert_eq!(refused(503, "", Some(60)).preparing(), ToolError::RateLimited { retry_after_secs: 60 });
+        assert_eq!(refused(503, "", Some(60)).looking("it"), ToolError::RateLimited { retry_after_secs: 60 });
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use nod_contract::model::{Answer, ToolCall, Usage};
+use nod_contract::model::{Completion, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -220,7 +220,7 @@ impl Assembly {
 
     /// The answer, once nothing more comes. `asked` is the model's name where the endpoint tells none;
     /// `now` (microseconds) makes ids for calls that came without.
-    pub(super) fn finish(self, asked: &str, now: i64) -> Result<Answer, Miss> {
+    pub(super) fn finish(self, asked: &str, now: i64) -> Result<Completion, Miss> {
         let full = self.is_full().then(|| "length".to_owned());
         let Some(finish) = full.or(self.finish).map(|finish| finish.to_lowercase()) else {
             return Err(Miss::lost("the answer broke off"));
@@ -252,13 +252,13 @@ impl Assembly {
             return Err(Miss::Empty);
         }
         let model = self.model.unwrap_or_else(|| asked.to_owned());
-        Ok(Answer {
+        Ok(Completion {
             text,
             calls,
             usage: self.usage,
             model,
             truncated: ["length", "max_tokens", "model_length"].contains(&finish.as_str()),
-            stand_in: false,
+            from_fallback: false,
         })
     }
 }
@@ -280,7 +280,7 @@ mod tests {
 
     use super::*;
 
-    fn assemble(pieces: Vec<Value>) -> Result<Answer, Miss> {
+    fn assemble(pieces: Vec<Value>) -> Result<Completion, Miss> {
         let mut assembly = Assembly::default();
         for piece in pieces {
             assembly.take(piece)?;

@@ -92,13 +92,13 @@ impl Miss {
 
     pub(super) fn into_error(self, tries: u32, waited: Duration) -> ModelError {
         match self {
-            Self::Lost { reason, .. } => ModelError::Silent { tries, waited, reason },
+            Self::Lost { reason, .. } => ModelError::Timeout { attempts: tries, waited, reason },
             Self::Refused { status, reason } | Self::Spent { status, reason } => {
-                ModelError::Refused { status, reason }
+                ModelError::Rejected { status, reason }
             }
-            Self::NoTools { model } => ModelError::NoTools { model },
+            Self::NoTools { model } => ModelError::ToolsUnsupported { model },
             Self::Withheld => ModelError::Withheld,
-            Self::Empty => ModelError::Empty { tries },
+            Self::Empty => ModelError::Empty { attempts: tries },
         }
     }
 }

@@ -18,7 +18,9 @@ use async_openai::Client;
 use async_trait::async_trait;
 use futures::StreamExt;
 use nod_contract::clock::Clock;
-use nod_contract::model::{Answer, Ask, Model, ModelError, Offer, Tier, Turn, Words};
+use nod_contract::model::{
+    Completion, CompletionRequest, Model, ModelError, Tier, TokenSender, ToolDefinition, Turn,
+};
 use nod_contract::scope::Scope;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -117,7 +119,7 @@ impl OpenAi {
     pub async fn probe(&self, tier: Tier) -> Result<(), ModelError> {
         let line = self.line(tier);
         let begun = Instant::now();
-        let silent = |reason: String| ModelError::Silent { tries: 1, waited: begun.elapsed(), reason };
+        let silent = |reason: String| ModelError::Timeout { attempts: 1, waited: begun.elapsed(), reason };
         let mut request = line.http.get(line.endpoint.address("/models")).timeout(PROBE_WITHIN);
         if let Some(bearer) = line.endpoint.bearer() {
             request = request.header(AUTHORIZATION, bearer.clone());
@@ -126,7 +128,7 @@ impl OpenAi {
         match response.status().as_u16() {
             200..=299 | 404 | 405 => Ok(()),
             status => match transport::refusal(response, &line.settings.api_key, self.clock.as_ref()).await {
-                Miss::Refused { reason, .. } => Err(ModelError::Refused { status, reason }),
+                Miss::Refused { reason, .. } => Err(ModelError::Rejected { status, reason }),
                 miss => Err(silent(miss.reason())),
             },
         }
@@ -137,21 +139,22 @@ impl OpenAi {
     /// # Errors
     /// When it does not answer, or cannot call tools.
     pub async fn calls_tools(&self, tier: Tier) -> Result<bool, ModelError> {
-        let ask = Ask {
+        let ask = CompletionRequest {
             tier,
             system: "You test whether tools can be called. Call the tool `ready`, and say nothing."
                 .to_owned(),
             turns: vec![Turn::Human { text: "Call the tool now.".to_owned() }],
-            offers: vec![Offer {
+            tools: vec![ToolDefinition {
                 name: "ready".to_owned(),
                 description: "Says that tools work.".to_owned(),
                 parameters: json!({"type": "object", "properties": {}, "additionalProperties": false}),
             }],
-            json: None,
+            response_schema: None,
         };
         let line = self.line(tier);
         let miss = |miss: Miss| miss.into_error(1, line.settings.timeout);
-        let answer = self.attempt(line, &ask, &Words::unheard(), PROBE_WITHIN).await.map_err(miss)?;
+        let answer =
+            self.attempt(line, &ask, &TokenSender::disconnected(), PROBE_WITHIN).await.map_err(miss)?;
         Ok(!answer.calls.is_empty())
     }
 
@@ -167,10 +170,10 @@ impl OpenAi {
     async fn attempt(
         &self,
         line: &Line,
-        ask: &Ask,
-        words: &Words,
+        ask: &CompletionRequest,
+        words: &TokenSender,
         patience: Duration,
-    ) -> Result<Answer, Miss> {
+    ) -> Result<Completion, Miss> {
         loop {
             let dialect = *line.dialect();
             let body = request::body(ask, &line.settings, dialect);
@@ -180,7 +183,7 @@ impl OpenAi {
             };
             match result {
                 Err(Miss::Refused { status, reason })
-                    if !ask.offers.is_empty() && dialect::has_no_tools(status, &reason) =>
+                    if !ask.tools.is_empty() && dialect::has_no_tools(status, &reason) =>
                 {
                     return Err(Miss::NoTools { model: line.settings.model.clone() });
                 }
@@ -203,18 +206,18 @@ impl OpenAi {
     async fn once(
         &self,
         line: &Line,
-        ask: &Ask,
-        words: &Words,
+        ask: &CompletionRequest,
+        words: &TokenSender,
         body: Value,
         silence: Duration,
-    ) -> Result<Answer, Miss> {
+    ) -> Result<Completion, Miss> {
         let mut assembly = Assembly::new(line.dialect().thinks_aloud);
         if request::streams(ask) {
             let chat = line.streamed.chat();
             let opened = timeout(silence, chat.create_stream_byot::<_, Value>(body)).await;
             let mut stream = opened.map_err(|_| Miss::slow(silence))?.map_err(Miss::from_client)?;
             while let Some(chunk) = timeout(silence, stream.next()).await.map_err(|_| Miss::slow(silence))? {
-                words.add(assembly.take(chunk.map_err(Miss::from_client)?)?);
+                words.push(assembly.take(chunk.map_err(Miss::from_client)?)?);
                 if assembly.is_full() {
                     break;
                 }
@@ -266,7 +269,12 @@ impl Line {
 
 #[async_trait]
 impl Model for OpenAi {
-    async fn answer(&self, scope: &Scope, ask: &Ask, words: &Words) -> Result<Answer, ModelError> {
+    async fn complete(
+        &self,
+        scope: &Scope,
+        ask: &CompletionRequest,
+        words: &TokenSender,
+    ) -> Result<Completion, ModelError> {
         let line = self.line(ask.tier);
         let Some(stand_in) = &line.fallback else {
             return self.on(line, scope, ask, words).await.map_err(|(error, _)| error);
@@ -284,9 +292,9 @@ impl Model for OpenAi {
             }
         };
         line.was_down(true);
-        words.anew();
+        words.reset();
         match (self.on(stand_in, scope, ask, words).await, first) {
-            (Ok(answer), _) => Ok(Answer { stand_in: true, ..answer }),
+            (Ok(answer), _) => Ok(Completion { from_fallback: true, ..answer }),
             (Err((second, _)), Some(first)) => {
                 line.was_down(false);
                 Err(ModelError::Both { first: Box::new(first), second: Box::new(second) })
@@ -294,7 +302,7 @@ impl Model for OpenAi {
             // Nobody waited for the first one: it may be back.
             (Err((second, _)), None) => {
                 line.was_down(false);
-                words.anew();
+                words.reset();
                 let again = self.on(line, scope, ask, words).await;
                 again.map_err(|(first, _)| ModelError::Both {
                     first: Box::new(first),
@@ -311,9 +319,9 @@ impl OpenAi {
         &self,
         line: &Line,
         scope: &Scope,
-        ask: &Ask,
-        words: &Words,
-    ) -> Result<Answer, (ModelError, bool)> {
+        ask: &CompletionRequest,
+        words: &TokenSender,
+    ) -> Result<Completion, (ModelError, bool)> {
         let begun = Instant::now();
         let deadline = begun + line.settings.timeout;
         let mut tries = 0;
@@ -337,7 +345,7 @@ impl OpenAi {
                 let elsewhere = miss.may_do_elsewhere();
                 return Err((miss.into_error(tries, begun.elapsed()), elsewhere));
             }
-            words.anew();
+            words.reset();
             tokio::time::sleep(pause).await;
         }
     }

@@ -1,24 +1,24 @@
 //! An [`Ask`] as the JSON of a chat completion. Pure; the static part comes first and tools keep their
 //! order, so that a provider can cache the prefix.
 
-use nod_contract::model::{Ask, Offer, ToolCall, Turn};
+use nod_contract::model::{CompletionRequest, ToolCall, ToolDefinition, Turn};
 use serde_json::{Map, Value, json};
 
 use super::TierSettings;
 use super::dialect::{Dialect, Structure};
 
 /// Whether the answer is streamed: all but constrained JSON, which is of use only whole.
-pub(super) fn streams(ask: &Ask) -> bool {
-    ask.json.is_none()
+pub(super) fn streams(ask: &CompletionRequest) -> bool {
+    ask.response_schema.is_none()
 }
 
 /// The request.
-pub(super) fn body(ask: &Ask, settings: &TierSettings, dialect: Dialect) -> Value {
+pub(super) fn body(ask: &CompletionRequest, settings: &TierSettings, dialect: Dialect) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), json!(settings.model));
     body.insert("messages".into(), messages(ask, dialect));
-    if !ask.offers.is_empty() {
-        body.insert("tools".into(), ask.offers.iter().map(|offer| tool(offer, dialect)).collect());
+    if !ask.tools.is_empty() {
+        body.insert("tools".into(), ask.tools.iter().map(|offer| tool(offer, dialect)).collect());
     }
     if let Some(format) = response_format(ask, dialect) {
         body.insert("response_format".into(), format);
@@ -39,9 +39,9 @@ pub(super) fn body(ask: &Ask, settings: &TierSettings, dialect: Dialect) -> Valu
     Value::Object(body)
 }
 
-fn messages(ask: &Ask, dialect: Dialect) -> Value {
+fn messages(ask: &CompletionRequest, dialect: Dialect) -> Value {
     let mut system = ask.system.clone();
-    if let (Some((_, schema)), true) = (&ask.json, dialect.structure != Structure::Schema) {
+    if let (Some((_, schema)), true) = (&ask.response_schema, dialect.structure != Structure::Schema) {
         system.push_str(
             "\n\nAnswer with one JSON object and nothing else. It must satisfy this JSON Schema:\n",
         );
@@ -93,7 +93,7 @@ fn tool_call(call: &ToolCall, dialect: Dialect) -> Value {
     shown
 }
 
-fn tool(offer: &Offer, dialect: Dialect) -> Value {
+fn tool(offer: &ToolDefinition, dialect: Dialect) -> Value {
     let mut parameters = offer.parameters.clone();
     if dialect.plain_schemas {
         plain(&mut parameters);
@@ -121,8 +121,8 @@ fn plain(schema: &mut Value) {
     }
 }
 
-fn response_format(ask: &Ask, dialect: Dialect) -> Option<Value> {
-    let (name, schema) = ask.json.as_ref()?;
+fn response_format(ask: &CompletionRequest, dialect: Dialect) -> Option<Value> {
+    let (name, schema) = ask.response_schema.as_ref()?;
     match dialect.structure {
         Structure::Schema => Some(
             json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": true}}),
@@ -155,13 +155,13 @@ mod tests {
         }
     }
 
-    fn ask() -> Ask {
+    fn ask() -> CompletionRequest {
         let call = |id: &str, arguments: &str| ToolCall {
             id: id.into(),
             name: "look".into(),
             arguments: arguments.into(),
         };
-        Ask {
+        CompletionRequest {
             tier: Tier::Reasoner,
             system: "Be brief.".into(),
             turns: vec![
@@ -171,12 +171,12 @@ mod tests {
                 Turn::Tool { call_id: "c2".into(), name: "look".into(), content: "no".into() },
                 Turn::System { text: "Go on.".into() },
             ],
-            offers: vec![Offer {
+            tools: vec![ToolDefinition {
                 name: "look".into(),
                 description: "Looks.".into(),
                 parameters: json!({"type": "object"}),
             }],
-            json: None,
+            response_schema: None,
         }
     }
 
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_narrow_endpoint_is_spoken_to_in_its_own_way() {
         let mut ask = ask();
-        ask.offers[0].parameters = json!({"type": "object", "additionalProperties": false,
+        ask.tools[0].parameters = json!({"type": "object", "additionalProperties": false,
             "properties": {"q": {"type": ["string", "null"]}}});
         ask.turns.push(Turn::Tool { call_id: "c3".into(), name: "look".into(), content: String::new() });
         let narrow =
@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn constrained_json_comes_whole_and_falls_back_to_the_prompt() {
-        let ask = Ask { json: Some(("route".into(), json!({"type": "object"}))), ..ask() };
+        let ask =
+            CompletionRequest { response_schema: Some(("route".into(), json!({"type": "object"}))), ..ask() };
         let strict = body(&ask, &settings(), Dialect::default());
         assert_eq!(strict["stream"], json!(false));
         assert_eq!(strict["response_format"]["json_schema"]["strict"], json!(true));

@@ -8,8 +8,8 @@ use chrono::TimeDelta;
 use tokio::sync::Notify;
 
 use nod_accounts::connection::Accounts;
-use nod_contract::chat::Typing;
-use nod_contract::contacts::Contacts;
+use nod_contract::chat::CommandSyntax;
+use nod_contract::contacts::ContactSource;
 use nod_memory::context::Memory;
 use nod_requests::context::Requests;
 
@@ -19,9 +19,9 @@ pub struct Agent {
     pub requests: Requests,
     pub accounts: Accounts,
     pub memory: Memory,
-    pub contacts: Vec<Arc<dyn Contacts>>,
+    pub contacts: Vec<Arc<dyn ContactSource>>,
     /// What is answered to "help", by how commands are typed there.
-    pub help: Arc<dyn Fn(Typing<'_>) -> String + Send + Sync>,
+    pub help: Arc<dyn Fn(CommandSyntax<'_>) -> String + Send + Sync>,
     /// Some turn was stopped: whoever works on one looks whether it was theirs.
     pub stops: Arc<Notify>,
     pub step_budget: u32,

@@ -26,11 +26,11 @@ pub(crate) async fn forget_later(
 /// Takes it out of the run's record; later, where the run still waits for something.
 pub async fn forget(core: &Agent, claim: &Claim, run: RunId) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     if sql::forget(&mut tx, claim.tenant, run).await? {
-        jobs::finish(&mut tx, claim).await?;
+        jobs::complete(&mut tx, claim).await?;
     } else {
-        jobs::put_off(&mut tx, claim, core.now() + TimeDelta::days(1), None, false).await?;
+        jobs::reschedule(&mut tx, claim, core.now() + TimeDelta::days(1), None, false).await?;
     }
     Ok(tx.commit().await?)
 }

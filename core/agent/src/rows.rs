@@ -18,7 +18,7 @@ use nod_people::delivery::Venue;
 use nod_people::delivery::open::Open;
 use nod_people::people::{Person, sql::Row as PersonRow};
 use nod_store::jobs::Claim;
-use nod_store::jobs::sql::{json, parsed};
+use nod_store::jobs::sql::{from_json, to_json};
 use nod_store::runs::RunJob;
 use nod_store::steps::{StepRecord, only_for};
 
@@ -76,14 +76,14 @@ pub async fn begin(
         run.person.0,
         run.trace.0,
         Node::Recall.as_str(),
-        json(run.state)?,
+        to_json(run.state)?,
         now,
-        json(&RunJob::Advance { run: run.id, news: None })?,
+        to_json(&RunJob::Advance { run: run.id, news: None })?,
         message.id,
         message.role,
         message.person_id,
         message.message_ref,
-        json(message.turn)?,
+        to_json(message.turn)?,
         message.only_for,
         &message.outside,
         said
@@ -126,8 +126,8 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx:
         trace: TraceId(row.trace_id),
         began: row.created_at,
         status: row.status,
-        node: parsed(serde_json::Value::String(row.node))?,
-        state: parsed(row.state)?,
+        node: from_json(serde_json::Value::String(row.node))?,
+        state: from_json(row.state)?,
         version: row.version,
         kept: usize::try_from(row.kept).unwrap_or_default(),
         open: None,
@@ -186,7 +186,7 @@ pub async fn write(
         run.version,
         run.status,
         run.node.as_str(),
-        json(&run.state)?,
+        to_json(&run.state)?,
         run.state.intent.map(state::Intent::as_str),
         run.state.routed_via,
         transition.error,
@@ -197,8 +197,8 @@ pub async fn write(
         claim.lane,
         claim.lease,
         run.conversation.0,
-        json(&messages)?,
-        json(&transition.steps)?
+        to_json(&messages)?,
+        to_json(&transition.steps)?
     )
     .fetch_one(conn)
     .await?;
@@ -317,7 +317,7 @@ pub async fn recent(
         .map(|row| {
             let speaker = row.full_name.filter(|n| !n.is_empty()).or(row.name);
             let audience = row.only_for.map_or(Audience::Channel, |p| Audience::Person(PersonId(p)));
-            Ok(Said { turn: parsed(row.turn)?, speaker, outside: row.outside, audience })
+            Ok(Said { turn: from_json(row.turn)?, speaker, outside: row.outside, audience })
         })
         .collect()
 }
@@ -436,7 +436,7 @@ pub(crate) async fn reword(
          where tenant_id = $1 and run_id = $2 and role = 'human' and message_ref is not null",
         tenant.0,
         run.0,
-        json(turn)?
+        to_json(turn)?
     )
     .execute(conn)
     .await?;

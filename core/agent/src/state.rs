@@ -14,7 +14,7 @@ use nod_contract::ids::{ApprovalId, EffectId, QuestionId};
 use nod_contract::model::{ToolCall, Turn};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
-use nod_contract::tool::{Leaves, Principal, ToolOutput};
+use nod_contract::tool::{FollowUp, Principal, ToolOutput};
 use nod_requests::draft::{self, Drafts};
 
 /// What the person wants, by kind.
@@ -212,7 +212,7 @@ impl AgentState {
             pending: Vec::new(),
             thoughts: 0,
             audience: Audience::Channel,
-            provenance: Provenance::Ours,
+            provenance: Provenance::Trusted,
             receipts: Vec::new(),
             unknown: 0,
             notes: Vec::new(),
@@ -282,24 +282,24 @@ impl AgentState {
     /// whether outside text is in view and what stays open follow from it.
     pub fn take(&mut self, call_id: &str, output: &ToolOutput, content: &str) {
         self.audience = self.audience.narrow(output.audience);
-        self.provenance = self.provenance.clone().with(output.provenance.clone());
-        match &output.leaves {
-            Leaves::Nothing => {}
-            Leaves::Draft(draft) => {
+        self.provenance = self.provenance.clone().merge(output.provenance.clone());
+        match &output.follow_up {
+            FollowUp::Nothing => {}
+            FollowUp::Draft(draft) => {
                 let was_open = self.drafts.named(&draft.id).map(|open| (open.provenance.clone(), open.made));
                 let written = draft::Change::Written(draft.id.clone());
-                let new = (Provenance::Ours, self.drafts.changes.contains(&written));
+                let new = (Provenance::Trusted, self.drafts.changes.contains(&written));
                 let known = was_open.is_some();
                 let (provenance, made) = was_open.unwrap_or(new);
                 // One of the person's own that comes into view here for the first time is shown with its buttons.
                 if !known && !made {
                     self.drafts.changes.push(written);
                 }
-                let provenance = provenance.with(self.provenance.clone());
+                let provenance = provenance.merge(self.provenance.clone());
                 self.drafts.put(draft.as_ref().clone(), self.audience, provenance, made);
             }
-            Leaves::Closed { draft, how } => self.drafts.close(draft, *how),
-            Leaves::Thread(thread) => self.thread = Some(thread.clone()),
+            FollowUp::DraftClosed { draft, reason: how } => self.drafts.close(draft, *how),
+            FollowUp::MailThread(thread) => self.thread = Some(thread.clone()),
         }
         if let Some(line) = &output.note {
             self.note(line);
@@ -307,7 +307,7 @@ impl AgentState {
         match &output.verbatim {
             Some(words) => {
                 if self.close(call_id, content) {
-                    let shown = matches!(output.leaves, Leaves::Draft(_));
+                    let shown = matches!(output.follow_up, FollowUp::Draft(_));
                     self.results.verbatim.push(Verbatim { words: words.clone(), shown });
                 }
             }

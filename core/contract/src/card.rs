@@ -37,14 +37,15 @@ pub enum Block {
     /// What to be careful about, a line each; literal.
     Risks(Vec<String>),
     /// Times to choose from, which everybody reads by their own clocks.
-    Times(Vec<Time>),
+    #[serde(alias = "times")]
+    TimeOptions(Vec<TimeOption>),
     /// Small print; literal.
     Note(String),
 }
 
 /// One of several times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Time {
+pub struct TimeOption {
     /// By which its button is found: "1"; literal.
     pub label: String,
     /// Seconds since 1970.
@@ -52,16 +53,18 @@ pub struct Time {
     /// Seconds since 1970; where it is not later, only what is `said` is shown.
     pub to: i64,
     /// For whoever's platform does not know their clocks: "Mon 9 Mar, 09:00–09:45 WET"; literal.
-    pub said: String,
+    #[serde(alias = "said")]
+    pub text: String,
     /// What stands below it; literal, and nothing where it is empty.
-    pub below: String,
+    #[serde(alias = "below")]
+    pub note: String,
 }
 
-impl Time {
+impl TimeOption {
     /// What is said, as its beginning and its end.
     #[must_use]
-    pub fn halves(&self) -> Option<(&str, &str)> {
-        let (from, to) = self.said.split_once('–').filter(|_| self.from < self.to)?;
+    pub fn split_text(&self) -> Option<(&str, &str)> {
+        let (from, to) = self.text.split_once('–').filter(|_| self.from < self.to)?;
         Some((from.trim(), to.trim()))
     }
 }
@@ -74,7 +77,8 @@ pub struct Button {
     /// How it looks.
     pub style: Style,
     /// What it does.
-    pub does: Press,
+    #[serde(alias = "does")]
+    pub on_click: OnClick,
 }
 
 /// How a button looks.
@@ -92,9 +96,10 @@ pub enum Style {
 /// What pressing does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Press {
+pub enum OnClick {
     /// Comes back as an inbound that carries only this.
-    Verb(Verb),
+    #[serde(alias = "verb")]
+    Action(Action),
     /// Opens a page.
     Link(String),
     /// Opens the page that connects an account. Rows hold only the offer's id; the link is made when the card
@@ -104,13 +109,15 @@ pub enum Press {
 
 /// A thing's id and what to do with it. It travels as `verb:id`, or `verb:id:n` where one of several is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verb {
+pub struct Action {
     /// `approve`, `deny`, `choose`, `retry`, …
-    pub verb: String,
+    #[serde(alias = "verb")]
+    pub kind: String,
     /// An approval's, question's, run's or delivery's id.
     pub subject: Uuid,
     /// Which of several choices, from 0; or the revision that was seen, from 1.
-    pub choice: Option<u16>,
+    #[serde(alias = "choice")]
+    pub argument: Option<u16>,
 }
 
 /// Something to fill in and send back; opened in answer to a press or a command.
@@ -122,7 +129,7 @@ pub struct Form {
     /// A few words; literal.
     pub title: String,
     /// What comes back with the values, and nothing else does.
-    pub verb: Verb,
+    pub verb: Action,
     /// What stands above the fields.
     pub body: Vec<Block>,
     /// What is to be filled in; a form without fields only shows its body.
@@ -130,14 +137,14 @@ pub struct Form {
     /// What the button says that sends it: "Save".
     pub submit: String,
     /// What follows where the platform does not open it.
-    pub unopened: Unopened,
+    pub fallback: FormFallback,
 }
 
 /// What follows where a form cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unopened {
+pub enum FormFallback {
     /// The person reads this, and nothing is done.
-    Say(String),
+    ShowText(String),
     /// It counts as sent as it stands.
     Submit,
 }
@@ -152,13 +159,16 @@ pub struct Field {
     /// What stands in it.
     pub value: String,
     /// Whether it has several lines.
-    pub lines: bool,
+    #[serde(alias = "lines")]
+    pub multiline: bool,
     /// Most characters.
-    pub limit: usize,
+    #[serde(alias = "limit")]
+    pub max_chars: usize,
     /// Whether it may stay empty.
     pub optional: bool,
     /// Whether it names people: addresses, or names that Nod knows, separated by commas.
-    pub people: bool,
+    #[serde(alias = "people")]
+    pub accepts_recipients: bool,
 }
 
 /// What is wrong with what was filled in.
@@ -167,38 +177,38 @@ pub struct FieldError {
     /// The field's id.
     pub field: String,
     /// A sentence.
-    pub why: String,
+    pub message: String,
 }
 
 impl FieldError {
     /// A sentence about a field.
     pub fn new(field: &str, why: impl Into<String>) -> Self {
-        Self { field: field.to_owned(), why: why.into() }
+        Self { field: field.to_owned(), message: why.into() }
     }
 }
 
-impl Verb {
+impl Action {
     /// A verb on a thing.
     pub fn new(verb: &str, subject: impl Into<Uuid>) -> Self {
-        Self { verb: verb.to_owned(), subject: subject.into(), choice: None }
+        Self { kind: verb.to_owned(), subject: subject.into(), argument: None }
     }
 
     /// A verb on that revision of a thing; what was seen is what it counts for.
     pub fn on_revision(verb: &str, subject: impl Into<Uuid>, revision: i32) -> Self {
         // Nobody edits a mail 65,000 times; what does not fit is no revision and does nothing.
-        Self { choice: Some(u16::try_from(revision).unwrap_or_default()), ..Self::new(verb, subject) }
+        Self { argument: Some(u16::try_from(revision).unwrap_or_default()), ..Self::new(verb, subject) }
     }
 
     /// Whether a press says yes to what the card shows, which therefore has to be shown whole.
     #[must_use]
-    pub fn approves(&self) -> bool {
-        matches!(self.verb.as_str(), "approve" | "approve_all" | "approve_selected")
+    pub fn is_approval(&self) -> bool {
+        matches!(self.kind.as_str(), "approve" | "approve_all" | "approve_selected")
     }
 
     /// The revision that was seen; the first where the button does not say.
     #[must_use]
     pub fn revision(&self) -> i32 {
-        self.choice.map_or(1, i32::from)
+        self.argument.map_or(1, i32::from)
     }
 
     /// Reads `verb:id` or `verb:id:n`; `None` for anything else, whoever wrote it.
@@ -211,67 +221,69 @@ impl Verb {
         }
         let subject = parts.next()?.parse().ok()?;
         let choice = parts.next().map(str::parse).transpose().ok()?;
-        parts.next().is_none().then(|| Self { verb: verb.to_owned(), subject, choice })
+        parts.next().is_none().then(|| Self { kind: verb.to_owned(), subject, argument: choice })
     }
 }
 
-impl std::fmt::Display for Verb {
+impl std::fmt::Display for Action {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.verb, self.subject)?;
-        self.choice.map_or(Ok(()), |n| write!(f, ":{n}"))
+        write!(f, "{}:{}", self.kind, self.subject)?;
+        self.argument.map_or(Ok(()), |n| write!(f, ":{n}"))
     }
 }
 
 impl Card {
     /// A card of one formatted text.
-    pub fn say(markdown: impl Into<String>) -> Self {
+    pub fn from_markdown(markdown: impl Into<String>) -> Self {
         Self { body: vec![Block::Markdown(markdown.into())], ..Self::default() }
     }
 
     /// Nothing stands there: a card that was posted is taken away.
     #[must_use]
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Whether somebody can say yes to what it shows, which therefore has to be shown whole.
     #[must_use]
     pub fn asks(&self) -> bool {
-        self.buttons.iter().any(|button| matches!(&button.does, Press::Verb(verb) if verb.approves()))
+        self.buttons
+            .iter()
+            .any(|button| matches!(&button.on_click, OnClick::Action(verb) if verb.is_approval()))
     }
 
     /// With a title.
     #[must_use]
-    pub fn titled(mut self, title: impl Into<String>) -> Self {
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
     /// With one more part.
     #[must_use]
-    pub fn with(mut self, block: Block) -> Self {
+    pub fn with_block(mut self, block: Block) -> Self {
         self.body.push(block);
         self
     }
 
     /// Before all else naming whom it concerns, where there is somebody.
     #[must_use]
-    pub fn calling(mut self, user: Option<&str>) -> Self {
+    pub fn with_mention(mut self, user: Option<&str>) -> Self {
         self.body.splice(0..0, user.map(|user| Block::Mention(user.to_owned())));
         self
     }
 
     /// Without naming whom it concerns.
     #[must_use]
-    pub fn calling_nobody(mut self) -> Self {
+    pub fn without_mention(mut self) -> Self {
         self.body.retain(|block| !matches!(block, Block::Mention(_)));
         self
     }
 
     /// With one more button.
     #[must_use]
-    pub fn button(mut self, label: impl Into<String>, style: Style, does: Press) -> Self {
-        self.buttons.push(Button { label: label.into(), style, does });
+    pub fn with_button(mut self, label: impl Into<String>, style: Style, does: OnClick) -> Self {
+        self.buttons.push(Button { label: label.into(), style, on_click: does });
         self
     }
 }

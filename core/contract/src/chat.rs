@@ -1,5 +1,5 @@
 //! The contract with a chat platform: what comes in ([`Inbound`]), the answer in the same breath
-//! ([`Immediate`]), and what an adapter does for the core ([`ChatAdapter`]). The core never names a platform.
+//! ([`InteractionResponse`]), and what an adapter does for the core ([`ChatAdapter`]). The core never names a platform.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use crate::card::{Card, FieldError, Form, Verb};
+use crate::card::{Action, Card, FieldError, Form};
 use crate::clock::Timestamp;
 use crate::ids::DeliveryId;
 
@@ -21,13 +21,13 @@ pub struct Inbound {
     /// The platform's workspace: a user is the same human anywhere in it.
     pub workspace: String,
     /// The same for every delivery of the same thing: a message's own identity, not its event's.
-    pub key: String,
+    pub dedup_key: String,
     /// Who did it, by the platform's id.
     pub author: Author,
     /// When the platform says it happened.
     pub at: Timestamp,
     /// What happened.
-    pub what: What,
+    pub event: Event,
 }
 
 /// Who did it.
@@ -36,13 +36,13 @@ pub struct Author {
     /// The platform's id.
     pub user: String,
     /// As far as the event itself tells.
-    pub standing: Standing,
+    pub membership: Membership,
 }
 
 /// Whether the organisation counts somebody as its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum Membership {
     /// The event does not tell; the profile will.
     Unknown,
     /// A full member.
@@ -54,10 +54,11 @@ pub enum Standing {
     /// A bot, an app or a workflow.
     Bot,
     /// Deactivated.
-    Gone,
+    #[serde(alias = "gone")]
+    Deactivated,
 }
 
-impl Standing {
+impl Membership {
     /// The name in rows.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -67,14 +68,14 @@ impl Standing {
             Self::Guest => "guest",
             Self::External => "external",
             Self::Bot => "bot",
-            Self::Gone => "gone",
+            Self::Deactivated => "gone",
         }
     }
 
     /// From the name in rows; anything else is unknown.
     #[must_use]
-    pub fn named(name: &str) -> Self {
-        [Self::Member, Self::Guest, Self::External, Self::Bot, Self::Gone]
+    pub fn from_name(name: &str) -> Self {
+        [Self::Member, Self::Guest, Self::External, Self::Bot, Self::Deactivated]
             .into_iter()
             .find(|s| s.as_str() == name)
             .unwrap_or(Self::Unknown)
@@ -87,7 +88,7 @@ impl Standing {
             Self::Member => 3,
             Self::Guest => 2,
             Self::External => 1,
-            Self::Unknown | Self::Bot | Self::Gone => 0,
+            Self::Unknown | Self::Bot | Self::Deactivated => 0,
         };
         rank(self) > rank(other)
     }
@@ -96,53 +97,53 @@ impl Standing {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum What {
+pub enum Event {
     /// A message that Nod can see.
-    Said {
+    Message {
         /// Where.
-        place: Place,
+        place: ChannelRef,
         /// The platform's id of the message.
         message: String,
         /// The words, without the mention of Nod.
         text: String,
         /// How it concerns Nod.
-        addressed: Addressed,
+        addressing: Addressing,
         /// What came with it.
         #[serde(default)]
-        files: Vec<Attached>,
+        attachments: Vec<Attachment>,
         /// The platform's id of the one message that it replies to; most platforms have threads instead.
         #[serde(default)]
         answers: Option<String>,
     },
     /// The words of a message were changed.
-    Edited {
+    MessageEdited {
         /// Where it stands.
-        place: Place,
+        place: ChannelRef,
         /// The platform's id of the message.
         message: String,
         /// The new words, without the mention of Nod.
         text: String,
     },
     /// A message was deleted.
-    Deleted {
+    MessageDeleted {
         /// Where it stood.
-        place: Place,
+        place: ChannelRef,
         /// The platform's id of the message.
         message: String,
     },
     /// A command (`/nod ask …`): its first word and the rest.
     Command {
         /// Where; on some platforms in threads, too.
-        place: Place,
+        place: ChannelRef,
         /// `help`, `ask`, `connect`, `approvals`; empty for a bare command.
         name: String,
         /// What follows.
         text: String,
     },
     /// Somebody types what a command is about, and may choose among what is stored. Nothing is kept of it.
-    Completing {
+    Autocomplete {
         /// Where.
-        place: Place,
+        place: ChannelRef,
         /// The command's name.
         command: String,
         /// What they have typed so far.
@@ -151,36 +152,36 @@ pub enum What {
     /// Somebody opened the page that is theirs alone.
     HomeOpened,
     /// The assistant's pane: it was opened, or the person looks at another channel meanwhile.
-    PaneLooked {
+    AssistantThreadOpened {
         /// The pane's own thread.
-        place: Place,
+        place: ChannelRef,
         /// The platform's id of the channel that the person looks at.
         viewing: Option<String>,
     },
     /// One of our entries in the menu of a message; the person saw that message.
-    Picked {
+    MessageAction {
         /// Where the message stands.
-        place: Place,
+        place: ChannelRef,
         /// Which entry.
-        wish: Wish,
+        wish: MessageActionKind,
         /// Whose message it is, by the platform's id, where it tells.
         author: Option<String>,
         /// Its words.
         text: String,
     },
     /// A button.
-    Pressed {
+    ButtonClicked {
         /// Where the card stands; on a person's own page no channel at all, so its id is empty.
-        place: Place,
+        place: ChannelRef,
         /// What the button carries; `None` where it is not one of ours.
-        verb: Option<Verb>,
+        verb: Option<Action>,
     },
     /// A form, filled in.
-    Submitted {
+    FormSubmitted {
         /// Where it was opened; `None` where the form does not say.
-        place: Option<Place>,
+        place: Option<ChannelRef>,
         /// What the form carries; `None` where it is not one of ours.
-        verb: Option<Verb>,
+        verb: Option<Action>,
         /// What stands in its fields, by their ids.
         values: BTreeMap<String, String>,
     },
@@ -188,11 +189,12 @@ pub enum What {
 
 /// A channel or a thread in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct ChannelRef {
     /// The platform's channel id.
     pub channel: String,
     /// Between one person and Nod alone.
-    pub direct: bool,
+    #[serde(alias = "direct")]
+    pub is_dm: bool,
     /// The platform's thread id; `None` at the top of a channel.
     pub thread: Option<String>,
 }
@@ -200,9 +202,9 @@ pub struct Place {
 /// What somebody wants of a message that they picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wish {
+pub enum MessageActionKind {
     /// To know what it is about.
-    Ask,
+    Explain,
     /// A reply to it.
     Draft,
 }
@@ -210,65 +212,68 @@ pub enum Wish {
 /// How a message concerns Nod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Addressed {
+pub enum Addressing {
     /// It names Nod.
     Mention,
     /// It stands in a direct line to Nod.
-    Direct,
+    DirectMessage,
     /// Neither: it counts only in a thread that Nod follows.
-    Overheard,
+    Unaddressed,
 }
 
 /// The answer that the platform wants in the same breath.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Immediate {
+pub enum InteractionResponse {
     /// Nothing to say now; what there is to say is a row already.
-    Nothing,
+    Ack,
     /// A short note that only the author sees; in answer to a form it stands in the form, and what was typed
     /// stays.
-    Whisper(Card),
+    Ephemeral(Card),
     /// A form to fill in, or to read.
     Form(Box<Form>),
     /// What is wrong with what was filled in; the form stays open with all that was typed.
-    Errors(Vec<FieldError>),
+    FormErrors(Vec<FieldError>),
     /// What could be meant: what the person reads, and what the command is then about.
-    Choices(Vec<(String, String)>),
+    Autocomplete(Vec<(String, String)>),
 }
 
-impl Immediate {
+impl InteractionResponse {
     /// A note in these words.
-    pub fn whisper(words: impl Into<String>) -> Self {
-        Self::Whisper(Card::say(words))
+    pub fn ephemeral(words: impl Into<String>) -> Self {
+        Self::Ephemeral(Card::from_markdown(words))
     }
 }
 
 /// Where a message goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "to", rename_all = "snake_case")]
-pub enum Target {
+pub enum DeliveryTarget {
     /// Everybody in a channel or thread.
-    Place { workspace: String, place: Place },
+    #[serde(alias = "place")]
+    Channel { workspace: String, place: ChannelRef },
     /// One person, in their direct line.
-    Direct { workspace: String, user: String },
+    #[serde(alias = "direct")]
+    DirectMessage { workspace: String, user: String },
     /// One person, in a channel, gone on reload. For short notes only: it cannot be found or replaced.
-    Whisper { workspace: String, place: Place, user: String },
+    #[serde(alias = "whisper")]
+    Ephemeral { workspace: String, place: ChannelRef, user: String },
 }
 
-impl Target {
+impl DeliveryTarget {
     /// The platform's workspace.
     #[must_use]
     pub fn workspace(&self) -> &str {
         match self {
-            Self::Place { workspace, .. }
-            | Self::Direct { workspace, .. }
-            | Self::Whisper { workspace, .. } => workspace,
+            Self::Channel { workspace, .. }
+            | Self::DirectMessage { workspace, .. }
+            | Self::Ephemeral { workspace, .. } => workspace,
         }
     }
 }
 
 /// Where a message stands on the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Posted {
+pub struct PostedMessage {
     /// The platform's channel id (of the direct line, where it went there; of the thread, where threads are
     /// channels).
     pub channel: String,
@@ -276,10 +281,10 @@ pub struct Posted {
     pub message: String,
 }
 
-impl Posted {
+impl PostedMessage {
     /// Whether that is this place.
     #[must_use]
-    pub fn stands_in(&self, place: &Place) -> bool {
+    pub fn is_in_channel(&self, place: &ChannelRef) -> bool {
         self.channel == place.channel || place.thread.as_ref() == Some(&self.channel)
     }
 }
@@ -288,14 +293,14 @@ impl Posted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     /// Where it stands.
-    pub at: Posted,
+    pub at: PostedMessage,
     /// By the platform's clock, never too early; `None` where the platform does not tell.
     pub since: Option<Timestamp>,
 }
 
 /// A file to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct File {
+pub struct OutgoingFile {
     /// With its ending. Holds the tail of its delivery's id ([`DeliveryId::short`]), by which it is found again.
     pub name: String,
     /// What stands in it.
@@ -304,13 +309,13 @@ pub struct File {
 
 /// Whether a message is already there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sighting {
+pub enum MessageLookup {
     /// Here.
-    Yes(Shown),
+    Found(Shown),
     /// Surely not.
-    No,
+    NotFound,
     /// The platform does not let us look.
-    CannotTell,
+    Unknown,
 }
 
 /// What the platform tells of a person.
@@ -325,81 +330,85 @@ pub struct Profile {
     /// "Sales", where the platform tells it.
     pub title: Option<String>,
     /// Their address, where the platform tells it.
-    pub address: Option<String>,
+    #[serde(alias = "address")]
+    pub email: Option<String>,
     /// IANA zone name, where the platform tells it.
     pub zone: Option<String>,
     /// Whether they belong.
-    pub standing: Standing,
+    #[serde(alias = "standing")]
+    pub membership: Membership,
 }
 
 /// What stands beside messages. It may be missing or late, and nothing depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ornament {
+pub enum AssistantThreadUpdate {
     /// What Nod is doing now, in neutral words ("is searching your mail…"); ends with the next message.
     Status(String),
     /// What the conversation is called.
     Title(String),
     /// What could be asked: what the person reads, and what is then said in their name.
-    Prompts(Vec<(String, String)>),
+    SuggestedPrompts(Vec<(String, String)>),
 }
 
 /// Why a file was not fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FetchError {
+pub enum DownloadError {
     /// More bytes than were asked for.
     #[error("too large")]
     TooLarge,
     /// The platform does not give it to us, or it does not lie with the platform.
     #[error("refused: {0}")]
-    Refused(String),
+    Forbidden(String),
     /// No answer, or it broke off: time may mend it.
     #[error("no answer: {0}")]
-    Lost(String),
+    NoResponse(String),
 }
 
 /// A file that came with a message, as the platform tells of it; none of this can be relied on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct Attachment {
     /// Its name.
     pub name: String,
     /// Its media type.
-    pub kind: String,
+    #[serde(alias = "kind")]
+    pub media_type: String,
     /// Its bytes.
     pub size: i64,
     /// Where the platform gives it to us; `None` where it does not.
-    pub address: Option<String>,
+    #[serde(alias = "address")]
+    pub url: Option<String>,
 }
 
 /// Why the platform did not do it, sorted by what follows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChatError {
     /// It asks to wait; nothing was done.
-    #[error("asked to wait {after_seconds} s")]
-    Busy { after_seconds: u64 },
+    #[error("asked to wait {retry_after_secs} s")]
+    RateLimited { retry_after_secs: u64 },
     /// No answer: it may or may not have been done, so look before doing it again.
     #[error("no answer: {0}")]
-    Lost(String),
+    UnknownOutcome(String),
     /// The place takes nothing from us (channel gone, no member, direct messages closed): `code` is the
     /// platform's.
     #[error("closed: {code}")]
-    Closed { code: String },
+    ChannelClosed { code: String },
     /// The message that was to be changed is not there any more.
     #[error("gone")]
     Gone,
     /// It will never take this message, wherever it goes.
     #[error("refused: {code}")]
-    Refused { code: String },
+    Rejected { code: String },
 }
 
 /// Something that was said in a place, as the platform remembers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Utterance {
+pub struct HistoryMessage {
     /// The platform's id of whoever said it; `None` where it was no user.
     pub user: Option<String>,
     /// What a bot or workflow calls itself.
     pub name: Option<String>,
     /// Nod itself said it.
-    pub by_nod: bool,
+    pub is_from_bot: bool,
     /// When.
     pub at: Timestamp,
     /// The words, with mentions as `<@U1>`.
@@ -408,13 +417,13 @@ pub struct Utterance {
 
 /// How much of what was said is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bound {
+pub struct HistoryRange {
     /// Nothing said earlier.
     pub since: Option<Timestamp>,
     /// Nothing said at or after the message of this platform's id.
     pub before: Option<String>,
     /// The newest so many.
-    pub most: usize,
+    pub limit: usize,
 }
 
 /// What an adapter does for the core; nothing optional.
@@ -423,116 +432,135 @@ pub trait ChatAdapter: Send + Sync {
     /// The platform's name in rows.
     fn platform(&self) -> &'static str;
     /// What people call it, behind "in".
-    fn title(&self) -> &'static str;
+    fn display_name(&self) -> &'static str;
     /// How a command is typed there, with an option and its value.
-    fn typed(&self, command: &str, given: Option<(&str, &str)>) -> String;
+    fn format_command(&self, command: &str, given: Option<(&str, &str)>) -> String;
     /// Posts a card under a key by which it can be found again.
-    async fn post(&self, target: &Target, card: &Card, key: DeliveryId) -> Result<Shown, ChatError>;
+    async fn post_message(
+        &self,
+        target: &DeliveryTarget,
+        card: &Card,
+        key: DeliveryId,
+    ) -> Result<Shown, ChatError>;
     /// Whether one message shows the card whole.
-    fn fits(&self, card: &Card) -> bool;
+    fn fits_in_one_message(&self, card: &Card) -> bool;
     /// No message holds more characters than this; it may hold fewer.
     fn most(&self) -> usize;
     /// How much of a request its card shows beside its frame, the risks, the buttons and the receipt: its fields and
     /// its body together, counted as `approval::whole` does.
-    fn room(&self) -> usize;
+    fn display_limit(&self) -> usize;
     /// How long the platform wants between two posts in one place.
-    fn pause(&self) -> TimeDelta;
+    fn post_interval(&self) -> TimeDelta;
     /// Puts another card in the place of a posted one; gives since when it stands there, as [`Shown::since`].
-    async fn replace(
+    async fn update_message(
         &self,
-        at: &Posted,
+        at: &PostedMessage,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError>;
     /// Takes a posted card away; one that is gone already is no error.
-    async fn remove(&self, at: &Posted) -> Result<(), ChatError>;
+    async fn delete_message(&self, at: &PostedMessage) -> Result<(), ChatError>;
     /// Shows what stands beside the messages of a place. A platform that has no room for it does nothing.
-    async fn adorn(&self, place: &Place, ornament: &Ornament) -> Result<(), ChatError>;
-    /// Shows a person the page that is theirs alone, the parts one below the other.
-    async fn show_home(&self, workspace: &str, user: &str, page: &[Card]) -> Result<(), ChatError>;
-    /// Reads a file that came with a message; at most so many bytes, else it is [`FetchError::TooLarge`].
-    async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, FetchError>;
-    /// Sends a file, with a card's words beside it. [`ChatAdapter::find`] finds it by the key's tail in its name.
-    async fn file(
+    async fn update_assistant_thread(
         &self,
-        target: &Target,
-        file: &File,
+        place: &ChannelRef,
+        ornament: &AssistantThreadUpdate,
+    ) -> Result<(), ChatError>;
+    /// Shows a person the page that is theirs alone, the parts one below the other.
+    async fn publish_home(&self, workspace: &str, user: &str, page: &[Card]) -> Result<(), ChatError>;
+    /// Reads a file that came with a message; at most so many bytes, else it is [`FetchError::TooLarge`].
+    async fn download_attachment(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError>;
+    /// Sends a file, with a card's words beside it. [`ChatAdapter::find`] finds it by the key's tail in its name.
+    async fn upload_file(
+        &self,
+        target: &DeliveryTarget,
+        file: &OutgoingFile,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError>;
     /// Where a message can be opened, for whom may see it; none where the platform has no such addresses.
-    fn link(&self, place: &Place, message: &str) -> Option<String>;
+    fn permalink(&self, place: &ChannelRef, message: &str) -> Option<String>;
     /// Opens a message whose words are still to come, for the person whom it answers. It ends with
-    /// [`Self::replace`], which says what stands there for good.
-    async fn open(&self, target: &Target, reader: &str, key: DeliveryId) -> Result<Shown, ChatError>;
+    /// [`Self::update_message`], which says what stands there for good.
+    async fn start_stream(
+        &self,
+        target: &DeliveryTarget,
+        reader: &str,
+        key: DeliveryId,
+    ) -> Result<Shown, ChatError>;
     /// Shows the words so far in an open message: Markdown, whole words only, mostly more of what was shown
     /// before. Gives how long to wait before the next time. What is lost here is made good by
-    /// [`Self::replace`].
-    async fn grow(&self, at: &Posted, words: &str, key: DeliveryId) -> Result<Duration, ChatError>;
+    /// [`Self::update_message`].
+    async fn append_stream(
+        &self,
+        at: &PostedMessage,
+        words: &str,
+        key: DeliveryId,
+    ) -> Result<Duration, ChatError>;
     /// Looks for a card under its key among what was posted since then. One that was `opened` may stand there
     /// with no key yet.
-    async fn find(
+    async fn find_message(
         &self,
-        target: &Target,
+        target: &DeliveryTarget,
         key: DeliveryId,
         since: Timestamp,
         opened: bool,
-    ) -> Result<Sighting, ChatError>;
+    ) -> Result<MessageLookup, ChatError>;
     /// Who that is.
-    async fn profile(&self, workspace: &str, user: &str) -> Result<Profile, ChatError>;
+    async fn fetch_profile(&self, workspace: &str, user: &str) -> Result<Profile, ChatError>;
     /// A page of everybody in the workspace, and the cursor of the next.
-    async fn members(
+    async fn list_members(
         &self,
         workspace: &str,
         cursor: Option<String>,
     ) -> Result<(Vec<Profile>, Option<String>), ChatError>;
     /// What was said in a channel (without its threads) or in a thread, oldest first.
-    async fn history(
+    async fn list_messages(
         &self,
         workspace: &str,
-        place: &Place,
-        bound: &Bound,
-    ) -> Result<Vec<Utterance>, ChatError>;
+        place: &ChannelRef,
+        bound: &HistoryRange,
+    ) -> Result<Vec<HistoryMessage>, ChatError>;
     /// Whether somebody is in a channel, and so may read it.
-    async fn is_member(&self, workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError>;
+    async fn is_channel_member(&self, workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError>;
     /// The channels and direct lines in which Nod hears what is said, each by its id and its name.
-    async fn channels(&self, workspace: &str) -> Result<Vec<(String, String)>, ChatError>;
+    async fn list_channels(&self, workspace: &str) -> Result<Vec<(String, String)>, ChatError>;
     /// What was said since then in a channel and in its threads, these among them, as it would have arrived;
     /// oldest first. All of it, or so much as is read at a time, `from` where the last time ended.
-    async fn missed(
+    async fn list_missed_messages(
         &self,
         workspace: &str,
         channel: &str,
         threads: &[String],
         since: Timestamp,
         from: Option<&str>,
-    ) -> Result<Missed, ChatError>;
+    ) -> Result<MissedMessages, ChatError>;
 }
 
 /// What was said in a channel while nothing of it arrived, or the next piece of it.
 #[derive(Debug, Default)]
-pub struct Missed {
+pub struct MissedMessages {
     /// As it would have arrived.
-    pub found: Vec<Inbound>,
+    pub messages: Vec<Inbound>,
     /// Where it goes on, in the adapter's words; `None` at its end.
-    pub next: Option<String>,
+    pub cursor: Option<String>,
 }
 
 /// How commands are typed on a platform; it lends nothing else of its adapter.
 #[derive(Clone, Copy)]
-pub struct Typing<'a>(Option<&'a dyn ChatAdapter>);
+pub struct CommandSyntax<'a>(Option<&'a dyn ChatAdapter>);
 
-impl Typing<'_> {
+impl CommandSyntax<'_> {
     /// `memory` as one types it there.
-    pub fn typed(self, command: &str) -> String {
-        self.0.map_or_else(|| command.to_owned(), |adapter| adapter.typed(command, None))
+    pub fn format_command(self, command: &str) -> String {
+        self.0.map_or_else(|| command.to_owned(), |adapter| adapter.format_command(command, None))
     }
 
     /// `connect google` as one types it there, where `google` is one of what its option `account` takes.
     pub fn with(self, command: &str, option: &str, value: &str) -> String {
         self.0.map_or_else(
             || format!("{command} {value}"),
-            |adapter| adapter.typed(command, Some((option, value))),
+            |adapter| adapter.format_command(command, Some((option, value))),
         )
     }
 }
@@ -549,8 +577,8 @@ impl Adapters {
     }
 
     /// How commands are typed on a platform.
-    pub fn typing(&self, platform: &str) -> Typing<'_> {
-        Typing(self.get(platform).map(AsRef::as_ref))
+    pub fn command_syntax(&self, platform: &str) -> CommandSyntax<'_> {
+        CommandSyntax(self.get(platform).map(AsRef::as_ref))
     }
 
     /// The platforms that are served.

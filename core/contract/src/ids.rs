@@ -101,7 +101,7 @@ impl Ids for SystemIds {
 }
 
 /// A lane named by words.
-pub fn lane_of(words: &[&str]) -> Uuid {
+pub fn named_lane_id(words: &[&str]) -> Uuid {
     let digest = Sha256::digest(words.join("\u{1f}"));
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);

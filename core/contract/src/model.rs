@@ -60,7 +60,7 @@ pub struct ToolCall {
 
 /// A tool as the model is offered it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Offer {
+pub struct ToolDefinition {
     /// Its name.
     pub name: String,
     /// What it does.
@@ -71,7 +71,7 @@ pub struct Offer {
 
 /// A prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ask {
+pub struct CompletionRequest {
     /// Which model.
     pub tier: Tier,
     /// The static part first, so that a provider can cache the prefix.
@@ -79,14 +79,16 @@ pub struct Ask {
     /// The conversation, oldest first.
     pub turns: Vec<Turn>,
     /// What it may call; empty for none.
-    pub offers: Vec<Offer>,
+    #[serde(alias = "offers")]
+    pub tools: Vec<ToolDefinition>,
     /// A JSON Schema that the answer must satisfy, with its name.
-    pub json: Option<(String, Value)>,
+    #[serde(alias = "json")]
+    pub response_schema: Option<(String, Value)>,
 }
 
 /// What a model said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct Completion {
     /// Words; empty where it only calls tools.
     pub text: String,
     /// Tool calls, in order.
@@ -99,7 +101,8 @@ pub struct Answer {
     pub truncated: bool,
     /// Whether the model that stands in for the tier's own gave it.
     #[serde(default)]
-    pub stand_in: bool,
+    #[serde(alias = "stand_in")]
+    pub from_fallback: bool,
 }
 
 /// Tokens of one call.
@@ -116,14 +119,22 @@ pub struct Usage {
 #[serde(tag = "error", rename_all = "snake_case")]
 pub enum ModelError {
     /// Nothing usable came within the deadline: time-outs, dropped connections, cut streams, 429, 5xx.
-    #[error("no answer after {tries} tries in {} s: {reason}", waited.as_secs())]
-    Silent { tries: u32, waited: Duration, reason: String },
+    #[error("no answer after {attempts} attempts in {} s: {reason}", waited.as_secs())]
+    #[serde(alias = "silent")]
+    Timeout {
+        #[serde(alias = "tries")]
+        attempts: u32,
+        waited: Duration,
+        reason: String,
+    },
     /// The endpoint refuses the request (wrong key, unknown model, prompt too long): an operator must act.
     #[error("refused with status {status}: {reason}")]
-    Refused { status: u16, reason: String },
+    #[serde(alias = "refused")]
+    Rejected { status: u16, reason: String },
     /// The model cannot call tools: an operator must choose another one.
     #[error("{model} cannot call tools")]
-    NoTools { model: String },
+    #[serde(alias = "no_tools")]
+    ToolsUnsupported { model: String },
     /// Neither the tier's model nor the one that stands in for it.
     #[error("{first}; and its stand-in: {second}")]
     Both { first: Box<ModelError>, second: Box<ModelError> },
@@ -131,38 +142,41 @@ pub enum ModelError {
     #[error("the answer was held back by a content filter")]
     Withheld,
     /// It answered with nothing at all, several times.
-    #[error("an empty answer, {tries} times")]
-    Empty { tries: u32 },
+    #[error("an empty answer, {attempts} times")]
+    Empty {
+        #[serde(alias = "tries")]
+        attempts: u32,
+    },
 }
 
 /// The words of an answer while they come, for whoever shows them. They are no answer yet: after a break they
 /// begin anew, and tool calls may follow them.
 #[derive(Debug)]
-pub struct Words(watch::Sender<String>);
+pub struct TokenSender(watch::Sender<String>);
 
-impl Words {
+impl TokenSender {
     /// Words, and the ear that hears them: everything so far, whenever there is more.
     #[must_use]
-    pub fn heard() -> (Self, watch::Receiver<String>) {
+    pub fn channel() -> (Self, watch::Receiver<String>) {
         let (words, ear) = watch::channel(String::new());
         (Self(words), ear)
     }
 
     /// Words that nobody waits for.
     #[must_use]
-    pub fn unheard() -> Self {
-        Self::heard().0
+    pub fn disconnected() -> Self {
+        Self::channel().0
     }
 
     /// A few more of them.
-    pub fn add(&self, piece: &str) {
+    pub fn push(&self, piece: &str) {
         if !piece.is_empty() && !self.0.is_closed() {
             self.0.send_modify(|so_far| so_far.push_str(piece));
         }
     }
 
     /// What was heard is void: the answer begins anew.
-    pub fn anew(&self) {
+    pub fn reset(&self) {
         self.0.send_if_modified(|so_far| {
             let heard = !so_far.is_empty();
             so_far.clear();
@@ -176,5 +190,10 @@ impl Words {
 pub trait Model: Send + Sync {
     /// Asks and waits for the whole answer, with retries inside the tier's deadline. Where the endpoint
     /// streams, `words` hears the answer's text as it comes; constrained JSON comes whole and is not heard.
-    async fn answer(&self, scope: &Scope, ask: &Ask, words: &Words) -> Result<Answer, ModelError>;
+    async fn complete(
+        &self,
+        scope: &Scope,
+        ask: &CompletionRequest,
+        words: &TokenSender,
+    ) -> Result<Completion, ModelError>;
 }

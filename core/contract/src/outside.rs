@@ -7,7 +7,7 @@ use std::str::FromStr;
 use email_address::EmailAddress;
 use serde::{Deserialize, Serialize};
 
-use crate::visible::{hides, visible};
+use crate::hidden_chars::{is_hidden_char, show_hidden_chars};
 
 /// The longest name of a source, in characters.
 const SOURCE: usize = 120;
@@ -24,7 +24,7 @@ impl Source {
     #[must_use]
     pub fn new(words: &str) -> Self {
         let one_line: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let shown = visible(one_line.trim());
+        let shown = show_hidden_chars(one_line.trim());
         let length = shown.chars().count();
         if length <= SOURCE {
             return Self(shown.into_owned());
@@ -75,7 +75,7 @@ impl fmt::Display for Source {
 #[must_use]
 pub fn address(written: &str) -> Option<&str> {
     let written = written.trim();
-    let plain = !written.chars().any(|c| c.is_control() || hides(c));
+    let plain = !written.chars().any(|c| c.is_control() || is_hidden_char(c));
     (plain && EmailAddress::from_str(written).is_ok()).then_some(written)
 }
 
@@ -113,7 +113,7 @@ mod tests {
         fn a_source_is_one_short_line_however_often_it_is_read(words in any::<String>()) {
             let source = Source::new(&words);
             prop_assert!(source.as_str().chars().count() <= SOURCE);
-            prop_assert!(!source.as_str().chars().any(|c| c.is_control() || hides(c)));
+            prop_assert!(!source.as_str().chars().any(|c| c.is_control() || is_hidden_char(c)));
             prop_assert_eq!(Source::new(source.as_str()), source);
         }
     }

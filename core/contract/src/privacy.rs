@@ -35,54 +35,56 @@ impl Audience {
 #[serde(tag = "kind", content = "sources", rename_all = "snake_case")]
 pub enum Provenance {
     /// Said by the person or made by Nod.
-    Ours,
+    #[serde(alias = "ours")]
+    Trusted,
     /// Written by somebody outside: mail, documents, the web. It may try to give orders. The source whose text came last
     /// stands last.
-    Outside(Vec<Source>),
+    #[serde(alias = "outside")]
+    Untrusted(Vec<Source>),
 }
 
 impl Provenance {
     /// Outside from one named source.
     #[must_use]
-    pub fn outside(source: impl Into<Source>) -> Self {
-        Self::Outside(vec![source.into()])
+    pub fn untrusted(source: impl Into<Source>) -> Self {
+        Self::Untrusted(vec![source.into()])
     }
 
     /// From these sources, in the order in which their texts came; ours where there are none.
     #[must_use]
     pub fn of<S: Into<Source>>(sources: impl IntoIterator<Item = S>) -> Self {
-        let each = sources.into_iter().map(|source| Self::outside(source.into()));
-        each.fold(Self::Ours, Self::with)
+        let each = sources.into_iter().map(|source| Self::untrusted(source.into()));
+        each.fold(Self::Trusted, Self::merge)
     }
 
     /// The names of the sources, as rows have them.
     #[must_use]
     pub fn sources(&self) -> Vec<String> {
         match self {
-            Self::Ours => Vec::new(),
-            Self::Outside(sources) => sources.iter().cloned().map(String::from).collect(),
+            Self::Trusted => Vec::new(),
+            Self::Untrusted(sources) => sources.iter().cloned().map(String::from).collect(),
         }
     }
 
     /// The provenance of two contents put together, the later one second: a source that comes again is the last.
     #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub fn merge(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Ours, any) | (any, Self::Ours) => any,
-            (Self::Outside(mut all), Self::Outside(more)) => {
+            (Self::Trusted, any) | (any, Self::Trusted) => any,
+            (Self::Untrusted(mut all), Self::Untrusted(more)) => {
                 all.retain(|source| !more.contains(source));
                 all.extend(more);
                 let left_out = all.len().saturating_sub(SOURCES);
                 all.drain(..left_out);
-                Self::Outside(all)
+                Self::Untrusted(all)
             }
         }
     }
 
     /// Whether outside text is in it.
     #[must_use]
-    pub fn is_outside(&self) -> bool {
-        matches!(self, Self::Outside(_))
+    pub fn is_untrusted(&self) -> bool {
+        matches!(self, Self::Untrusted(_))
     }
 }
 
@@ -93,10 +95,10 @@ mod tests {
     #[test]
     fn the_source_whose_text_came_last_stands_last() {
         let read = Provenance::of(["mail from eve@x.test", "mail from lena@y.test"]);
-        let again = read.with(Provenance::outside("mail from eve@x.test"));
+        let again = read.merge(Provenance::untrusted("mail from eve@x.test"));
         assert_eq!(again.sources(), ["mail from lena@y.test", "mail from eve@x.test"]);
-        assert_eq!(Provenance::Ours.with(again.clone()), again);
-        assert_eq!(Provenance::of::<&str>([]), Provenance::Ours);
+        assert_eq!(Provenance::Trusted.merge(again.clone()), again);
+        assert_eq!(Provenance::of::<&str>([]), Provenance::Trusted);
     }
 
     #[test]

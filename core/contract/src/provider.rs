@@ -15,7 +15,7 @@ pub enum Provider {
 
 impl Provider {
     /// The one that is meant where nobody says which.
-    pub const USUAL: Self = Self::Google;
+    pub const DEFAULT_SCOPES: Self = Self::Google;
 
     /// Each of them.
     pub const ALL: [Self; 1] = [Self::Google];
@@ -30,13 +30,13 @@ impl Provider {
 
     /// The provider of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|p| p.as_str() == name)
     }
 
     /// As a person calls it.
     #[must_use]
-    pub fn title(self) -> &'static str {
+    pub fn display_name(self) -> &'static str {
         match self {
             Self::Google => "Google",
         }

@@ -3,7 +3,7 @@
 use crate::outside::Source;
 
 /// 100000 as "100,000".
-pub fn grouped(number: usize) -> String {
+pub fn group_digits(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<String> = digits
         .as_bytes()
@@ -18,7 +18,7 @@ pub fn grouped(number: usize) -> String {
 pub(crate) const NAMED: usize = 3;
 
 /// Text from outside, between markers that it cannot forge. The sources that were read last are named.
-pub fn fenced<S: AsRef<str>>(content: &str, sources: &[S], marker: &str) -> String {
+pub fn fence_untrusted<S: AsRef<str>>(content: &str, sources: &[S], marker: &str) -> String {
     let more = sources.len().saturating_sub(NAMED);
     let named = sources[more..].iter().map(|source| Source::new(source.as_ref()).into());
     let from =

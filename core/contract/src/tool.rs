@@ -6,9 +6,9 @@
 
 pub mod draft;
 pub mod effect;
-mod gist;
+mod summary;
 
-pub use gist::{Gist, people, quoted};
+pub use summary::{Summary, join_emails, quoted};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::ids::PersonId;
 use crate::privacy::{Audience, Provenance};
 use crate::provider::Provider;
 use crate::scope::Scope;
-use crate::tool::draft::{Closing, Draft};
+use crate::tool::draft::{CloseReason, Draft};
 use crate::tool::effect::{EffectKey, Permit};
 
 /// What a tool is called with; it cannot be called without, and no query crosses its tenant.
@@ -57,7 +57,8 @@ pub struct Principal {
     /// As the platform shows them.
     pub name: String,
     /// Their address in the chat platform, where it tells one.
-    pub address: Option<String>,
+    #[serde(alias = "address")]
+    pub email: Option<String>,
     /// IANA zone name; `UTC` where none is known.
     pub zone: String,
 }
@@ -87,7 +88,7 @@ pub struct ToolSpec {
     /// a person; the gate turns names into addresses before the tool sees them. One with
     /// `"format": "draft"` takes the id of an open draft, or may be left out; the tool sees the
     /// [`Draft`] as it was seen last. One with `"format": "when"` takes a time in a person's words; the tool sees an
-    /// [`Exact`](nod_when::when::Exact). One with `"format": "when-or-hour"` does so too, but for an hour without a day, which
+    /// [`ExactTime`](nod_when::when::Exact). One with `"format": "when-or-hour"` does so too, but for an hour without a day, which
     /// the tool sees as `{"hour": "4pm"}`: it knows of which day that is.
     pub parameters: Value,
     /// Whom it can reach.
@@ -95,7 +96,7 @@ pub struct ToolSpec {
     /// Whose account it uses.
     pub provider: Option<Provider>,
     /// What a person reads while it works, without the dots: "Searching your mail".
-    pub doing: &'static str,
+    pub status_text: &'static str,
 }
 
 /// What a tool gives back.
@@ -108,91 +109,99 @@ pub struct ToolOutput {
     /// Who may read it.
     pub audience: Audience,
     /// The answer as it stands, in Markdown, which no model rewrites; `None` where a model tells it.
-    #[serde(default, deserialize_with = "words")]
+    #[serde(default, deserialize_with = "deserialize_verbatim")]
     pub verbatim: Option<String>,
     /// What it leaves for the next sentences of the conversation.
     #[serde(default)]
-    pub leaves: Leaves,
+    #[serde(rename = "leaves")]
+    pub follow_up: FollowUp,
     /// What stands under the answer, whatever a model makes of it.
     #[serde(default)]
     pub note: Option<String>,
 }
 
 /// Rows of earlier versions say yes or no here.
-fn words<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+fn deserialize_verbatim<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
 }
 
 /// What a call leaves for the next sentences of the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "leaves", content = "what", rename_all = "snake_case")]
-pub enum Leaves {
+pub enum FollowUp {
     /// Nothing.
     #[default]
     Nothing,
     /// A draft that stays open, as it is now.
     Draft(Box<Draft>),
     /// A draft that was open (by the provider's id) came to its end.
-    Closed { draft: String, how: Closing },
+    #[serde(alias = "closed")]
+    DraftClosed {
+        draft: String,
+        #[serde(alias = "how")]
+        reason: CloseReason,
+    },
     /// A thread of mail in view, by the provider's id.
-    Thread(String),
+    #[serde(alias = "thread")]
+    MailThread(String),
 }
 
 impl ToolOutput {
     /// Made by Nod or said by the person, and no secret.
     #[must_use]
-    pub fn ours(content: Value) -> Self {
+    pub fn trusted(content: Value) -> Self {
         Self {
             content,
-            provenance: Provenance::Ours,
+            provenance: Provenance::Trusted,
             audience: Audience::Channel,
             verbatim: None,
-            leaves: Leaves::Nothing,
+            follow_up: FollowUp::Nothing,
             note: None,
         }
     }
 
     /// For one person alone.
     #[must_use]
-    pub fn private(self, person: PersonId) -> Self {
+    pub fn private_to(self, person: PersonId) -> Self {
         Self { audience: Audience::Person(person), ..self }
     }
 
     /// From there.
     #[must_use]
-    pub fn written_by(self, provenance: Provenance) -> Self {
+    pub fn with_provenance(self, provenance: Provenance) -> Self {
         Self { provenance, ..self }
     }
 
     /// With the answer as it stands, in Markdown.
     #[must_use]
-    pub fn verbatim(self, words: impl Into<String>) -> Self {
+    pub fn with_verbatim(self, words: impl Into<String>) -> Self {
         Self { verbatim: Some(words.into()), ..self }
     }
 
     /// With what stands under the answer, whatever a model makes of it.
     #[must_use]
-    pub fn noting(self, note: impl Into<String>) -> Self {
+    pub fn with_note(self, note: impl Into<String>) -> Self {
         Self { note: Some(note.into()), ..self }
     }
 
     /// Leaving something for the next sentences.
     #[must_use]
-    pub fn leaving(self, leaves: Leaves) -> Self {
-        Self { leaves, ..self }
+    pub fn with_follow_up(self, leaves: FollowUp) -> Self {
+        Self { follow_up: leaves, ..self }
     }
 }
 
 /// What every call ends in.
-pub type ToolResult = Result<ToolOutput, Fault>;
+pub type ToolResult = Result<ToolOutput, ToolError>;
 
 /// Why a tool did not do it, sorted by who can mend it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "fault", rename_all = "snake_case")]
-pub enum Fault {
+pub enum ToolError {
     /// The arguments are wrong, and the model will try others.
     #[error("invalid arguments: {reason}")]
-    Invalid { reason: String },
+    #[serde(alias = "invalid")]
+    InvalidArguments { reason: String },
     /// There is no such thing, and the model will look elsewhere or say so.
     #[error("not found: {what}")]
     NotFound { what: String },
@@ -202,25 +211,32 @@ pub enum Fault {
         name: String,
         choices: Vec<Choice>,
         #[serde(default)]
-        why: Option<String>,
+        #[serde(alias = "why")]
+        message: Option<String>,
     },
     /// The time that the person said, or picked, cannot be meant: they read why, a sentence, and say another.
-    #[error("{why}")]
-    NoSuchTime { why: String },
+    #[error("{message}")]
+    NoSuchTime {
+        #[serde(alias = "why")]
+        message: String,
+    },
     /// Several times suit everybody: the person will pick one for what they said (`about`), or have the others vote
     /// (by address). Calendars say so, so they are asked alone.
     #[error("several times fit")]
-    Slots {
-        about: String,
+    #[serde(alias = "slots")]
+    AmbiguousTime {
+        #[serde(alias = "about")]
+        topic: String,
         title: String,
         choices: Vec<Choice>,
         voters: Vec<String>,
         /// Whose calendars could not be seen.
-        unseen: Vec<String>,
+        #[serde(alias = "unseen")]
+        unreadable_calendars: Vec<String>,
     },
     /// The person will connect their account, or allow more of it. `revoked` where they had and the provider took it
     /// back; `missing` are the scopes that it takes, where that is known.
-    #[error("{} is not connected", provider.title())]
+    #[error("{} is not connected", provider.display_name())]
     NeedsConnect {
         provider: Provider,
         revoked: bool,
@@ -235,35 +251,48 @@ pub enum Fault {
     NeedsAdmin { reason: String },
     /// What it was to work on is not any more as the model or the person saw it, and they will look at how it
     /// is now.
-    #[error("{}", outdated(now))]
-    Outdated { now: Box<ToolOutput> },
+    #[error("{}", outdated(current))]
+    #[serde(alias = "outdated")]
+    Conflict {
+        #[serde(alias = "now")]
+        current: Box<ToolOutput>,
+    },
     /// The provider asks to wait (seconds), and the job will try again then.
-    #[error("busy, try again in {after_seconds} s")]
-    Busy { after_seconds: u64 },
+    #[error("busy, try again in {retry_after_secs} s")]
+    #[serde(alias = "busy")]
+    RateLimited {
+        #[serde(alias = "after_seconds")]
+        retry_after_secs: u64,
+    },
     /// Nobody knows yet whether it happened, and the effect will look.
     #[error("unknown outcome: {reason}")]
-    Unknown { reason: String },
+    #[serde(alias = "unknown")]
+    UnknownOutcome { reason: String },
     /// The provider or we are broken, and a person will be told with the run's id.
     #[error("broken: {reason}")]
-    Broken { reason: String },
+    #[serde(alias = "broken")]
+    Internal { reason: String },
 }
 
 fn outdated(now: &ToolOutput) -> &str {
     now.content["why"].as_str().unwrap_or("it was changed meanwhile")
 }
 
-impl Fault {
+impl ToolError {
     /// Whether it may tell what lies in the account, without saying to whom. (What is outdated says it itself.)
-    pub fn tells(&self) -> bool {
+    pub fn has_account_data(&self) -> bool {
         !matches!(
             self,
-            Self::NeedsConnect { .. } | Self::NeedsAdmin { .. } | Self::Busy { .. } | Self::Outdated { .. }
+            Self::NeedsConnect { .. }
+                | Self::NeedsAdmin { .. }
+                | Self::RateLimited { .. }
+                | Self::Conflict { .. }
         )
     }
 
-    /// Shorthand for [`Fault::Invalid`].
+    /// Shorthand for [`Fault::InvalidArguments`].
     pub fn invalid(reason: impl Into<String>) -> Self {
-        Self::Invalid { reason: reason.into() }
+        Self::InvalidArguments { reason: reason.into() }
     }
 
     /// The provider does not take what it gave once: the person will connect again.
@@ -273,8 +302,8 @@ impl Fault {
     }
 
     /// Shorthand for [`Fault::Broken`].
-    pub fn broken(reason: impl Into<String>) -> Self {
-        Self::Broken { reason: reason.into() }
+    pub fn internal(reason: impl Into<String>) -> Self {
+        Self::Internal { reason: reason.into() }
     }
 }
 
@@ -288,10 +317,10 @@ pub struct Choice {
 }
 
 /// Longest body that a person is asked about, in characters: about ten pages, which can still be shown whole.
-pub const LONGEST_BODY: usize = 30_000;
+pub const MAX_BODY_CHARS: usize = 30_000;
 
 /// The field of [`Preview::fields`] that says what was taken for granted of a time.
-pub const UNDERSTOOD: &str = "Understood";
+pub const ASSUMPTIONS_FIELD: &str = "Understood";
 
 /// Exactly what would happen, as the person approves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -306,34 +335,40 @@ pub struct Preview {
     pub body: Option<String>,
     /// What leaves below the body and stands on no card: [Show all] shows it to whoever decides.
     #[serde(default)]
-    pub below: Option<String>,
+    #[serde(alias = "below")]
+    pub trailing_text: Option<String>,
     /// On whose account it happens (an address).
     pub account: String,
     /// That account is the organisation's, and not the person's own.
     #[serde(default)]
-    pub organisations: bool,
+    #[serde(alias = "organisations")]
+    pub is_organisation_account: bool,
     /// Addresses of everybody who would get something.
     pub recipients: Vec<String>,
     /// It in one line. Rows of earlier versions have none.
     #[serde(default)]
-    pub gist: Option<Gist>,
+    #[serde(alias = "gist")]
+    pub summary: Option<Summary>,
     /// What it is about where its recipients alone do not tell: a newer request takes the place of one that waits
     /// only where both are about the same.
     #[serde(default)]
-    pub about: Option<String>,
+    #[serde(alias = "about")]
+    pub topic: Option<String>,
     /// The event that it is about, where that has hours.
     #[serde(default)]
-    pub gathering: Option<Gathering>,
+    #[serde(rename = "gathering")]
+    pub event_details: Option<EventDetails>,
     /// What the person may change before they nod; empty where nothing can be.
     #[serde(default)]
     pub form: Vec<Field>,
     /// The words around the decision.
-    pub words: Words,
+    #[serde(rename = "words")]
+    pub labels: ActionLabels,
     /// Who may read it, beside what its run has in view already.
-    #[serde(default = "everybody")]
+    #[serde(default = "default_audience")]
     pub audience: Audience,
     /// Whether outside text is in it.
-    #[serde(default = "ours")]
+    #[serde(default = "default_provenance")]
     pub provenance: Provenance,
     /// What only the tool can know to be careful about, a line each; computed, never written by a model.
     #[serde(default)]
@@ -344,18 +379,20 @@ pub struct Preview {
     /// Of the recipients those whom nobody here has named, and the directory neither, while outside text is in view.
     /// The gate's to say.
     #[serde(default)]
-    pub unnamed: Vec<String>,
+    #[serde(alias = "unnamed")]
+    pub unknown_recipients: Vec<String>,
     /// The open draft that it works on, by the provider's id.
     #[serde(default)]
     pub draft: Option<String>,
     /// How much of it a card shows where it is asked for: see `ChatAdapter::room`.
-    #[serde(default = "roomy")]
-    pub room: usize,
+    #[serde(default = "default_display_limit")]
+    #[serde(alias = "room")]
+    pub display_limit: usize,
 }
 
 /// Who comes together, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gathering {
+pub struct EventDetails {
     /// From when.
     pub from: Timestamp,
     /// Until when.
@@ -365,93 +402,96 @@ pub struct Gathering {
 }
 
 /// Before platforms were asked, all had what Slack has.
-fn roomy() -> usize {
+fn default_display_limit() -> usize {
     9_000
 }
 
-fn everybody() -> Audience {
+fn default_audience() -> Audience {
     Audience::Channel
 }
 
-fn ours() -> Provenance {
-    Provenance::Ours
+fn default_provenance() -> Provenance {
+    Provenance::Trusted
 }
 
 impl Preview {
     /// Of something that has nothing but its payload yet.
-    pub fn new(payload: Value, question: impl Into<String>, words: Words) -> Self {
+    pub fn new(payload: Value, question: impl Into<String>, words: ActionLabels) -> Self {
         Self {
             payload,
             question: question.into(),
             fields: Vec::new(),
             body: None,
-            below: None,
+            trailing_text: None,
             form: Vec::new(),
             account: String::new(),
-            organisations: false,
+            is_organisation_account: false,
             recipients: Vec::new(),
-            gist: None,
-            about: None,
-            gathering: None,
-            words,
-            audience: everybody(),
-            provenance: ours(),
+            summary: None,
+            topic: None,
+            event_details: None,
+            labels: words,
+            audience: default_audience(),
+            provenance: default_provenance(),
             risks: Vec::new(),
             private_risks: Vec::new(),
-            unnamed: Vec::new(),
+            unknown_recipients: Vec::new(),
             draft: None,
-            room: roomy(),
+            display_limit: default_display_limit(),
         }
     }
 }
 
 /// What a person made of a field of [`Preview::form`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Filled {
+pub enum FieldValue {
     /// Letter by letter.
     Text(String),
     /// Everybody who was named, by address.
-    People(Vec<String>),
+    Recipients(Vec<String>),
 }
 
 /// The words of one kind of act: button, progress and receipt. They also stand together ("Email sent", "Sending
 /// this email"), so they are such that this reads well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Words {
+pub struct ActionLabels {
     /// "Approve & send"
     pub approve: String,
     /// "Sending…", which "this email" and "it again" can follow.
-    pub doing: String,
+    #[serde(alias = "doing")]
+    pub in_progress: String,
     /// "Sent", which can follow "email", "it was" and "nothing was".
     pub done: String,
     /// "Not sent", which can follow "email".
     pub not_done: String,
     /// What stands on a receipt, in the middle of a sentence: "email".
-    pub thing: String,
+    #[serde(alias = "thing")]
+    pub noun: String,
     /// What everybody whom it reaches gets by it: "mail", "invitation".
-    #[serde(default = "mail")]
-    pub brings: String,
+    #[serde(default = "default_recipient_noun")]
+    #[serde(alias = "brings")]
+    pub recipient_noun: String,
 }
 
 /// Before there was anything else, all that reached anybody was mail.
-fn mail() -> String {
+fn default_recipient_noun() -> String {
     "mail".to_owned()
 }
 
-impl Words {
+impl ActionLabels {
     /// "Sending"
-    pub fn at_it(&self) -> &str {
-        self.doing.trim_end_matches('…')
+    pub fn in_progress_verb(&self) -> &str {
+        self.in_progress.trim_end_matches('…')
     }
 }
 
 /// Whether an effect took place.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum EffectLookup {
     /// It did; here is the receipt.
     Done(ToolOutput),
     /// It surely did not.
-    Absent,
+    NotDone,
     /// Looking did not settle it; says what was looked at.
     Inconclusive(String),
 }
@@ -471,7 +511,7 @@ pub trait ActTool: Send + Sync {
     /// What it is.
     fn spec(&self) -> &ToolSpec;
     /// Says exactly what would happen; changes nothing.
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault>;
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError>;
     /// The same act after the person changed it, on the same account: `payload` is the one that they saw, and
     /// every field of its form is filled in, in that person's zone, but for those of people that were left as they
     /// stood. A plain function, since somebody waits with the
@@ -479,24 +519,24 @@ pub trait ActTool: Send + Sync {
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         now: Timestamp,
         zone: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>>;
     /// Makes ready what `perform` needs and names it in a handle, which is committed before `perform`.
     /// Reaches nobody. Repeated after a crash: when `key.attempt` is above 1, it first looks for what an
     /// earlier attempt left under the same key.
-    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault>;
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError>;
     /// Does it, once. The output's content is the receipt: `id`, and `link` where there is one.
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult;
     /// Did it happen?
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         handle: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault>;
+    ) -> Result<EffectLookup, ToolError>;
 }
 
 /// A tool of either kind.

@@ -68,7 +68,7 @@ pub(crate) async fn catch_up(
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?.as_ref();
     let mut left = match left {
         Some(left) => left.to_vec(),
-        None => match adapter.channels(workspace).await {
+        None => match adapter.list_channels(workspace).await {
             Ok(all) => {
                 let mut conn = core.pool.acquire().await?;
                 let mut lines = sql::direct_lines(&mut conn, claim.tenant, platform, workspace).await?;
@@ -76,7 +76,7 @@ pub(crate) async fn catch_up(
                 all.into_iter().map(|(id, _)| id).chain(lines).collect()
             }
             // A scope that an older installation lacks: whoever runs Nod learns of it from the doctor.
-            Err(ChatError::Refused { code } | ChatError::Closed { code }) => {
+            Err(ChatError::Rejected { code } | ChatError::ChannelClosed { code }) => {
                 tracing::warn!(code, "nothing can be caught up with");
                 Vec::new()
             }
@@ -88,7 +88,7 @@ pub(crate) async fn catch_up(
         from = match read {
             Ok(next) => next,
             // Gone, or closed to us meanwhile: nothing of it was for us.
-            Err(Failed::Chat(ChatError::Closed { code } | ChatError::Refused { code })) => {
+            Err(Failed::Chat(ChatError::ChannelClosed { code } | ChatError::Rejected { code })) => {
                 tracing::info!(channel, code, "a channel could not be caught up with");
                 None
             }
@@ -106,12 +106,12 @@ pub(crate) async fn catch_up(
             from: from.clone(),
         };
         let mut tx = core.begin().await?;
-        jobs::hold(&mut tx, claim).await?;
-        jobs::rewrite(&mut tx, claim, &work).await?;
+        jobs::assert_lease(&mut tx, claim).await?;
+        jobs::update_payload(&mut tx, claim, &work).await?;
         tx.commit().await?;
     }
     let mut conn = core.pool.acquire().await?;
-    Ok(jobs::finish(&mut conn, claim).await?)
+    Ok(jobs::complete(&mut conn, claim).await?)
 }
 
 enum Failed {
@@ -134,19 +134,22 @@ async fn channel_since(
     let threads = sql::threads(&mut conn, tenant, platform, workspace, channel, spoken, MOST_THREADS).await;
     drop(conn);
     let threads = threads.map_err(Failed::Database)?;
-    let missed = adapter.missed(workspace, channel, &threads, since, from).await.map_err(Failed::Chat)?;
+    let missed = adapter
+        .list_missed_messages(workspace, channel, &threads, since, from)
+        .await
+        .map_err(Failed::Chat)?;
     let acted_on = core.now() - core.answers_within;
-    for inbound in missed.found {
+    for inbound in missed.messages {
         let late = inbound.at < acted_on;
         inbox::take_in(core, &inbound, Reached::LookedUp { late }).await.map_err(Failed::Database)?;
     }
-    Ok(missed.next)
+    Ok(missed.cursor)
 }
 
 /// Goes on when the platform lets us, from what was committed last.
 async fn later(core: &App, claim: &Claim, error: ChatError) -> Result<(), WorkError> {
-    let ChatError::Busy { after_seconds } = error else { return Err(error.into()) };
+    let ChatError::RateLimited { retry_after_secs: after_seconds } = error else { return Err(error.into()) };
     let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
     let mut conn = core.pool.acquire().await?;
-    Ok(jobs::put_off(&mut conn, claim, until, None, false).await?)
+    Ok(jobs::reschedule(&mut conn, claim, until, None, false).await?)
 }

@@ -18,10 +18,10 @@ use crate::{catch_up, transcript, worker};
 use nod_accounts::connection;
 use nod_accounts::connection::{Accounts, Connections, Grantor, Lending, Offers};
 use nod_agent::context::Agent;
-use nod_contract::chat::{Adapters, Place};
+use nod_contract::chat::{Adapters, ChannelRef};
 use nod_contract::clock::Clock;
 use nod_contract::command::CommandSpec;
-use nod_contract::contacts::Contacts;
+use nod_contract::contacts::ContactSource;
 use nod_contract::ids::{Ids, TenantId};
 use nod_contract::model::Model;
 use nod_contract::tool::{Tool, Tools};
@@ -36,9 +36,9 @@ use nod_requests::context::Requests;
 use nod_requests::policy::Policy;
 use nod_store::context::Base;
 use nod_store::hooks::Hook;
-use nod_store::jobs::{Dispatcher, Handlers, Jobs, Twice, sql as jobs};
-use nod_store::secret::Vault;
-use nod_store::{seat, tenant};
+use nod_store::jobs::{Dispatcher, Handlers, JobNotifier, Twice, sql as jobs};
+use nod_store::vault::Vault;
+use nod_store::{leader_lease, tenant};
 
 /// What the composition root hands in.
 pub struct Parts {
@@ -55,7 +55,7 @@ pub struct Parts {
     /// What Nod can do beside talking.
     pub abilities: Vec<Plug>,
     /// Whose names people know from their own mail.
-    pub contacts: Vec<Arc<dyn Contacts>>,
+    pub contacts: Vec<Arc<dyn ContactSource>>,
     /// Where documents are read.
     pub reading: Arc<dyn Reader>,
     /// What grants accounts, one for each provider.
@@ -152,7 +152,7 @@ impl Nod {
         let core = Arc::new(assembled(parts)?);
         let handlers = worker::handlers(&core)?;
         let mut conn = core.pool.acquire().await?;
-        tenant::open(&mut conn, core.tenant, &core.accounts.tenant_name, core.now()).await?;
+        tenant::upsert(&mut conn, core.tenant, &core.accounts.tenant_name, core.now()).await?;
         Ok(Self { core, handlers })
     }
 
@@ -198,7 +198,7 @@ impl Nod {
         let served: Vec<String> = BTreeSet::from_iter(served).into_iter().cloned().collect();
         let mut tx = core.begin().await?;
         // The lane before the row, as whoever reads the list locks them.
-        jobs::lock(&mut tx, tenant, lane).await?;
+        jobs::lock_lane(&mut tx, tenant, lane).await?;
         let opened = people::sql::open_directory(&mut tx, tenant, platform, workspace, name, &served).await?;
         if opened.served_others {
             people::sql::unlearn(&mut tx, tenant, platform, workspace, now).await?;
@@ -208,7 +208,7 @@ impl Nod {
                 PeopleJob::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
             // Another replica's start, or the daily reading, may stand there already.
             let moved = jobs::bring_forward(&mut tx, tenant, lane, now, now).await?;
-            if !moved && jobs::idle(&mut tx, tenant, lane).await? {
+            if !moved && jobs::is_lane_idle(&mut tx, tenant, lane).await? {
                 jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
             }
         }
@@ -234,7 +234,7 @@ impl Nod {
     pub async fn take_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<bool> {
         let core = &self.core;
         // Not from the workers' connections, which may all be busy.
-        seat::take(&mut *core.door.acquire().await?, core.tenant, name, holder).await
+        leader_lease::acquire(&mut *core.door.acquire().await?, core.tenant, name, holder).await
     }
 
     /// Leaves a seat, so that another replica need not wait for it.
@@ -243,7 +243,7 @@ impl Nod {
     /// When the database does not answer.
     pub async fn leave_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<()> {
         let core = &self.core;
-        seat::leave(&mut *core.door.acquire().await?, core.tenant, name, holder).await
+        leader_lease::release(&mut *core.door.acquire().await?, core.tenant, name, holder).await
     }
 
     /// A new id.
@@ -291,7 +291,7 @@ impl Nod {
         &self,
         platform: &str,
         workspace: &str,
-        place: &Place,
+        place: &ChannelRef,
     ) -> sqlx::Result<Transcript> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
@@ -328,7 +328,7 @@ impl Nod {
 pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
     let Parts { pool, door, clock, ids, adapters, abilities, .. } = parts;
     let Parts { contacts, reading, grantors, model, vault, settings, .. } = parts;
-    let base = Base { pool, clock, ids, jobs: Jobs::default(), tenant: settings.tenant };
+    let base = Base { pool, clock, ids, jobs: JobNotifier::default(), tenant: settings.tenant };
     let chat = Chat {
         base,
         door,

@@ -4,10 +4,10 @@
 use sqlx::PgConnection;
 
 use nod_contract::card::Card;
-use nod_contract::chat::Place;
+use nod_contract::chat::ChannelRef;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, TenantId};
-use nod_store::jobs::sql::parsed;
+use nod_store::jobs::sql::from_json;
 
 /// Messages and words that are shown at most.
 const MOST: i64 = 50;
@@ -45,7 +45,7 @@ pub(crate) async fn read(
     tenant: TenantId,
     platform: &str,
     workspace: &str,
-    place: &Place,
+    place: &ChannelRef,
 ) -> sqlx::Result<Transcript> {
     let rows = sqlx::query!(
         r#"with here as (
@@ -75,7 +75,7 @@ pub(crate) async fn read(
     for row in rows.into_iter().rev() {
         let said = match (row.id, row.version, row.card, row.words) {
             (Some(id), Some(version), Some(card), _) => {
-                Said::Nod { id: DeliveryId(id), version, card: parsed(card)? }
+                Said::Nod { id: DeliveryId(id), version, card: from_json(card)? }
             }
             (_, _, _, words) => Said::Person(words.unwrap_or_default()),
         };

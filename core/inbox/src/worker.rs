@@ -67,11 +67,11 @@ mod tests {
 
     use nod_accounts::work::AccountJob;
     use nod_agent::work::RecordJob;
-    use nod_contract::card::Verb;
-    use nod_contract::chat::Immediate;
+    use nod_contract::card::Action;
+    use nod_contract::chat::InteractionResponse;
     use nod_contract::clock::SystemClock;
     use nod_contract::ids::SystemIds;
-    use nod_contract::model::{Answer, Ask, Model, ModelError, Words};
+    use nod_contract::model::{Completion, CompletionRequest, Model, ModelError, TokenSender};
     use nod_contract::scope::Scope;
     use nod_memory::work::MemoryJob;
     use nod_people::reading::{Desk, Reader, Whose};
@@ -79,7 +79,7 @@ mod tests {
     use nod_requests::work::RequestJob;
     use nod_store::ability::{Ability, Asker, Buttons};
     use nod_store::runs::RunJob;
-    use nod_store::secret::Vault;
+    use nod_store::vault::Vault;
     use serde_json::json;
     use sqlx::{PgConnection, PgPool};
     use tokio::time::Instant;
@@ -91,8 +91,13 @@ mod tests {
 
     #[async_trait]
     impl Model for Nobody {
-        async fn answer(&self, _: &Scope, _: &Ask, _: &Words) -> Result<Answer, ModelError> {
-            Err(ModelError::Empty { tries: 0 })
+        async fn complete(
+            &self,
+            _: &Scope,
+            _: &CompletionRequest,
+            _: &TokenSender,
+        ) -> Result<Completion, ModelError> {
+            Err(ModelError::Empty { attempts: 0 })
         }
     }
 
@@ -116,7 +121,7 @@ mod tests {
             reading: Arc::new(Nobody),
             grantors: Vec::new(),
             model,
-            vault: Vault::new(&Vault::fresh_key(&SystemIds).into()).unwrap(),
+            vault: Vault::new(&Vault::generate_key(&SystemIds).into()).unwrap(),
             settings: crate::nod::Settings::default(),
         }
     }
@@ -180,9 +185,9 @@ mod tests {
                 &self,
                 _: &mut PgConnection,
                 _: &Asker<'_>,
-                _: &Verb,
-            ) -> sqlx::Result<Immediate> {
-                Ok(Immediate::Nothing)
+                _: &Action,
+            ) -> sqlx::Result<InteractionResponse> {
+                Ok(InteractionResponse::Ack)
             }
         }
 

@@ -12,7 +12,7 @@ use nod_accounts::work::AccountJob;
 use nod_agent::state::AgentState;
 use nod_agent::work::RecordJob;
 use nod_contract::card::Card;
-use nod_contract::chat::{File, Posted, Target};
+use nod_contract::chat::{DeliveryTarget, OutgoingFile, PostedMessage};
 use nod_contract::model::Turn;
 use nod_contract::tool::draft::Draft;
 use nod_contract::tool::{Choice, Preview, ToolResult};
@@ -24,8 +24,31 @@ use nod_requests::question::vote::Vote;
 use nod_requests::work::RequestJob;
 use nod_store::runs::RunJob;
 
-/// What an earlier version called otherwise, and how it is called now: names of variants.
-const RENAMED: [(&str, &str); 0] = [];
+/// Names of variants that an earlier version wrote, each with the current one.
+const RENAMED: &[(&str, &str)] = &[
+    ("answer", "question_closed"),
+    ("broken", "internal"),
+    ("closed", "draft_closed"),
+    ("connection", "connect_finished"),
+    ("direct", "direct_message"),
+    ("edited", "message_edited"),
+    ("gone", "deactivated"),
+    ("gone", "deleted_externally"),
+    ("invalid", "invalid_arguments"),
+    ("late", "expired"),
+    ("not_allowed", "denied_by_admin"),
+    ("ours", "trusted"),
+    ("outcome", "effect_finished"),
+    ("outdated", "conflict"),
+    ("outside", "untrusted"),
+    ("place", "channel"),
+    ("revised", "approval_edited"),
+    ("times", "time_options"),
+    ("too_little", "insufficient_scopes"),
+    ("unknown", "unknown_outcome"),
+    ("verdict", "approval_closed"),
+    ("whisper", "ephemeral"),
+];
 
 /// Every text, number and yes or no in a value, in order.
 fn leaves(value: &Value) -> Vec<String> {
@@ -33,10 +56,7 @@ fn leaves(value: &Value) -> Vec<String> {
         Value::Object(fields) => fields.values().flat_map(leaves).collect(),
         Value::Array(list) => list.iter().flat_map(leaves).collect(),
         Value::Null => Vec::new(),
-        Value::String(text) => {
-            let new = RENAMED.iter().find(|(old, _)| old == text).map_or(text.as_str(), |(_, new)| new);
-            vec![format!("{new:?}")]
-        }
+        Value::String(text) => vec![text.clone()],
         other => vec![other.to_string()],
     };
     leaves.sort();
@@ -50,7 +70,8 @@ fn kept<T: Serialize + DeserializeOwned>(row: &Value) -> Result<(), String> {
     let read: T = serde_json::from_value(row.clone()).map_err(|error| error.to_string())?;
     let mut now = leaves(&serde_json::to_value(read).unwrap());
     for leaf in leaves(row) {
-        let at = now.iter().position(|other| *other == leaf).ok_or_else(|| format!("{leaf} is lost"))?;
+        let is_it = |now: &String| *now == leaf || RENAMED.contains(&(leaf.as_str(), now.as_str()));
+        let at = now.iter().position(is_it).ok_or_else(|| format!("{leaf} is lost"))?;
         now.swap_remove(at);
     }
     Ok(())
@@ -79,9 +100,9 @@ fn rows_of_an_earlier_version_are_read_whole() {
         ("runs.state", &[kept::<AgentState>]),
         ("messages.turn", &[kept::<Turn>]),
         ("deliveries.card", &[kept::<Card>]),
-        ("deliveries.posted", &[kept::<Posted>]),
-        ("deliveries.target", &[kept::<Target>]),
-        ("deliveries.file", &[kept::<File>]),
+        ("deliveries.posted", &[kept::<PostedMessage>]),
+        ("deliveries.target", &[kept::<DeliveryTarget>]),
+        ("deliveries.file", &[kept::<OutgoingFile>]),
         ("approvals.preview", &[kept::<Preview>]),
         ("drafts.draft", &[kept::<Draft>]),
         ("effects.outcome", &[kept::<ToolResult>]),
@@ -102,7 +123,7 @@ fn rows_of_an_earlier_version_are_read_whole() {
 #[test]
 fn what_is_lost_is_found() {
     let row = serde_json::json!({"channel": "C1", "message": "1.1"});
-    assert_eq!(kept::<Posted>(&row), Ok(()));
+    assert_eq!(kept::<PostedMessage>(&row), Ok(()));
     let vote = serde_json::json!({"title": "t", "voters": ["bo"], "not_seen": ["x"]});
     assert!(kept::<Vote>(&vote).is_err_and(|error| error.contains("x")));
 }

@@ -8,8 +8,8 @@ use sqlx::PgConnection;
 use crate::context::Memory;
 use crate::work::MemoryJob;
 use crate::{history, memory};
-use nod_contract::card::Verb;
-use nod_contract::chat::Immediate;
+use nod_contract::card::Action;
+use nod_contract::chat::InteractionResponse;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
 use nod_contract::model::Model;
 use nod_people::ability::Plug;
@@ -67,7 +67,7 @@ impl Command for Showing {
         conn: &mut PgConnection,
         asker: &Asker<'_>,
         words: &str,
-    ) -> sqlx::Result<Immediate> {
+    ) -> sqlx::Result<InteractionResponse> {
         memory::command(&self.0, asker, conn, words).await
     }
 
@@ -94,8 +94,8 @@ impl Buttons for Forgetting {
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,
-        verb: &Verb,
-    ) -> sqlx::Result<Immediate> {
+        verb: &Action,
+    ) -> sqlx::Result<InteractionResponse> {
         memory::press(&self.0, asker, conn, verb).await
     }
 }

@@ -7,7 +7,7 @@ use sqlx::PgPool;
 
 use crate::links::Links;
 use crate::reading::Reader;
-use nod_contract::chat::{Adapters, Standing};
+use nod_contract::chat::{Adapters, Membership};
 use nod_store::context::Base;
 
 /// What reaching people needs.
@@ -49,12 +49,12 @@ pub struct Welcome {
 
 impl Welcome {
     /// Whether somebody of this standing may: strangers are refused by default.
-    pub fn admits(self, standing: Standing) -> bool {
+    pub fn admits(self, standing: Membership) -> bool {
         match standing {
-            Standing::Member => true,
-            Standing::Guest => self.guests,
-            Standing::External => self.external,
-            Standing::Unknown | Standing::Bot | Standing::Gone => false,
+            Membership::Member => true,
+            Membership::Guest => self.guests,
+            Membership::External => self.external,
+            Membership::Unknown | Membership::Bot | Membership::Deactivated => false,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The private link behind [Connect]: the offer's id and a code that only this installation can make. Rows
 //! hold the id alone, so reading a row gives nobody a working link.
 
-use nod_contract::card::{Card, Press};
+use nod_contract::card::{Card, OnClick};
 use nod_contract::ids::OfferId;
 use nod_contract::provider::Provider;
-use nod_store::secret::Vault;
+use nod_store::vault::Vault;
 
 /// Makes the links, and tells its own from others'.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ impl Links {
     pub fn offer(&self, token: &str) -> Option<OfferId> {
         let (id, code) = token.split_once('.')?;
         let offer = OfferId(id.parse().ok()?);
-        self.vault.signed(&format!("offer/{offer}"), code).then_some(offer)
+        self.vault.is_signature_valid(&format!("offer/{offer}"), code).then_some(offer)
     }
 
     fn url(&self, provider: Provider, offer: OfferId) -> String {
@@ -35,8 +35,8 @@ impl Links {
     /// A card as it goes out, its links made.
     pub fn resolved(&self, mut card: Card) -> Card {
         for button in &mut card.buttons {
-            if let Press::Connect { provider, offer } = button.does {
-                button.does = Press::Link(self.url(provider, offer));
+            if let OnClick::Connect { provider, offer } = button.on_click {
+                button.on_click = OnClick::Link(self.url(provider, offer));
             }
         }
         card

@@ -3,21 +3,21 @@
 use sqlx::PgConnection;
 
 use crate::delivery::{self, NewDelivery, Venue};
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::ids::{ConversationId, DeliveryId, RunId, TenantId, lane_of};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::ids::{ConversationId, DeliveryId, RunId, TenantId, named_lane_id};
 use nod_store::context::Base;
 use nod_store::jobs::Claim;
 
 /// The id of the line; it follows from the run's, so that whoever ends the run finds it.
 pub fn id(run: RunId) -> DeliveryId {
-    DeliveryId(lane_of(&["progress", &run.to_string()]))
+    DeliveryId(named_lane_id(&["progress", &run.to_string()]))
 }
 
 fn working(run: RunId, words: String) -> Card {
-    Card { body: vec![Block::Note(words)], ..Card::default() }.button(
+    Card { body: vec![Block::Note(words)], ..Card::default() }.with_button(
         "Stop",
         Style::Plain,
-        Press::Verb(Verb::new("stop", run)),
+        OnClick::Action(Action::new("stop", run)),
     )
 }
 
@@ -67,7 +67,7 @@ pub async fn stands(
 pub async fn end(core: &Base, conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<()> {
     let line = id(run);
     match delivery::sql::load(conn, claim.tenant, line).await? {
-        Some((shown, _)) if !shown.card.is_nothing() => {
+        Some((shown, _)) if !shown.card.is_empty() => {
             delivery::show(conn, claim.tenant, line, &Card::default(), core.now()).await
         }
         _ => Ok(()),

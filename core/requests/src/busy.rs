@@ -15,5 +15,5 @@ pub fn asks_to_wait(provider: Provider, until: Timestamp, zone: &str) -> String 
     // The minute in which it is over.
     let over = until.checked_add_signed(TimeDelta::seconds(59)).unwrap_or(until);
     let until = when::minute(over, &TimeZone::get(zone).unwrap_or(TimeZone::UTC));
-    format!("{} asks me to wait until {until}.", provider.title())
+    format!("{} asks me to wait until {until}.", provider.display_name())
 }

@@ -18,11 +18,11 @@ use nod_contract::privacy::Audience;
 use nod_contract::provider::Provider;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_contract::tool::effect::{EffectKey, Permit};
-use nod_contract::tool::{ActTool, Fault, Found, Tool, ToolContext, ToolResult};
+use nod_contract::tool::{ActTool, EffectLookup, Tool, ToolContext, ToolError, ToolResult};
 use nod_people::{people, progress};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::{News, RunJob};
+use nod_store::runs::{RunEvent, RunJob};
 use nod_store::steps::{self, StepRecord};
 
 /// How often an effect is looked for, seconds doubling from one, before a person is asked.
@@ -63,7 +63,8 @@ pub async fn perform(core: &Requests, claim: &Claim, id: EffectId) -> Result<(),
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
         let gone = format!("the tool {} is not installed any more", work.effect.tool);
         let begun = work.effect.status == "started";
-        let fault = if begun { Fault::Unknown { reason: gone } } else { Fault::broken(gone) };
+        let fault =
+            if begun { ToolError::UnknownOutcome { reason: gone } } else { ToolError::internal(gone) };
         return work.settle(Err(fault)).await;
     };
     match work.effect.status.as_str() {
@@ -87,9 +88,9 @@ impl Performing<'_> {
     async fn release(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let (tenant, now) = (self.claim.tenant, self.core.now());
         let mut tx = self.core.begin().await?;
-        jobs::hold(&mut tx, self.claim).await?;
+        jobs::assert_lease(&mut tx, self.claim).await?;
         if now < self.effect.starts_at {
-            jobs::put_off(&mut tx, self.claim, self.effect.starts_at, None, false).await?;
+            jobs::reschedule(&mut tx, self.claim, self.effect.starts_at, None, false).await?;
             return Ok(tx.commit().await?);
         }
         let released = sql::released(&mut tx, tenant, self.effect.id, now).await?;
@@ -107,7 +108,7 @@ impl Performing<'_> {
         if self.too_late() {
             let said =
                 format!("Nod could not get to it within {} minutes of the nod", TOO_LATE.num_minutes());
-            return self.settle(Err(Fault::broken(said))).await;
+            return self.settle(Err(ToolError::internal(said))).await;
         }
         if let Some(fault) = self.altered() {
             return self.settle(Err(fault)).await;
@@ -117,27 +118,29 @@ impl Performing<'_> {
         let cx = self.scope();
         match limited(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
             Ok(handle) => self.start(tool, handle).await,
-            Err(Fault::Busy { .. }) if self.too_late() => self.settle(Err(too_late())).await,
-            Err(Fault::Busy { after_seconds }) => self.not_yet(tool, after_seconds).await,
+            Err(ToolError::RateLimited { .. }) if self.too_late() => self.settle(Err(too_late())).await,
+            Err(ToolError::RateLimited { retry_after_secs: after_seconds }) => {
+                self.not_yet(tool, after_seconds).await
+            }
             // Nobody was reached, so trying again harms nobody.
-            Err(fault @ (Fault::Broken { .. } | Fault::Unknown { .. }))
+            Err(fault @ (ToolError::Internal { .. } | ToolError::UnknownOutcome { .. }))
                 if self.claim.attempt < MOST_ATTEMPTS =>
             {
                 Err(fault.to_string().into())
             }
-            Err(Fault::Unknown { reason }) => self.settle(Err(Fault::broken(reason))).await,
+            Err(ToolError::UnknownOutcome { reason }) => self.settle(Err(ToolError::internal(reason))).await,
             Err(fault) => self.settle(Err(fault)).await,
         }
     }
 
     /// A nod counts for the very payload that was read: what has come to be another since is not done.
-    fn altered(&self) -> Option<Fault> {
+    fn altered(&self) -> Option<ToolError> {
         let effect = &self.effect;
         if digest(&effect.payload).is_ok_and(|found| found == effect.digest) {
             return None;
         }
         tracing::error!(effect = %effect.id, run = %effect.run, "the payload is not what was approved; it is not done");
-        Some(Fault::Forbidden { reason: "What was about to be done is not what was approved".to_owned() })
+        Some(ToolError::Forbidden { reason: "What was about to be done is not what was approved".to_owned() })
     }
 
     /// Commits *started* and mints the permit: the only place that does.
@@ -147,7 +150,7 @@ impl Performing<'_> {
             return self.settle(Err(fault)).await;
         }
         let mut tx = self.core.begin().await?;
-        jobs::hold(&mut tx, self.claim).await?;
+        jobs::assert_lease(&mut tx, self.claim).await?;
         let started =
             sql::started(&mut tx, self.claim.tenant, self.effect.id, &handle, self.core.now()).await?;
         tx.commit().await?;
@@ -162,8 +165,12 @@ impl Performing<'_> {
         match tokio::time::timeout(cx.time_left(), performed).await {
             Ok(Ok(output)) => self.settle(Ok(output)).await,
             // From here on it stays *started*: whatever comes next looks first.
-            Err(_) | Ok(Err(Fault::Unknown { .. } | Fault::Broken { .. })) => self.wait(1, false).await,
-            Ok(Err(Fault::Busy { after_seconds })) => self.not_yet(tool, after_seconds).await,
+            Err(_) | Ok(Err(ToolError::UnknownOutcome { .. } | ToolError::Internal { .. })) => {
+                self.wait(1, false).await
+            }
+            Ok(Err(ToolError::RateLimited { retry_after_secs: after_seconds })) => {
+                self.not_yet(tool, after_seconds).await
+            }
             Ok(Err(fault)) => self.settle(Err(fault)).await,
         }
     }
@@ -173,32 +180,36 @@ impl Performing<'_> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
         let cx = self.scope();
-        let reason = match limited(&cx, tool.find(&cx, &self.effect.payload, &handle, key)).await {
-            Ok(Found::Done(output)) => return self.settle(Ok(output)).await,
-            Ok(Found::Absent) if self.core.now() - self.effect.updated_at < SETTLED => {
+        let reason = match limited(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await {
+            Ok(EffectLookup::Done(output)) => return self.settle(Ok(output)).await,
+            Ok(EffectLookup::NotDone) if self.core.now() - self.effect.updated_at < SETTLED => {
                 let left = SETTLED - (self.core.now() - self.effect.updated_at);
                 return self.wait(left.num_seconds().unsigned_abs() + 1, false).await;
             }
-            Ok(Found::Absent) if self.too_late() => return self.settle(Err(too_late())).await,
-            Ok(Found::Absent) if self.effect.attempt < MOST_ATTEMPTS => {
+            Ok(EffectLookup::NotDone) if self.too_late() => return self.settle(Err(too_late())).await,
+            Ok(EffectLookup::NotDone) if self.effect.attempt < MOST_ATTEMPTS => {
                 return self.start(tool, handle).await;
             }
-            Ok(Found::Absent) => {
+            Ok(EffectLookup::NotDone) => {
                 let said = format!("tried {} times; it surely did not happen", self.effect.attempt);
-                return self.settle(Err(Fault::broken(said))).await;
+                return self.settle(Err(ToolError::internal(said))).await;
             }
-            Ok(Found::Inconclusive(looked_at)) => looked_at,
+            Ok(EffectLookup::Inconclusive(looked_at)) => looked_at,
             // Not having been able to look settles nothing; but somebody waits.
             Err(fault) if self.too_late() => {
                 let reason = format!("could not look for {} minutes: {fault}", TOO_LATE.num_minutes());
-                return self.settle(Err(Fault::Unknown { reason })).await;
+                return self.settle(Err(ToolError::UnknownOutcome { reason })).await;
             }
-            Err(Fault::Busy { after_seconds }) => return self.asked_to_wait(tool, after_seconds).await,
-            Err(Fault::Broken { .. } | Fault::Unknown { .. }) => return self.wait(10, false).await,
+            Err(ToolError::RateLimited { retry_after_secs: after_seconds }) => {
+                return self.asked_to_wait(tool, after_seconds).await;
+            }
+            Err(ToolError::Internal { .. } | ToolError::UnknownOutcome { .. }) => {
+                return self.wait(10, false).await;
+            }
             Err(fault) => format!("could not look: {fault}"),
         };
         if self.effect.looks + 1 >= MOST_LOOKS {
-            return self.settle(Err(Fault::Unknown { reason })).await;
+            return self.settle(Err(ToolError::UnknownOutcome { reason })).await;
         }
         self.wait(1 << self.effect.looks.clamp(0, 6), true).await
     }
@@ -208,20 +219,23 @@ impl Performing<'_> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
         let cx = self.scope();
-        let unknown = |reason| Err(Fault::Unknown { reason });
-        let (status, outcome) = match limited(&cx, tool.find(&cx, &self.effect.payload, &handle, key)).await {
-            Ok(Found::Done(output)) => ("done", Ok(output)),
-            Ok(Found::Absent) => ("failed", Err(Fault::broken("Nod looked again: it surely did not happen"))),
-            Ok(Found::Inconclusive(looked_at)) => ("unknown", unknown(looked_at)),
-            Err(fault) => ("unknown", unknown(format!("could not look: {fault}"))),
-        };
+        let unknown = |reason| Err(ToolError::UnknownOutcome { reason });
+        let (status, outcome) =
+            match limited(&cx, tool.find_effect(&cx, &self.effect.payload, &handle, key)).await {
+                Ok(EffectLookup::Done(output)) => ("done", Ok(output)),
+                Ok(EffectLookup::NotDone) => {
+                    ("failed", Err(ToolError::internal("Nod looked again: it surely did not happen")))
+                }
+                Ok(EffectLookup::Inconclusive(looked_at)) => ("unknown", unknown(looked_at)),
+                Err(fault) => ("unknown", unknown(format!("could not look: {fault}"))),
+            };
         self.found_out(status, outcome).await
     }
 
     async fn found_out(&self, status: &str, outcome: ToolResult) -> Result<(), WorkError> {
         let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
         let mut tx = self.core.begin().await?;
-        jobs::hold(&mut tx, self.claim).await?;
+        jobs::assert_lease(&mut tx, self.claim).await?;
         if let Some(approval) = effect.approval {
             // Nobody asks once more while this is being written down.
             approval::sql::hold(&mut tx, tenant, approval).await?;
@@ -232,7 +246,7 @@ impl Performing<'_> {
             let (detail, digest) =
                 (json!({ "tool": effect.tool, "found": status }), Some(effect.digest.as_str()));
             let (by, id) = (Some(effect.person), effect.id.0);
-            audit::write(&mut tx, tenant, by, "effect.looked_again", id, digest, &detail, now).await?;
+            audit::insert_entry(&mut tx, tenant, by, "effect.looked_again", id, digest, &detail, now).await?;
             if let Some(approval) = effect.approval {
                 if status == "done" {
                     let worked_on = effect.draft.as_deref();
@@ -242,7 +256,7 @@ impl Performing<'_> {
                 approval::refresh(&mut tx, tenant, approval, now).await?;
             }
         }
-        jobs::finish(&mut tx, self.claim).await?;
+        jobs::complete(&mut tx, self.claim).await?;
         tx.commit().await?;
         self.core.jobs.wake();
         Ok(())
@@ -259,7 +273,7 @@ impl Performing<'_> {
             return self.asked_to_wait(tool, seconds).await;
         }
         let asks = tool.spec().provider.map(|provider| asks_to_wait(provider, until, &self.principal.zone));
-        self.settle(Err(asks.map_or_else(too_late, Fault::broken))).await
+        self.settle(Err(asks.map_or_else(too_late, ToolError::internal))).await
     }
 
     /// As long as the provider asks for, and from the second try on ever longer.
@@ -293,10 +307,10 @@ impl Performing<'_> {
     ) -> Result<(), WorkError> {
         let (tenant, effect) = (self.claim.tenant, &self.effect);
         let mut tx = self.core.begin().await?;
-        jobs::hold(&mut tx, self.claim).await?;
+        jobs::assert_lease(&mut tx, self.claim).await?;
         if effect.approval.is_none() {
             // As whoever stops the turn does, before the rows.
-            jobs::lock(&mut tx, tenant, effect.conversation.0).await?;
+            jobs::lock_lane(&mut tx, tenant, effect.conversation.0).await?;
         }
         if looked {
             sql::looked(&mut tx, tenant, effect.id).await?;
@@ -305,7 +319,7 @@ impl Performing<'_> {
             sql::waits(&mut tx, tenant, effect.id, asks).await?;
             self.show_that_it_waits(&mut tx, asks).await?;
         }
-        jobs::put_off(&mut tx, self.claim, until, None, true).await?;
+        jobs::reschedule(&mut tx, self.claim, until, None, true).await?;
         tx.commit().await?;
         self.core.jobs.wake();
         Ok(())
@@ -328,7 +342,7 @@ impl Performing<'_> {
 
     async fn finish(&self) -> Result<(), WorkError> {
         let mut conn = self.core.pool.acquire().await?;
-        Ok(jobs::finish(&mut conn, self.claim).await?)
+        Ok(jobs::complete(&mut conn, self.claim).await?)
     }
 
     /// It has ended: the row, the run's news, the receipt on the card and the audit, in one commit.
@@ -336,16 +350,16 @@ impl Performing<'_> {
         let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
         let status = match &outcome {
             Ok(_) => "done",
-            Err(Fault::Unknown { .. }) => "unknown",
+            Err(ToolError::UnknownOutcome { .. }) => "unknown",
             Err(_) => "failed",
         };
         let mut tx = self.core.begin().await?;
-        jobs::hold(&mut tx, self.claim).await?;
+        jobs::assert_lease(&mut tx, self.claim).await?;
         if sql::ended(&mut tx, tenant, effect.id, status, &outcome, now).await? {
             let audience = Audience::Person(effect.person);
             steps::record(&mut tx, tenant, effect.run, &[self.record(&outcome, now)], audience).await?;
             let ticket = effect.approval.map_or(effect.id.0, |a| a.0);
-            let news = News::Outcome { ticket, result: outcome.clone() };
+            let news = RunEvent::EffectFinished { awaited_id: ticket, result: outcome.clone() };
             let work = RunJob::Advance { run: effect.run, news: Some(news) };
             jobs::enqueue(&mut tx, tenant, effect.conversation.0, &work, now, now).await?;
             let worked_on = effect.draft.as_deref();
@@ -356,10 +370,19 @@ impl Performing<'_> {
             let detail = json!({ "tool": effect.tool, "attempt": effect.attempt });
             let action = format!("effect.{status}");
             let digest = Some(effect.digest.as_str());
-            audit::write(&mut tx, tenant, Some(effect.person), &action, effect.id.0, digest, &detail, now)
-                .await?;
+            audit::insert_entry(
+                &mut tx,
+                tenant,
+                Some(effect.person),
+                &action,
+                effect.id.0,
+                digest,
+                &detail,
+                now,
+            )
+            .await?;
         }
-        jobs::finish(&mut tx, self.claim).await?;
+        jobs::complete(&mut tx, self.claim).await?;
         tx.commit().await?;
         tracing::info!(effect = %effect.id, run = %effect.run, status, "an effect ended");
         Ok(())
@@ -394,14 +417,17 @@ impl Performing<'_> {
     }
 }
 
-fn too_late() -> Fault {
-    Fault::broken(format!("the provider could not be reached for {} minutes", TOO_LATE.num_minutes()))
+fn too_late() -> ToolError {
+    ToolError::internal(format!("the provider could not be reached for {} minutes", TOO_LATE.num_minutes()))
 }
 
-async fn limited<T>(cx: &ToolContext, movement: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    tokio::time::timeout(cx.time_left(), movement)
-        .await
-        .unwrap_or_else(|_| Err(Fault::broken(format!("no answer within {} s", cx.time_left().as_secs()))))
+async fn limited<T>(
+    cx: &ToolContext,
+    movement: impl Future<Output = Result<T, ToolError>>,
+) -> Result<T, ToolError> {
+    tokio::time::timeout(cx.time_left(), movement).await.unwrap_or_else(|_| {
+        Err(ToolError::internal(format!("no answer within {} s", cx.time_left().as_secs())))
+    })
 }
 
 /// The turn was stopped: what has not begun does not begin any more.
@@ -412,7 +438,7 @@ pub async fn call_off(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let reason = "it was stopped before it began".to_owned();
-    for approval in sql::call_off(conn, tenant, run, &Err(Fault::Forbidden { reason }), now).await? {
+    for approval in sql::call_off(conn, tenant, run, &Err(ToolError::Forbidden { reason }), now).await? {
         approval::refresh(conn, tenant, approval, now).await?;
     }
     Ok(())

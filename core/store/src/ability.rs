@@ -7,8 +7,8 @@ use sqlx::PgConnection;
 
 use crate::hooks::Hook;
 use crate::jobs::JobHandler;
-use nod_contract::card::Verb;
-use nod_contract::chat::{Immediate, Place};
+use nod_contract::card::Action;
+use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::command::CommandSpec;
 use nod_contract::ids::{PersonId, TenantId};
@@ -45,7 +45,7 @@ pub struct Asker<'a> {
     pub tenant: TenantId,
     pub platform: &'a str,
     pub workspace: &'a str,
-    pub place: &'a Place,
+    pub place: &'a ChannelRef,
     pub person: PersonId,
     /// The platform's id.
     pub user: &'a str,
@@ -56,7 +56,7 @@ impl<'a> Asker<'a> {
     /// The thread in which they are; a direct line is one conversation, without a thread.
     #[must_use]
     pub fn thread(&self) -> Option<&'a str> {
-        if self.place.direct { Some("") } else { self.place.thread.as_deref() }
+        if self.place.is_dm { Some("") } else { self.place.thread.as_deref() }
     }
 }
 
@@ -71,8 +71,12 @@ pub trait Command: Send + Sync {
     ///
     /// # Errors
     /// When the database does not answer; then nothing of it happened.
-    async fn typed(&self, conn: &mut PgConnection, asker: &Asker<'_>, words: &str)
-    -> sqlx::Result<Immediate>;
+    async fn typed(
+        &self,
+        conn: &mut PgConnection,
+        asker: &Asker<'_>,
+        words: &str,
+    ) -> sqlx::Result<InteractionResponse>;
 
     /// What fits what somebody types just now: what they read, and the words that it stands for. Nothing is written. Asked
     /// where an option is [`Takes::Completed`](nod_contract::command::Takes::Completed).
@@ -103,6 +107,6 @@ pub trait Buttons: Send + Sync {
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,
-        verb: &Verb,
-    ) -> sqlx::Result<Immediate>;
+        verb: &Action,
+    ) -> sqlx::Result<InteractionResponse>;
 }

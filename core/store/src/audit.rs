@@ -9,7 +9,7 @@ use nod_contract::ids::{PersonId, TenantId};
 
 /// Writes a line, in the transaction of what it tells.
 #[expect(clippy::too_many_arguments, reason = "a line of the audit has this many columns")]
-pub async fn write(
+pub async fn insert_entry(
     conn: &mut PgConnection,
     tenant: TenantId,
     person: Option<PersonId>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::{PgPool, PgTransaction};
 use uuid::Uuid;
 
-use crate::jobs::Jobs;
+use crate::jobs::JobNotifier;
 use crate::store;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::{Ids, TenantId};
@@ -16,7 +16,7 @@ pub struct Base {
     pub pool: PgPool,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn Ids>,
-    pub jobs: Jobs,
+    pub jobs: JobNotifier,
     /// The organisation of this installation.
     pub tenant: TenantId,
 }

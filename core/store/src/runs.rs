@@ -14,7 +14,7 @@ use nod_contract::tool::ToolResult;
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum RunJob {
     /// News is consumed by the commit that absorbs it, which turns the job into one without.
-    Advance { run: RunId, news: Option<News> },
+    Advance { run: RunId, news: Option<RunEvent> },
 }
 
 impl Job for RunJob {
@@ -24,44 +24,62 @@ impl Job for RunJob {
 /// What a waiting run hears.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "news", rename_all = "snake_case")]
-pub enum News {
+pub enum RunEvent {
     /// An approval ended without an effect; `about` says in a line which.
-    Verdict {
+    #[serde(alias = "verdict")]
+    ApprovalClosed {
         approval: ApprovalId,
         verdict: Verdict,
         #[serde(default)]
         about: Option<String>,
     },
     /// The person changed what waits for their nod; `changes` are the payload's new values, by name.
-    Revised { approval: ApprovalId, changes: Value },
+    #[serde(alias = "revised")]
+    ApprovalEdited { approval: ApprovalId, changes: Value },
     /// An effect ended; `ticket` is its approval's id, or its own where it needed none.
-    Outcome { ticket: Uuid, result: ToolResult },
+    #[serde(alias = "outcome")]
+    EffectFinished {
+        #[serde(alias = "ticket")]
+        awaited_id: Uuid,
+        result: ToolResult,
+    },
     /// A question was answered, or nobody did.
-    Answer { question: QuestionId, answer: Option<String> },
+    #[serde(alias = "answer")]
+    QuestionClosed { question: QuestionId, answer: Option<String> },
     /// An account was connected, or will not be.
-    Connection { provider: Provider, ended: Connecting },
+    #[serde(alias = "connection")]
+    ConnectFinished {
+        provider: Provider,
+        #[serde(alias = "ended")]
+        outcome: ConnectOutcome,
+    },
     /// The person asks for another try of a failed run.
     Retry,
     /// The message that began the run has other words now.
-    Edited { text: String },
+    #[serde(rename = "edited")]
+    MessageEdited { text: String },
     /// The message that began the run was deleted.
-    Withdrawn,
+    #[serde(rename = "withdrawn")]
+    MessageDeleted,
 }
 
 /// How the way to an account ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Connecting {
+pub enum ConnectOutcome {
     /// It is connected.
     Connected,
     /// Nobody followed the link in time.
-    Late,
+    #[serde(alias = "late")]
+    Expired,
     /// The person said no at the provider.
     Declined,
     /// Not everything was granted that the tools need.
-    TooLittle,
+    #[serde(alias = "too_little")]
+    InsufficientScopes,
     /// An admin did not allow the account.
-    NotAllowed,
+    #[serde(alias = "not_allowed")]
+    DeniedByAdmin,
     /// The provider did not play along.
     Failed,
 }
@@ -73,11 +91,14 @@ pub enum Verdict {
     /// The person said no.
     Denied,
     /// The person said no, and why, in their own words.
-    DeniedBecause(String),
+    #[serde(alias = "denied_because")]
+    DeniedWithReason(String),
     /// The second person whom the rules want said no, and perhaps why.
-    SecondDenied {
+    #[serde(alias = "second_denied")]
+    DeniedByCoApprover {
         /// In their own words.
-        why: Option<String>,
+        #[serde(alias = "why")]
+        reason: Option<String>,
     },
     /// Nobody answered in time.
     Expired,
@@ -86,5 +107,6 @@ pub enum Verdict {
     /// The person said yes, and took it back in time.
     Undone,
     /// The person said yes, and by then the rules forbade it, for this reason.
-    Never(String),
+    #[serde(alias = "never")]
+    ForbiddenByPolicy(String),
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::jobs::sql::json;
+use crate::jobs::sql::to_json;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{InvocationId, RunId, TenantId};
 use nod_contract::model::Usage;
@@ -92,7 +92,7 @@ pub async fn record(
              error text)",
         tenant.0,
         run.0,
-        json(&steps)?,
+        to_json(&steps)?,
         only_for(audience)
     )
     .execute(conn)

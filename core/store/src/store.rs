@@ -30,6 +30,6 @@ pub async fn begin_on(connection: PoolConnection<Postgres>) -> sqlx::Result<PgTr
 }
 
 /// Postgres ended one of two transactions that waited for each other.
-pub fn deadlocked(error: &sqlx::Error) -> bool {
+pub fn is_deadlock(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|e| e.code().as_deref() == Some("40P01"))
 }

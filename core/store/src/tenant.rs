@@ -6,7 +6,12 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 
 /// Makes the tenant known.
-pub async fn open(conn: &mut PgConnection, tenant: TenantId, name: &str, now: Timestamp) -> sqlx::Result<()> {
+pub async fn upsert(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    name: &str,
+    now: Timestamp,
+) -> sqlx::Result<()> {
     sqlx::query!(
         "insert into tenants (id, name, created_at) values ($1, $2, $3)
          on conflict (id) do update set name = excluded.name where tenants.name <> excluded.name",

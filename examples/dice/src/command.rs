@@ -5,8 +5,8 @@ use sqlx::PgConnection;
 
 use crate::job::DiceJob;
 use crate::{MOST_SIDES, Roll, USUAL_SIDES, rolled, sql};
-use nod_contract::card::{Card, Press, Style, Verb};
-use nod_contract::chat::Immediate;
+use nod_contract::card::{Action, Card, OnClick, Style};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::command::{CommandOption, CommandSpec, Takes};
 use nod_people::ability;
 use nod_people::context::Chat;
@@ -34,13 +34,13 @@ impl Command for Rolling {
         conn: &mut PgConnection,
         asker: &Asker<'_>,
         words: &str,
-    ) -> sqlx::Result<Immediate> {
+    ) -> sqlx::Result<InteractionResponse> {
         let sides = if words.is_empty() { Some(USUAL_SIDES) } else { words.parse().ok() };
         match sides.filter(|sides| (2..=MOST_SIDES).contains(sides)) {
             Some(sides) => roll(&self.0, conn, asker, sides).await,
-            None => Ok(Immediate::whisper(format!(
+            None => Ok(InteractionResponse::ephemeral(format!(
                 "A die has 2 to {MOST_SIDES} sides: `{}`. Nothing was rolled.",
-                self.0.adapters.typing(asker.platform).with("dice", "sides", "20")
+                self.0.adapters.command_syntax(asker.platform).with("dice", "sides", "20")
             ))),
         }
     }
@@ -59,13 +59,13 @@ impl Buttons for Again {
         &self,
         conn: &mut PgConnection,
         asker: &Asker<'_>,
-        verb: &Verb,
-    ) -> sqlx::Result<Immediate> {
+        verb: &Action,
+    ) -> sqlx::Result<InteractionResponse> {
         // A press only says which roll it is about: whose that is, and what it was, its row says.
         match sql::load(conn, asker.tenant, verb.subject).await? {
             Some(before) if before.person == asker.person => roll(&self.0, conn, asker, before.sides).await,
-            Some(_) => Ok(Immediate::whisper("That is somebody else's die. Nothing was rolled.")),
-            None => Ok(Immediate::whisper("I know of no such die. Nothing was rolled.")),
+            Some(_) => Ok(InteractionResponse::ephemeral("That is somebody else's die. Nothing was rolled.")),
+            None => Ok(InteractionResponse::ephemeral("I know of no such die. Nothing was rolled.")),
         }
     }
 }
@@ -76,13 +76,17 @@ async fn roll(
     conn: &mut PgConnection,
     asker: &Asker<'_>,
     sides: i32,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Asker { tenant, person, now, .. } = *asker;
     let conversation = ability::conversation(core, conn, asker, asker.thread()).await?;
     let rolled = rolled(core.ids.as_ref(), sides);
     let roll = Roll { tenant, id: core.id(), person, conversation, sides, rolled, at: now };
     sql::insert(conn, &roll).await?;
     jobs::enqueue(conn, tenant, roll.id, &DiceJob::TellRoll { roll: roll.id }, now, now).await?;
-    let card = Card::say(format!("You rolled {rolled} of {sides}."));
-    Ok(Immediate::Whisper(card.button("Roll again", Style::Plain, Press::Verb(Verb::new(AGAIN, roll.id)))))
+    let card = Card::from_markdown(format!("You rolled {rolled} of {sides}."));
+    Ok(InteractionResponse::Ephemeral(card.with_button(
+        "Roll again",
+        Style::Plain,
+        OnClick::Action(Action::new(AGAIN, roll.id)),
+    )))
 }

@@ -42,12 +42,12 @@ async fn tell(core: &Chat, claim: &Claim, roll: Uuid) -> Result<(), WorkError> {
     let tenant = claim.tenant;
     let mut tx = core.begin().await?;
     // Nothing is committed for a job that another replica does by now.
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     if let Some(roll) = sql::load(&mut tx, tenant, roll).await? {
         let venue = delivery::sql::venue(&mut tx, tenant, roll.conversation).await?;
         let person = people::sql::load(&mut tx, tenant, roll.person).await?;
         let name = person.as_ref().map_or("Somebody", |person| person.display_name());
-        let card = Card::say(format!("{name} rolled {} of {}.", roll.rolled, roll.sides));
+        let card = Card::from_markdown(format!("{name} rolled {} of {}.", roll.rolled, roll.sides));
         // The message is a row; posting it is the job of `people`.
         let new = NewDelivery {
             id: core.id(),
@@ -61,7 +61,7 @@ async fn tell(core: &Chat, claim: &Claim, roll: Uuid) -> Result<(), WorkError> {
         };
         delivery::send(&mut tx, tenant, &venue, &new, core.now()).await?;
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())

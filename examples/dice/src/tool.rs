@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{MOST_SIDES, USUAL_SIDES, rolled};
 use nod_contract::ids::Ids;
-use nod_contract::tool::{Fault, Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
 use nod_people::context::Chat;
 
 /// `dice_roll`. It changes nothing, so nobody is asked.
@@ -22,7 +22,7 @@ pub(crate) fn roll(chat: &Chat) -> Tool {
         }),
         reach: Reach::Reads,
         provider: None,
-        doing: "Rolling a die",
+        status_text: "Rolling a die",
     };
     Tool::Read(Arc::new(Die { spec, ids: chat.ids.clone() }))
 }
@@ -41,7 +41,7 @@ impl ReadTool for Die {
     async fn call(&self, _: &ToolContext, args: &Value) -> ToolResult {
         // The arguments fit the schema by now.
         let sides = args["sides"].as_i64().unwrap_or(USUAL_SIDES.into());
-        let sides = i32::try_from(sides).map_err(|_| Fault::invalid("too many sides"))?;
-        Ok(ToolOutput::ours(json!({"sides": sides, "rolled": rolled(self.ids.as_ref(), sides)})))
+        let sides = i32::try_from(sides).map_err(|_| ToolError::invalid("too many sides"))?;
+        Ok(ToolOutput::trusted(json!({"sides": sides, "rolled": rolled(self.ids.as_ref(), sides)})))
     }
 }

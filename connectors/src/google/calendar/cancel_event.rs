@@ -11,7 +11,8 @@ use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::privacy::Audience;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+    ActTool, ActionLabels, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolOutput,
+    ToolResult, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -76,13 +77,13 @@ impl ActTool for CancelEvent {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         let Meant { event, times, .. } = seen::meant(&diary, &asked.event, asked.series).await?;
         if !show::is_ours(&event) {
             let reason = "only whoever made it can cancel it; the person can decline it instead".to_owned();
-            return Err(Fault::Forbidden { reason });
+            return Err(ToolError::Forbidden { reason });
         }
         let cancel = Cancel {
             schema: SCHEMA,
@@ -99,14 +100,14 @@ impl ActTool for CancelEvent {
     fn revise(
         &self,
         _: &Value,
-        _: &BTreeMap<String, Filled>,
+        _: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         Err(vec![FieldError::new("title", "There is nothing to change about cancelling an event.")])
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({}))
     }
 
@@ -116,7 +117,7 @@ impl ActTool for CancelEvent {
         seen::of_this_account(&cancel.account, &diary)?;
         let (_, version) = match seen::still(cx, &diary, &cancel.event, &cancel.seen).await {
             // By an earlier try, or by hand a moment before: it is cancelled.
-            Err(Fault::NotFound { .. }) => return Ok(receipt(cx, &cancel)),
+            Err(ToolError::NotFound { .. }) => return Ok(receipt(cx, &cancel)),
             still => still?,
         };
         match diary.delete(&cancel.event, &version).await {
@@ -126,41 +127,47 @@ impl ActTool for CancelEvent {
         }
     }
 
-    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+    async fn find_effect(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        _: &Value,
+        _: EffectKey,
+    ) -> Result<EffectLookup, ToolError> {
         let cancel = Cancel::approved(payload)?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         if let Err(fault) = seen::of_this_account(&cancel.account, &diary) {
-            return Ok(Found::Inconclusive(format!("it cannot be looked at: {fault}")));
+            return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
         match diary.event(&cancel.event).await {
-            Ok(event) if show::is_cancelled(&event) => Ok(Found::Done(receipt(cx, &cancel))),
-            Ok(_) => Ok(Found::Absent),
-            Err(trouble) if trouble.is_gone() => Ok(Found::Done(receipt(cx, &cancel))),
+            Ok(event) if show::is_cancelled(&event) => Ok(EffectLookup::Done(receipt(cx, &cancel))),
+            Ok(_) => Ok(EffectLookup::NotDone),
+            Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(receipt(cx, &cancel))),
             Err(trouble) => Err(trouble.looking("the event")),
         }
     }
 }
 
 impl Cancel {
-    fn approved(payload: &Value) -> Result<Self, Fault> {
+    fn approved(payload: &Value) -> Result<Self, ToolError> {
         let cancel = Self::deserialize(payload)
-            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+            .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if cancel.schema != SCHEMA || cancel.tool != NAME {
-            return Err(Fault::broken("the approved payload is of another kind"));
+            return Err(ToolError::internal("the approved payload is of another kind"));
         }
         Ok(cancel)
     }
 }
 
-fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Result<Preview, Fault> {
-    let payload = serde_json::to_value(cancel).map_err(|error| Fault::broken(error.to_string()))?;
-    let words = Words {
+fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Result<Preview, ToolError> {
+    let payload = serde_json::to_value(cancel).map_err(|error| ToolError::internal(error.to_string()))?;
+    let words = ActionLabels {
         approve: "Approve & cancel it".into(),
-        doing: "Cancelling…".into(),
+        in_progress: "Cancelling…".into(),
         done: "Cancelled".into(),
         not_done: "Not cancelled".into(),
-        thing: "event".into(),
-        brings: "cancellation".into(),
+        noun: "event".into(),
+        recipient_noun: "cancellation".into(),
     };
     let guests = show::others(event);
     let question = if which == Of::All { "Cancel all times of this event?" } else { "Cancel this event?" };
@@ -173,9 +180,9 @@ fn preview(cx: &ToolContext, cancel: &Cancel, event: &Event, which: Of) -> Resul
     fields.extend(which.field());
     fields.push(("Guests".into(), guests.join(", ")));
     Ok(Preview {
-        gist: Some(show::gist("Cancel", which, &cancel.known_as, &when, &guests)),
+        summary: Some(show::gist("Cancel", which, &cancel.known_as, &when, &guests)),
         fields,
-        about: Some(cancel.event.clone()),
+        topic: Some(cancel.event.clone()),
         account: cancel.account.clone(),
         recipients: guests,
         audience: Audience::Person(cx.principal.person),
@@ -188,5 +195,5 @@ fn receipt(cx: &ToolContext, cancel: &Cancel) -> ToolOutput {
     let content = json!({
         "status": "cancelled", "id": cancel.event, "title": cancel.known_as, "when": cancel.known_at,
     });
-    ToolOutput::ours(content).private(cx.principal.person)
+    ToolOutput::trusted(content).private_to(cx.principal.person)
 }

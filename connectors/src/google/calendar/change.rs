@@ -4,8 +4,8 @@
 use google_calendar3::api::{Event, EventAttendee};
 use jiff::tz::TimeZone;
 use nod_contract::clock::Timestamp;
-use nod_contract::tool::{Fault, Preview, ToolContext, UNDERSTOOD, Words};
-use nod_when::when::Exact;
+use nod_contract::tool::{ASSUMPTIONS_FIELD, ActionLabels, Preview, ToolContext, ToolError};
+use nod_when::when::ExactTime;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ enum Part {
 #[serde(untagged)]
 enum Begins {
     Hour { hour: String },
-    Then(Exact),
+    Then(ExactTime),
 }
 
 /// What the person approves; nothing else decides what is written.
@@ -133,7 +133,7 @@ impl Change {
         tool: &str,
         account: &str,
         (zone, now): (&TimeZone, Timestamp),
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ToolError> {
         let event = &meant.event;
         if !show::is_ours(event) && !event.guests_can_modify.unwrap_or(false) {
             let organizer = event.organizer.as_ref().and_then(|organizer| organizer.email.as_deref());
@@ -141,14 +141,14 @@ impl Change {
             let reason = format!(
                 "it is {whose}'s event, who alone can change it; the person can answer it, or write to them"
             );
-            return Err(Fault::Forbidden { reason });
+            return Err(ToolError::Forbidden { reason });
         }
         let guests = show::others(event);
         let is_in = |list: &[String], one: &String| list.iter().any(|other| other.eq_ignore_ascii_case(one));
         let add = meeting::guests(&asked.add_guests, account)?;
         let remove = meeting::guests(&asked.remove_guests, account)?;
         if let Some(stranger) = remove.iter().find(|one| !is_in(&guests, one)) {
-            return Err(Fault::invalid(format!("{stranger} is not among its guests")));
+            return Err(ToolError::invalid(format!("{stranger} is not among its guests")));
         }
         // Models fill in what they leave as it is with nothing: that takes nothing away.
         let given = |part: Part, written: Option<String>| match asked.without.contains(&part) {
@@ -176,13 +176,13 @@ impl Change {
             over: false,
         };
         if change.title.as_ref().is_some_and(String::is_empty) {
-            return Err(Fault::invalid("an event needs a title"));
+            return Err(ToolError::invalid("an event needs a title"));
         }
         if guests.len() + change.add_guests.len() > MOST_GUESTS {
-            return Err(Fault::invalid(format!("{MOST_GUESTS} guests are allowed at most")));
+            return Err(ToolError::invalid(format!("{MOST_GUESTS} guests are allowed at most")));
         }
         if change.is_nothing(event, zone) {
-            return Err(Fault::invalid("it is like that already: nothing would change"));
+            return Err(ToolError::invalid("it is like that already: nothing would change"));
         }
         let over = change.is_in_time(event, zone, now);
         if !change.new_guests(event).is_empty() {
@@ -192,7 +192,7 @@ impl Change {
     }
 
     /// Refuses to move it to what has begun; a series has begun long since.
-    pub(super) fn is_in_time(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> Result<(), Fault> {
+    pub(super) fn is_in_time(&self, event: &Event, zone: &TimeZone, now: Timestamp) -> Result<(), ToolError> {
         let begins = |times: &Times| times.ends(zone).ok().map(|(start, _)| start);
         let was = show::times(event, zone);
         match &self.times {
@@ -210,17 +210,17 @@ impl Change {
     ///
     /// # Errors
     /// [`Fault::Broken`] where the payload is not one that `preview` made.
-    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, Fault> {
+    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, ToolError> {
         let change = Self::deserialize(payload)
-            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+            .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if change.schema != SCHEMA || change.tool != tool {
-            return Err(Fault::broken("the approved payload is of another kind"));
+            return Err(ToolError::internal("the approved payload is of another kind"));
         }
         Ok(change)
     }
 
     /// Refuses to act on another account than the one on the card.
-    pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), Fault> {
+    pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), ToolError> {
         seen::of_this_account(&self.account, diary)
     }
 
@@ -238,7 +238,7 @@ impl Change {
     }
 
     /// As Calendar gets it: `now` is the event in the version that was seen.
-    pub(super) fn written(&self, now: &Event, key: EffectKey) -> Result<Event, Fault> {
+    pub(super) fn written(&self, now: &Event, key: EffectKey) -> Result<Event, ToolError> {
         let (start, end) = match &self.times {
             Some(times) => {
                 let (start, end) = times.written()?;
@@ -301,16 +301,16 @@ impl Change {
         stay.chain(new.map(|one| EventAttendee { email: Some(one.clone()), ..Default::default() })).collect()
     }
 
-    pub(super) fn preview(&self, cx: &ToolContext, meant: &Meant) -> Result<Preview, Fault> {
+    pub(super) fn preview(&self, cx: &ToolContext, meant: &Meant) -> Result<Preview, ToolError> {
         let event = &meant.event;
-        let payload = serde_json::to_value(self).map_err(|error| Fault::broken(error.to_string()))?;
-        let words = Words {
+        let payload = serde_json::to_value(self).map_err(|error| ToolError::internal(error.to_string()))?;
+        let words = ActionLabels {
             approve: "Approve & change".into(),
-            doing: "Changing…".into(),
+            in_progress: "Changing…".into(),
             done: "Changed".into(),
             not_done: "Not changed".into(),
-            thing: "event".into(),
-            brings: "message".into(),
+            noun: "event".into(),
+            recipient_noun: "message".into(),
         };
         let question =
             if meant.times == Of::All { "Change all times of this event?" } else { "Change this event?" };
@@ -322,10 +322,10 @@ impl Change {
         let when = self.when(event, &zone, cx.now);
         let times = self.times.clone().or_else(|| show::times(event, &zone));
         Ok(Preview {
-            gist: Some(show::gist("Change", meant.times, &self.known_as, &when, &there)),
-            gathering: times.and_then(|times| times.gathering(there)),
+            summary: Some(show::gist("Change", meant.times, &self.known_as, &when, &there)),
+            event_details: times.and_then(|times| times.gathering(there)),
             fields: self.fields(meant, &zone, cx.now),
-            about: Some(self.event.clone()),
+            topic: Some(self.event.clone()),
             body: self.text.clone().filter(|text| !text.is_empty()),
             account: self.account.clone(),
             recipients,
@@ -369,7 +369,7 @@ impl Change {
             (false, _) => None,
         }));
         fields.extend(self.meet.then(|| ("Meet".into(), "gets a Google Meet link".into())));
-        fields.extend(self.understood.iter().map(|said| (UNDERSTOOD.to_owned(), said.clone())));
+        fields.extend(self.understood.iter().map(|said| (ASSUMPTIONS_FIELD.to_owned(), said.clone())));
         fields
     }
 
@@ -413,9 +413,9 @@ fn moved(
     minutes: Option<i64>,
     meant: &Meant,
     (zone, now): (&TimeZone, Timestamp),
-) -> Result<Moved, Fault> {
+) -> Result<Moved, ToolError> {
     let (event, instance) = (&meant.event, meant.instance.as_ref());
-    let unreadable = || Fault::invalid("Calendar does not say when it takes place");
+    let unreadable = || ToolError::invalid("Calendar does not say when it takes place");
     let first = show::times(event, zone).ok_or_else(unreadable)?;
     let was = match instance {
         Some(instance) => show::times(instance, zone).ok_or_else(unreadable)?,
@@ -445,7 +445,7 @@ fn moved(
     let new = new.by_clocks_of(was.zone().unwrap_or(zone));
     if new.first_day() != was.first_day() {
         let clocks = was.clocks(zone).map(|place| format!(" by {place}'s clocks")).unwrap_or_default();
-        return Err(Fault::invalid(format!(
+        return Err(ToolError::invalid(format!(
             "all times of a series can change their hour, but not their day{clocks}: move this one alone, or cancel \
              the series and make a new one"
         )));

@@ -12,11 +12,12 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+    ActTool, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolOutput, ToolResult,
+    ToolSpec,
 };
 use nod_people::people::colleagues::Colleagues;
 use nod_when::slots::{self, Slot};
-use nod_when::when::Exact;
+use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -66,10 +67,10 @@ impl ActTool for CreateEvent {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
-        if let Exact::Within { earliest, latest, said, .. } = &asked.when {
+        if let ExactTime::Within { earliest, latest, phrase: said, .. } = &asked.when {
             return Err(self.slots(cx, &diary, &asked, (earliest, latest), said).await?);
         }
         let zone = show::zone(&cx.principal);
@@ -90,11 +91,11 @@ impl ActTool for CreateEvent {
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         now: Timestamp,
         zone: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        let broken = |fault: Fault| vec![FieldError::new("text", fault.to_string())];
+        let broken = |fault: ToolError| vec![FieldError::new("text", fault.to_string())];
         let was = Meeting::approved(payload, NAME).map_err(broken)?;
         let meeting = was.revised(filled, now, zone)?;
         let mut preview = meeting.preview(zone, now).map_err(broken)?;
@@ -106,7 +107,7 @@ impl ActTool for CreateEvent {
         Ok(preview)
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, key: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, key: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({"id": id(key)}))
     }
 
@@ -120,8 +121,8 @@ impl ActTool for CreateEvent {
             // By an earlier try: there is never a second one of an id.
             Err(trouble) if trouble.is_conflict() => {
                 match look(cx, &diary, &meeting, &id, permit.key()).await? {
-                    Found::Done(output) => Ok(output),
-                    _ => Err(Fault::Unknown {
+                    EffectLookup::Done(output) => Ok(output),
+                    _ => Err(ToolError::UnknownOutcome {
                         reason: "Calendar says that it is there, and does not show it".into(),
                     }),
                 }
@@ -130,17 +131,17 @@ impl ActTool for CreateEvent {
         }
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         handle: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         let (meeting, id) = (Meeting::approved(payload, NAME)?, read(handle)?);
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         if let Err(fault) = meeting.of_this_account(&diary) {
-            return Ok(Found::Inconclusive(format!("it cannot be looked at: {fault}")));
+            return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
         look(cx, &diary, &meeting, &id, key).await
     }
@@ -155,12 +156,12 @@ impl CreateEvent {
         asked: &Asked,
         (earliest, latest): (&Zoned, &Zoned),
         said: &str,
-    ) -> Result<Fault, Fault> {
+    ) -> Result<ToolError, ToolError> {
         let mut people = asked.guests.clone();
         people.extend(asked.room(&self.rooms)?.map(|room| room.address));
         let minutes = asked.minutes.or(asked.when.minutes()).unwrap_or(USUAL_MINUTES);
         let search =
-            Search { people: &people, earliest, latest, minutes, named: false, most: slots::MOST_SLOTS };
+            Search { people: &people, earliest, latest, minutes, named: false, most: slots::MAX_SLOTS };
         let found = free::look(cx, diary, &self.colleagues, &search).await?;
         let zone = show::zone(&cx.principal);
         let meeting_at = |slot: &Slot| {
@@ -168,7 +169,9 @@ impl CreateEvent {
             Meeting::new(asked, NAME, diary.address(), &self.rooms, &zone, cx.now)
         };
         let Some(first) = found.slots.first() else {
-            return Err(Fault::invalid(format!("there is no time in “{said}” at which everybody is free")));
+            return Err(ToolError::invalid(format!(
+                "there is no time in “{said}” at which everybody is free"
+            )));
         };
         // What could not be created is nothing to pick or to vote about.
         let slots: Vec<Slot> = found.slots.iter().filter(|slot| meeting_at(slot).is_ok()).cloned().collect();
@@ -178,12 +181,12 @@ impl CreateEvent {
             Some(room) if room.address.eq_ignore_ascii_case(&one) => format!("the room {}", room.name),
             _ => one,
         });
-        Ok(Fault::Slots {
-            about: said.to_owned(),
+        Ok(ToolError::AmbiguousTime {
+            topic: said.to_owned(),
             title: meeting.title,
             choices: choices.collect(),
             voters: meeting.guests,
-            unseen: unseen.collect(),
+            unreadable_calendars: unseen.collect(),
         })
     }
 }
@@ -200,9 +203,9 @@ pub(super) fn is_made_here(event: &Event) -> bool {
     id.and_then(|id| id.strip_prefix(OUR_IDS)).is_some_and(|rest| uuid::Uuid::try_parse(rest).is_ok())
 }
 
-fn read(handle: &Value) -> Result<String, Fault> {
+fn read(handle: &Value) -> Result<String, ToolError> {
     let handle = Handle::deserialize(handle)
-        .map_err(|error| Fault::broken(format!("the effect's handle cannot be read: {error}")))?;
+        .map_err(|error| ToolError::internal(format!("the effect's handle cannot be read: {error}")))?;
     Ok(handle.id)
 }
 
@@ -213,14 +216,14 @@ async fn look(
     meeting: &Meeting,
     id: &str,
     key: EffectKey,
-) -> Result<Found, Fault> {
+) -> Result<EffectLookup, ToolError> {
     match diary.event(id).await {
         // Cancelled since, by hand: it took place all the same, and is not made a second time.
         Ok(event) if seen::carries(&event, key) || show::is_cancelled(&event) => {
-            Ok(Found::Done(receipt(cx, meeting, &event)))
+            Ok(EffectLookup::Done(receipt(cx, meeting, &event)))
         }
-        Ok(_) => Ok(Found::Inconclusive("another event has the id of this one".into())),
-        Err(trouble) if trouble.is_gone() => Ok(Found::Absent),
+        Ok(_) => Ok(EffectLookup::Inconclusive("another event has the id of this one".into())),
+        Err(trouble) if trouble.is_gone() => Ok(EffectLookup::NotDone),
         Err(trouble) => Err(trouble.looking("the event")),
     }
 }
@@ -247,5 +250,5 @@ fn receipt(cx: &ToolContext, meeting: &Meeting, event: &Event) -> ToolOutput {
     if let Some(link) = &event.hangout_link {
         content["meet_link"] = json!(link);
     }
-    ToolOutput::ours(content)
+    ToolOutput::trusted(content)
 }

@@ -6,7 +6,7 @@ use crate::google::scopes::FREEBUSY;
 use async_trait::async_trait;
 use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
 use nod_people::people::colleagues::Colleagues;
-use nod_when::when::Exact;
+use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(super) struct FindFreeSlots {
 
 #[derive(Deserialize)]
 struct Asked {
-    within: Exact,
+    within: ExactTime,
     #[serde(default)]
     people: Vec<String>,
     minutes: Option<i64>,
@@ -74,7 +74,7 @@ impl ReadTool for FindFreeSlots {
             earliest: &earliest,
             latest: &latest,
             minutes: minutes.unwrap_or(USUAL_MINUTES),
-            named: matches!(asked.within, Exact::At { .. } | Exact::Span { .. }),
+            named: matches!(asked.within, ExactTime::At { .. } | ExactTime::Span { .. }),
             most: asked.max.unwrap_or(USUAL),
         };
         let found = free::look(cx, &diary, &self.colleagues, &search).await?;
@@ -88,6 +88,6 @@ impl ReadTool for FindFreeSlots {
         if !found.unseen.is_empty() {
             content["cannot_see"] = json!(found.unseen);
         }
-        Ok(ToolOutput::ours(content).private(cx.principal.person))
+        Ok(ToolOutput::trusted(content).private_to(cx.principal.person))
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use nod_contract::card::{Field, FieldError};
 use nod_contract::clock::Timestamp;
-use nod_contract::tool::{Fault, Filled};
-use nod_when::when::{self, Exact};
+use nod_contract::tool::{FieldValue, ToolError};
+use nod_when::when::{self, ExactTime};
 
 use super::meeting::{self, MOST_GUESTS, Meeting, PLACE_CHARS, TEXT_CHARS, TITLE_CHARS};
 use super::times::{self, Times};
@@ -23,9 +23,9 @@ impl Meeting {
         vec![
             field("title", "Title", &self.title, TITLE_CHARS, false),
             field("when", "When", when, WHEN_CHARS, false),
-            Field { people: true, ..field("guests", "Guests", &guests, PEOPLE_CHARS, true) },
+            Field { accepts_recipients: true, ..field("guests", "Guests", &guests, PEOPLE_CHARS, true) },
             field("place", "Place", &self.place, PLACE_CHARS, true),
-            Field { lines: true, ..field("text", "Text", &self.text, TEXT_CHARS, true) },
+            Field { multiline: true, ..field("text", "Text", &self.text, TEXT_CHARS, true) },
         ]
     }
 
@@ -35,29 +35,29 @@ impl Meeting {
     /// A sentence for each field that cannot be so.
     pub(super) fn revised(
         &self,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         now: Timestamp,
         zone: &TimeZone,
     ) -> Result<Self, Vec<FieldError>> {
         let mut errors = Vec::new();
         let mut meeting = self.clone();
-        if let Some(Filled::Text(title)) = filled.get("title") {
+        if let Some(FieldValue::Text(title)) = filled.get("title") {
             let title = meeting::line("title", title, TITLE_CHARS);
             keep(title.map_err(why), &mut meeting.title, "title", &mut errors);
         }
-        if let Some(Filled::Text(when)) = filled.get("when").filter(|when| !self.says(when, now, zone)) {
+        if let Some(FieldValue::Text(when)) = filled.get("when").filter(|when| !self.says(when, now, zone)) {
             let times = resolved(when, now, zone, &self.times);
             keep(times.map_err(why), &mut meeting.times, "when", &mut errors);
         }
-        if let Some(Filled::People(people)) = filled.get("guests") {
+        if let Some(FieldValue::Recipients(people)) = filled.get("guests") {
             let guests = meeting::guests(people, &self.account);
             keep(guests.map_err(why), &mut meeting.guests, "guests", &mut errors);
         }
-        if let Some(Filled::Text(place)) = filled.get("place") {
+        if let Some(FieldValue::Text(place)) = filled.get("place") {
             let place = meeting::line("place", place, PLACE_CHARS);
             keep(place.map_err(why), &mut meeting.place, "place", &mut errors);
         }
-        if let Some(Filled::Text(text)) = filled.get("text") {
+        if let Some(FieldValue::Text(text)) = filled.get("text") {
             keep(meeting::text(text).map_err(why), &mut meeting.text, "text", &mut errors);
         }
         if meeting.title.is_empty() {
@@ -75,34 +75,34 @@ impl Meeting {
     }
 
     /// What stood in the form's field and was left as it was.
-    fn says(&self, filled: &Filled, now: Timestamp, zone: &TimeZone) -> bool {
-        matches!(filled, Filled::Text(when) if when.trim() == self.times.said(zone, now))
+    fn says(&self, filled: &FieldValue, now: Timestamp, zone: &TimeZone) -> bool {
+        matches!(filled, FieldValue::Text(when) if when.trim() == self.times.said(zone, now))
     }
 }
 
 /// What was typed for its time, exactly; a text that has several readings is not guessed at.
-fn resolved(text: &str, now: Timestamp, zone: &TimeZone, was: &Times) -> Result<Times, Fault> {
-    let exact = match when::is_hour_alone(text, now, zone) {
+fn resolved(text: &str, now: Timestamp, zone: &TimeZone, was: &Times) -> Result<Times, ToolError> {
+    let exact = match when::is_hour_only(text, now, zone) {
         true => was.hour_of_its_day(text, (zone, now)).map(|(exact, _)| exact),
         false => {
             let said = when::resolve(text, now, zone).map_err(|why| times::unclear(text, &why));
-            said.map(|said| Exact::of(said, text, zone))
+            said.map(|said| ExactTime::from_resolved(said, text, zone))
         }
     };
     was.moved_to(&exact.map_err(with_choices)?, None, zone)
 }
 
 /// In a form nobody can press what could be meant: it is said.
-fn with_choices(fault: Fault) -> Fault {
-    let Fault::Ambiguous { choices, why: Some(why), .. } = fault else { return fault };
+fn with_choices(fault: ToolError) -> ToolError {
+    let ToolError::Ambiguous { choices, message: Some(why), .. } = fault else { return fault };
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
-    Fault::invalid(format!("{why} ({})", labels.join("; ")))
+    ToolError::invalid(format!("{why} ({})", labels.join("; ")))
 }
 
 /// Why, without the kind of fault.
-fn why(fault: Fault) -> String {
+fn why(fault: ToolError) -> String {
     match fault {
-        Fault::Invalid { reason } => reason,
+        ToolError::InvalidArguments { reason } => reason,
         other => other.to_string(),
     }
 }

@@ -3,10 +3,10 @@
 
 use google_calendar3::api::FreeBusyCalendar;
 use jiff::{SignedDuration, Timestamp, Zoned};
-use nod_contract::tool::{Choice, Fault, ToolContext};
+use nod_contract::tool::{Choice, ToolContext, ToolError};
 use nod_people::people::colleagues::Colleagues;
 use nod_people::people::hours::Working;
-use nod_when::slots::{self, Attendee, Interval, Slot, Wish};
+use nod_when::slots::{self, Attendee, Interval, Slot, SlotQuery};
 use nod_when::when;
 
 use super::diary::Diary;
@@ -43,20 +43,22 @@ pub(super) async fn look(
     diary: &Diary,
     colleagues: &Colleagues,
     search: &Search<'_>,
-) -> Result<Found, Fault> {
+) -> Result<Found, ToolError> {
     let own = diary.address().to_lowercase();
     let mut all = vec![own.clone()];
     all.extend(search.people.iter().map(|one| one.to_lowercase()).filter(|one| *one != own));
     all.dedup();
-    if all.len() > slots::MOST_PEOPLE {
-        return Err(Fault::invalid(slots::Refused::TooManyPeople.to_string()));
+    if all.len() > slots::MAX_PEOPLE {
+        return Err(ToolError::invalid(slots::SlotQueryError::TooManyPeople.to_string()));
     }
     let known = colleagues.at(cx.scope.tenant, &all).await;
-    let known = known.map_err(|error| Fault::broken(format!("the working hours cannot be read: {error}")))?;
-    let far = || Fault::invalid("that is too far off");
+    let known =
+        known.map_err(|error| ToolError::internal(format!("the working hours cannot be read: {error}")))?;
+    let far = || ToolError::invalid("that is too far off");
     // The asker is who asks, whatever their account is called.
     let asker = colleagues.of(cx.scope.tenant, cx.principal.person).await;
-    let asker = asker.map_err(|error| Fault::broken(format!("the working hours cannot be read: {error}")))?;
+    let asker =
+        asker.map_err(|error| ToolError::internal(format!("the working hours cannot be read: {error}")))?;
     let working = |address: &String| match &asker {
         Some(working) if *address == own => Some(working),
         _ => known.get(address).map(|known| &known.working),
@@ -88,24 +90,25 @@ pub(super) async fn look(
         };
         people.push(person.attends(calendar));
     }
-    let slots = slots::find(&wish, &people).map_err(|refused| Fault::invalid(refused.to_string()))?;
+    let slots =
+        slots::find_slots(&wish, &people).map_err(|refused| ToolError::invalid(refused.to_string()))?;
     Ok(Found { slots, unseen })
 }
 
-fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<Wish, Fault> {
-    let now = instant(cx.now).ok_or_else(|| Fault::broken("there is no such time"))?;
+fn wish(cx: &ToolContext, search: &Search<'_>) -> Result<SlotQuery, ToolError> {
+    let now = instant(cx.now).ok_or_else(|| ToolError::internal("there is no such time"))?;
     let step = if search.minutes < STEP { SHORT_STEP } else { STEP };
-    let wish = Wish {
+    let wish = SlotQuery {
         now,
         window: Interval { from: search.earliest.timestamp(), to: search.latest.timestamp() },
-        lasts: SignedDuration::from_mins(search.minutes),
+        duration: SignedDuration::from_mins(search.minutes),
         step: SignedDuration::from_mins(step),
-        named: search.named.then(|| search.earliest.timestamp()),
+        preferred_start: search.named.then(|| search.earliest.timestamp()),
         zone: show::zone(&cx.principal),
-        most: search.most,
+        limit: search.most,
     };
     // Nobody is busy: only whether it can be looked for.
-    slots::find(&wish, &[]).map_err(|refused| Fault::invalid(refused.to_string()))?;
+    slots::find_slots(&wish, &[]).map_err(|refused| ToolError::invalid(refused.to_string()))?;
     Ok(wish)
 }
 
@@ -160,7 +163,7 @@ pub(super) fn choice(cx: &ToolContext, slot: &Slot) -> Choice {
     let zone = show::zone(&cx.principal);
     let zoned = |at: Timestamp| at.to_zoned(zone.clone());
     let (from, to) = (zoned(slot.from), zoned(slot.to));
-    let said = when::say_span(&from, &to, &zone, cx.now);
+    let said = when::format_span(&from, &to, &zone, cx.now);
     let label = match slot.out_of_hours.as_slice() {
         [] => said,
         names => format!("{said} · out of hours for {}", names.join(", ")),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::google::scopes::EVENTS;
 use async_trait::async_trait;
-use nod_contract::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
-use nod_when::when::Exact;
+use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolError, ToolResult, ToolSpec};
+use nod_when::when::ExactTime;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(super) struct GetAgenda {
 
 #[derive(Deserialize)]
 struct Asked {
-    when: Exact,
+    when: ExactTime,
     query: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl ReadTool for GetAgenda {
         let asked: Asked = arguments(args)?;
         let zone = show::zone(&cx.principal);
         let times = Times::looked_at(&asked.when, None)?;
-        let (from, until) = times.stretch(&zone).ok_or_else(|| Fault::invalid("that is too far off"))?;
+        let (from, until) = times.stretch(&zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         let query = asked.query.as_deref();
         let wanted = Wanted { from: Some(from), until: Some(until), query, max: MOST };

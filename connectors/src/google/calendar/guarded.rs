@@ -10,7 +10,7 @@ use google_calendar3::common::{Body, GetToken, Response, remove_json_null_values
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, IF_MATCH, USER_AGENT};
 use hyper::{Method, Request};
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 use serde_json::Value;
 
 use super::diary::PRIMARY;
@@ -74,7 +74,7 @@ impl Guarded<'_> {
     async fn request(&self, act: Act<'_>, id: &str, query: &str) -> Result<Request<Body>, Trouble> {
         let token = match self.token.get_token(&[EVENTS]).await {
             Ok(Some(token)) => token,
-            Ok(None) => return Err(Trouble::Token(Fault::broken("no access token"))),
+            Ok(None) => return Err(Trouble::Token(ToolError::internal("no access token"))),
             Err(error) => return Err(Trouble::no_token(error)),
         };
         let unfit = |_| Trouble::Unreached("the request cannot be written");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::google::scopes::EVENTS;
 use async_trait::async_trait;
-use nod_contract::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolError, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -61,8 +61,9 @@ impl ReadTool for ListUpcoming {
         let mut events = diary.events(wanted).await.map_err(|trouble| trouble.looking("the calendar"))?;
         let more = events.len() > max;
         let zone = show::zone(&cx.principal);
-        let now =
-            instant(cx.now).ok_or_else(|| Fault::broken("there is no such time"))?.to_zoned(zone.clone());
+        let now = instant(cx.now)
+            .ok_or_else(|| ToolError::internal("there is no such time"))?
+            .to_zoned(zone.clone());
         events.retain(|event| show::is_of_days(event, &now, None, &zone));
         Ok(show::list(cx, &diary, &events[..events.len().min(max)], more).await)
     }

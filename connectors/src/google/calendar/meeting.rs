@@ -7,8 +7,8 @@ use google_calendar3::api::{
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use nod_contract::clock::Timestamp;
-use nod_contract::tool::{Fault, Preview, Words};
-use nod_when::when::Exact;
+use nod_contract::tool::{ActionLabels, Preview, ToolError};
+use nod_when::when::ExactTime;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Asked {
     pub(super) title: String,
-    pub(super) when: Exact,
+    pub(super) when: ExactTime,
     pub(super) minutes: Option<i64>,
     #[serde(default)]
     pub(super) guests: Vec<String>,
@@ -107,11 +107,11 @@ pub(super) fn guests_schema(description: &str) -> Value {
 impl Asked {
     /// The same at that time.
     pub(super) fn beginning(self, at: Zoned, minutes: i64) -> Self {
-        Self { when: Exact::At { at }, minutes: Some(minutes), ..self }
+        Self { when: ExactTime::At { at }, minutes: Some(minutes), ..self }
     }
 
     /// The room that is wanted.
-    pub(super) fn room(&self, rooms: &[Room]) -> Result<Option<Room>, Fault> {
+    pub(super) fn room(&self, rooms: &[Room]) -> Result<Option<Room>, ToolError> {
         self.room.as_ref().map(|name| room::named(rooms, name)).transpose()
     }
 }
@@ -120,7 +120,7 @@ impl Meeting {
     /// Checks what was asked for and puts it into its exact form.
     ///
     /// # Errors
-    /// [`Fault::Invalid`] with the first thing that is wrong.
+    /// [`Fault::InvalidArguments`] with the first thing that is wrong.
     pub(super) fn new(
         asked: Asked,
         tool: &str,
@@ -128,7 +128,7 @@ impl Meeting {
         rooms: &[Room],
         zone: &TimeZone,
         now: Timestamp,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ToolError> {
         let room = asked.room(rooms)?;
         let meeting = Self {
             schema: SCHEMA,
@@ -146,14 +146,14 @@ impl Meeting {
             over: false,
         };
         if meeting.title.is_empty() {
-            return Err(Fault::invalid("an event needs a title"));
+            return Err(ToolError::invalid("an event needs a title"));
         }
         meeting.settled(zone, now)
     }
 
     /// Such that it can be written, as far as that is known before anybody is asked: nobody is invited to what is over,
     /// but one's own calendar may tell what was.
-    pub(super) fn settled(self, zone: &TimeZone, now: Timestamp) -> Result<Self, Fault> {
+    pub(super) fn settled(self, zone: &TimeZone, now: Timestamp) -> Result<Self, ToolError> {
         self.rule()?;
         let over = self.times.has_begun(zone, now);
         if over && !self.guests.is_empty() {
@@ -163,7 +163,7 @@ impl Meeting {
     }
 
     /// Refuses what has begun since it was asked for.
-    pub(super) fn is_in_time(&self, zone: &TimeZone, now: Timestamp) -> Result<(), Fault> {
+    pub(super) fn is_in_time(&self, zone: &TimeZone, now: Timestamp) -> Result<(), ToolError> {
         if self.over { Ok(()) } else { self.times.still_ahead(zone, now) }
     }
 
@@ -171,17 +171,17 @@ impl Meeting {
     ///
     /// # Errors
     /// [`Fault::Broken`] where the payload is not one that `preview` made.
-    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, Fault> {
+    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, ToolError> {
         let meeting = Self::deserialize(payload)
-            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+            .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if meeting.schema != SCHEMA || meeting.tool != tool {
-            return Err(Fault::broken("the approved payload is of another kind"));
+            return Err(ToolError::internal("the approved payload is of another kind"));
         }
         Ok(meeting)
     }
 
     /// Refuses to act on another account than the one on the card.
-    pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), Fault> {
+    pub(super) fn of_this_account(&self, diary: &Diary) -> Result<(), ToolError> {
         seen::of_this_account(&self.account, diary)
     }
 
@@ -189,12 +189,12 @@ impl Meeting {
         self.repeats.is_some()
     }
 
-    pub(super) fn rule(&self) -> Result<Option<String>, Fault> {
+    pub(super) fn rule(&self) -> Result<Option<String>, ToolError> {
         self.repeats.as_ref().map(|repeats| repeats.rule(&self.times)).transpose()
     }
 
     /// As Calendar gets it.
-    pub(super) fn written(&self, id: &str, key: EffectKey) -> Result<Event, Fault> {
+    pub(super) fn written(&self, id: &str, key: EffectKey) -> Result<Event, ToolError> {
         let (start, end) = self.times.written()?;
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let guest = |address: &String| EventAttendee { email: Some(address.clone()), ..Default::default() };
@@ -217,19 +217,19 @@ impl Meeting {
         })
     }
 
-    pub(super) fn preview(&self, zone: &TimeZone, now: Timestamp) -> Result<Preview, Fault> {
-        let payload = serde_json::to_value(self).map_err(|error| Fault::broken(error.to_string()))?;
+    pub(super) fn preview(&self, zone: &TimeZone, now: Timestamp) -> Result<Preview, ToolError> {
+        let payload = serde_json::to_value(self).map_err(|error| ToolError::internal(error.to_string()))?;
         let (approve, thing) = match self.guests.is_empty() {
             true => ("Approve & create", "event"),
             false => ("Approve & invite", "invitation"),
         };
-        let words = Words {
+        let words = ActionLabels {
             approve: approve.into(),
-            doing: "Creating…".into(),
+            in_progress: "Creating…".into(),
             done: "Created".into(),
             not_done: "Not created".into(),
-            thing: thing.into(),
-            brings: "invitation".into(),
+            noun: thing.into(),
+            recipient_noun: "invitation".into(),
         };
         let question = if self.guests.is_empty() { "Create this event?" } else { "Send this invitation?" };
         // Of what is for nobody else, the hour tells one from another.
@@ -245,13 +245,13 @@ impl Meeting {
             .map_or_else(String::new, |repeats| format!(", {}", repeats.said(&self.times)));
         let when = format!("{}{every}", self.times.said(zone, now));
         Ok(Preview {
-            gist: Some(show::gist("Create", Of::Once, &self.title, &when, &self.guests)),
+            summary: Some(show::gist("Create", Of::Once, &self.title, &when, &self.guests)),
             fields: self.fields(zone, now),
             body: Some(self.text.clone()).filter(|text| !text.is_empty()),
             account: self.account.clone(),
             recipients: self.guests.clone(),
-            about: Some(about.to_lowercase()),
-            gathering: self.times.gathering(self.guests.clone()),
+            topic: Some(about.to_lowercase()),
+            event_details: self.times.gathering(self.guests.clone()),
             form: self.form(&self.times.said(zone, now)),
             risks: long.into_iter().chain(over).collect(),
             ..Preview::new(payload, question, words)
@@ -302,10 +302,10 @@ fn reminders(minutes: &[i64]) -> EventReminders {
 }
 
 /// Guests by address; whoever's calendar it is, is there anyway.
-pub(super) fn guests(asked: &[String], account: &str) -> Result<Vec<String>, Fault> {
+pub(super) fn guests(asked: &[String], account: &str) -> Result<Vec<String>, ToolError> {
     let mut all: Vec<String> = Vec::new();
     for one in asked {
-        let address = Recipient::parse(one).map_err(Fault::invalid)?.address;
+        let address = Recipient::parse(one).map_err(ToolError::invalid)?.address;
         let known = all.iter().any(|known| known.eq_ignore_ascii_case(&address));
         if !known && !address.eq_ignore_ascii_case(account) {
             all.push(address);
@@ -314,24 +314,24 @@ pub(super) fn guests(asked: &[String], account: &str) -> Result<Vec<String>, Fau
     Ok(all)
 }
 
-pub(super) fn line(what: &str, text: &str, most: usize) -> Result<String, Fault> {
+pub(super) fn line(what: &str, text: &str, most: usize) -> Result<String, ToolError> {
     let text = text.trim();
     if text.chars().any(char::is_control) {
-        return Err(Fault::invalid(format!("a {what} is one line")));
+        return Err(ToolError::invalid(format!("a {what} is one line")));
     }
     if text.chars().count() > most {
-        return Err(Fault::invalid(format!("a {what} has at most {most} characters")));
+        return Err(ToolError::invalid(format!("a {what} has at most {most} characters")));
     }
     Ok(text.to_owned())
 }
 
-pub(super) fn text(text: &str) -> Result<String, Fault> {
+pub(super) fn text(text: &str) -> Result<String, ToolError> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     if text.chars().count() > TEXT_CHARS {
-        return Err(Fault::invalid(format!("the text of an event has at most {TEXT_CHARS} characters")));
+        return Err(ToolError::invalid(format!("the text of an event has at most {TEXT_CHARS} characters")));
     }
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-        return Err(Fault::invalid("the text has control characters"));
+        return Err(ToolError::invalid("the text has control characters"));
     }
     Ok(text.trim().to_owned())
 }

@@ -69,7 +69,7 @@ fn spec(
         parameters,
         reach,
         provider: Some(Provider::Google),
-        doing,
+        status_text: doing,
     }
 }
 

@@ -3,8 +3,8 @@
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
-use nod_contract::tool::Fault;
-use nod_when::when::Exact;
+use nod_contract::tool::ToolError;
+use nod_when::when::ExactTime;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -47,17 +47,17 @@ pub(super) struct Repeat {
 #[serde(untagged)]
 enum Until {
     Approved(Date),
-    Said(Exact),
+    Said(ExactTime),
 }
 
 fn last_day<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Date>, D::Error> {
     Ok(match Option::<Until>::deserialize(from)? {
         None => None,
-        Some(Until::Approved(day) | Until::Said(Exact::Day { day } | Exact::Days { last: day, .. })) => {
-            Some(day)
-        }
-        Some(Until::Said(Exact::At { at } | Exact::Span { to: at, .. })) => Some(at.date()),
-        Some(Until::Said(Exact::Within { said, .. })) => {
+        Some(
+            Until::Approved(day) | Until::Said(ExactTime::Day { day } | ExactTime::Days { last: day, .. }),
+        ) => Some(day),
+        Some(Until::Said(ExactTime::At { at } | ExactTime::Span { to: at, .. })) => Some(at.date()),
+        Some(Until::Said(ExactTime::Within { phrase: said, .. })) => {
             return Err(D::Error::custom(format!("“{said}” is no day: until which one does it repeat?")));
         }
     })
@@ -101,28 +101,28 @@ impl Repeat {
     /// Calendar's rule (RFC 5545) for an event that first takes place at `times`.
     ///
     /// # Errors
-    /// [`Fault::Invalid`] where the rule would mean something else than it says.
-    pub(super) fn rule(&self, times: &Times) -> Result<String, Fault> {
+    /// [`Fault::InvalidArguments`] where the rule would mean something else than it says.
+    pub(super) fn rule(&self, times: &Times) -> Result<String, ToolError> {
         if self.times.is_some() && self.until.is_some() {
-            return Err(Fault::invalid("it repeats `times` times or `until` a day, not both"));
+            return Err(ToolError::invalid("it repeats `times` times or `until` a day, not both"));
         }
         if times.is_by_offset() {
-            return Err(Fault::invalid(
+            return Err(ToolError::invalid(
                 "by which place's clocks does it repeat? An offset from UTC does not say when they change",
             ));
         }
         if !self.on.is_empty() && self.every != Every::Week {
-            return Err(Fault::invalid("`on` is for what repeats by the week"));
+            return Err(ToolError::invalid("`on` is for what repeats by the week"));
         }
         let first = times.first_day();
         if !self.on.is_empty() && !self.days().any(|(_, _, day)| *day == first.weekday()) {
             let day = DAYS.iter().find(|(_, _, day)| *day == first.weekday()).map_or("", |(_, name, _)| name);
-            return Err(Fault::invalid(format!(
+            return Err(ToolError::invalid(format!(
                 "it would begin on a {day}, which is none of the days on which it repeats"
             )));
         }
         if self.until.is_some_and(|until| until < first) {
-            return Err(Fault::invalid("it would end before it begins"));
+            return Err(ToolError::invalid("it would end before it begins"));
         }
         let every = match self.every {
             Every::Day => "DAILY",
@@ -217,9 +217,9 @@ impl Repeat {
 }
 
 /// The end of that day in the event's zone, as the rule wants it.
-fn last(until: Date, times: &Times) -> Result<String, Fault> {
+fn last(until: Date, times: &Times) -> Result<String, ToolError> {
     let Times::Timed { start, .. } = times else { return Ok(until.strftime("%Y%m%d").to_string()) };
-    let far = |_| Fault::invalid("that is too far off");
+    let far = |_| ToolError::invalid("that is too far off");
     let end = until.tomorrow().map_err(far)?.to_zoned(start.time_zone().clone()).map_err(far)?;
     let end = end.with_time_zone(TimeZone::UTC).saturating_sub(Span::new().seconds(1));
     Ok(end.strftime("%Y%m%dT%H%M%SZ").to_string())
@@ -319,7 +319,10 @@ mod tests {
             json!({"every": "day", "times": 2, "until": "2026-04-01"}),
             json!({"every": "day", "until": "2026-03-05"}),
         ] {
-            assert!(matches!(asked(value.clone()).rule(&friday()), Err(Fault::Invalid { .. })), "{value}");
+            assert!(
+                matches!(asked(value.clone()).rule(&friday()), Err(ToolError::InvalidArguments { .. })),
+                "{value}"
+            );
         }
     }
 }

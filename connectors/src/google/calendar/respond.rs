@@ -11,7 +11,8 @@ use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::privacy::Audience;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+    ActTool, ActionLabels, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolOutput,
+    ToolResult, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -96,16 +97,16 @@ impl ActTool for Respond {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         let Meant { event, times, .. } = seen::meant(&diary, &asked.event, asked.series).await?;
         let own = show::own(&event).filter(|_| !show::is_ours(&event));
         let own = own.ok_or_else(|| {
-            Fault::invalid("the person is no guest of that event, so there is nothing to answer")
+            ToolError::invalid("the person is no guest of that event, so there is nothing to answer")
         })?;
         if own.response_status.as_deref() == Some(asked.answer.word()) && asked.note.is_none() {
-            return Err(Fault::invalid("the person has given that answer already"));
+            return Err(ToolError::invalid("the person has given that answer already"));
         }
         let note = asked.note.map(|note| meeting::line("note", &note, NOTE_CHARS)).transpose()?;
         let response = Response {
@@ -126,14 +127,14 @@ impl ActTool for Respond {
     fn revise(
         &self,
         _: &Value,
-        _: &BTreeMap<String, Filled>,
+        _: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         Err(vec![FieldError::new("answer", "Say in a sentence which answer you want to give.")])
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({}))
     }
 
@@ -148,16 +149,22 @@ impl ActTool for Respond {
         }
     }
 
-    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+    async fn find_effect(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        _: &Value,
+        _: EffectKey,
+    ) -> Result<EffectLookup, ToolError> {
         let response = Response::approved(payload)?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         if let Err(fault) = seen::of_this_account(&response.account, &diary) {
-            return Ok(Found::Inconclusive(format!("it cannot be looked at: {fault}")));
+            return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
         let event = diary.event(&response.event).await.map_err(|trouble| trouble.looking("the event"))?;
         Ok(match show::own(&event) {
-            Some(own) if response.is(own) => Found::Done(receipt(cx, &response)),
-            _ => Found::Absent,
+            Some(own) if response.is(own) => EffectLookup::Done(receipt(cx, &response)),
+            _ => EffectLookup::NotDone,
         })
     }
 }
@@ -182,11 +189,11 @@ impl Answer {
 }
 
 impl Response {
-    fn approved(payload: &Value) -> Result<Self, Fault> {
+    fn approved(payload: &Value) -> Result<Self, ToolError> {
         let response = Self::deserialize(payload)
-            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+            .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if response.schema != SCHEMA || response.tool != NAME {
-            return Err(Fault::broken("the approved payload is of another kind"));
+            return Err(ToolError::internal("the approved payload is of another kind"));
         }
         Ok(response)
     }
@@ -213,15 +220,15 @@ impl Response {
     }
 }
 
-fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> Result<Preview, Fault> {
-    let payload = serde_json::to_value(response).map_err(|error| Fault::broken(error.to_string()))?;
-    let words = Words {
+fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> Result<Preview, ToolError> {
+    let payload = serde_json::to_value(response).map_err(|error| ToolError::internal(error.to_string()))?;
+    let words = ActionLabels {
         approve: format!("Answer {}", response.answer.said()),
-        doing: "Answering…".into(),
+        in_progress: "Answering…".into(),
         done: "Answered".into(),
         not_done: "Not answered".into(),
-        thing: "invitation".into(),
-        brings: "answer".into(),
+        noun: "invitation".into(),
+        recipient_noun: "answer".into(),
     };
     let organizer = show::organizer(event);
     let question = match which {
@@ -243,9 +250,9 @@ fn preview(cx: &ToolContext, response: &Response, event: &Event, which: Of) -> R
     let does = format!("Answer {} to", response.answer.said().to_lowercase());
     let recipients: Vec<String> = organizer.into_iter().collect();
     Ok(Preview {
-        gist: Some(show::gist(&does, which, &response.known_as, &when, &recipients)),
+        summary: Some(show::gist(&does, which, &response.known_as, &when, &recipients)),
         fields,
-        about: Some(response.event.clone()),
+        topic: Some(response.event.clone()),
         account: response.account.clone(),
         recipients,
         audience: Audience::Person(cx.principal.person),
@@ -259,5 +266,5 @@ fn receipt(cx: &ToolContext, response: &Response) -> ToolOutput {
         "status": "answered", "id": response.event, "title": response.known_as, "when": response.known_at,
         "answer": response.answer,
     });
-    ToolOutput::ours(content).private(cx.principal.person)
+    ToolOutput::trusted(content).private_to(cx.principal.person)
 }

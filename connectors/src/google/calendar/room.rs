@@ -1,6 +1,6 @@
 //! The rooms that may be booked: an operator's list, since Calendar tells none.
 
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 use serde::{Deserialize, Serialize};
 
 use crate::google::gmail::address::Recipient;
@@ -27,8 +27,8 @@ impl Room {
 /// The room that somebody means by this name.
 ///
 /// # Errors
-/// [`Fault::Invalid`] with those that there are.
-pub(super) fn named(rooms: &[Room], name: &str) -> Result<Room, Fault> {
+/// [`Fault::InvalidArguments`] with those that there are.
+pub(super) fn named(rooms: &[Room], name: &str) -> Result<Room, ToolError> {
     let wanted = name.trim().to_lowercase();
     let called = |room: &&Room| room.name.to_lowercase() == wanted || room.address.to_lowercase() == wanted;
     if let Some(room) = rooms.iter().find(called) {
@@ -39,7 +39,7 @@ pub(super) fn named(rooms: &[Room], name: &str) -> Result<Room, Fault> {
         return Ok(room.clone());
     }
     let all: Vec<&str> = rooms.iter().map(|room| room.name.as_str()).collect();
-    Err(Fault::invalid(match all.is_empty() {
+    Err(ToolError::invalid(match all.is_empty() {
         true => "no rooms are set up here, so none can be booked; put it in as the place".to_owned(),
         false => format!("there is no one room “{name}”; there are: {}", all.join(", ")),
     }))

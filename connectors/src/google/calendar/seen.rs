@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use google_calendar3::api::{Event, EventExtendedProperties};
-use nod_contract::tool::{Fault, ToolContext};
+use nod_contract::tool::{ToolContext, ToolError};
 use serde_json::json;
 
 use super::diary::Diary;
@@ -28,20 +28,20 @@ pub(super) fn carries(event: &Event, key: EffectKey) -> bool {
 }
 
 /// Refuses to act on another account than the one on the card.
-pub(super) fn of_this_account(approved: &str, diary: &Diary) -> Result<(), Fault> {
+pub(super) fn of_this_account(approved: &str, diary: &Diary) -> Result<(), ToolError> {
     if approved.eq_ignore_ascii_case(diary.address()) {
         return Ok(());
     }
     // Everybody reads that on the card, and which account it is now is for its person alone.
     let reason = format!("it was approved for {approved}, but another account is connected now");
-    Err(Fault::Forbidden { reason })
+    Err(ToolError::Forbidden { reason })
 }
 
 /// The event that somebody names, as it is now.
-pub(super) async fn named(diary: &Diary, id: &str) -> Result<Event, Fault> {
+pub(super) async fn named(diary: &Diary, id: &str) -> Result<Event, ToolError> {
     let event = diary.event(id).await.map_err(|trouble| trouble.looking("an event with that id"))?;
     if show::is_cancelled(&event) {
-        return Err(Fault::NotFound { what: "it: that event is cancelled".into() });
+        return Err(ToolError::NotFound { what: "it: that event is cancelled".into() });
     }
     Ok(event)
 }
@@ -85,7 +85,7 @@ impl Of {
 }
 
 /// The event that `id` names; with `all`, every time of it. The id of a whole series never passes for one of its times.
-pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, Fault> {
+pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, ToolError> {
     let event = named(diary, id).await?;
     let is_series = show::is_series(&event);
     match &event.recurring_event_id {
@@ -93,7 +93,7 @@ pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, F
             Ok(Meant { event: named(diary, series).await?, times: Of::All, instance: Some(event) })
         }
         Some(_) => Ok(Meant { event, times: Of::This, instance: None }),
-        None if is_series && !all => Err(Fault::invalid(
+        None if is_series && !all => Err(ToolError::invalid(
             "that id is of a whole series: say `series` where all of its times are meant; one of them has an id of \
              its own, which a look at that day tells",
         )),
@@ -103,7 +103,7 @@ pub(super) async fn meant(diary: &Diary, id: &str, all: bool) -> Result<Meant, F
 
 /// What of an event its card shows: whoever approves a change approves it of this. Answers of guests are not in it,
 /// since they come and go.
-pub(super) fn fingerprint(event: &Event) -> Result<String, Fault> {
+pub(super) fn fingerprint(event: &Event) -> Result<String, ToolError> {
     let mut guests: Vec<String> = event
         .attendees
         .iter()
@@ -116,31 +116,32 @@ pub(super) fn fingerprint(event: &Event) -> Result<String, Fault> {
         "title": event.summary, "start": event.start, "end": event.end, "place": event.location,
         "text": event.description, "repeats": event.recurrence, "guests": guests,
     });
-    digest(&shown).map_err(|error| Fault::broken(error.to_string()))
+    digest(&shown).map_err(|error| ToolError::internal(error.to_string()))
 }
 
 /// The event, if it is still as it was seen, and the version that guards what comes next.
 ///
 /// # Errors
-/// [`Fault::Outdated`] with how it is now; [`Fault::NotFound`] where it is cancelled.
+/// [`Fault::Conflict`] with how it is now; [`Fault::NotFound`] where it is cancelled.
 pub(super) async fn still(
     cx: &ToolContext,
     diary: &Diary,
     id: &str,
     seen: &str,
-) -> Result<(Event, String), Fault> {
+) -> Result<(Event, String), ToolError> {
     let event = named(diary, id).await?;
     if fingerprint(&event)? != seen {
         let mut now = show::list(cx, diary, &[event], false).await;
         now.content["status"] = json!("not_done");
         now.content["why"] = json!("the event was changed meanwhile");
-        return Err(Fault::Outdated { now: Box::new(now) });
+        return Err(ToolError::Conflict { current: Box::new(now) });
     }
-    let version = event.etag.clone().ok_or_else(|| Fault::broken("Calendar told no version of the event"))?;
+    let version =
+        event.etag.clone().ok_or_else(|| ToolError::internal("Calendar told no version of the event"))?;
     Ok((event, version))
 }
 
 /// What a change that Calendar did not take means. One that came between the look and the change is looked at anew.
-pub(super) fn unchanged(trouble: Trouble) -> Fault {
-    if trouble.is_conflict() { Fault::Busy { after_seconds: 1 } } else { trouble.acting() }
+pub(super) fn unchanged(trouble: Trouble) -> ToolError {
+    if trouble.is_conflict() { ToolError::RateLimited { retry_after_secs: 1 } } else { trouble.acting() }
 }

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{ToSpan, Zoned};
 use nod_contract::clock::Timestamp;
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Gist, Principal, ToolContext, ToolOutput, people};
+use nod_contract::tool::{Principal, Summary, ToolContext, ToolOutput, join_emails};
 use serde_json::{Value, json};
 
 use super::create_event;
@@ -43,7 +43,7 @@ pub(super) async fn list(cx: &ToolContext, diary: &Diary, events: &[Event], more
 
 /// What stands in a person's calendar is theirs alone.
 pub(super) fn output(cx: &ToolContext, content: Value, events: &[Event]) -> ToolOutput {
-    ToolOutput::ours(content).written_by(provenance(events)).private(cx.principal.person)
+    ToolOutput::trusted(content).with_provenance(provenance(events)).private_to(cx.principal.person)
 }
 
 /// Others write into an event that they made, where its guests may change it, and where somebody from outside booked it:
@@ -154,11 +154,11 @@ fn guest(guest: &EventAttendee) -> Value {
 }
 
 /// "Cancel “Standup” on Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test"; of a whole series `when` is its first time.
-pub(super) fn gist(does: &str, which: Of, title: &str, when: &str, with: &[String]) -> Gist {
+pub(super) fn gist(does: &str, which: Of, title: &str, when: &str, with: &[String]) -> Summary {
     let (all, on) = if which == Of::All { ("all times of ", ", the first on ") } else { ("", " on ") };
     let when = if when.is_empty() { String::new() } else { format!("{on}{when}") };
-    let with = if with.is_empty() { String::new() } else { format!(", with {}", people(with)) };
-    Gist::of(title, "an event", |what| format!("{does} {all}{what}{when}{with}"))
+    let with = if with.is_empty() { String::new() } else { format!(", with {}", join_emails(with)) };
+    Summary::from_title(title, "an event", |what| format!("{does} {all}{what}{when}{with}"))
 }
 
 /// The person among the guests.

@@ -6,8 +6,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Unit, Zoned};
 use nod_contract::clock::Timestamp as Instant;
-use nod_contract::tool::{Fault, Gathering};
-use nod_when::when::{self, Exact, Unclear};
+use nod_contract::tool::{EventDetails, ToolError};
+use nod_when::when::{self, ExactTime, TimeError};
 use serde::{Deserialize, Serialize};
 
 /// Where nobody says how long it takes.
@@ -30,37 +30,38 @@ impl Times {
     /// What the person said, resolved, and for how long.
     ///
     /// # Errors
-    /// [`Fault::Invalid`] where no event could take place then.
-    pub(super) fn of(exact: &Exact, minutes: Option<i64>) -> Result<Self, Fault> {
+    /// [`Fault::InvalidArguments`] where no event could take place then.
+    pub(super) fn of(exact: &ExactTime, minutes: Option<i64>) -> Result<Self, ToolError> {
         let timed = |start: &Zoned, minutes: i64| {
             // Absolute minutes: half an hour is half an hour on the night when clocks change, too.
-            let end =
-                start.checked_add(minutes.minutes()).map_err(|_| Fault::invalid("that is too far off"))?;
+            let end = start
+                .checked_add(minutes.minutes())
+                .map_err(|_| ToolError::invalid("that is too far off"))?;
             Ok(Self::Timed { start: start.clone(), end })
         };
         match (exact, minutes) {
-            (Exact::At { at }, minutes) => timed(at, minutes.unwrap_or(USUAL_MINUTES)),
-            (Exact::Span { from, .. }, Some(minutes)) => timed(from, minutes),
-            (Exact::Span { from, to }, None) => {
+            (ExactTime::At { at }, minutes) => timed(at, minutes.unwrap_or(USUAL_MINUTES)),
+            (ExactTime::Span { from, .. }, Some(minutes)) => timed(from, minutes),
+            (ExactTime::Span { from, to }, None) => {
                 Self::Timed { start: from.clone(), end: to.clone() }.checked()
             }
-            (Exact::Day { day }, None) => Ok(Self::Days { day: *day, last_day: *day }),
-            (Exact::Days { first, last }, None) => Self::Days { day: *first, last_day: *last }.checked(),
-            (Exact::Within { .. }, _) => Err(Fault::invalid(
+            (ExactTime::Day { day }, None) => Ok(Self::Days { day: *day, last_day: *day }),
+            (ExactTime::Days { first, last }, None) => Self::Days { day: *first, last_day: *last }.checked(),
+            (ExactTime::Within { .. }, _) => Err(ToolError::invalid(
                 "at which hour? That is a stretch of time in which it could begin anywhere",
             )),
-            (Exact::Day { .. } | Exact::Days { .. }, Some(_)) => {
-                Err(Fault::invalid("at which hour? A day alone, with a length, does not say when it begins"))
-            }
+            (ExactTime::Day { .. } | ExactTime::Days { .. }, Some(_)) => Err(ToolError::invalid(
+                "at which hour? A day alone, with a length, does not say when it begins",
+            )),
         }
     }
 
     /// A stretch to look at; an hour that is named without its end is looked at for so long, half an hour where nobody
     /// says.
-    pub(super) fn looked_at(exact: &Exact, minutes: Option<i64>) -> Result<Self, Fault> {
+    pub(super) fn looked_at(exact: &ExactTime, minutes: Option<i64>) -> Result<Self, ToolError> {
         match exact {
-            Exact::At { .. } => Self::of(exact, minutes),
-            Exact::Within { earliest, latest, .. } => {
+            ExactTime::At { .. } => Self::of(exact, minutes),
+            ExactTime::Within { earliest, latest, .. } => {
                 Ok(Self::Timed { start: earliest.clone(), end: latest.clone() })
             }
             exact => Self::of(exact, None),
@@ -68,11 +69,11 @@ impl Times {
     }
 
     /// From when until when, in `zone` where it is whole days.
-    pub(super) fn ends(&self, zone: &TimeZone) -> Result<(Zoned, Zoned), Fault> {
+    pub(super) fn ends(&self, zone: &TimeZone) -> Result<(Zoned, Zoned), ToolError> {
         match self {
             Self::Timed { start, end } => Ok((start.clone(), end.clone())),
             Self::Days { day, last_day } => {
-                let far = |_| Fault::invalid("that is too far off");
+                let far = |_| ToolError::invalid("that is too far off");
                 let after = last_day.tomorrow().map_err(far)?;
                 Ok((day.to_zoned(zone.clone()).map_err(far)?, after.to_zoned(zone.clone()).map_err(far)?))
             }
@@ -102,35 +103,37 @@ impl Times {
     /// The same stretch, beginning then. A day is one of `zone`, whose it is that says so.
     pub(super) fn moved_to(
         &self,
-        exact: &Exact,
+        exact: &ExactTime,
         minutes: Option<i64>,
         zone: &TimeZone,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ToolError> {
         match (self, exact, minutes) {
-            (Self::Timed { start, end }, Exact::At { at }, None) => {
+            (Self::Timed { start, end }, ExactTime::At { at }, None) => {
                 let length =
-                    start.until((Unit::Second, end)).map_err(|_| Fault::invalid("that is too long"))?;
-                let end = at.checked_add(length).map_err(|_| Fault::invalid("that is too far off"))?;
+                    start.until((Unit::Second, end)).map_err(|_| ToolError::invalid("that is too long"))?;
+                let end = at.checked_add(length).map_err(|_| ToolError::invalid("that is too far off"))?;
                 Ok(Self::Timed { start: at.clone(), end })
             }
-            (Self::Days { day, last_day }, Exact::Day { day: first }, None) => {
-                let days = day.until(*last_day).map_err(|_| Fault::invalid("that is too long"))?;
-                let last = first.checked_add(days).map_err(|_| Fault::invalid("that is too far off"))?;
+            (Self::Days { day, last_day }, ExactTime::Day { day: first }, None) => {
+                let days = day.until(*last_day).map_err(|_| ToolError::invalid("that is too long"))?;
+                let last = first.checked_add(days).map_err(|_| ToolError::invalid("that is too far off"))?;
                 Ok(Self::Days { day: *first, last_day: last })
             }
             // “Move it to Friday”: at the hour that it has.
-            (Self::Timed { start, end }, Exact::Day { day }, None) => {
+            (Self::Timed { start, end }, ExactTime::Day { day }, None) => {
                 let length =
-                    start.until((Unit::Second, end)).map_err(|_| Fault::invalid("that is too long"))?;
+                    start.until((Unit::Second, end)).map_err(|_| ToolError::invalid("that is too long"))?;
                 let there = |at: &Zoned| at.with_time_zone(zone.clone()).date();
-                let far = |_| Fault::invalid("that is too far off");
+                let far = |_| ToolError::invalid("that is too far off");
                 let days = there(start).until(*day).map_err(far)?;
                 let moved = start.datetime().checked_add(days).map_err(far)?;
                 let moved = start.time_zone().to_ambiguous_zoned(moved).unambiguous().ok();
                 let start = moved.filter(|moved| there(moved) == *day).ok_or_else(|| {
-                    Fault::invalid(format!("clocks change on {day}: say the hour at which it shall begin"))
+                    ToolError::invalid(format!(
+                        "clocks change on {day}: say the hour at which it shall begin"
+                    ))
                 })?;
-                let end = start.checked_add(length).map_err(|_| Fault::invalid("that is too far off"))?;
+                let end = start.checked_add(length).map_err(|_| ToolError::invalid("that is too far off"))?;
                 Ok(Self::Timed { start, end })
             }
             (_, exact, minutes) => Self::of(exact, minutes),
@@ -143,27 +146,27 @@ impl Times {
         &self,
         words: &str,
         (zone, now): (&TimeZone, Instant),
-    ) -> Result<(Exact, Option<String>), Fault> {
-        let day = self.day_in(zone).ok_or_else(|| Fault::invalid("that is too far off"))?;
-        let said = when::resolve_on(words, day, now, zone).map_err(|why| unclear(words, &why))?;
-        let understood = said.assumed.clone();
-        Ok((Exact::of(said, words, zone), understood))
+    ) -> Result<(ExactTime, Option<String>), ToolError> {
+        let day = self.day_in(zone).ok_or_else(|| ToolError::invalid("that is too far off"))?;
+        let said = when::resolve_on_day(words, day, now, zone).map_err(|why| unclear(words, &why))?;
+        let understood = said.assumption.clone();
+        Ok((ExactTime::from_resolved(said, words, zone), understood))
     }
 
     /// Beginning when it does, for so long.
-    pub(super) fn lasting(&self, minutes: i64) -> Result<Self, Fault> {
+    pub(super) fn lasting(&self, minutes: i64) -> Result<Self, ToolError> {
         match self {
-            Self::Timed { start, .. } => Self::of(&Exact::At { at: start.clone() }, Some(minutes)),
+            Self::Timed { start, .. } => Self::of(&ExactTime::At { at: start.clone() }, Some(minutes)),
             Self::Days { .. } => {
-                Err(Fault::invalid("it takes whole days: say the hour at which it shall begin"))
+                Err(ToolError::invalid("it takes whole days: say the hour at which it shall begin"))
             }
         }
     }
 
     /// At the same hours of that day, in its own zone.
-    pub(super) fn on_day(&self, day: Date) -> Result<Self, Fault> {
+    pub(super) fn on_day(&self, day: Date) -> Result<Self, ToolError> {
         let own = self.zone().cloned().unwrap_or(TimeZone::UTC);
-        self.moved_to(&Exact::Day { day }, None, &own)
+        self.moved_to(&ExactTime::Day { day }, None, &own)
     }
 
     /// By whose clocks it takes place; days are the same everywhere.
@@ -186,7 +189,7 @@ impl Times {
     }
 
     /// Such that Calendar takes it: what was said with an offset from UTC goes by the clocks of whoever said it.
-    pub(super) fn placed(self, own: &TimeZone) -> Result<Self, Fault> {
+    pub(super) fn placed(self, own: &TimeZone) -> Result<Self, ToolError> {
         let placed = if self.is_by_offset() { self.by_clocks_of(own) } else { self };
         placed.written().map(|_| placed)
     }
@@ -205,42 +208,42 @@ impl Times {
     /// It has begun; days have once they are over, by the clocks of `zone`.
     pub(super) fn has_begun(&self, zone: &TimeZone, now: Instant) -> bool {
         let exact = match self {
-            Self::Timed { start, .. } => Exact::At { at: start.clone() },
-            Self::Days { last_day, .. } => Exact::Day { day: *last_day },
+            Self::Timed { start, .. } => ExactTime::At { at: start.clone() },
+            Self::Days { last_day, .. } => ExactTime::Day { day: *last_day },
         };
         exact.has_begun(zone, now)
     }
 
     /// Refuses what has begun: a yes that comes late brings nobody to it.
-    pub(super) fn still_ahead(&self, zone: &TimeZone, now: Instant) -> Result<(), Fault> {
+    pub(super) fn still_ahead(&self, zone: &TimeZone, now: Instant) -> Result<(), ToolError> {
         let late = || format!("it was to be {}, and that has begun by now", self.said(zone, now));
-        if self.has_begun(zone, now) { Err(Fault::invalid(late())) } else { Ok(()) }
+        if self.has_begun(zone, now) { Err(ToolError::invalid(late())) } else { Ok(()) }
     }
 
-    fn checked(self) -> Result<Self, Fault> {
+    fn checked(self) -> Result<Self, ToolError> {
         let long = match &self {
             Self::Timed { start, end } => {
                 if end <= start {
-                    return Err(Fault::invalid("it would end before it begins"));
+                    return Err(ToolError::invalid("it would end before it begins"));
                 }
                 end.timestamp().as_second() - start.timestamp().as_second() > MOST_MINUTES * 60
             }
             Self::Days { day, last_day } => {
                 if last_day < day {
-                    return Err(Fault::invalid("it would end before it begins"));
+                    return Err(ToolError::invalid("it would end before it begins"));
                 }
                 day.until(*last_day).is_ok_and(|days| i64::from(days.get_days()) > MOST_DAYS)
             }
         };
-        if long { Err(Fault::invalid("that is too long for one event")) } else { Ok(self) }
+        if long { Err(ToolError::invalid("that is too long for one event")) } else { Ok(self) }
     }
 
     /// As Calendar wants its start and its end.
-    pub(super) fn written(&self) -> Result<(EventDateTime, EventDateTime), Fault> {
+    pub(super) fn written(&self) -> Result<(EventDateTime, EventDateTime), ToolError> {
         match self {
             Self::Timed { start, end } => Ok((moment(start)?, moment(end)?)),
             Self::Days { day, last_day } => {
-                let after = last_day.tomorrow().map_err(|_| Fault::invalid("that is too far off"))?;
+                let after = last_day.tomorrow().map_err(|_| ToolError::invalid("that is too far off"))?;
                 Ok((whole_day(*day)?, whole_day(after)?))
             }
         }
@@ -253,10 +256,10 @@ impl Times {
     }
 
     /// With these guests, for whoever reads what time that is for them; whole days are the same everywhere.
-    pub(super) fn gathering(&self, guests: Vec<String>) -> Option<Gathering> {
+    pub(super) fn gathering(&self, guests: Vec<String>) -> Option<EventDetails> {
         match self {
             Self::Timed { start, end } => {
-                Some(Gathering { from: utc(start.timestamp())?, to: utc(end.timestamp())?, guests })
+                Some(EventDetails { from: utc(start.timestamp())?, to: utc(end.timestamp())?, guests })
             }
             Self::Days { .. } => None,
         }
@@ -265,8 +268,8 @@ impl Times {
     /// "Fri 6 Mar, 15:00–15:30 CET", for whoever lives in `zone`.
     pub(super) fn said(&self, zone: &TimeZone, now: Instant) -> String {
         match self {
-            Self::Timed { start, end } => when::say_span(start, end, zone, now),
-            Self::Days { day, last_day } => when::say_days(*day, *last_day, zone, now),
+            Self::Timed { start, end } => when::format_span(start, end, zone, now),
+            Self::Days { day, last_day } => when::format_days(*day, *last_day, zone, now),
         }
     }
 
@@ -285,27 +288,27 @@ impl Times {
 }
 
 /// Which of several times was meant, or why there is none.
-pub(super) fn unclear(words: &str, unclear: &Unclear) -> Fault {
+pub(super) fn unclear(words: &str, unclear: &TimeError) -> ToolError {
     match unclear.choices() {
-        [] => Fault::invalid(unclear.why()),
-        choices => Fault::Ambiguous {
-            name: when::asked_about(words),
+        [] => ToolError::invalid(unclear.message()),
+        choices => ToolError::Ambiguous {
+            name: when::quoted_phrase(words),
             choices: choices.to_vec(),
-            why: Some(unclear.why()),
+            message: Some(unclear.message()),
         },
     }
 }
 
-fn moment(at: &Zoned) -> Result<EventDateTime, Fault> {
-    let zone = at.time_zone().iana_name().ok_or_else(|| Fault::invalid("the time has no zone"))?;
-    let utc = utc(at.timestamp()).ok_or_else(|| Fault::invalid("that is too far off"))?;
+fn moment(at: &Zoned) -> Result<EventDateTime, ToolError> {
+    let zone = at.time_zone().iana_name().ok_or_else(|| ToolError::invalid("the time has no zone"))?;
+    let utc = utc(at.timestamp()).ok_or_else(|| ToolError::invalid("that is too far off"))?;
     Ok(EventDateTime { date_time: Some(utc), time_zone: Some(zone.to_owned()), date: None })
 }
 
-fn whole_day(day: Date) -> Result<EventDateTime, Fault> {
+fn whole_day(day: Date) -> Result<EventDateTime, ToolError> {
     let (month, of_month) = (day.month().unsigned_abs(), day.day().unsigned_abs());
     let date = chrono::NaiveDate::from_ymd_opt(day.year().into(), month.into(), of_month.into());
-    let date = date.ok_or_else(|| Fault::invalid("that is too far off"))?;
+    let date = date.ok_or_else(|| ToolError::invalid("that is too far off"))?;
     Ok(EventDateTime { date: Some(date), ..EventDateTime::default() })
 }
 
@@ -340,7 +343,9 @@ mod tests {
     #[test]
     fn half_an_hour_is_half_an_hour_when_clocks_change() {
         let at = zoned("2026-03-29T01:45:00+01:00[Europe/Berlin]");
-        let Times::Timed { end, .. } = Times::of(&Exact::At { at }, None).unwrap() else { panic!("a day") };
+        let Times::Timed { end, .. } = Times::of(&ExactTime::At { at }, None).unwrap() else {
+            panic!("a day")
+        };
         assert_eq!(end, zoned("2026-03-29T03:15:00+02:00[Europe/Berlin]"));
     }
 
@@ -351,15 +356,15 @@ mod tests {
         let meeting = Times::Timed { start, end };
         let at = zoned("2026-04-02T09:00:00+02:00[Europe/Berlin]");
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
-        let moved = meeting.moved_to(&Exact::At { at: at.clone() }, None, &berlin).unwrap();
+        let moved = meeting.moved_to(&ExactTime::At { at: at.clone() }, None, &berlin).unwrap();
         let end = zoned("2026-04-02T10:30:00+02:00[Europe/Berlin]");
         assert_eq!(moved, Times::Timed { start: at, end });
-        let moved = meeting.moved_to(&Exact::Day { day: "2026-04-02".parse().unwrap() }, None, &berlin);
+        let moved = meeting.moved_to(&ExactTime::Day { day: "2026-04-02".parse().unwrap() }, None, &berlin);
         let moved = moved.unwrap();
         let (start, end) =
             ("2026-04-02T15:00:00+02:00[Europe/Berlin]", "2026-04-02T16:30:00+02:00[Europe/Berlin]");
         assert_eq!(moved, Times::Timed { start: zoned(start), end: zoned(end) });
-        let day = Exact::Day { day: "2026-04-02".parse().unwrap() };
+        let day = ExactTime::Day { day: "2026-04-02".parse().unwrap() };
         assert_eq!(
             days("2026-03-06", "2026-03-08").moved_to(&day, None, &berlin).unwrap(),
             days("2026-04-02", "2026-04-04")
@@ -374,7 +379,7 @@ mod tests {
             Times::Timed { end: start.checked_add(1.hours()).unwrap(), start }
         };
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
-        let saturday = Exact::Day { day: "2026-03-07".parse().unwrap() };
+        let saturday = ExactTime::Day { day: "2026-03-07".parse().unwrap() };
         let moved = meeting("2026-03-05T20:00:00-05:00[America/New_York]")
             .moved_to(&saturday, None, &berlin)
             .unwrap();
@@ -386,7 +391,7 @@ mod tests {
     fn an_offset_becomes_the_clocks_of_whoever_said_it() {
         let berlin = TimeZone::get("Europe/Berlin").unwrap();
         let at = zoned("2026-03-06T15:00:00+02:00[+02:00]");
-        let said = Times::of(&Exact::At { at }, None).unwrap();
+        let said = Times::of(&ExactTime::At { at }, None).unwrap();
         assert!(said.is_by_offset() && said.written().is_err());
         let placed = said.placed(&berlin).unwrap();
         assert_eq!(placed.zone().and_then(TimeZone::iana_name), Some("Europe/Berlin"));

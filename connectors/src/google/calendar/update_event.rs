@@ -11,7 +11,8 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+    ActTool, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolOutput, ToolResult,
+    ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ impl ActTool for UpdateEvent {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let asked: Asked = arguments(args)?;
         let diary = self.accounts.diary(cx, &[EVENTS, FREEBUSY]).await?;
         let meant = seen::meant(&diary, &asked.event, asked.series).await?;
@@ -68,14 +69,14 @@ impl ActTool for UpdateEvent {
     fn revise(
         &self,
         _: &Value,
-        _: &BTreeMap<String, Filled>,
+        _: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         Err(vec![FieldError::new("title", "Say in a sentence what shall be different.")])
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({}))
     }
 
@@ -96,22 +97,22 @@ impl ActTool for UpdateEvent {
         }
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         _: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         let change = Change::approved(payload, NAME)?;
         let diary = self.accounts.diary(cx, &[EVENTS]).await?;
         if let Err(fault) = change.of_this_account(&diary) {
-            return Ok(Found::Inconclusive(format!("it cannot be looked at: {fault}")));
+            return Ok(EffectLookup::Inconclusive(format!("it cannot be looked at: {fault}")));
         }
         match diary.event(&change.event).await {
-            Ok(event) if seen::carries(&event, key) => Ok(Found::Done(receipt(cx, &event))),
+            Ok(event) if seen::carries(&event, key) => Ok(EffectLookup::Done(receipt(cx, &event))),
             // Whatever it is now, the next try looks before it writes, and writes over nothing newer (its ETag).
-            Ok(_) => Ok(Found::Absent),
+            Ok(_) => Ok(EffectLookup::NotDone),
             Err(trouble) => Err(trouble.looking("the event")),
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use email_address::{EmailAddress, Options};
-use nod_contract::visible::hides;
+use nod_contract::hidden_chars::is_hidden_char;
 
 const NAME_CHARS: usize = 100;
 
@@ -66,7 +66,7 @@ fn plain_name(name: &str) -> Option<String> {
         Some(quoted) => quoted.replace("\\\"", "'").replace("\\\\", ""),
         None => name.to_owned(),
     };
-    let sound = |c: char| !c.is_control() && !matches!(c, '<' | '>' | '"' | '\\') && !hides(c);
+    let sound = |c: char| !c.is_control() && !matches!(c, '<' | '>' | '"' | '\\') && !is_hidden_char(c);
     (name.chars().all(sound) && name.chars().count() <= NAME_CHARS).then(|| name.trim().to_owned())
 }
 

@@ -2,7 +2,7 @@
 //! were the mail's own; they are somebody else's, so nothing here looks into one.
 
 use google_gmail1::api::{Message, MessagePart};
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 
 use super::mailbox::Mailbox;
 use super::message::{DEPTH, decoded, part_header};
@@ -90,7 +90,7 @@ pub(super) async fn bytes(
     mailbox: &Mailbox,
     message: &str,
     file: Attachment,
-) -> Result<Option<Vec<u8>>, Fault> {
+) -> Result<Option<Vec<u8>>, ToolError> {
     let withheld = file.size > 0 || file.is_mail();
     match (file.data, file.id) {
         (Some(bytes), _) => Ok(Some(bytes)),

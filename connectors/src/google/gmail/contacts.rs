@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use nod_accounts::connection::Loan;
-use nod_contract::tool::{Fault, ToolContext};
+use nod_contract::tool::{ToolContext, ToolError};
 
 use super::address::Recipient;
 use super::mailbox::Mailbox;
@@ -13,7 +13,7 @@ use super::message::people;
 use crate::google::account::Accounts;
 use crate::google::scopes;
 use crate::google::trouble::Trouble;
-use nod_contract::contacts::{Contact, Contacts};
+use nod_contract::contacts::{Contact, ContactSource};
 
 /// Messages of each kind that are looked at, the newest.
 const MOST: u32 = 10;
@@ -30,8 +30,8 @@ impl OwnMail {
 }
 
 #[async_trait]
-impl Contacts for OwnMail {
-    async fn named(&self, cx: &ToolContext, words: &[String]) -> Result<Vec<Contact>, Fault> {
+impl ContactSource for OwnMail {
+    async fn find_by_name(&self, cx: &ToolContext, words: &[String]) -> Result<Vec<Contact>, ToolError> {
         // Whom others wrote with from the organisation's account are no contacts of this person's.
         if self.accounts.lent().loan(cx).await? == Some(Loan::Organisations) {
             return Ok(Vec::new());
@@ -46,7 +46,7 @@ impl Contacts for OwnMail {
         let (written_to, others) = found.await.map_err(|trouble| trouble.looking("the search"))?;
         let own = |one: &Recipient| one.address.eq_ignore_ascii_case(mailbox.address());
         let all = written_to.into_iter().chain(others).filter(|one| !own(one));
-        Ok(all.map(|one| Contact { name: one.name.unwrap_or_default(), address: one.address }).collect())
+        Ok(all.map(|one| Contact { name: one.name.unwrap_or_default(), email: one.address }).collect())
     }
 }
 

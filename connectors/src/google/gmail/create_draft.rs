@@ -8,7 +8,8 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec, Words,
+    ActTool, ActionLabels, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolResult,
+    ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -41,7 +42,7 @@ impl ActTool for CreateDraft {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         let written = drafts::written(cx, &mailbox, args, NAME).await?;
         let preview = written.letter.preview("Save this draft?", words(), false)?;
@@ -51,16 +52,16 @@ impl ActTool for CreateDraft {
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, false)?;
         letter.preview("Save this draft?", words(), false).map_err(broken)
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({}))
     }
 
@@ -68,25 +69,25 @@ impl ActTool for CreateDraft {
         create(cx, &self.accounts.mailbox(cx).await?, payload, permit.key()).await
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         _: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         find(&self.accounts.mailbox(cx).await?, payload, key).await
     }
 }
 
-pub(super) fn words() -> Words {
-    Words {
+pub(super) fn words() -> ActionLabels {
+    ActionLabels {
         approve: "Save draft".into(),
-        doing: "Saving…".into(),
+        in_progress: "Saving…".into(),
         done: "Saved".into(),
         not_done: "Not saved".into(),
-        thing: "draft".into(),
-        brings: "mail".into(),
+        noun: "draft".into(),
+        recipient_noun: "mail".into(),
     }
 }
 
@@ -111,13 +112,23 @@ pub(super) async fn create_letter(
     open_draft::saved(mailbox, letter, &draft)
 }
 
-pub(super) async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<Found, Fault> {
+pub(super) async fn find(
+    mailbox: &Mailbox,
+    payload: &Value,
+    key: EffectKey,
+) -> Result<EffectLookup, ToolError> {
     find_letter(mailbox, &Letter::approved(payload, NAME)?, key).await
 }
 
 /// A second draft in one's own mailbox does no harm, so one that is not among the newest counts as absent.
-pub(super) async fn find_letter(mailbox: &Mailbox, letter: &Letter, key: EffectKey) -> Result<Found, Fault> {
+pub(super) async fn find_letter(
+    mailbox: &Mailbox,
+    letter: &Letter,
+    key: EffectKey,
+) -> Result<EffectLookup, ToolError> {
     letter.of_this_account(mailbox)?;
     let found = drafts::left_by(mailbox, key).await.map_err(|trouble| trouble.looking("the drafts"))?;
-    found.map_or(Ok(Found::Absent), |draft| open_draft::saved(mailbox, letter, &draft).map(Found::Done))
+    found.map_or(Ok(EffectLookup::NotDone), |draft| {
+        open_draft::saved(mailbox, letter, &draft).map(EffectLookup::Done)
+    })
 }

@@ -8,7 +8,8 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Gist, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+    ActTool, EffectLookup, FieldValue, Preview, Reach, Summary, ToolContext, ToolError, ToolOutput,
+    ToolResult, ToolSpec,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -56,11 +57,11 @@ impl ActTool for CreateLabel {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let asked: Asked = arguments(args)?;
         let name = asked.name.trim();
         if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(Fault::invalid("a label's name is one line of letters"));
+            return Err(ToolError::invalid("a label's name is one line of letters"));
         }
         let mailbox = organise::mailbox(&self.accounts, cx).await?;
         let account = mailbox.address().to_owned();
@@ -68,7 +69,7 @@ impl ActTool for CreateLabel {
         Ok(Preview {
             fields: vec![("Mailbox".into(), account.clone()), ("Label".into(), name.to_owned())],
             account,
-            gist: Some(Gist::of(name, "a label", |what| format!("Make {what}"))),
+            summary: Some(Summary::from_title(name, "a label", |what| format!("Make {what}"))),
             ..Preview::new(payload, "Make this label?", organise::words("label"))
         })
     }
@@ -76,14 +77,14 @@ impl ActTool for CreateLabel {
     fn revise(
         &self,
         _: &Value,
-        _: &BTreeMap<String, Filled>,
+        _: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         Err(vec![FieldError::new("name", "There is nothing to change about this one: deny it and say how.")])
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({}))
     }
 
@@ -98,24 +99,30 @@ impl ActTool for CreateLabel {
     }
 
     /// One of that name is what was asked for, whoever made it.
-    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+    async fn find_effect(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        _: &Value,
+        _: EffectKey,
+    ) -> Result<EffectLookup, ToolError> {
         let mailbox = organise::mailbox(&self.accounts, cx).await?;
         let there = there(&mailbox, approved(payload, &mailbox)?).await?;
-        Ok(there.map_or(Found::Absent, |name| Found::Done(told(cx, &name, "made"))))
+        Ok(there.map_or(EffectLookup::NotDone, |name| EffectLookup::Done(told(cx, &name, "made"))))
     }
 }
 
-fn approved<'a>(payload: &'a Value, mailbox: &Mailbox) -> Result<&'a str, Fault> {
+fn approved<'a>(payload: &'a Value, mailbox: &Mailbox) -> Result<&'a str, ToolError> {
     organise::of_this_account(payload, mailbox)?;
-    payload["name"].as_str().ok_or_else(|| Fault::broken("the approved payload names no label"))
+    payload["name"].as_str().ok_or_else(|| ToolError::internal("the approved payload names no label"))
 }
 
-async fn there(mailbox: &Mailbox, name: &str) -> Result<Option<String>, Fault> {
+async fn there(mailbox: &Mailbox, name: &str) -> Result<Option<String>, ToolError> {
     let all = mailbox.labels().await.map_err(|trouble| trouble.looking("the labels"))?;
     let same = |label: &labels::Own| labels::plain(&label.name) == labels::plain(name);
     Ok(labels::own(all).into_iter().find(same).map(|label| label.name))
 }
 
 fn told(cx: &ToolContext, name: &str, how: &str) -> ToolOutput {
-    ToolOutput::ours(json!({"status": how, "label": name})).private(cx.principal.person)
+    ToolOutput::trusted(json!({"status": how, "label": name})).private_to(cx.principal.person)
 }

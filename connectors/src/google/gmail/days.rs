@@ -4,7 +4,7 @@ use google_gmail1::api::Message;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use nod_contract::tool::{Fault, Principal, ToolContext};
+use nod_contract::tool::{Principal, ToolContext, ToolError};
 use nod_when::when;
 
 /// What a day may follow in a search.
@@ -19,15 +19,15 @@ pub(super) fn zone(principal: &Principal) -> TimeZone {
 pub(super) fn at(message: &Message, cx: &ToolContext) -> Option<String> {
     let zone = zone(&cx.principal);
     let at = Timestamp::from_millisecond(message.internal_date?).ok()?;
-    Some(when::say(&at.to_zoned(zone.clone()), &zone, cx.now))
+    Some(when::format_time(&at.to_zoned(zone.clone()), &zone, cx.now))
 }
 
 /// A search as Gmail gets it. Gmail's own days begin in California, unless it is told seconds
 /// (<https://developers.google.com/workspace/gmail/api/guides/filtering>).
 ///
 /// # Errors
-/// [`Fault::Invalid`] for what is no day.
-pub(super) fn searched(query: &str, zone: &TimeZone) -> Result<String, Fault> {
+/// [`Fault::InvalidArguments`] for what is no day.
+pub(super) fn searched(query: &str, zone: &TimeZone) -> Result<String, ToolError> {
     let (mut written, mut rest, mut within_quotes) = (String::with_capacity(query.len()), query, false);
     let mut begins = true;
     while let Some(c) = rest.chars().next() {
@@ -63,13 +63,13 @@ fn ends(c: char) -> bool {
 }
 
 /// The day's midnight there.
-fn seconds(bound: &str, value: &str, zone: &TimeZone) -> Result<String, Fault> {
+fn seconds(bound: &str, value: &str, zone: &TimeZone) -> Result<String, ToolError> {
     if value.len() > 8 && value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(value.to_owned());
     }
     let midnight = date(value).and_then(|date| date.to_zoned(zone.clone()).ok());
     let midnight = midnight.ok_or_else(|| {
-        Fault::invalid(format!("{bound}{value} is no day: write year/month/day, as in {bound}2026/03/06"))
+        ToolError::invalid(format!("{bound}{value} is no day: write year/month/day, as in {bound}2026/03/06"))
     })?;
     Ok(midnight.timestamp().as_second().to_string())
 }
@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(searched(query, &berlin).as_deref(), Ok(wanted));
         }
         for wrong in ["after:2026/02/30", "older:1d", "before:06/03/2026", "after:2026", "after:yesterday"] {
-            assert!(matches!(searched(wrong, &berlin), Err(Fault::Invalid { .. })), "{wrong}");
+            assert!(matches!(searched(wrong, &berlin), Err(ToolError::InvalidArguments { .. })), "{wrong}");
         }
     }
 

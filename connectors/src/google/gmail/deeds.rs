@@ -2,7 +2,7 @@
 //! notion of "archived" or "read".
 
 use google_gmail1::api::{Message, Thread};
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 use serde::{Deserialize, Serialize};
 
 use super::labels::Own;
@@ -98,13 +98,13 @@ impl Change {
 /// What changes on which messages.
 ///
 /// # Errors
-/// [`Fault::Invalid`] where one wish takes back another.
+/// [`Fault::InvalidArguments`] where one wish takes back another.
 pub(super) fn changes(
     threads: &[Thread],
     deeds: &[Deed],
     add: &[&Own],
     remove: &[&Own],
-) -> Result<Vec<Change>, Fault> {
+) -> Result<Vec<Change>, ToolError> {
     let ids = |labels: &[&Own]| labels.iter().map(|label| label.id.clone()).collect();
     let mut whole = Change { messages: Vec::new(), add: ids(add), remove: ids(remove) };
     let mut newest = Change::default();
@@ -113,7 +113,7 @@ pub(super) fn changes(
     }
     let both = Change { add: [&whole.add[..], &newest.add].concat(), ..whole.clone() };
     if both.contradicts() {
-        return Err(Fault::invalid("one of these takes back another: ask for one of the two"));
+        return Err(ToolError::invalid("one of these takes back another: ask for one of the two"));
     }
     for thread in threads {
         let mails = thread.messages.iter().flatten().filter(|message| !has_label(message, "DRAFT"));
@@ -154,7 +154,7 @@ mod tests {
         ];
         assert_eq!(made, Ok(wanted));
         for both in [[Deed::Archive, Deed::MoveToInbox], [Deed::MarkRead, Deed::MarkUnread]] {
-            assert!(matches!(changes(&threads, &both, &[], &[]), Err(Fault::Invalid { .. })));
+            assert!(matches!(changes(&threads, &both, &[], &[]), Err(ToolError::InvalidArguments { .. })));
         }
     }
 }

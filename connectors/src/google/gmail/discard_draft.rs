@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Gist, Leaves, Preview, Reach, ToolContext, ToolOutput, ToolResult,
-    ToolSpec, Words,
+    ActTool, ActionLabels, EffectLookup, FieldValue, FollowUp, Preview, Reach, Summary, ToolContext,
+    ToolError, ToolOutput, ToolResult, ToolSpec,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use super::letter::{Letter, Seen};
 use super::open_draft::{self, Now};
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
-use nod_contract::tool::draft::{Closing, Draft as Open};
+use nod_contract::tool::draft::{CloseReason, Draft as Open};
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_discard_draft";
@@ -46,20 +46,23 @@ impl ActTool for DiscardDraft {
         &self.spec
     }
 
-    async fn preview(&self, _: &ToolContext, args: &Value) -> Result<Preview, Fault> {
-        let open = Open::handed(args).map_err(|error| Fault::broken(error.to_string()))?;
-        let words = Words {
+    async fn preview(&self, _: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
+        let open = Open::handed(args).map_err(|error| ToolError::internal(error.to_string()))?;
+        let words = ActionLabels {
             approve: "Discard".into(),
-            doing: "Discarding…".into(),
+            in_progress: "Discarding…".into(),
             done: "Discarded".into(),
             not_done: "Not discarded".into(),
-            thing: "draft".into(),
-            brings: "mail".into(),
+            noun: "draft".into(),
+            recipient_noun: "mail".into(),
         };
-        let letter = Letter::deserialize(&open.letter).map_err(|error| Fault::broken(error.to_string()))?;
+        let letter =
+            Letter::deserialize(&open.content).map_err(|error| ToolError::internal(error.to_string()))?;
         let payload = open.payload();
         Ok(Preview {
-            gist: Some(Gist::of(&letter.subject, "a draft", |what| format!("Throw away {what}"))),
+            summary: Some(Summary::from_title(&letter.subject, "a draft", |what| {
+                format!("Throw away {what}")
+            })),
             fields: open.fields,
             body: Some(open.body),
             account: letter.account().to_owned(),
@@ -71,14 +74,14 @@ impl ActTool for DiscardDraft {
     fn revise(
         &self,
         _: &Value,
-        _: &BTreeMap<String, Filled>,
+        _: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
         Err(vec![FieldError::new("body", "There is nothing to change about throwing a draft away.")])
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({}))
     }
 
@@ -94,25 +97,34 @@ impl ActTool for DiscardDraft {
         Ok(thrown_away(&seen))
     }
 
-    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+    async fn find_effect(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        _: &Value,
+        _: EffectKey,
+    ) -> Result<EffectLookup, ToolError> {
         let (_, seen) = open_draft::named(payload)?;
         match self.accounts.mailbox(cx).await?.draft(&seen.id).await {
-            Ok(_) => Ok(Found::Absent),
+            Ok(_) => Ok(EffectLookup::NotDone),
             // By us, or by hand a moment before: nobody can tell, so nobody is told.
-            Err(trouble) if trouble.is_gone() => Ok(Found::Done(no_more(&seen))),
+            Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(no_more(&seen))),
             Err(trouble) => Err(trouble.looking("the draft")),
         }
     }
 }
 
 fn no_more(seen: &Seen) -> ToolOutput {
-    ToolOutput::ours(json!({"status": "gone", "id": seen.id}))
-        .verbatim("The draft is not in Gmail any more.")
-        .leaving(Leaves::Closed { draft: seen.id.clone(), how: Closing::Gone })
+    ToolOutput::trusted(json!({"status": "gone", "id": seen.id}))
+        .with_verbatim("The draft is not in Gmail any more.")
+        .with_follow_up(FollowUp::DraftClosed {
+            draft: seen.id.clone(),
+            reason: CloseReason::DeletedExternally,
+        })
 }
 
 fn thrown_away(seen: &Seen) -> ToolOutput {
-    ToolOutput::ours(json!({"status": "discarded", "id": seen.id}))
-        .verbatim("The draft is thrown away. It was not sent.")
-        .leaving(Leaves::Closed { draft: seen.id.clone(), how: Closing::Discarded })
+    ToolOutput::trusted(json!({"status": "discarded", "id": seen.id}))
+        .with_verbatim("The draft is thrown away. It was not sent.")
+        .with_follow_up(FollowUp::DraftClosed { draft: seen.id.clone(), reason: CloseReason::Discarded })
 }

@@ -2,7 +2,7 @@
 
 use google_gmail1::api::Draft;
 use nod_contract::privacy::{Audience, Provenance};
-use nod_contract::tool::{Fault, Preview, ToolContext};
+use nod_contract::tool::{Preview, ToolContext, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,8 +65,8 @@ impl Written {
         let audience =
             if self.of_mailbox { Audience::Person(cx.principal.person) } else { Audience::Channel };
         let provenance = match self.letter.attachments.iter().any(File::came_with_mail) {
-            true => Provenance::outside("a file that came with a mail"),
-            false => Provenance::Ours,
+            true => Provenance::untrusted("a file that came with a mail"),
+            false => Provenance::Trusted,
         };
         Preview { audience, provenance, ..preview }
     }
@@ -78,7 +78,7 @@ pub(super) async fn written(
     mailbox: &Mailbox,
     args: &Value,
     tool: &str,
-) -> Result<Written, Fault> {
+) -> Result<Written, ToolError> {
     let (asked, wanted): (Asked, Wanted) = (arguments(args)?, arguments(args)?);
     let letter = Letter::new(&asked, tool, mailbox.address())?;
     let identity = Identities::of(mailbox).await?.chosen(wanted.from.as_deref(), None)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nod_contract::card::{Field, FieldError};
-use nod_contract::tool::{Filled, LONGEST_BODY};
+use nod_contract::tool::{FieldValue, MAX_BODY_CHARS};
 
 use super::letter::{self, Letter, MOST_RECIPIENTS, SUBJECT_CHARS};
 use crate::google::form::{field, keep};
@@ -15,7 +15,7 @@ impl Letter {
     /// The letter as fields to fill in.
     pub(super) fn form(&self, needs_to: bool) -> Vec<Field> {
         let people = |id: &str, label: &str, list: &[String], optional| Field {
-            people: true,
+            accepts_recipients: true,
             ..field(id, label, &list.join(", "), PEOPLE_CHARS, optional)
         };
         vec![
@@ -24,7 +24,7 @@ impl Letter {
             people("bcc", "Bcc", &self.bcc, true),
             // Gmail sends a mail without a subject too.
             field("subject", "Subject", &self.subject, SUBJECT_CHARS, true),
-            Field { lines: true, ..field("body", "Body", &self.body, LONGEST_BODY, self.forwards()) },
+            Field { multiline: true, ..field("body", "Body", &self.body, MAX_BODY_CHARS, self.forwards()) },
         ]
     }
 
@@ -34,19 +34,19 @@ impl Letter {
     /// A sentence for each field that cannot be so.
     pub(super) fn revised(
         &self,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         needs_to: bool,
     ) -> Result<Self, Vec<FieldError>> {
         let mut errors = Vec::new();
         let mut letter = self.clone();
         for (id, list) in [("to", &mut letter.to), ("cc", &mut letter.cc), ("bcc", &mut letter.bcc)] {
-            let Some(Filled::People(people)) = filled.get(id) else { continue };
+            let Some(FieldValue::Recipients(people)) = filled.get(id) else { continue };
             keep(letter::recipients(people), list, id, &mut errors);
         }
-        if let Some(Filled::Text(text)) = filled.get("subject") {
+        if let Some(FieldValue::Text(text)) = filled.get("subject") {
             keep(letter::subject(text), &mut letter.subject, "subject", &mut errors);
         }
-        if let Some(Filled::Text(text)) = filled.get("body") {
+        if let Some(FieldValue::Text(text)) = filled.get("body") {
             keep(letter::body(text), &mut letter.body, "body", &mut errors);
         }
         if needs_to && letter.to.is_empty() {
@@ -82,17 +82,17 @@ mod tests {
         Letter::new(&asked, "t", "ana@acme.test").unwrap()
     }
 
-    fn text(id: &str, text: &str) -> (String, Filled) {
-        (id.to_owned(), Filled::Text(text.to_owned()))
+    fn text(id: &str, text: &str) -> (String, FieldValue) {
+        (id.to_owned(), FieldValue::Text(text.to_owned()))
     }
 
-    fn people(id: &str, all: &[&str]) -> (String, Filled) {
-        (id.to_owned(), Filled::People(all.iter().map(|one| (*one).to_owned()).collect()))
+    fn people(id: &str, all: &[&str]) -> (String, FieldValue) {
+        (id.to_owned(), FieldValue::Recipients(all.iter().map(|one| (*one).to_owned()).collect()))
     }
 
-    fn wrong(filled: (String, Filled)) -> Vec<(String, String)> {
+    fn wrong(filled: (String, FieldValue)) -> Vec<(String, String)> {
         let errors = letter().revised(&BTreeMap::from([filled]), true).unwrap_err();
-        errors.into_iter().map(|error| (error.field, error.why)).collect()
+        errors.into_iter().map(|error| (error.field, error.message)).collect()
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use google_gmail1::api::Message;
 use nod_contract::clock::Timestamp;
-use nod_contract::tool::Fault;
-use nod_contract::visible::hides;
+use nod_contract::hidden_chars::is_hidden_char;
+use nod_contract::tool::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -79,8 +79,8 @@ pub(super) fn argument() -> Value {
 /// The files that were asked for, as they are now.
 ///
 /// # Errors
-/// [`Fault::NotFound`] for one that is not there, [`Fault::Invalid`] where they are too large together.
-pub(super) async fn wanted(mailbox: &Mailbox, asked: &[Wanted]) -> Result<Vec<File>, Fault> {
+/// [`Fault::NotFound`] for one that is not there, [`Fault::InvalidArguments`] where they are too large together.
+pub(super) async fn wanted(mailbox: &Mailbox, asked: &[Wanted]) -> Result<Vec<File>, ToolError> {
     let mut found = Vec::new();
     for one in asked {
         let Some(id) = &one.message_id else {
@@ -100,7 +100,7 @@ pub(super) async fn wanted(mailbox: &Mailbox, asked: &[Wanted]) -> Result<Vec<Fi
 ///
 /// # Errors
 /// As [`wanted`].
-pub(super) async fn of_mail(mailbox: &Mailbox, message: &Message) -> Result<Vec<File>, Fault> {
+pub(super) async fn of_mail(mailbox: &Mailbox, message: &Message) -> Result<Vec<File>, ToolError> {
     let id = message.id.clone().unwrap_or_default();
     seen(mailbox, in_mail(&id, attachments(message))).await
 }
@@ -114,13 +114,13 @@ pub(super) async fn raw(
     letter: &Letter,
     date: Timestamp,
     key: EffectKey,
-) -> Result<Vec<u8>, Fault> {
+) -> Result<Vec<u8>, ToolError> {
     let mut contents = Vec::with_capacity(letter.attachments.len());
     for file in &letter.attachments {
         let bytes = fetched(mailbox, &file.lies).await?;
         if digest(&bytes) != file.sha256 {
             let reason = format!("“{}” is another file now than the one on the card", file.name);
-            return Err(Fault::Forbidden { reason });
+            return Err(ToolError::Forbidden { reason });
         }
         contents.push(bytes);
     }
@@ -136,9 +136,9 @@ pub(super) fn shown(file: &File) -> String {
     format!("{} ({})", file.name, size(file.size))
 }
 
-fn no_such() -> Fault {
+fn no_such() -> ToolError {
     // The names are somebody else's words, so they are not repeated here.
-    Fault::NotFound { what: "such a file in that mail".to_owned() }
+    ToolError::NotFound { what: "such a file in that mail".to_owned() }
 }
 
 /// Name, kind, size as it is told, and where it lies.
@@ -152,9 +152,9 @@ fn in_mail(message: &str, files: Vec<Attachment>) -> Vec<Told> {
     files.into_iter().enumerate().map(told).collect()
 }
 
-async fn seen(mailbox: &Mailbox, found: Vec<Told>) -> Result<Vec<File>, Fault> {
+async fn seen(mailbox: &Mailbox, found: Vec<Told>) -> Result<Vec<File>, ToolError> {
     if found.len() > MOST_FILES {
-        return Err(Fault::invalid(format!("{} files; {MOST_FILES} are sent at most", found.len())));
+        return Err(ToolError::invalid(format!("{} files; {MOST_FILES} are sent at most", found.len())));
     }
     within(found.iter().map(|(_, _, size, _)| size).sum())?;
     let mut files = Vec::with_capacity(found.len());
@@ -167,17 +167,17 @@ async fn seen(mailbox: &Mailbox, found: Vec<Told>) -> Result<Vec<File>, Fault> {
     Ok(files)
 }
 
-fn within(bytes: u64) -> Result<(), Fault> {
+fn within(bytes: u64) -> Result<(), ToolError> {
     if bytes <= MOST_BYTES {
         return Ok(());
     }
     let (all, most) = (size(bytes), size(MOST_BYTES));
-    Err(Fault::invalid(format!(
+    Err(ToolError::invalid(format!(
         "the files have {all} together, and Gmail sends {most} at most; nothing was sent"
     )))
 }
 
-async fn fetched(mailbox: &Mailbox, lies: &Lies) -> Result<Vec<u8>, Fault> {
+async fn fetched(mailbox: &Mailbox, lies: &Lies) -> Result<Vec<u8>, ToolError> {
     let (message, at) = match lies {
         Lies::InChat { file } => {
             return mailbox.dropped_bytes(*file, usize::try_from(MOST_BYTES).unwrap_or(usize::MAX)).await;
@@ -188,12 +188,12 @@ async fn fetched(mailbox: &Mailbox, lies: &Lies) -> Result<Vec<u8>, Fault> {
     let mail = mail.map_err(|trouble| trouble.looking("the mail that a file came with"))?;
     let file = attachments(&mail).into_iter().nth(at).ok_or_else(no_such)?;
     let bytes = attached::bytes(mailbox, message, file).await?;
-    bytes.ok_or_else(|| Fault::Forbidden { reason: KEPT.to_owned() })
+    bytes.ok_or_else(|| ToolError::Forbidden { reason: KEPT.to_owned() })
 }
 
 /// A name that shows what it is: no marks that turn or hide text, nothing that ends a header.
 fn plain_name(name: &str) -> String {
-    let sound: String = name.chars().filter(|c| !hides(*c)).collect();
+    let sound: String = name.chars().filter(|c| !is_hidden_char(*c)).collect();
     let name = one_line(&sound.replace(['"', '\\', '/'], "_"), LONGEST_NAME);
     if name.is_empty() { "file".to_owned() } else { name }
 }

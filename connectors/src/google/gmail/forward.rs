@@ -9,7 +9,9 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::privacy::{Audience, Provenance};
-use nod_contract::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{
+    ActTool, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolResult, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -85,13 +87,13 @@ impl ActTool for Forward {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let wanted: Wanted = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         let (letter, source) = forward(cx, &mailbox, wanted).await?;
         Ok(Preview {
             audience: Audience::Person(cx.principal.person),
-            provenance: Provenance::outside(source),
+            provenance: Provenance::untrusted(source),
             ..send_email::ask(&letter)?
         })
     }
@@ -99,16 +101,16 @@ impl ActTool for Forward {
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
         send_email::ask(&letter).map_err(broken)
     }
 
-    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         send_email::prepare_letter(cx, &mailbox, &Letter::approved(payload, NAME)?, key).await
     }
@@ -118,25 +120,25 @@ impl ActTool for Forward {
         send_email::send_letter(&mailbox, &Letter::approved(payload, NAME)?, handle, permit.key()).await
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         handle: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         send_email::find_letter(&mailbox, &Letter::approved(payload, NAME)?, handle, key).await
     }
 }
 
-async fn forward(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted) -> Result<(Letter, String), Fault> {
+async fn forward(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted) -> Result<(Letter, String), ToolError> {
     let mail = match &wanted.message_id {
         Some(id) => mailbox.message(id).await.map_err(|trouble| trouble.looking("that mail"))?,
         None => reply::newest(mailbox, &wanted.thread_id).await?,
     };
     if has_label(&mail, "DRAFT") || mail.thread_id.as_deref() != Some(&wanted.thread_id) {
-        return Err(Fault::NotFound { what: "that mail in that thread".into() });
+        return Err(ToolError::NotFound { what: "that mail in that thread".into() });
     }
     let from = sender(&mail).unwrap_or_else(|| "an unnamed sender".to_owned());
     let identity = Identities::of(mailbox).await?.chosen(wanted.from.as_deref(), Some(&mail))?;

@@ -2,7 +2,7 @@
 //! the text of each.
 
 use google_gmail1::api::{Message, SendAs};
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 use nod_people::reading::Unread;
 
 use super::address::Recipient;
@@ -74,7 +74,7 @@ impl Identities {
     ///
     /// # Errors
     /// Where Gmail does not tell.
-    pub(super) async fn of(mailbox: &Mailbox) -> Result<Self, Fault> {
+    pub(super) async fn of(mailbox: &Mailbox) -> Result<Self, ToolError> {
         let all = mailbox.send_as().await.map_err(|trouble| trouble.looking("the addresses to send from"))?;
         let (mut read, mut texts) = (Vec::with_capacity(all.len()), mailbox.reading().desk());
         for one in all {
@@ -128,8 +128,12 @@ impl Identities {
     /// The one that was asked for; else, for an answer, the one that the mail was sent to; else the usual one.
     ///
     /// # Errors
-    /// [`Fault::Invalid`] with those that there are, where Gmail would not send as the one that was asked for.
-    pub(super) fn chosen(&self, wanted: Option<&str>, answered: Option<&Message>) -> Result<Identity, Fault> {
+    /// [`Fault::InvalidArguments`] with those that there are, where Gmail would not send as the one that was asked for.
+    pub(super) fn chosen(
+        &self,
+        wanted: Option<&str>,
+        answered: Option<&Message>,
+    ) -> Result<Identity, ToolError> {
         if let Some(wanted) = wanted {
             return self.named(wanted);
         }
@@ -142,8 +146,8 @@ impl Identities {
         self.all.iter().filter(|one| one.verified)
     }
 
-    fn named(&self, wanted: &str) -> Result<Identity, Fault> {
-        let wanted = Recipient::parse(wanted).map_err(Fault::invalid)?.address;
+    fn named(&self, wanted: &str) -> Result<Identity, ToolError> {
+        let wanted = Recipient::parse(wanted).map_err(ToolError::invalid)?.address;
         let same = |one: &&Identity| one.address.eq_ignore_ascii_case(&wanted);
         if let Some(found) = self.verified().find(same) {
             return Ok(found.clone());
@@ -153,7 +157,7 @@ impl Identities {
             false => "is no address that this Gmail sends from",
         };
         let there: Vec<&str> = self.verified().map(|one| one.address.as_str()).collect();
-        Err(Fault::invalid(format!("{wanted} {why}; there are: {}", there.join(", "))))
+        Err(ToolError::invalid(format!("{wanted} {why}; there are: {}", there.join(", "))))
     }
 
     /// The address of ours that a mail was sent to; of one of our own, the one that it was sent from.

@@ -1,7 +1,7 @@
 //! Labels by the names that people give them.
 
 use google_gmail1::api::Label;
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 
 /// Names that are told to whoever asked for one that is not there.
 const MOST_SIMILAR: usize = 5;
@@ -26,8 +26,8 @@ pub(super) fn own(all: Vec<Label>) -> Vec<Own> {
 /// The label of that name, however it is written.
 ///
 /// # Errors
-/// [`Fault::Invalid`] with those that are similar.
-pub(super) fn named<'a>(all: &'a [Own], name: &str) -> Result<&'a Own, Fault> {
+/// [`Fault::InvalidArguments`] with those that are similar.
+pub(super) fn named<'a>(all: &'a [Own], name: &str) -> Result<&'a Own, ToolError> {
     let wanted = plain(name);
     all.iter().find(|label| plain(&label.name) == wanted).ok_or_else(|| unknown(all, name))
 }
@@ -37,7 +37,7 @@ pub(super) fn plain(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-fn unknown(all: &[Own], name: &str) -> Fault {
+fn unknown(all: &[Own], name: &str) -> ToolError {
     let mut close: Vec<(usize, &str)> = all
         .iter()
         .filter_map(|label| Some((distance(&plain(name), &plain(&label.name))?, &*label.name)))
@@ -48,7 +48,7 @@ fn unknown(all: &[Own], name: &str) -> Fault {
         true => "nor a similar one; gmail_list_labels tells them all".to_owned(),
         false => format!("similar: {}", close.join(", ")),
     };
-    Fault::invalid(format!(
+    ToolError::invalid(format!(
         "there is no label “{}”; {similar}. gmail_create_label makes a new one, where the person wants that",
         name.trim()
     ))

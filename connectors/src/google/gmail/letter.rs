@@ -1,6 +1,6 @@
 //! A mail as it is approved: the exact payload, and its checks.
 
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -104,17 +104,17 @@ impl Letter {
     /// Checks what was asked for and puts it into its exact form.
     ///
     /// # Errors
-    /// [`Fault::Invalid`] with the first thing that is wrong.
-    pub(super) fn new(asked: &Asked, tool: &str, from: &str) -> Result<Self, Fault> {
+    /// [`Fault::InvalidArguments`] with the first thing that is wrong.
+    pub(super) fn new(asked: &Asked, tool: &str, from: &str) -> Result<Self, ToolError> {
         let letter = Self {
             schema: SCHEMA,
             tool: tool.to_owned(),
             from: from.to_owned(),
-            to: recipients(&asked.to).map_err(Fault::invalid)?,
-            cc: recipients(&asked.cc).map_err(Fault::invalid)?,
-            bcc: recipients(&asked.bcc).map_err(Fault::invalid)?,
-            subject: subject(&asked.subject).map_err(Fault::invalid)?,
-            body: body(&asked.body).map_err(Fault::invalid)?,
+            to: recipients(&asked.to).map_err(ToolError::invalid)?,
+            cc: recipients(&asked.cc).map_err(ToolError::invalid)?,
+            bcc: recipients(&asked.bcc).map_err(ToolError::invalid)?,
+            subject: subject(&asked.subject).map_err(ToolError::invalid)?,
+            body: body(&asked.body).map_err(ToolError::invalid)?,
             name: None,
             reply_to: None,
             account: None,
@@ -127,7 +127,9 @@ impl Letter {
         };
         match letter.everybody().count() {
             0..=MOST_RECIPIENTS => Ok(letter),
-            many => Err(Fault::invalid(format!("{many} recipients; {MOST_RECIPIENTS} are allowed at most"))),
+            many => {
+                Err(ToolError::invalid(format!("{many} recipients; {MOST_RECIPIENTS} are allowed at most")))
+            }
         }
     }
 
@@ -182,24 +184,24 @@ impl Letter {
     ///
     /// # Errors
     /// [`Fault::Broken`] where the payload is not one that `preview` made.
-    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, Fault> {
+    pub(super) fn approved(payload: &Value, tool: &str) -> Result<Self, ToolError> {
         let letter = Self::deserialize(payload);
-        let letter =
-            letter.map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+        let letter = letter
+            .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         if letter.schema != SCHEMA || letter.tool != tool {
-            return Err(Fault::broken("the approved payload is of another kind"));
+            return Err(ToolError::internal("the approved payload is of another kind"));
         }
         Ok(letter)
     }
 
     /// Refuses to act from another account than the one on the card.
-    pub(super) fn of_this_account(&self, mailbox: &Mailbox) -> Result<(), Fault> {
+    pub(super) fn of_this_account(&self, mailbox: &Mailbox) -> Result<(), ToolError> {
         if self.account().eq_ignore_ascii_case(mailbox.address()) {
             return Ok(());
         }
         // Everybody reads that on the card, and which account it is now is for its person alone.
         let approved = self.account();
-        Err(Fault::Forbidden {
+        Err(ToolError::Forbidden {
             reason: format!("it was approved for {approved}, but another account is connected now"),
         })
     }
@@ -208,8 +210,8 @@ impl Letter {
         self.to.iter().chain(&self.cc).chain(&self.bcc)
     }
 
-    pub(super) fn payload(&self) -> Result<Value, Fault> {
-        serde_json::to_value(self).map_err(|error| Fault::broken(error.to_string()))
+    pub(super) fn payload(&self) -> Result<Value, ToolError> {
+        serde_json::to_value(self).map_err(|error| ToolError::internal(error.to_string()))
     }
 
     pub(super) fn forwards(&self) -> bool {
@@ -305,8 +307,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_is_refused_before_anybody_is_asked() {
-        let refused =
-            |asked: &Asked| matches!(Letter::new(asked, "t", "a@b.test"), Err(Fault::Invalid { .. }));
+        let refused = |asked: &Asked| {
+            matches!(Letter::new(asked, "t", "a@b.test"), Err(ToolError::InvalidArguments { .. }))
+        };
         assert!(refused(&asked(&["bo"], "s", "b")));
         assert!(refused(&asked(&[], "two\nlines", "b")));
         assert!(refused(&asked(&[], &"s".repeat(999), "b")));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use google_gmail1::api::{Draft, Message};
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Fault, Reach, ReadTool, ToolContext, ToolOutput, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -87,10 +87,10 @@ impl ReadTool for ListDrafts {
         let answers = drafts.iter().any(|draft| draft.message.as_ref().is_some_and(answers));
         let content = json!({ "drafts": drafts.iter().map(|draft| summary(draft, cx)).collect::<Vec<_>>() });
         let provenance = match answers {
-            true => Provenance::outside("drafts that answer mail"),
-            false => Provenance::Ours,
+            true => Provenance::untrusted("drafts that answer mail"),
+            false => Provenance::Trusted,
         };
-        Ok(ToolOutput::ours(content).written_by(provenance).private(cx.principal.person))
+        Ok(ToolOutput::trusted(content).with_provenance(provenance).private_to(cx.principal.person))
     }
 }
 
@@ -107,7 +107,8 @@ impl ReadTool for OpenDraft {
         let draft: Draft = draft.map_err(|trouble| trouble.looking("that draft"))?;
         let (letter, seen) = open_draft::taken_up(&mailbox, &wanted.draft_id, draft).await?;
         let mut output = open_draft::text(cx, &mailbox, &letter, &seen, true)?;
-        let content = output.content.as_object_mut().ok_or_else(|| Fault::broken("a draft is no object"))?;
+        let content =
+            output.content.as_object_mut().ok_or_else(|| ToolError::internal("a draft is no object"))?;
         content.remove("changed");
         Ok(output)
     }

@@ -35,6 +35,6 @@ impl ReadTool for ListLabels {
         let all = self.accounts.mailbox(cx).await?.labels().await;
         let all = labels::own(all.map_err(|trouble| trouble.looking("the labels"))?);
         let names: Vec<String> = all.into_iter().map(|label| label.name).collect();
-        Ok(ToolOutput::ours(json!({ "labels": names })).private(cx.principal.person))
+        Ok(ToolOutput::trusted(json!({ "labels": names })).private_to(cx.principal.person))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use google_gmail1::api::{Draft, Message, Thread};
 use google_gmail1::common::GetToken;
-use nod_contract::tool::{Fault, ToolContext};
+use nod_contract::tool::{ToolContext, ToolError};
 use nod_people::file::{Lying, Shelf};
 use tokio::time::Instant;
 use url::Url;
@@ -87,13 +87,13 @@ impl Mailbox {
     }
 
     /// The newest file of that name in the conversation.
-    pub(super) async fn dropped(&self, name: &str) -> Result<Lying, Fault> {
+    pub(super) async fn dropped(&self, name: &str) -> Result<Lying, ToolError> {
         let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
         shelf.named(cx, name).await
     }
 
     /// What a file of the conversation holds now.
-    pub(super) async fn dropped_bytes(&self, id: Uuid, most: usize) -> Result<Vec<u8>, Fault> {
+    pub(super) async fn dropped_bytes(&self, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
         let (shelf, cx) = self.beside.as_ref().ok_or_else(no_chat)?;
         shelf.bytes(cx, id, most).await
     }
@@ -352,8 +352,8 @@ impl Mailbox {
     }
 }
 
-fn no_chat() -> Fault {
-    Fault::broken("there is no conversation here")
+fn no_chat() -> ToolError {
+    ToolError::internal("there is no conversation here")
 }
 
 fn in_thread(thread: Option<&str>) -> Option<Message> {

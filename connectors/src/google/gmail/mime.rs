@@ -10,7 +10,7 @@ use mail_builder::headers::raw::Raw;
 use mail_builder::mime::MimePart;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::EffectId;
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 
 use super::address::Recipient;
 use super::letter::Letter;
@@ -30,7 +30,7 @@ pub(super) fn bytes(
     date: Timestamp,
     effect: EffectId,
     files: &[Vec<u8>],
-) -> Result<Vec<u8>, Fault> {
+) -> Result<Vec<u8>, ToolError> {
     let domain = letter.from.rsplit_once('@').map_or("nod.invalid", |(_, domain)| domain);
     let mut message = MessageBuilder::new()
         .date(Date::new(date.timestamp()))
@@ -56,7 +56,9 @@ pub(super) fn bytes(
             message = message.header("References", MessageId::from(&reply.references[..]));
         }
     }
-    message.write_to_vec().map_err(|error| Fault::broken(format!("the mail cannot be written: {error}")))
+    message
+        .write_to_vec()
+        .map_err(|error| ToolError::internal(format!("the mail cannot be written: {error}")))
 }
 
 fn body<'a>(letter: &'a Letter, effect: EffectId, files: &'a [Vec<u8>]) -> MimePart<'a> {
@@ -75,10 +77,10 @@ fn body<'a>(letter: &'a Letter, effect: EffectId, files: &'a [Vec<u8>]) -> MimeP
     MimePart::new(kind, parts)
 }
 
-fn recipients(list: &[String]) -> Result<String, Fault> {
+fn recipients(list: &[String]) -> Result<String, ToolError> {
     let mut shown = Vec::with_capacity(list.len());
     for one in list {
-        let Recipient { name, address } = Recipient::parse(one).map_err(Fault::broken)?;
+        let Recipient { name, address } = Recipient::parse(one).map_err(ToolError::internal)?;
         shown.push(mailbox(name.as_deref(), &address));
     }
     Ok(shown.join(", "))

@@ -49,7 +49,7 @@ use serde_json::Value;
 
 use super::account::Accounts;
 use super::arguments;
-use nod_contract::contacts::Contacts;
+use nod_contract::contacts::ContactSource;
 use nod_contract::provider::Provider;
 
 pub use mailbox::Gmail;
@@ -94,7 +94,7 @@ pub(super) fn tools(accounts: &Arc<Accounts>) -> Vec<Tool> {
 }
 
 /// Whom each person writes with.
-pub(super) fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn Contacts> {
+pub(super) fn contacts(accounts: &Arc<Accounts>) -> Arc<dyn ContactSource> {
     Arc::new(contacts::OwnMail::new(accounts.clone()))
 }
 
@@ -111,7 +111,7 @@ fn spec(
         parameters,
         reach,
         provider: Some(Provider::Google),
-        doing,
+        status_text: doing,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use google_gmail1::api::Draft;
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Fault, Leaves, ToolContext, ToolOutput};
+use nod_contract::tool::{FollowUp, ToolContext, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::mime::EFFECT_HEADER;
 use super::written::{Person, Written};
 use super::{create_draft, discard_draft, drafts, read_draft, send_draft, update_draft};
 use crate::google::trouble::Trouble;
-use nod_contract::tool::draft::{Closing, Draft as Open, DraftTools};
+use nod_contract::tool::draft::{CloseReason, Draft as Open, DraftTools};
 use nod_contract::tool::effect::EffectKey;
 
 /// How an open draft stands in Gmail now.
@@ -35,23 +35,24 @@ pub(super) fn argument() -> Value {
 }
 
 /// Which open draft the core handed in, as it was seen last.
-pub(super) fn named(args: &Value) -> Result<(Open, Seen), Fault> {
-    let open = Open::handed(args).map_err(|error| Fault::broken(error.to_string()))?;
+pub(super) fn named(args: &Value) -> Result<(Open, Seen), ToolError> {
+    let open = Open::handed(args).map_err(|error| ToolError::internal(error.to_string()))?;
     let seen = Seen { id: open.id.clone(), version: open.version.clone() };
     Ok((open, seen))
 }
 
 /// The open draft that the core handed in, with what the core is not told of it: see [`told`].
-pub(super) async fn handed(mailbox: &Mailbox, args: &Value) -> Result<(Letter, Seen), Fault> {
+pub(super) async fn handed(mailbox: &Mailbox, args: &Value) -> Result<(Letter, Seen), ToolError> {
     let (open, seen) = named(args)?;
-    let letter = Letter::deserialize(&open.letter).map_err(|error| Fault::broken(error.to_string()))?;
+    let letter =
+        Letter::deserialize(&open.content).map_err(|error| ToolError::internal(error.to_string()))?;
     letter.of_this_account(mailbox)?;
     let identity = Identities::of(mailbox).await?.sending(&letter.from);
     Ok((letter.still_sent_as(&identity), seen))
 }
 
 /// What became of it.
-pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Now, Fault> {
+pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Now, ToolError> {
     letter.of_this_account(mailbox)?;
     let draft = match mailbox.draft_whole(&seen.id).await {
         Ok(draft) => draft,
@@ -74,7 +75,7 @@ pub(super) async fn now(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Resu
 }
 
 /// The letter from the address that the draft has now: in Gmail another can be picked.
-async fn picked(mailbox: &Mailbox, letter: &Letter, draft: &Written) -> Result<Letter, Fault> {
+async fn picked(mailbox: &Mailbox, letter: &Letter, draft: &Written) -> Result<Letter, ToolError> {
     match draft.sender() {
         Some(from) if !from.eq_ignore_ascii_case(&letter.from) => {
             let identity = Identities::of(mailbox).await?.sending(from);
@@ -85,7 +86,7 @@ async fn picked(mailbox: &Mailbox, letter: &Letter, draft: &Written) -> Result<L
 }
 
 /// A draft of the mailbox that was not open before.
-pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), Fault> {
+pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Result<(Letter, Seen), ToolError> {
     let identities = Identities::of(mailbox).await?;
     let message = draft.message.unwrap_or_default();
     let draft = Written::read(mailbox, &message.raw.unwrap_or_default()).await?;
@@ -109,11 +110,11 @@ pub(super) async fn taken_up(mailbox: &Mailbox, id: &str, draft: Draft) -> Resul
 }
 
 /// What stands in the draft, in the place of what was known of it.
-fn written(known: &Letter, draft: &Written) -> Result<Letter, Fault> {
+fn written(known: &Letter, draft: &Written) -> Result<Letter, ToolError> {
     if !draft.files.iter().eq(known.attachments.iter().map(|file| &file.sha256)) {
         let reason =
             "the draft has other attachments now, which I cannot carry; change and send it in Gmail".into();
-        return Err(Fault::Forbidden { reason });
+        return Err(ToolError::Forbidden { reason });
     }
     let (body, below) = apart(known, draft.text.trim_end());
     let Below { signed, quoted } = below;
@@ -169,7 +170,7 @@ fn person((name, address): &Person) -> String {
 }
 
 /// The draft as the core keeps it, where others may read it too. A signature is told empty: Gmail's settings have it.
-fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, Fault> {
+fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, ToolError> {
     let signature = letter.signature.as_ref().map(|_| String::new());
     let letter = Letter { draft: None, signature, ..letter.clone() };
     let mut fields = letter.fields();
@@ -179,12 +180,12 @@ fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, Fault> 
     Ok(Open {
         id: seen.id.clone(),
         version: seen.version.clone(),
-        letter: letter.payload()?,
+        content: letter.payload()?,
         fields,
         body: letter.shown(),
         label: letter.label(),
         link: drafts::link(mailbox.address(), &format!("drafts/{}", seen.version)),
-        place: "Gmail".to_owned(),
+        provider_name: "Gmail".to_owned(),
         tools: DraftTools {
             read: read_draft::NAME.to_owned(),
             update: update_draft::NAME.to_owned(),
@@ -195,8 +196,8 @@ fn told(mailbox: &Mailbox, letter: &Letter, seen: &Seen) -> Result<Open, Fault> 
 }
 
 /// Written, and open from now on.
-pub(super) fn saved(mailbox: &Mailbox, letter: &Letter, draft: &Draft) -> Result<ToolOutput, Fault> {
-    let id = draft.id.clone().ok_or_else(|| Fault::broken("Gmail made a draft without an id"))?;
+pub(super) fn saved(mailbox: &Mailbox, letter: &Letter, draft: &Draft) -> Result<ToolOutput, ToolError> {
+    let id = draft.id.clone().ok_or_else(|| ToolError::internal("Gmail made a draft without an id"))?;
     let version = draft.message.as_ref().and_then(|message| message.id.clone()).unwrap_or_default();
     let open = told(mailbox, letter, &Seen { id, version })?;
     let content = json!({
@@ -204,7 +205,7 @@ pub(super) fn saved(mailbox: &Mailbox, letter: &Letter, draft: &Draft) -> Result
         "shown": "the person sees the draft whole already",
     });
     let words = format!("Draft {} (saved, not sent):\n\n{}", open.label, open.body);
-    Ok(ToolOutput::ours(content).verbatim(words).leaving(Leaves::Draft(Box::new(open))))
+    Ok(ToolOutput::trusted(content).with_verbatim(words).with_follow_up(FollowUp::Draft(Box::new(open))))
 }
 
 /// Its text for whoever is to work on it.
@@ -214,7 +215,7 @@ pub(super) fn text(
     letter: &Letter,
     seen: &Seen,
     by_hand: bool,
-) -> Result<ToolOutput, Fault> {
+) -> Result<ToolOutput, ToolError> {
     let open = told(mailbox, letter, seen)?;
     let mut content = json!({
         "id": seen.id, "to": letter.to, "cc": letter.cc, "bcc": letter.bcc, "subject": letter.subject,
@@ -223,7 +224,7 @@ pub(super) fn text(
     if by_hand {
         content["changed"] = json!("the person changed it in Gmail; this is the newest text");
     }
-    let output = ToolOutput::ours(content).leaving(Leaves::Draft(Box::new(open)));
+    let output = ToolOutput::trusted(content).with_follow_up(FollowUp::Draft(Box::new(open)));
     if !by_hand {
         return Ok(output);
     }
@@ -231,16 +232,21 @@ pub(super) fn text(
     let quoted = letter
         .reply
         .as_ref()
-        .map(|reply| Provenance::outside(format!("a draft that answers {}", reply.answers)));
-    Ok(output.private(cx.principal.person).written_by(quoted.unwrap_or(Provenance::Ours)))
+        .map(|reply| Provenance::untrusted(format!("a draft that answers {}", reply.answers)));
+    Ok(output.private_to(cx.principal.person).with_provenance(quoted.unwrap_or(Provenance::Trusted)))
 }
 
 /// It is in Gmail no more.
 pub(super) fn gone(seen: &Seen) -> ToolOutput {
     let why = "the draft is not in Gmail any more: it was sent or thrown away there";
-    ToolOutput::ours(json!({"status": "gone", "why": why}))
-        .verbatim("That draft is not in Gmail any more: it was sent or thrown away there. I did nothing.")
-        .leaving(Leaves::Closed { draft: seen.id.clone(), how: Closing::Gone })
+    ToolOutput::trusted(json!({"status": "gone", "why": why}))
+        .with_verbatim(
+            "That draft is not in Gmail any more: it was sent or thrown away there. I did nothing.",
+        )
+        .with_follow_up(FollowUp::DraftClosed {
+            draft: seen.id.clone(),
+            reason: CloseReason::DeletedExternally,
+        })
 }
 
 /// What it says now, to a caller who worked from something older.
@@ -249,11 +255,11 @@ pub(super) fn outdated(
     mailbox: &Mailbox,
     letter: &Letter,
     seen: &Seen,
-) -> Result<Fault, Fault> {
+) -> Result<ToolError, ToolError> {
     let mut now = text(cx, mailbox, letter, seen, true)?;
     now.content["status"] = json!("not_done");
     now.content["why"] = json!("the draft was changed in Gmail meanwhile");
-    Ok(Fault::Outdated { now: Box::new(now) })
+    Ok(ToolError::Conflict { current: Box::new(now) })
 }
 
 /// Whether this effect wrote the draft that is there now.

@@ -15,7 +15,8 @@ use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::privacy::Audience;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Gist, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+    ActTool, ActionLabels, EffectLookup, FieldValue, Preview, Reach, Summary, ToolContext, ToolError,
+    ToolOutput, ToolResult, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -106,7 +107,7 @@ impl ActTool for Organise {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let asked: Asked = arguments(args)?;
         let mailbox = mailbox(&self.accounts, cx).await?;
         let labels = match asked.add_labels.is_empty() && asked.remove_labels.is_empty() {
@@ -115,7 +116,7 @@ impl ActTool for Organise {
         };
         let (add, remove) = (named(&labels, &asked.add_labels)?, named(&labels, &asked.remove_labels)?);
         if asked.actions.is_empty() && add.is_empty() && remove.is_empty() {
-            return Err(Fault::invalid("say what to do: actions, add_labels or remove_labels"));
+            return Err(ToolError::invalid("say what to do: actions, add_labels or remove_labels"));
         }
         let threads = meant(cx, &mailbox, &asked).await?;
         let approved = Approved {
@@ -132,7 +133,7 @@ impl ActTool for Organise {
     fn revise(
         &self,
         _: &Value,
-        _: &BTreeMap<String, Filled>,
+        _: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
@@ -142,7 +143,7 @@ impl ActTool for Organise {
         )])
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({}))
     }
 
@@ -157,28 +158,34 @@ impl ActTool for Organise {
     }
 
     /// The labels tell. What was changed back by hand meanwhile is done once more, as it was asked for.
-    async fn find(&self, cx: &ToolContext, payload: &Value, _: &Value, _: EffectKey) -> Result<Found, Fault> {
+    async fn find_effect(
+        &self,
+        cx: &ToolContext,
+        payload: &Value,
+        _: &Value,
+        _: EffectKey,
+    ) -> Result<EffectLookup, ToolError> {
         let mailbox = mailbox(&self.accounts, cx).await?;
         let approved = Approved::read(payload, &mailbox)?;
         for change in &approved.changes {
             let there = mailbox.all_headers(change.messages.clone(), &["Subject"]).await;
             if !there.map_err(|trouble| trouble.looking("the mail"))?.iter().all(|one| change.is_made(one)) {
-                return Ok(Found::Absent);
+                return Ok(EffectLookup::NotDone);
             }
         }
-        Ok(Found::Done(approved.receipt(cx)))
+        Ok(EffectLookup::Done(approved.receipt(cx)))
     }
 }
 
 impl Approved {
-    fn read(payload: &Value, mailbox: &Mailbox) -> Result<Self, Fault> {
+    fn read(payload: &Value, mailbox: &Mailbox) -> Result<Self, ToolError> {
         of_this_account(payload, mailbox)?;
         let approved = Self::deserialize(payload);
         let approved = approved
-            .map_err(|error| Fault::broken(format!("the approved payload cannot be read: {error}")))?;
+            .map_err(|error| ToolError::internal(format!("the approved payload cannot be read: {error}")))?;
         match approved.schema == SCHEMA && approved.tool == NAME {
             true => Ok(approved),
-            false => Err(Fault::broken("the approved payload is of another kind")),
+            false => Err(ToolError::internal("the approved payload is of another kind")),
         }
     }
 
@@ -189,40 +196,40 @@ impl Approved {
     /// How many, and not which: what others wrote stays out of the model's view, and the next wish needs no nod.
     fn receipt(&self, cx: &ToolContext) -> ToolOutput {
         let content = json!({"status": "done", "did": self.does, "conversations": self.conversations.len()});
-        ToolOutput::ours(content).private(cx.principal.person)
+        ToolOutput::trusted(content).private_to(cx.principal.person)
     }
 }
 
 /// The one place where these tools come by the mailbox: they need more than reading and writing mail.
-pub(super) async fn mailbox(accounts: &Arc<Accounts>, cx: &ToolContext) -> Result<Mailbox, Fault> {
+pub(super) async fn mailbox(accounts: &Arc<Accounts>, cx: &ToolContext) -> Result<Mailbox, ToolError> {
     accounts.mailbox_with(cx, &[scopes::MODIFY]).await
 }
 
 /// Refuses to act in another account than the one that was meant.
-pub(super) fn of_this_account(payload: &Value, mailbox: &Mailbox) -> Result<(), Fault> {
+pub(super) fn of_this_account(payload: &Value, mailbox: &Mailbox) -> Result<(), ToolError> {
     let meant = payload["account"].as_str().unwrap_or_default();
     if meant.eq_ignore_ascii_case(mailbox.address()) {
         return Ok(());
     }
     // Others may read that, and which account it is now is for its person alone.
-    Err(Fault::Forbidden {
+    Err(ToolError::Forbidden {
         reason: format!("it was meant for {meant}, but another account is connected now"),
     })
 }
 
 /// For something that changes the person's own mailbox and reaches nobody.
-pub(super) fn words(thing: &str) -> Words {
-    Words {
+pub(super) fn words(thing: &str) -> ActionLabels {
+    ActionLabels {
         approve: "Approve".into(),
-        doing: "Making…".into(),
+        in_progress: "Making…".into(),
         done: "Made".into(),
         not_done: "Not made".into(),
-        thing: thing.into(),
-        brings: "mail".into(),
+        noun: thing.into(),
+        recipient_noun: "mail".into(),
     }
 }
 
-fn named<'a>(all: &'a [Own], names: &[String]) -> Result<Vec<&'a Own>, Fault> {
+fn named<'a>(all: &'a [Own], names: &[String]) -> Result<Vec<&'a Own>, ToolError> {
     names.iter().map(|name| labels::named(all, name)).collect()
 }
 
@@ -234,7 +241,7 @@ fn does(actions: &[Deed], add: &[&Own], remove: &[&Own]) -> Vec<String> {
 }
 
 /// The threads with what is said of them.
-async fn meant(cx: &ToolContext, mailbox: &Mailbox, asked: &Asked) -> Result<Vec<Thread>, Fault> {
+async fn meant(cx: &ToolContext, mailbox: &Mailbox, asked: &Asked) -> Result<Vec<Thread>, ToolError> {
     let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that conversation");
     let ids = match (&asked.search, &asked.thread_ids[..]) {
         (Some(search), []) => {
@@ -242,13 +249,13 @@ async fn meant(cx: &ToolContext, mailbox: &Mailbox, asked: &Asked) -> Result<Vec
             mailbox.threads(&search, MOST + 1).await.map_err(looking)?
         }
         (None, [_, ..]) => asked.thread_ids.clone(),
-        _ => return Err(Fault::invalid("say which conversations: either search or thread_ids")),
+        _ => return Err(ToolError::invalid("say which conversations: either search or thread_ids")),
     };
     if ids.is_empty() {
-        return Err(Fault::NotFound { what: "a conversation that matches that search".into() });
+        return Err(ToolError::NotFound { what: "a conversation that matches that search".into() });
     }
     if ids.len() > MOST as usize {
-        return Err(Fault::invalid(format!(
+        return Err(ToolError::invalid(format!(
             "more than {MOST} conversations match; nothing was done. Narrow the search, for example by date"
         )));
     }
@@ -263,8 +270,8 @@ fn conversation(thread: &Thread) -> Option<Conversation> {
     Some(Conversation { thread_id: thread.id.clone()?, shown: format!("“{subject}” from {from}") })
 }
 
-fn shown(cx: &ToolContext, approved: &Approved) -> Result<Preview, Fault> {
-    let payload = serde_json::to_value(approved).map_err(|error| Fault::broken(error.to_string()))?;
+fn shown(cx: &ToolContext, approved: &Approved) -> Result<Preview, ToolError> {
+    let payload = serde_json::to_value(approved).map_err(|error| ToolError::internal(error.to_string()))?;
     let many = approved.conversations.len();
     let question = match many {
         1 => "Change this conversation?".to_owned(),
@@ -276,7 +283,10 @@ fn shown(cx: &ToolContext, approved: &Approved) -> Result<Preview, Fault> {
         format!("change of {many} conversations")
     };
     Ok(Preview {
-        gist: Some(Gist { said: format!("{change} ({})", approved.does.join(" · ")), bare: change }),
+        summary: Some(Summary {
+            full: format!("{change} ({})", approved.does.join(" · ")),
+            redacted: change,
+        }),
         fields: vec![
             ("Mailbox".into(), approved.account.clone()),
             ("Change".into(), approved.does.join(" · ")),

@@ -2,7 +2,7 @@
 
 use google_gmail1::api::Message;
 use jiff::tz::TimeZone;
-use nod_contract::tool::{Fault, LONGEST_BODY};
+use nod_contract::tool::{MAX_BODY_CHARS, ToolError};
 use serde::{Deserialize, Serialize};
 
 use super::message::{Body, Text, header, one_line, people};
@@ -43,11 +43,11 @@ pub(super) fn quoted(mail: &Message, body: &Body, from: &str, zone: &str) -> Quo
 ///
 /// # Errors
 /// [`Fault::Forbidden`] where it is longer than can be shown before it leaves.
-pub(super) fn forwarded(mail: &Message, body: &Body, from: &str, zone: &str) -> Result<Quoted, Fault> {
-    let Text { text, cut } = body.within(LONGEST_BODY);
+pub(super) fn forwarded(mail: &Message, body: &Body, from: &str, zone: &str) -> Result<Quoted, ToolError> {
+    let Text { text, cut } = body.within(MAX_BODY_CHARS);
     if !cut.is_empty() {
         let reason = "that mail is longer than can be shown before it leaves; forward it in Gmail itself";
-        return Err(Fault::Forbidden { reason: reason.to_owned() });
+        return Err(ToolError::Forbidden { reason: reason.to_owned() });
     }
     let mut lines = vec!["---------- Forwarded message ---------".to_owned()];
     for (name, value) in [
@@ -125,6 +125,6 @@ mod tests {
         );
         let long = mail(&"x".repeat(30_001));
         let long = super::forwarded(&long, &Body::of(&long), "bo@acme.test", "UTC");
-        assert!(matches!(long, Err(Fault::Forbidden { .. })));
+        assert!(matches!(long, Err(ToolError::Forbidden { .. })));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nod_contract::tool::{Fault, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{Reach, ReadTool, ToolContext, ToolError, ToolResult, ToolSpec};
 use nod_people::reading::{Read, Unread};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ impl ReadTool for ReadAttachment {
         let (which, all) = (asked.which.unwrap_or(1), same.len());
         if !(1..=all).contains(&which) {
             // The names are somebody else's words, so they are not repeated here.
-            return Err(Fault::NotFound { what: "such a file in that mail".to_owned() });
+            return Err(ToolError::NotFound { what: "such a file in that mail".to_owned() });
         }
         let file = same.swap_remove(which - 1);
         let mut content = json!({"message_id": asked.message_id, "name": file.name});
@@ -99,7 +99,11 @@ impl ReadTool for ReadAttachment {
 }
 
 /// The words, or why there are none.
-async fn words(mailbox: &Mailbox, message: &str, file: Attachment) -> Result<Result<String, String>, Fault> {
+async fn words(
+    mailbox: &Mailbox,
+    message: &str,
+    file: Attachment,
+) -> Result<Result<String, String>, ToolError> {
     let large = || Ok(Err(format!("it is larger than {} MB", MOST_BYTES / 1024 / 1024)));
     if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
         return large();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use google_gmail1::api::Message;
-use nod_contract::tool::{Fault, Leaves, Reach, ReadTool, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{FollowUp, Reach, ReadTool, ToolContext, ToolError, ToolResult, ToolSpec};
 use nod_people::reading::Unread;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -79,7 +79,8 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: 
     let mut messages = thread.messages.unwrap_or_default();
     if let Some(before) = before {
         let at = messages.iter().position(|message| message.id.as_deref() == Some(before));
-        messages.truncate(at.ok_or_else(|| Fault::NotFound { what: "that message in that thread".into() })?);
+        messages
+            .truncate(at.ok_or_else(|| ToolError::NotFound { what: "that message in that thread".into() })?);
     }
     let letters = newest(&messages, &mut mailbox.reading().desk(), cx).await;
     let earlier = messages.len() - letters.len();
@@ -89,7 +90,7 @@ pub(super) async fn read(cx: &ToolContext, mailbox: &Mailbox, id: &str, before: 
         content["cut"] =
             json!(format!("{earlier} earlier messages are not shown; they come before {oldest}"));
     }
-    Ok(from_outside(cx, content, &messages[earlier..]).leaving(Leaves::Thread(id.to_owned())))
+    Ok(from_outside(cx, content, &messages[earlier..]).with_follow_up(FollowUp::MailThread(id.to_owned())))
 }
 
 /// As many as the model reads at once, oldest first. Of one that alone is longer, the beginning.

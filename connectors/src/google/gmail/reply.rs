@@ -12,7 +12,9 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::privacy::{Audience, Provenance};
-use nod_contract::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{
+    ActTool, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolResult, ToolSpec,
+};
 use nod_people::reading::Unread;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -75,14 +77,14 @@ impl ReplyTool {
         Self { spec, accounts }
     }
 
-    fn shown(&self, letter: &Letter) -> Result<Preview, Fault> {
+    fn shown(&self, letter: &Letter) -> Result<Preview, ToolError> {
         match self.spec.name {
             DRAFT => letter.preview("Save this draft?", create_draft::words(), false),
             _ => send_email::ask(letter),
         }
     }
 
-    fn approved(&self, payload: &Value) -> Result<Letter, Fault> {
+    fn approved(&self, payload: &Value) -> Result<Letter, ToolError> {
         Letter::approved(payload, self.spec.name)
     }
 }
@@ -120,14 +122,14 @@ impl ActTool for ReplyTool {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let wanted: Wanted = arguments(args)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         let answer = answer(cx, &mailbox, wanted, self.spec.name).await?;
         let preview = self.shown(&answer.letter)?;
         Ok(Preview {
             audience: Audience::Person(cx.principal.person),
-            provenance: Provenance::outside(answer.source),
+            provenance: Provenance::untrusted(answer.source),
             ..preview
         })
     }
@@ -135,17 +137,17 @@ impl ActTool for ReplyTool {
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
         let draft = self.spec.name == DRAFT;
         let letter = self.approved(payload).map_err(broken)?.revised(filled, !draft)?;
         self.shown(&letter).map_err(broken)
     }
 
-    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
         if self.spec.name == DRAFT {
             return Ok(json!({}));
         }
@@ -161,13 +163,13 @@ impl ActTool for ReplyTool {
         }
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         handle: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         let (letter, mailbox) = (self.approved(payload)?, self.accounts.mailbox(cx).await?);
         match self.spec.name {
             DRAFT => create_draft::find_letter(&mailbox, &letter, key).await,
@@ -181,7 +183,12 @@ struct Answer {
     source: String,
 }
 
-async fn answer(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted, tool: &str) -> Result<Answer, Fault> {
+async fn answer(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    wanted: Wanted,
+    tool: &str,
+) -> Result<Answer, ToolError> {
     let newest = newest(mailbox, &wanted.thread_id).await?;
     let identities = Identities::of(mailbox).await?;
     let mine = is_mine(&newest, &identities);
@@ -209,17 +216,17 @@ async fn answer(cx: &ToolContext, mailbox: &Mailbox, wanted: Wanted, tool: &str)
     Ok(Answer { source: format!("mail from {from}"), letter })
 }
 
-fn unquoted(unread: Unread) -> Fault {
+fn unquoted(unread: Unread) -> ToolError {
     reading::refused(unread, "that mail cannot be read safely; answer it without quoting it")
 }
 
 /// The newest mail of a thread, whole.
-pub(super) async fn newest(mailbox: &Mailbox, thread: &str) -> Result<Message, Fault> {
+pub(super) async fn newest(mailbox: &Mailbox, thread: &str) -> Result<Message, ToolError> {
     let looking = |trouble: crate::google::trouble::Trouble| trouble.looking("that thread");
     let all = mailbox.thread(thread, Some(&["Subject"])).await.map_err(looking)?.messages.unwrap_or_default();
     let newest = all.iter().rev().find(|message| !has_label(message, "DRAFT"));
     let id = newest.and_then(|message| message.id.as_deref());
-    let id = id.ok_or_else(|| Fault::NotFound { what: "a mail in that thread".into() })?;
+    let id = id.ok_or_else(|| ToolError::NotFound { what: "a mail in that thread".into() })?;
     mailbox.message(id).await.map_err(looking)
 }
 

@@ -10,7 +10,8 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Leaves, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec,
+    ActTool, EffectLookup, FieldValue, FollowUp, Preview, Reach, ToolContext, ToolError, ToolOutput,
+    ToolResult, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ use super::open_draft::{self, Now};
 use super::send_email;
 use crate::google::account::Accounts;
 use crate::google::trouble::Trouble;
-use nod_contract::tool::draft::Closing;
+use nod_contract::tool::draft::CloseReason;
 use nod_contract::tool::effect::{EffectKey, Permit};
 
 pub(super) const NAME: &str = "gmail_send_draft";
@@ -49,13 +50,13 @@ impl ActTool for SendDraft {
     }
 
     /// Shows the newest text, whoever wrote it.
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         let (known, seen) = open_draft::handed(&mailbox, args).await?;
         let (letter, seen, by_hand) = match open_draft::now(&mailbox, &known, &seen).await? {
             Now::Same(letter, seen) => (letter, seen, false),
             Now::Changed(letter, seen) => (letter, seen, true),
-            Now::Gone => return Err(Fault::Outdated { now: Box::new(open_draft::gone(&seen)) }),
+            Now::Gone => return Err(ToolError::Conflict { current: Box::new(open_draft::gone(&seen)) }),
         };
         let text = open_draft::text(cx, &mailbox, &letter, &seen, by_hand)?;
         let letter = Letter { tool: NAME.to_owned(), draft: Some(seen), ..*letter };
@@ -66,16 +67,16 @@ impl ActTool for SendDraft {
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
         send_email::ask(&letter).map_err(broken)
     }
 
-    async fn prepare(&self, cx: &ToolContext, payload: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, _: EffectKey) -> Result<Value, ToolError> {
         let (letter, seen) = approved(payload)?;
         let mailbox = self.accounts.mailbox(cx).await?;
         letter.of_this_account(&mailbox)?;
@@ -96,40 +97,41 @@ impl ActTool for SendDraft {
         Ok(receipt(sent, &letter, seen))
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         handle: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         let (letter, seen) = approved(payload)?;
         let mailbox: Mailbox = self.accounts.mailbox(cx).await?;
         Ok(match send_email::find_letter(&mailbox, &letter, handle, key).await? {
-            Found::Done(sent) => Found::Done(receipt(sent, &letter, seen)),
+            EffectLookup::Done(sent) => EffectLookup::Done(receipt(sent, &letter, seen)),
             other => other,
         })
     }
 }
 
-fn approved(payload: &Value) -> Result<(Letter, Seen), Fault> {
+fn approved(payload: &Value) -> Result<(Letter, Seen), ToolError> {
     let letter = Letter::approved(payload, NAME)?;
-    let seen = letter.draft.clone().ok_or_else(|| Fault::broken("the approved mail names no draft"))?;
+    let seen = letter.draft.clone().ok_or_else(|| ToolError::internal("the approved mail names no draft"))?;
     Ok((letter, seen))
 }
 
 /// Sending would throw away what was written in it since the card was shown.
-fn as_seen(draft: &google_gmail1::api::Draft, seen: &Seen) -> Result<(), Fault> {
+fn as_seen(draft: &google_gmail1::api::Draft, seen: &Seen) -> Result<(), ToolError> {
     let version = draft.message.as_ref().and_then(|message| message.id.as_deref());
     if version == Some(&seen.version) {
         return Ok(());
     }
     let reason =
         "the draft was changed in Gmail after this card was shown. Say “send it” to see it as it is now";
-    Err(Fault::Forbidden { reason: reason.into() })
+    Err(ToolError::Forbidden { reason: reason.into() })
 }
 
 fn receipt(sent: ToolOutput, letter: &Letter, seen: Seen) -> ToolOutput {
     let words = format!("Sent {}.", letter.label());
-    sent.verbatim(words).leaving(Leaves::Closed { draft: seen.id, how: Closing::Sent })
+    sent.with_verbatim(words)
+        .with_follow_up(FollowUp::DraftClosed { draft: seen.id, reason: CloseReason::Sent })
 }

@@ -14,7 +14,8 @@ use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::{
-    ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolOutput, ToolResult, ToolSpec, Words,
+    ActTool, ActionLabels, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolOutput,
+    ToolResult, ToolSpec,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -64,7 +65,7 @@ impl ActTool for SendEmail {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         let written = drafts::written(cx, &mailbox, args, NAME).await?;
         Ok(written.sourced(cx, ask(&written.letter)?))
@@ -73,16 +74,16 @@ impl ActTool for SendEmail {
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, true)?;
         shown(&letter).map_err(broken)
     }
 
-    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError> {
         prepare(cx, &self.accounts.mailbox(cx).await?, payload, key).await
     }
 
@@ -90,33 +91,33 @@ impl ActTool for SendEmail {
         send(&self.accounts.mailbox(cx).await?, payload, handle, permit.key()).await
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         handle: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         find(&self.accounts.mailbox(cx).await?, payload, handle, key).await
     }
 }
 
 /// What the person sees before a letter leaves.
-pub(super) fn ask(letter: &Letter) -> Result<Preview, Fault> {
+pub(super) fn ask(letter: &Letter) -> Result<Preview, ToolError> {
     if letter.everybody().next().is_none() {
-        return Err(Fault::invalid("a mail needs somebody to go to"));
+        return Err(ToolError::invalid("a mail needs somebody to go to"));
     }
     shown(letter)
 }
 
-fn shown(letter: &Letter) -> Result<Preview, Fault> {
-    let words = Words {
+fn shown(letter: &Letter) -> Result<Preview, ToolError> {
+    let words = ActionLabels {
         approve: "Approve & send".into(),
-        doing: "Sending…".into(),
+        in_progress: "Sending…".into(),
         done: "Sent".into(),
         not_done: "Not sent".into(),
-        thing: "email".into(),
-        brings: "mail".into(),
+        noun: "email".into(),
+        recipient_noun: "mail".into(),
     };
     letter.preview("Send this email?", words, true)
 }
@@ -126,7 +127,7 @@ pub(super) async fn prepare(
     mailbox: &Mailbox,
     payload: &Value,
     key: EffectKey,
-) -> Result<Value, Fault> {
+) -> Result<Value, ToolError> {
     prepare_letter(cx, mailbox, &Letter::approved(payload, NAME)?, key).await
 }
 
@@ -136,7 +137,7 @@ pub(super) async fn prepare_letter(
     mailbox: &Mailbox,
     letter: &Letter,
     key: EffectKey,
-) -> Result<Value, Fault> {
+) -> Result<Value, ToolError> {
     letter.of_this_account(mailbox)?;
     let left = match key.attempt {
         0 | 1 => None,
@@ -153,9 +154,9 @@ pub(super) async fn prepare_letter(
 }
 
 /// What names the draft that is to be sent.
-pub(super) fn handle(draft: Draft, date: Timestamp) -> Result<Value, Fault> {
+pub(super) fn handle(draft: Draft, date: Timestamp) -> Result<Value, ToolError> {
     let handle = Handle::of(draft, date)?;
-    serde_json::to_value(handle).map_err(|error| Fault::broken(error.to_string()))
+    serde_json::to_value(handle).map_err(|error| ToolError::internal(error.to_string()))
 }
 
 /// Sends the draft with the approved bytes, so that an edit made in Gmail meanwhile cannot slip through.
@@ -186,7 +187,7 @@ pub(super) async fn find(
     payload: &Value,
     handle: &Value,
     key: EffectKey,
-) -> Result<Found, Fault> {
+) -> Result<EffectLookup, ToolError> {
     find_letter(mailbox, &Letter::approved(payload, NAME)?, handle, key).await
 }
 
@@ -195,28 +196,29 @@ pub(super) async fn find_letter(
     letter: &Letter,
     handle: &Value,
     key: EffectKey,
-) -> Result<Found, Fault> {
+) -> Result<EffectLookup, ToolError> {
     if letter.of_this_account(mailbox).is_err() {
         // Which account it is now is for its person alone, and everybody reads that on the card.
         let from = letter.account();
-        return Ok(Found::Inconclusive(format!(
+        return Ok(EffectLookup::Inconclusive(format!(
             "{from} is not connected any more, so it cannot be looked at"
         )));
     }
     let handle = Handle::read(handle)?;
     let looking = |trouble: Trouble| trouble.looking("the mail");
-    let done = |sent: Message| Found::Done(receipt(mailbox, letter, &sent, raw_header(&sent, MESSAGE_ID)));
+    let done =
+        |sent: Message| EffectLookup::Done(receipt(mailbox, letter, &sent, raw_header(&sent, MESSAGE_ID)));
     match mailbox.draft(&handle.draft_id).await {
         Ok(_) => {
             let copy = in_thread(mailbox, &handle, key).await.map_err(looking)?;
-            return Ok(copy.map_or(Found::Absent, done));
+            return Ok(copy.map_or(EffectLookup::NotDone, done));
         }
         Err(trouble) if trouble.is_gone() => {}
         Err(trouble) => return Err(looking(trouble)),
     }
     // The search lags behind; whoever asks us looks again, a few times, before asking a person.
     let copy = sent_copy(mailbox, &handle, key).await.map_err(looking)?;
-    let unsettled = || Found::Inconclusive("looked at the draft, its thread and the sent mail".into());
+    let unsettled = || EffectLookup::Inconclusive("looked at the draft, its thread and the sent mail".into());
     Ok(copy.map_or_else(unsettled, done))
 }
 
@@ -256,18 +258,18 @@ fn receipt(mailbox: &Mailbox, letter: &Letter, sent: &Message, message_id: Optio
     if let Some(message_id) = message_id {
         content["message_id"] = json!(message_id);
     }
-    ToolOutput::ours(content)
+    ToolOutput::trusted(content)
 }
 
 impl Handle {
-    fn of(draft: Draft, date: Timestamp) -> Result<Self, Fault> {
+    fn of(draft: Draft, date: Timestamp) -> Result<Self, ToolError> {
         let message = draft.message.unwrap_or_default();
-        let draft_id = draft.id.ok_or_else(|| Fault::broken("Gmail made a draft without an id"))?;
+        let draft_id = draft.id.ok_or_else(|| ToolError::internal("Gmail made a draft without an id"))?;
         Ok(Self { draft_id, message_id: message.id, thread_id: message.thread_id, date })
     }
 
-    fn read(handle: &Value) -> Result<Self, Fault> {
+    fn read(handle: &Value) -> Result<Self, ToolError> {
         Self::deserialize(handle)
-            .map_err(|error| Fault::broken(format!("the effect's handle cannot be read: {error}")))
+            .map_err(|error| ToolError::internal(format!("the effect's handle cannot be read: {error}")))
     }
 }

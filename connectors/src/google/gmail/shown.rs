@@ -1,24 +1,31 @@
 //! How a letter is shown before it leaves. What Gmail adds of its own accord, a signature or the mail that is
 //! answered, is named on the card and shown on demand: the first is the person's alone, the second is long.
 
-use nod_contract::tool::{Fault, Gist, Preview, Words, people};
+use nod_contract::tool::{ActionLabels, Preview, Summary, ToolError, join_emails};
 
 use super::address::Recipient;
 use super::files::{self, File};
 use super::letter::Letter;
 
 impl Letter {
-    pub(super) fn preview(&self, question: &str, words: Words, needs_to: bool) -> Result<Preview, Fault> {
+    pub(super) fn preview(
+        &self,
+        question: &str,
+        words: ActionLabels,
+        needs_to: bool,
+    ) -> Result<Preview, ToolError> {
         let addresses = self.everybody().filter_map(|one| Recipient::parse(one).ok()).map(|r| r.address);
         let recipients: Vec<String> = addresses.collect();
-        let to = if recipients.is_empty() { String::new() } else { format!(" to {}", people(&recipients)) };
-        let thing = format!("{}{to}", words.thing);
-        let gist = Gist::of(&self.subject, "", |what| format!("{thing} {what}").trim_end().to_owned());
+        let to =
+            if recipients.is_empty() { String::new() } else { format!(" to {}", join_emails(&recipients)) };
+        let thing = format!("{}{to}", words.noun);
+        let gist =
+            Summary::from_title(&self.subject, "", |what| format!("{thing} {what}").trim_end().to_owned());
         Ok(Preview {
-            gist: Some(gist),
+            summary: Some(gist),
             fields: self.fields(),
             body: Some(self.shown()),
-            below: self.below().filter(|_| !self.forwards()),
+            trailing_text: self.below().filter(|_| !self.forwards()),
             account: self.account().to_owned(),
             recipients,
             form: self.form(needs_to),

@@ -2,7 +2,7 @@
 
 use google_gmail1::api::Message;
 use nod_contract::privacy::Provenance;
-use nod_contract::tool::{Fault, ToolContext, ToolOutput};
+use nod_contract::tool::{ToolContext, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
 use super::days::at;
@@ -12,7 +12,11 @@ use super::message::{has_label, header, sender};
 const HEADERS: [&str; 4] = ["From", "To", "Subject", "Date"];
 
 /// The messages with these ids.
-pub(super) async fn list(cx: &ToolContext, mailbox: &Mailbox, ids: Vec<String>) -> Result<ToolOutput, Fault> {
+pub(super) async fn list(
+    cx: &ToolContext,
+    mailbox: &Mailbox,
+    ids: Vec<String>,
+) -> Result<ToolOutput, ToolError> {
     let messages =
         mailbox.all_headers(ids, &HEADERS).await.map_err(|trouble| trouble.looking("the message"))?;
     let shown: Vec<Value> = messages.iter().map(|message| summary(message, cx)).collect();
@@ -36,5 +40,5 @@ fn summary(message: &Message, cx: &ToolContext) -> Value {
 pub(super) fn from_outside(cx: &ToolContext, content: Value, messages: &[Message]) -> ToolOutput {
     let from = |message| sender(message).unwrap_or_else(|| "an unnamed sender".to_owned());
     let provenance = Provenance::of(messages.iter().map(|message| format!("mail from {}", from(message))));
-    ToolOutput::ours(content).written_by(provenance).private(cx.principal.person)
+    ToolOutput::trusted(content).with_provenance(provenance).private_to(cx.principal.person)
 }

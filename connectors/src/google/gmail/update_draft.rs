@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use nod_contract::card::FieldError;
 use nod_contract::clock::Timestamp;
-use nod_contract::tool::{ActTool, Fault, Filled, Found, Preview, Reach, ToolContext, ToolResult, ToolSpec};
+use nod_contract::tool::{
+    ActTool, EffectLookup, FieldValue, Preview, Reach, ToolContext, ToolError, ToolResult, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -71,7 +73,7 @@ impl ActTool for UpdateDraft {
         &self.spec
     }
 
-    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, Fault> {
+    async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         let (known, seen) = open_draft::handed(&mailbox, args).await?;
         let letter = changed(known, seen, arguments(args)?)?;
@@ -81,16 +83,16 @@ impl ActTool for UpdateDraft {
     fn revise(
         &self,
         payload: &Value,
-        filled: &BTreeMap<String, Filled>,
+        filled: &BTreeMap<String, FieldValue>,
         _: Timestamp,
         _: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>> {
-        let broken = |fault: Fault| vec![FieldError::new("body", fault.to_string())];
+        let broken = |fault: ToolError| vec![FieldError::new("body", fault.to_string())];
         let letter = Letter::approved(payload, NAME).map_err(broken)?.revised(filled, false)?;
         letter.preview("Save this draft?", create_draft::words(), false).map_err(broken)
     }
 
-    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, Fault> {
+    async fn prepare(&self, _: &ToolContext, _: &Value, _: EffectKey) -> Result<Value, ToolError> {
         Ok(json!({}))
     }
 
@@ -98,18 +100,18 @@ impl ActTool for UpdateDraft {
         update(cx, &self.accounts.mailbox(cx).await?, payload, permit.key()).await
     }
 
-    async fn find(
+    async fn find_effect(
         &self,
         cx: &ToolContext,
         payload: &Value,
         _: &Value,
         key: EffectKey,
-    ) -> Result<Found, Fault> {
+    ) -> Result<EffectLookup, ToolError> {
         find(&self.accounts.mailbox(cx).await?, payload, key).await
     }
 }
 
-fn changed(known: Letter, seen: Seen, change: Change) -> Result<Letter, Fault> {
+fn changed(known: Letter, seen: Seen, change: Change) -> Result<Letter, ToolError> {
     let asked = Asked {
         to: change.to.unwrap_or(known.to),
         cc: change.cc.unwrap_or(known.cc),
@@ -133,7 +135,7 @@ fn changed(known: Letter, seen: Seen, change: Change) -> Result<Letter, Fault> {
 
 async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: EffectKey) -> ToolResult {
     let letter = Letter::approved(payload, NAME)?;
-    let seen = letter.draft.clone().ok_or_else(|| Fault::broken("the change names no draft"))?;
+    let seen = letter.draft.clone().ok_or_else(|| ToolError::internal("the change names no draft"))?;
     let base = Letter { draft: None, ..letter.clone() };
     match open_draft::now(mailbox, &base, &seen).await? {
         Now::Gone => return Ok(open_draft::gone(&seen)),
@@ -148,17 +150,17 @@ async fn update(cx: &ToolContext, mailbox: &Mailbox, payload: &Value, key: Effec
 
 /// A draft that carries another header was not written by this effect, or was changed since: the next try
 /// sees which.
-async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<Found, Fault> {
+async fn find(mailbox: &Mailbox, payload: &Value, key: EffectKey) -> Result<EffectLookup, ToolError> {
     let letter = Letter::approved(payload, NAME)?;
     letter.of_this_account(mailbox)?;
-    let Some(seen) = &letter.draft else { return Err(Fault::broken("the change names no draft")) };
+    let Some(seen) = &letter.draft else { return Err(ToolError::internal("the change names no draft")) };
     match open_draft::carries(mailbox, &seen.id, key).await {
         Ok(Some(draft)) => {
             let letter = Letter { formatted: false, ..letter.clone() };
-            open_draft::saved(mailbox, &letter, &draft).map(Found::Done)
+            open_draft::saved(mailbox, &letter, &draft).map(EffectLookup::Done)
         }
-        Ok(None) => Ok(Found::Absent),
-        Err(trouble) if trouble.is_gone() => Ok(Found::Done(open_draft::gone(seen))),
+        Ok(None) => Ok(EffectLookup::NotDone),
+        Err(trouble) if trouble.is_gone() => Ok(EffectLookup::Done(open_draft::gone(seen))),
         Err(trouble) => Err(trouble.looking("the draft")),
     }
 }

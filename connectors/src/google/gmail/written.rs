@@ -1,6 +1,6 @@
 //! What a draft in Gmail says, as a reader tells it. Nothing of it is parsed here.
 
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 use nod_people::reading::Read;
 
 use super::mailbox::Mailbox;
@@ -33,13 +33,13 @@ impl Written {
     ///
     /// # Errors
     /// [`Fault::Forbidden`] where it cannot be read whole.
-    pub(super) async fn read(mailbox: &Mailbox, raw: &[u8]) -> Result<Self, Fault> {
+    pub(super) async fn read(mailbox: &Mailbox, raw: &[u8]) -> Result<Self, ToolError> {
         const UNSAFE: &str = "that draft cannot be read safely; change and send it in Gmail itself";
         let read = mailbox.reading().desk().read(Kind::Draft, raw).await;
         let read = read.map_err(|unread| refused(unread, UNSAFE))?;
         if read.done.cut.is_some() {
             let reason = "that draft is longer than I can show; change and send it in Gmail itself";
-            return Err(Fault::Forbidden { reason: reason.to_owned() });
+            return Err(ToolError::Forbidden { reason: reason.to_owned() });
         }
         Ok(Self::of(read))
     }

@@ -4,8 +4,8 @@ use sqlx::PgConnection;
 
 use super::disconnect::{NOT_THEIRS, meant};
 use super::{Accounts, NewOffer, cards, held, make};
-use nod_contract::card::Verb;
-use nod_contract::chat::Immediate;
+use nod_contract::card::Action;
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, OfferId, PersonId, TenantId};
 
@@ -14,12 +14,12 @@ pub async fn press(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    verb: &Verb,
+    verb: &Action,
     person: PersonId,
     conversation: ConversationId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
-    let Some(provider) = meant(verb, person) else { return Ok(Immediate::whisper(NOT_THEIRS)) };
+) -> sqlx::Result<InteractionResponse> {
+    let Some(provider) = meant(verb, person) else { return Ok(InteractionResponse::ephemeral(NOT_THEIRS)) };
     let scopes = core.scopes(provider);
     let held = held(conn, tenant, person, provider).await?;
     let allowed = held.as_ref().map(|held| scopes.known(&held.scopes)).filter(|scopes| !scopes.is_empty());
@@ -34,5 +34,5 @@ pub async fn press(
         now,
     )
     .await?;
-    Ok(Immediate::Whisper(card))
+    Ok(InteractionResponse::Ephemeral(card))
 }

@@ -6,7 +6,7 @@ use crate::connection::lent::Whose;
 use crate::connection::scopes::Scopes;
 use crate::connection::{Held, Lending, Need, Setback};
 use nod_contract::card::reconnect::with_reconnect;
-use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{OfferId, PersonId};
 use nod_contract::provider::Provider;
@@ -18,7 +18,7 @@ pub fn connect(provider: Provider, offer: OfferId, why: &str) -> Card {
 
 /// What somebody reads who asks for the link without saying what for.
 pub fn why_connect(provider: Provider, lending: &Lending, whose: &Whose) -> String {
-    let title = provider.title();
+    let title = provider.display_name();
     match whose {
         Whose::Lent(loan) => {
             let lent = lending.words(loan);
@@ -43,17 +43,17 @@ fn sign_in_as(account: &str) -> String {
 }
 
 fn link(provider: Provider, offer: OfferId, does: &str, why: &str, takes: &str) -> Card {
-    let label = format!("{does} {}", provider.title());
-    Card::say(why)
-        .with(Block::Note(format!("The link is for you alone, works once and for an hour. {takes}")))
-        .button(label, Style::Primary, Press::Connect { provider, offer })
+    let label = format!("{does} {}", provider.display_name());
+    Card::from_markdown(why)
+        .with_block(Block::Note(format!("The link is for you alone, works once and for an hour. {takes}")))
+        .with_button(label, Style::Primary, OnClick::Connect { provider, offer })
 }
 
 /// An account, or more of one, is asked for in the middle of a request.
 pub fn needed(need: &Need, offer: OfferId, now: Timestamp) -> Card {
     let (provider, asked) = (need.provider, need.asked());
     if need.revoked {
-        let title = provider.title();
+        let title = provider.display_name();
         let week = need.held.as_ref().is_some_and(|held| held.ended_after_a_week(now));
         let because = if week { format!(" {}", tested(provider)) } else { String::new() };
         let why = format!(
@@ -100,7 +100,7 @@ pub fn connected(
     granted: &[String],
     lacks: &[String],
 ) -> Card {
-    let title = provider.title();
+    let title = provider.display_name();
     let same = before.filter(|held| held.works && held.account.eq_ignore_ascii_case(account));
     let new = same.map(|held| scopes.missing(&held.scopes, &scopes.known(granted)));
     let mut body = vec![Block::Note(match new {
@@ -113,7 +113,7 @@ pub fn connected(
             "{}, but not {}: that was left unticked on {}'s page. Ask again, and tick it, if you want me to.",
             may(scopes, granted),
             scopes.any_of(lacks),
-            provider.title()
+            provider.display_name()
         )));
     }
     Card { body, ..Card::default() }
@@ -121,7 +121,7 @@ pub fn connected(
 
 /// A day before a grant ends by itself.
 pub fn ending(provider: Provider, held: &Held, person: PersonId, when: &str) -> Card {
-    let (title, account) = (provider.title(), &held.account);
+    let (title, account) = (provider.display_name(), &held.account);
     let week = if held.is_for_a_week() {
         format!(", a week after you gave it. {}", tested(provider))
     } else {
@@ -129,7 +129,7 @@ pub fn ending(provider: Provider, held: &Held, person: PersonId, when: &str) -> 
     };
     let why =
         format!("{title} ends my access to {account} on {when}{week} Connect again, and nothing stops.");
-    with_reconnect(Card::say(why), person, provider)
+    with_reconnect(Card::from_markdown(why), person, provider)
 }
 
 /// Why grants end after a week (<https://developers.google.com/identity/protocols/oauth2#expiration>).
@@ -137,46 +137,44 @@ fn tested(provider: Provider) -> String {
     format!(
         "{}'s consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod \
          can publish it.",
-        provider.title()
+        provider.display_name()
     )
 }
 
 /// The private link to an account that was connected before.
 pub(crate) fn reconnect_link(provider: Provider, offer: OfferId, held: Option<&Held>) -> Card {
     let takes = held.map_or_else(|| OWN.to_owned(), |held| sign_in_as(&held.account));
-    let why = format!("Connect your {} account again.", provider.title());
+    let why = format!("Connect your {} account again.", provider.display_name());
     link(provider, offer, "Reconnect", &why, &takes)
 }
 
 /// One line of what is connected.
-pub fn account(card: Card, provider: Provider, scopes: &Scopes, held: &Held, disconnect: Verb) -> Card {
-    let title = provider.title();
+pub fn account(card: Card, provider: Provider, scopes: &Scopes, held: &Held, disconnect: Action) -> Card {
+    let title = provider.display_name();
     let state = if held.works {
         format!("{}.", may(scopes, &held.scopes))
     } else {
         format!("{title} no longer lets me in: connect it again to go on.")
     };
-    card.with(Block::Fields(vec![(title.to_owned(), held.account.clone())])).with(Block::Note(state)).button(
-        format!("Disconnect {title}"),
-        Style::Danger,
-        Press::Verb(disconnect),
-    )
+    card.with_block(Block::Fields(vec![(title.to_owned(), held.account.clone())]))
+        .with_block(Block::Note(state))
+        .with_button(format!("Disconnect {title}"), Style::Danger, OnClick::Action(disconnect))
 }
 
 /// Asks once more.
-pub fn sure(provider: Provider, held: &Held, lent: Option<&str>, yes: Verb) -> Card {
-    let title = provider.title();
+pub fn sure(provider: Provider, held: &Held, lent: Option<&str>, yes: Action) -> Card {
+    let title = provider.display_name();
     let then = lent.map_or_else(String::new, |lent| format!(" From then on I work with {lent}."));
-    Card::say(format!(
+    Card::from_markdown(format!(
         "Disconnect {}? I forget its keys and give them back to {title}. What waits for your nod there is called \
          off.{then} Nothing was disconnected yet.",
         held.account
     ))
-    .button(format!("Yes, disconnect {title}"), Style::Danger, Press::Verb(yes))
+    .with_button(format!("Yes, disconnect {title}"), Style::Danger, OnClick::Action(yes))
 }
 
 pub(crate) fn nothing_connected(provider: Provider) -> String {
-    format!("Your {} account is not connected. Nothing was done.", provider.title())
+    format!("Your {} account is not connected. Nothing was done.", provider.display_name())
 }
 
 /// The same to whoever wants to disconnect it, with what is lent to them.
@@ -189,7 +187,7 @@ pub fn not_connected(provider: Provider, lent: Option<&str>) -> String {
 }
 
 pub fn disconnected(provider: Provider) -> String {
-    format!("{} is disconnected. I wrote to you directly how it goes on.", provider.title())
+    format!("{} is disconnected. I wrote to you directly how it goes on.", provider.display_name())
 }
 
 fn noted(words: String) -> Card {
@@ -197,14 +195,14 @@ fn noted(words: String) -> Card {
 }
 
 pub(crate) fn giving_back(provider: Provider, account: &str) -> Card {
-    let title = provider.title();
+    let title = provider.display_name();
     noted(format!(
         "{title} account {account} is not connected. Its keys are forgotten here; I am giving them back to {title}…"
     ))
 }
 
 pub(crate) fn given_back(provider: Provider, account: &str) -> Card {
-    let title = provider.title();
+    let title = provider.display_name();
     noted(format!(
         "{title} account {account} is not connected. Its keys are forgotten here and given back to {title}."
     ))
@@ -212,7 +210,7 @@ pub(crate) fn given_back(provider: Provider, account: &str) -> Card {
 
 /// It could not be given back, or somebody else still uses it.
 pub(crate) fn not_given_back(provider: Provider, account: &str) -> Card {
-    let title = provider.title();
+    let title = provider.display_name();
     noted(format!(
         "{title} account {account} is not connected. Its keys are forgotten here, but not given back to {title}: to end what \
          {title} allowed, remove Nod in that account, under third-party access."
@@ -221,7 +219,7 @@ pub(crate) fn not_given_back(provider: Provider, account: &str) -> Card {
 
 /// It was disconnected, and connected again before the provider had heard of it.
 pub(crate) fn connected_again(provider: Provider, account: &str) -> Card {
-    noted(format!("{} was disconnected, and is connected again: {account}.", provider.title()))
+    noted(format!("{} was disconnected, and is connected again: {account}.", provider.display_name()))
 }
 
 /// More was asked of one account, and another came.
@@ -237,8 +235,8 @@ pub fn not_that_account(account: &str, connected: &str) -> Card {
 
 /// The link was used and led nowhere.
 pub fn failed(provider: Provider, why: Setback) -> Card {
-    let title = provider.title();
-    Card::say(match why {
+    let title = provider.display_name();
+    Card::from_markdown(match why {
         Setback::Declined => {
             "You did not agree to it. Nothing was connected. Ask again whenever you like.".to_owned()
         }
@@ -263,9 +261,9 @@ pub(crate) fn not_needed(account: &str) -> Card {
 
 /// Nobody followed the link.
 pub fn expired(provider: Provider) -> Card {
-    Card::say(format!(
+    Card::from_markdown(format!(
         "The link to connect {} was not used in time. Nothing was connected; ask again for a new one.",
-        provider.title()
+        provider.display_name()
     ))
 }
 
@@ -288,15 +286,17 @@ pub fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -
 pub(crate) fn may_they(id: Uuid, name: &str, account: &str, expected: Option<&str>) -> Card {
     let own = expected.unwrap_or("unknown");
     Card::default()
-        .titled("Allow another account?")
-        .with(Block::Fields(vec![
+        .with_title("Allow another account?")
+        .with_block(Block::Fields(vec![
             ("Person".to_owned(), name.to_owned()),
             ("Their address here".to_owned(), own.to_owned()),
             ("Account".to_owned(), account.to_owned()),
         ]))
-        .with(Block::Note("Nod would read and send mail of that account on this person's behalf.".to_owned()))
-        .button("Allow", Style::Primary, Press::Verb(Verb::new("allow", id)))
-        .button("Refuse", Style::Danger, Press::Verb(Verb::new("refuse", id)))
+        .with_block(Block::Note(
+            "Nod would read and send mail of that account on this person's behalf.".to_owned(),
+        ))
+        .with_button("Allow", Style::Primary, OnClick::Action(Action::new("allow", id)))
+        .with_button("Refuse", Style::Danger, OnClick::Action(Action::new("refuse", id)))
 }
 
 /// The admin's card after the decision.

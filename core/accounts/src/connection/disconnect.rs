@@ -10,9 +10,9 @@ use uuid::Uuid;
 use super::offer::Offer;
 use super::{Accounts, Held, Lending, Unreached, cards, context, lent, sql};
 use crate::work::AccountJob;
-use nod_contract::card::reconnect::{verb, with_reconnect};
-use nod_contract::card::{Card, Verb};
-use nod_contract::chat::{Immediate, Target};
+use nod_contract::card::reconnect::{account_action, with_reconnect};
+use nod_contract::card::{Action, Card};
+use nod_contract::chat::{DeliveryTarget, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, TenantId};
 use nod_contract::provider::Provider;
@@ -31,8 +31,8 @@ const WAITS: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(
 /// After a press on what is another person's.
 pub(super) const NOT_THEIRS: &str = "That is somebody else's account. Nothing was done.";
 
-pub(super) fn meant(verb_: &Verb, person: PersonId) -> Option<Provider> {
-    Provider::ALL.into_iter().find(|provider| verb("", person, *provider).subject == verb_.subject)
+pub(super) fn meant(verb_: &Action, person: PersonId) -> Option<Provider> {
+    Provider::ALL.into_iter().find(|provider| account_action("", person, *provider).subject == verb_.subject)
 }
 
 /// What a person has connected, with what it allows; `None` where it is nothing.
@@ -45,12 +45,12 @@ pub async fn list(
     let mut card: Option<Card> = None;
     for provider in Provider::ALL {
         if let Some(held) = super::held(conn, tenant, person, provider).await? {
-            let before = card.take().unwrap_or_else(|| Card::default().titled("Connected accounts"));
+            let before = card.take().unwrap_or_else(|| Card::default().with_title("Connected accounts"));
             let before = match held.works {
                 true => before,
                 false => with_reconnect(before, person, provider),
             };
-            let disconnect = verb("disconnect", person, provider);
+            let disconnect = account_action("disconnect", person, provider);
             card = Some(cards::account(before, provider, core.scopes(provider), &held, disconnect));
         }
     }
@@ -64,13 +64,18 @@ pub async fn ask(
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let lent = lent::words(conn, lending, tenant, person).await?;
     let lent = lent.as_deref();
     let Some(held) = super::held(conn, tenant, person, provider).await? else {
-        return Ok(Immediate::whisper(cards::not_connected(provider, lent)));
+        return Ok(InteractionResponse::ephemeral(cards::not_connected(provider, lent)));
     };
-    Ok(Immediate::Whisper(cards::sure(provider, &held, lent, verb("disconnect_yes", person, provider))))
+    Ok(InteractionResponse::Ephemeral(cards::sure(
+        provider,
+        &held,
+        lent,
+        account_action("disconnect_yes", person, provider),
+    )))
 }
 
 /// A press on [Disconnect].
@@ -78,12 +83,12 @@ pub async fn press(
     conn: &mut PgConnection,
     lending: &Lending,
     tenant: TenantId,
-    verb: &Verb,
+    verb: &Action,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     match meant(verb, person) {
         Some(provider) => ask(conn, lending, tenant, person, provider).await,
-        None => Ok(Immediate::whisper(NOT_THEIRS)),
+        None => Ok(InteractionResponse::ephemeral(NOT_THEIRS)),
     }
 }
 
@@ -92,25 +97,25 @@ pub async fn done(
     core: &Accounts,
     conn: &mut PgConnection,
     tenant: TenantId,
-    verb: &Verb,
+    verb: &Action,
     person: PersonId,
     conversation: ConversationId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(provider) = meant(verb, person) else {
-        return Ok(Immediate::whisper(NOT_THEIRS));
+        return Ok(InteractionResponse::ephemeral(NOT_THEIRS));
     };
-    let reason = format!("{} was disconnected", provider.title());
+    let reason = format!("{} was disconnected", provider.display_name());
     tell(core, conn, AccountEnded { tenant, person, provider, but: None, reason: &reason }, now).await?;
     let Some(row) = sql::take(conn, tenant, person, provider.as_str()).await? else {
-        return Ok(Immediate::whisper(cards::nothing_connected(provider)));
+        return Ok(InteractionResponse::ephemeral(cards::nothing_connected(provider)));
     };
     let over = Over::of(core, tenant, person, provider, row);
     let id = end(core, conn, tenant, &over, conversation, now).await?;
     let detail = json!({ "provider": provider.as_str() });
-    audit::write(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
+    audit::insert_entry(conn, tenant, Some(person), "account.disconnected", id, None, &detail, now).await?;
     open_pages::touch(conn, tenant, person, now).await?;
-    Ok(Immediate::whisper(cards::disconnected(provider)))
+    Ok(InteractionResponse::ephemeral(cards::disconnected(provider)))
 }
 
 /// A grant that is of no use here any more.
@@ -132,7 +137,7 @@ impl Over {
         row: sql::Row,
     ) -> Self {
         let sealed = row.refresh_sealed.as_deref().unwrap_or(&row.access_sealed);
-        let token = core.links.vault.open(sealed, &context(tenant, person, provider)).ok();
+        let token = core.links.vault.unseal(sealed, &context(tenant, person, provider)).ok();
         Self { person, provider, account: row.account, token }
     }
 }
@@ -233,7 +238,7 @@ pub(super) async fn say(
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
     let user = people::sql::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(None) };
-    let target = Target::Direct { workspace: venue.workspace.clone(), user };
+    let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
     let id: DeliveryId = core.id();
     let new = NewDelivery {
         id,
@@ -269,11 +274,11 @@ fn sealed_for(id: Uuid) -> String {
 pub(crate) async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let Some(row) = sql::revocation(&mut conn, claim.tenant, id).await? else {
-        return Ok(jobs::finish(&mut conn, claim).await?);
+        return Ok(jobs::complete(&mut conn, claim).await?);
     };
     drop(conn);
     let to = core.grantors.iter().find(|to| to.provider() == row.provider);
-    let token = core.links.vault.open(&row.token, &sealed_for(id));
+    let token = core.links.vault.unseal(&row.token, &sealed_for(id));
     let went = match (to, token) {
         (Some(to), Ok(token)) => to.revoke(&token).await,
         (None, _) => Err(Unreached("this provider is not configured any more".to_owned())),
@@ -289,16 +294,16 @@ pub(crate) async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Resul
         Err(error) => {
             let again = now + (now - row.since).clamp(WAITS.0, WAITS.1);
             let mut tx = core.begin().await?;
-            jobs::hold(&mut tx, claim).await?;
-            jobs::put_off(&mut tx, claim, again, Some(&error.to_string()), true).await?;
+            jobs::assert_lease(&mut tx, claim).await?;
+            jobs::reschedule(&mut tx, claim, again, Some(&error.to_string()), true).await?;
             return Ok(tx.commit().await?);
         }
     };
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     sql::delete_revocation(&mut tx, claim.tenant, id).await?;
     delivery::show(&mut tx, claim.tenant, row.delivery, &card, now).await?;
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())

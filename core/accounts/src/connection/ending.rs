@@ -46,7 +46,7 @@ pub async fn warn(
 ) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     let still = |ends: Timestamp| (ends - ends_at).abs() < SAME && now < ends;
     let held = held(&mut tx, tenant, person, provider).await?;
     let held = held.filter(|held| held.works && held.ends_at.is_some_and(still));
@@ -55,7 +55,7 @@ pub async fn warn(
         let card = cards::ending(provider, &held, person.id, &when);
         say(core, &mut tx, tenant, person.id, conversation, &card, now).await?;
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())

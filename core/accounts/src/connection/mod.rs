@@ -12,7 +12,7 @@ pub use accounts::Accounts;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{Ids, PersonId, TenantId};
 use nod_contract::provider::Provider;
-use nod_store::secret::Vault;
+use nod_store::vault::Vault;
 
 mod accounts;
 pub mod again;
@@ -116,8 +116,8 @@ impl Connections {
             return Ok(Connected::Revoked);
         }
         let context = context(tenant, person, provider);
-        let access = self.vault.open(&row.access_sealed, &context);
-        let refresh = row.refresh_sealed.as_deref().map(|r| self.vault.open(r, &context)).transpose();
+        let access = self.vault.unseal(&row.access_sealed, &context);
+        let refresh = row.refresh_sealed.as_deref().map(|r| self.vault.unseal(r, &context)).transpose();
         match (access, refresh) {
             (Ok(access), Ok(refresh)) => Ok(Connected::Yes(Box::new(Grant {
                 account: row.account,
@@ -251,14 +251,14 @@ pub async fn move_all(
 ) -> sqlx::Result<Moved> {
     let mut moved = Moved::default();
     for (name, row) in sql::take_all(conn, tenant, from).await? {
-        let Some(provider) = Provider::named(&name) else {
+        let Some(provider) = Provider::from_name(&name) else {
             tracing::error!(person = %from, provider = name, "an account with an unknown provider was not moved");
             continue;
         };
         let theirs = sql::load(conn, tenant, to, &name).await?.filter(|theirs| theirs.status == "active");
         if let Some(theirs) = theirs {
             if !theirs.account.eq_ignore_ascii_case(&row.account) {
-                let title = provider.title().to_owned();
+                let title = provider.display_name().to_owned();
                 moved.kept.push((title, theirs.account, row.account.clone()));
                 if row.status == "active" {
                     let over = disconnect::Over::of(core, tenant, from, provider, row);
@@ -269,7 +269,7 @@ pub async fn move_all(
         }
         let (before, after) = (context(tenant, from, provider), context(tenant, to, provider));
         let again = |sealed: &str| {
-            let opened = core.links.vault.open(sealed, &before);
+            let opened = core.links.vault.unseal(sealed, &before);
             opened.map(|secret| core.links.vault.seal(&secret, &after, core.ids.as_ref()))
         };
         let refresh = row.refresh_sealed.as_deref().map(again).transpose();

@@ -16,7 +16,7 @@ use super::scopes::Scopes;
 use super::waiting::{self, wake, wake_unless_another};
 use super::{Accounts, Connections, Held, Tokens, cards, ending, other, sql};
 use crate::work::AccountJob;
-use nod_contract::chat::Standing;
+use nod_contract::chat::Membership;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, OfferId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
@@ -24,8 +24,8 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::{open_pages, people};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::Connecting;
-use nod_store::store::deadlocked;
+use nod_store::runs::ConnectOutcome;
+use nod_store::store::is_deadlock;
 
 /// The offers, for the page behind the link.
 #[derive(Clone)]
@@ -95,11 +95,11 @@ pub enum Setback {
     Broken,
 }
 
-impl From<Setback> for Connecting {
+impl From<Setback> for ConnectOutcome {
     fn from(why: Setback) -> Self {
         match why {
             Setback::Declined => Self::Declined,
-            Setback::TooLittle => Self::TooLittle,
+            Setback::TooLittle => Self::InsufficientScopes,
             Setback::SomebodyElse | Setback::Broken => Self::Failed,
         }
     }
@@ -179,7 +179,7 @@ impl Offers {
         let person = people::sql::load_there(&mut conn, tenant, offer.person, platform, workspace).await?;
         drop(conn);
         let mut person = person.ok_or(OfferError::Unknown)?;
-        if person.standing == Standing::Unknown {
+        if person.standing == Membership::Unknown {
             person = people::directory::known(core, tenant, person, platform, workspace).await.map_err(
                 |error| {
                     tracing::warn!(offer = %id, %error, "whose link it is could not be asked");
@@ -269,8 +269,8 @@ impl Offers {
         let resumed = sql::resumed(&mut conn, self.tenant(), &hash(state), core.now()).await?;
         let (offer, provider, scopes, sealed) = resumed.ok_or(OfferError::Used)?;
         let verifier =
-            core.links.vault.open(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
-        let provider = Provider::named(&provider).ok_or(OfferError::Unknown)?;
+            core.links.vault.unseal(&sealed, &format!("offer/{offer}")).map_err(|_| OfferError::Unknown)?;
+        let provider = Provider::from_name(&provider).ok_or(OfferError::Unknown)?;
         let scopes = core.scopes(provider).asked(scopes);
         Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, scopes, offer })
     }
@@ -305,7 +305,7 @@ impl Offers {
     ) -> Result<Completion, OfferError> {
         match self.completed(&pending, account, tokens).await {
             // The link is used up and cannot be followed again: once more.
-            Err(OfferError::Database(error)) if deadlocked(&error) => {
+            Err(OfferError::Database(error)) if is_deadlock(&error) => {
                 self.completed(&pending, account, tokens).await
             }
             ended => ended,
@@ -341,7 +341,7 @@ impl Offers {
             sql::close(&mut tx, tenant, offer.id, "declined").await?;
             let card = cards::not_that_account(account, &connected);
             say(core, &mut tx, tenant, &offer, &card, now).await?;
-            wake(&mut tx, tenant, offer.person, provider, Connecting::Failed, now).await?;
+            wake(&mut tx, tenant, offer.person, provider, ConnectOutcome::Failed, now).await?;
             refused(core, &mut tx, tenant, &offer, account, tokens, now).await?;
             tx.commit().await?;
             core.jobs.wake();
@@ -365,7 +365,7 @@ impl Offers {
         people::sql::reached_at(&mut tx, tenant, offer.person, account).await?;
         sql::close(&mut tx, tenant, offer.id, "done").await?;
         let detail = json!({ "provider": provider.as_str() });
-        audit::write(
+        audit::insert_entry(
             &mut tx,
             tenant,
             Some(offer.person),
@@ -496,12 +496,12 @@ pub async fn make(
 pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     if let Some(offer) = sql::offer(core, &mut tx, tenant, id).await?
         && sql::expire(&mut tx, tenant, id).await?
     {
         let (person, provider) = (offer.person, offer.provider);
-        wake_unless_another(&mut tx, tenant, person, provider, Connecting::Late, now).await?;
+        wake_unless_another(&mut tx, tenant, person, provider, ConnectOutcome::Expired, now).await?;
         // Where an admin was asked, the card says so already.
         if offer.delivery.is_some() && offer.status != "other_account" {
             let card = match offer.held.as_ref().filter(|held| held.works) {
@@ -514,7 +514,7 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
             say(core, &mut tx, tenant, &offer, &card, now).await?;
         }
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }
 
@@ -533,7 +533,8 @@ pub(super) async fn say(
     let venue = delivery::sql::venue(conn, tenant, offer.conversation).await?;
     let user = people::sql::user_of(conn, tenant, offer.person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(()) };
-    let target = nod_contract::chat::Target::Direct { workspace: venue.workspace.clone(), user };
+    let target =
+        nod_contract::chat::DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
     let new = NewDelivery {
         id: core.id(),
         conversation: offer.conversation,

@@ -9,14 +9,14 @@ use super::offer::{NewOffer, Offer, make};
 use super::waiting::wake_unless_another;
 use super::{Accounts, cards, sql};
 use nod_contract::card::Card;
-use nod_contract::chat::{Immediate, Target};
+use nod_contract::chat::{DeliveryTarget, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, OfferId, PersonId, TenantId};
 use nod_contract::provider::Provider;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_store::audit;
-use nod_store::runs::Connecting;
+use nod_store::runs::ConnectOutcome;
 
 /// Whether an admin allowed this account for this person.
 pub(super) async fn allowed(
@@ -57,7 +57,8 @@ pub(super) async fn ask(
     }
     let card = cards::may_they(id, &offer.person_name, account, offer.address.as_deref());
     for (admin, delivery) in admins.into_iter().zip(deliveries) {
-        let target = Target::Direct { workspace: venue.workspace.clone(), user: admin.to_owned() };
+        let target =
+            DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user: admin.to_owned() };
         let new = NewDelivery {
             id: delivery,
             conversation: offer.conversation,
@@ -82,8 +83,8 @@ pub async fn press(
     allow: bool,
     by: &Presser<'_>,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
-    let whisper = |words: &str| Ok(Immediate::whisper(words));
+) -> sqlx::Result<InteractionResponse> {
+    let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     if !core.admins_on(by.platform).any(|admin| admin == by.user) {
         return whisper("Only an admin of Nod can decide this. Nothing was done.");
     }
@@ -93,7 +94,7 @@ pub async fn press(
     };
     let detail = json!({ "provider": request.provider, "for": request.person });
     let action = format!("account.{status}");
-    audit::write(conn, tenant, Some(by.person), &action, id, None, &detail, now).await?;
+    audit::insert_entry(conn, tenant, Some(by.person), &action, id, None, &detail, now).await?;
     let person = people::sql::load(conn, tenant, request.person).await?;
     let name = person.as_ref().map_or("somebody", |p| p.display_name());
     let admin = people::sql::load(conn, tenant, by.person).await?;
@@ -105,7 +106,7 @@ pub async fn press(
     if let Some(first) = request.deliveries.first() {
         tell(core, conn, tenant, &request, *first, allow, now).await?;
     }
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// Who pressed, as the platform and as Nod know them.
@@ -128,15 +129,15 @@ async fn tell(
     let (conversation, ..) = delivery::sql::aim(conn, tenant, asked_in).await?;
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
     let user = people::sql::user_of(conn, tenant, request.person, &venue.platform, &venue.workspace).await?;
-    let (Some(user), Some(provider)) = (user, Provider::named(&request.provider)) else { return Ok(()) };
+    let (Some(user), Some(provider)) = (user, Provider::from_name(&request.provider)) else { return Ok(()) };
     let id: DeliveryId = core.id();
     let offer: OfferId = core.id();
     let card = if allow {
         cards::connect_allowed(provider, offer, &request.address)
     } else {
-        Card::say(format!("An admin did not allow {}. Nothing was connected.", request.address))
+        Card::from_markdown(format!("An admin did not allow {}. Nothing was connected.", request.address))
     };
-    let target = Target::Direct { workspace: venue.workspace.clone(), user };
+    let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
     let new = NewDelivery {
         id,
         conversation,
@@ -160,7 +161,7 @@ async fn tell(
         };
         make(core, conn, tenant, &new, now).await?;
     } else {
-        let ended = Connecting::NotAllowed;
+        let ended = ConnectOutcome::DeniedByAdmin;
         wake_unless_another(conn, tenant, request.person, provider, ended, now).await?;
     }
     Ok(())

@@ -274,7 +274,7 @@ pub(super) async fn revocation(
     .await?;
     Ok(row.and_then(|row| {
         Some(Revocation {
-            provider: Provider::named(&row.provider)?,
+            provider: Provider::from_name(&row.provider)?,
             account: row.account,
             token: row.token_sealed,
             conversation: ConversationId(row.conversation_id),

@@ -7,7 +7,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, RunId, TenantId};
 use nod_contract::provider::Provider;
 use nod_store::jobs;
-use nod_store::runs::{Connecting, News, RunJob};
+use nod_store::runs::{ConnectOutcome, RunEvent, RunJob};
 
 /// A run of the person that waits for an account, or is on the way to: in the middle of a step it may park next.
 /// Whoever does not wait takes no notice.
@@ -26,7 +26,7 @@ pub(super) async fn wake(
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
-    ended: Connecting,
+    ended: ConnectOutcome,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for run in sql::waiting(conn, tenant, person, provider.as_str(), now).await? {
@@ -43,7 +43,7 @@ pub(super) async fn wake_unless_another(
     tenant: TenantId,
     person: PersonId,
     provider: Provider,
-    ended: Connecting,
+    ended: ConnectOutcome,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     if sql::has_another(conn, tenant, person, provider.as_str(), now).await? {
@@ -69,8 +69,8 @@ pub(super) async fn granted(
         let enough = core.scopes(provider).missing(granted, &run.scopes).is_empty();
         let ended = match enough {
             false if run.has_link => continue,
-            false if Some(run.run) == asker => Connecting::TooLittle,
-            _ => Connecting::Connected,
+            false if Some(run.run) == asker => ConnectOutcome::InsufficientScopes,
+            _ => ConnectOutcome::Connected,
         };
         tell(conn, tenant, &run, provider, ended, now).await?;
     }
@@ -82,9 +82,10 @@ async fn tell(
     tenant: TenantId,
     run: &Waiting,
     provider: Provider,
-    ended: Connecting,
+    ended: ConnectOutcome,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let work = RunJob::Advance { run: run.run, news: Some(News::Connection { provider, ended }) };
+    let work =
+        RunJob::Advance { run: run.run, news: Some(RunEvent::ConnectFinished { provider, outcome: ended }) };
     jobs::sql::enqueue(conn, tenant, run.conversation.0, &work, now, now).await
 }

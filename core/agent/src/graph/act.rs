@@ -8,7 +8,7 @@ use super::{Emit, Next, NodeContext, Step, busy, drafts, gate, times};
 use crate::state::{AgentState, Node, PendingCall};
 use nod_contract::privacy::Provenance;
 use nod_contract::text;
-use nod_contract::tool::{Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use nod_contract::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use nod_memory::history;
 use nod_store::steps::StepRecord;
 
@@ -83,7 +83,7 @@ pub(super) fn failed(
     state: &mut AgentState,
     pending: &PendingCall,
     spec: &ToolSpec,
-    fault: &Fault,
+    fault: &ToolError,
     cx: &NodeContext<'_>,
 ) {
     match busy::told(fault, spec.provider, state, cx.clock.now()) {
@@ -96,8 +96,8 @@ pub(super) fn failed(
 pub fn content(output: &ToolOutput, marker: &str) -> String {
     let content = bounded(&output.content.to_string());
     match &output.provenance {
-        Provenance::Ours => content,
-        Provenance::Outside(sources) => text::fenced(&content, sources, marker),
+        Provenance::Trusted => content,
+        Provenance::Untrusted(sources) => text::fence_untrusted(&content, sources, marker),
     }
 }
 
@@ -113,9 +113,9 @@ fn bounded(content: &str) -> String {
 /// No call outlives its deadline.
 pub(super) async fn limited<T>(
     scope: &ToolContext,
-    call: impl Future<Output = Result<T, Fault>>,
-) -> Result<T, Fault> {
-    tokio::time::timeout(scope.time_left(), call)
-        .await
-        .unwrap_or_else(|_| Err(Fault::broken(format!("no answer within {} s", scope.time_left().as_secs()))))
+    call: impl Future<Output = Result<T, ToolError>>,
+) -> Result<T, ToolError> {
+    tokio::time::timeout(scope.time_left(), call).await.unwrap_or_else(|_| {
+        Err(ToolError::internal(format!("no answer within {} s", scope.time_left().as_secs())))
+    })
 }

@@ -8,24 +8,27 @@ use super::think::done_so_far;
 use crate::state::AgentState;
 use nod_contract::clock::Timestamp;
 use nod_contract::provider::Provider;
-use nod_contract::tool::{Fault, ToolOutput};
+use nod_contract::tool::{ToolError, ToolOutput};
 use nod_requests::busy::{A_MOMENT, asks_to_wait};
 
 /// The answer to a call that has to wait; `None` where it failed for another reason, or nobody's account was asked.
 pub(super) fn told(
-    fault: &Fault,
+    fault: &ToolError,
     provider: Option<Provider>,
     state: &AgentState,
     now: Timestamp,
 ) -> Option<ToolOutput> {
-    let (Fault::Busy { after_seconds }, Some(provider)) = (fault, provider) else { return None };
+    let (ToolError::RateLimited { retry_after_secs: after_seconds }, Some(provider)) = (fault, provider)
+    else {
+        return None;
+    };
     let wait = i64::try_from(*after_seconds).ok().and_then(TimeDelta::try_seconds);
     let until = wait.filter(|wait| *wait > A_MOMENT).and_then(|wait| now.checked_add_signed(wait));
     let (why, then) = match until {
         Some(until) => (asks_to_wait(provider, until, &state.principal.zone), "Ask me again then."),
-        None => (format!("{} is too busy to answer.", provider.title()), "Ask me again in a minute."),
+        None => (format!("{} is too busy to answer.", provider.display_name()), "Ask me again in a minute."),
     };
     let said = format!("{why} {} {then}", done_so_far(state));
     let detail = "the person is told so; do not try again in this turn";
-    Some(ToolOutput::ours(json!({ "status": "busy", "why": why, "detail": detail })).verbatim(said))
+    Some(ToolOutput::trusted(json!({ "status": "busy", "why": why, "detail": detail })).with_verbatim(said))
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Emit;
 use crate::state::AgentState;
 use nod_contract::privacy::Audience;
-use nod_contract::tool::{Choice, Fault, Tool, ToolSpec};
+use nod_contract::tool::{Choice, Tool, ToolError, ToolSpec};
 use nod_requests::draft::{Change, OpenDraft};
 
 /// By this name a question asks which draft is meant.
@@ -30,13 +30,13 @@ pub(super) fn resolved(
     mut args: Value,
     picked: &BTreeMap<String, String>,
     state: &mut AgentState,
-) -> Result<Value, Fault> {
+) -> Result<Value, ToolError> {
     let Some(name) = argument(spec) else { return Ok(args) };
     let open = match meant(spec, args[name].as_str(), picked, state) {
         Ok(open) => open.clone(),
         Err(fault) => {
             // The question names them all.
-            if matches!(fault, Fault::Ambiguous { .. }) {
+            if matches!(fault, ToolError::Ambiguous { .. }) {
                 let all = state.drafts.open.iter().map(|open| open.audience);
                 state.audience = all.fold(state.audience, Audience::narrow);
             }
@@ -45,10 +45,10 @@ pub(super) fn resolved(
     };
     if spec.name == open.draft.tools.update && !open.seen {
         let read = &open.draft.tools.read;
-        return Err(Fault::invalid(format!("the draft's text is not in view yet: call {read} first")));
+        return Err(ToolError::invalid(format!("the draft's text is not in view yet: call {read} first")));
     }
     state.audience = state.audience.narrow(open.audience);
-    state.provenance = state.provenance.clone().with(open.provenance);
+    state.provenance = state.provenance.clone().merge(open.provenance);
     args[name] = json!(open.draft);
     Ok(args)
 }
@@ -64,19 +64,21 @@ fn meant<'a>(
     given: Option<&str>,
     picked: &BTreeMap<String, String>,
     state: &'a AgentState,
-) -> Result<&'a OpenDraft, Fault> {
+) -> Result<&'a OpenDraft, ToolError> {
     let drafts = &state.drafts;
     let wanted = picked.get(DRAFT).map(String::as_str).or(drafts.chosen.as_deref()).or(given);
     if let Some(id) = wanted {
-        return drafts.named(id).ok_or_else(|| Fault::NotFound { what: format!("an open draft {id}") });
+        return drafts.named(id).ok_or_else(|| ToolError::NotFound { what: format!("an open draft {id}") });
     }
     match &drafts.open[..] {
-        [] => Err(Fault::NotFound { what: "an open draft here".to_owned() }),
+        [] => Err(ToolError::NotFound { what: "an open draft here".to_owned() }),
         [one] => Ok(one),
         // Changing the newest can be changed again; what leaves or is thrown away must be the right one.
         [newest, ..] if newest.latest || spec.name == newest.draft.tools.update => Ok(newest),
         [newest, ..] if spec.name == newest.draft.tools.read => Ok(newest),
-        several => Err(Fault::Ambiguous { name: DRAFT.to_owned(), choices: choices(several), why: None }),
+        several => {
+            Err(ToolError::Ambiguous { name: DRAFT.to_owned(), choices: choices(several), message: None })
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use super::{Emit, Next, NodeContext, NodeError, Step, act, drafts, recipients, t
 use crate::state::{AgentState, Node, Parked, PendingCall};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::provider::Provider;
-use nod_contract::tool::{ActTool, Fault, LONGEST_BODY, Preview, Reach, Tool, ToolSpec, UNDERSTOOD};
+use nod_contract::tool::{
+    ASSUMPTIONS_FIELD, ActTool, MAX_BODY_CHARS, Preview, Reach, Tool, ToolError, ToolSpec,
+};
 use nod_requests::approval::{TooLong, askable};
 use nod_requests::policy::{self, Ruling, Terms};
 use nod_requests::question::{self, Vote};
@@ -90,23 +92,23 @@ async fn examine(
     let with = cx.tool_context(state);
     let overwrites = drafts::overwrites(tool.spec(), &named, state);
     let previewed = act::limited(&with, tool.preview(&with, &named)).await;
-    let previewed = previewed.map(|preview| for_whom(Preview { room: cx.room, ..preview }, state));
+    let previewed = previewed.map(|preview| for_whom(Preview { display_limit: cx.room, ..preview }, state));
     let previewed = previewed.map(|preview| saying(preview, &assumed));
     let name = format!("{}.preview", tool.spec().name);
     let mut record = StepRecord::new("tool", &name, with.scope.invocation, with.now, cx.clock.now());
-    record.error = previewed.as_ref().err().map(Fault::to_string);
+    record.error = previewed.as_ref().err().map(ToolError::to_string);
     record.output = previewed.as_ref().ok().and_then(recorded);
     record.input = Some(named);
     cx.records.push(record);
     if let Ok(preview) = &previewed {
         state.audience = state.audience.narrow(preview.audience);
-        state.provenance = state.provenance.clone().with(preview.provenance.clone());
+        state.provenance = state.provenance.clone().merge(preview.provenance.clone());
     }
     let unnamed = match &previewed {
         Ok(preview) => recipients::unnamed(preview, &pending.picked, state, cx).await?,
         Err(_) => Vec::new(),
     };
-    match previewed.map(|preview| Preview { unnamed, ..preview }) {
+    match previewed.map(|preview| Preview { unknown_recipients: unnamed, ..preview }) {
         Ok(preview) => {
             match (ruled(tool.spec(), &preview, overwrites, state, seen, cx).await?, askable(&preview)) {
                 (Ruling::Never(why), _) => Ok(Examined::Answered(never(&why))),
@@ -120,7 +122,7 @@ async fn examine(
                 }
             }
         }
-        Err(fault @ Fault::Busy { .. }) => {
+        Err(fault @ ToolError::RateLimited { .. }) => {
             act::failed(state, pending, tool.spec(), &fault, cx);
             Ok(Examined::Taken)
         }
@@ -136,15 +138,15 @@ async fn examine(
 
 /// Why a tool did not do it may tell what lies in the account ("there is no such label; similar: …"). What the gate
 /// finds wrong before it asks the tool comes of what was said, and of who is here.
-pub(super) fn kept_private(spec: &ToolSpec, fault: &Fault, state: &mut AgentState) {
-    if spec.provider.is_some() && fault.tells() {
+pub(super) fn kept_private(spec: &ToolSpec, fault: &ToolError, state: &mut AgentState) {
+    if spec.provider.is_some() && fault.has_account_data() {
         state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
 }
 
 /// Whoever picked a time and hears that it does not work, hears it from us: what a model is told is no answer to a press.
-pub(super) fn told_after_a_pick(fault: &Fault, state: &mut AgentState, pending: &PendingCall) -> bool {
-    let Fault::Invalid { reason } = fault else { return false };
+pub(super) fn told_after_a_pick(fault: &ToolError, state: &mut AgentState, pending: &PendingCall) -> bool {
+    let ToolError::InvalidArguments { reason } = fault else { return false };
     let picked = pending.picked.keys().any(|name| question::is_time(name));
     if picked {
         let asked = question::for_another_way(reason, state.shared);
@@ -156,7 +158,7 @@ pub(super) fn told_after_a_pick(fault: &Fault, state: &mut AgentState, pending: 
 /// What was taken for granted stands on the card, where its person can still say otherwise.
 fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
     if !assumed.is_empty() {
-        preview.fields.push((UNDERSTOOD.to_owned(), assumed.join(" ")));
+        preview.fields.push((ASSUMPTIONS_FIELD.to_owned(), assumed.join(" ")));
     }
     preview
 }
@@ -164,7 +166,7 @@ fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
 /// What stands on no card stands in no record either; the approval's row, which is its owner's, has all of it.
 fn recorded(preview: &Preview) -> Option<Value> {
     let mut written = serde_json::to_value(preview).ok()?;
-    if preview.below.is_some() {
+    if preview.trailing_text.is_some() {
         written["payload"] = Value::Null;
         written["below"] = Value::Null;
     }
@@ -199,7 +201,7 @@ async fn ruled(
         reach: spec.reach,
         account: &preview.account,
         recipients: &preview.recipients,
-        outside_text: in_view.is_outside(),
+        outside_text: in_view.is_untrusted(),
         overwrites,
     };
     Ok(policy::decide(&cx.directory.policy().await?, &call))
@@ -221,7 +223,7 @@ fn never(why: &str) -> Value {
 /// Nobody approves what they cannot see.
 fn too_long(long: TooLong) -> Value {
     let what = match long {
-        TooLong::Body(length) => format!("the body has {length} characters, more than {LONGEST_BODY}"),
+        TooLong::Body(length) => format!("the body has {length} characters, more than {MAX_BODY_CHARS}"),
         TooLong::Fields(people) => format!("there are {people} recipients"),
     };
     let said = format!(
@@ -254,17 +256,17 @@ fn wanted(
 
 /// What a person can mend waits for them; everything else goes back to the model.
 pub(super) fn wait_for_person(
-    fault: &Fault,
+    fault: &ToolError,
     call_id: &str,
     cx: &NodeContext<'_>,
     emits: &mut Vec<Emit>,
 ) -> Option<Parked> {
     match fault {
-        Fault::NeedsConnect { provider, revoked, missing } => {
+        ToolError::NeedsConnect { provider, revoked, missing } => {
             need_account(*provider, *revoked, missing, emits);
             Some(Parked::Connection(*provider))
         }
-        Fault::Ambiguous { name, choices, why } if !choices.is_empty() => {
+        ToolError::Ambiguous { name, choices, message: why } if !choices.is_empty() => {
             let question = cx.ids.next().into();
             emits.push(Emit::Question {
                 question,
@@ -276,12 +278,12 @@ pub(super) fn wait_for_person(
             });
             Some(Parked::Question(question))
         }
-        Fault::Slots { about, title, choices, voters, unseen } => {
+        ToolError::AmbiguousTime { topic: about, title, choices, voters, unreadable_calendars: unseen } => {
             let question = cx.ids.next().into();
             emits.push(Emit::Question {
                 question,
                 call_id: call_id.to_owned(),
-                name: when::asked_about(about),
+                name: when::quoted_phrase(about),
                 choices: choices.clone(),
                 why: None,
                 vote: Some(Vote { title: title.clone(), voters: voters.clone(), unseen: unseen.clone() }),
@@ -305,17 +307,17 @@ fn need_account(provider: Provider, revoked: bool, missing: &[String], emits: &m
 }
 
 fn faulted(
-    fault: Fault,
+    fault: ToolError,
     state: &mut AgentState,
     pending: &PendingCall,
     cx: &NodeContext<'_>,
     emits: &mut Vec<Emit>,
 ) -> Examined {
-    if let Fault::Outdated { now } = &fault {
+    if let ToolError::Conflict { current: now } = &fault {
         state.take(&pending.call.id, now, &act::content(now, &cx.scope().invocation.short()));
         return Examined::Taken;
     }
-    if let Fault::NoSuchTime { why } = &fault {
+    if let ToolError::NoSuchTime { message: why } = &fault {
         let asked = question::for_time(&format!("{why} Which time do you mean?"), state.shared);
         state.take(&pending.call.id, &asked, &asked.content.to_string());
         return Examined::Taken;
@@ -328,8 +330,8 @@ fn faulted(
 }
 
 /// What an admin has to mend is said under the answer, whatever the model makes of it.
-pub(super) fn noted(fault: &Fault, state: &mut AgentState) {
-    if let Fault::NeedsAdmin { reason } = fault {
+pub(super) fn noted(fault: &ToolError, state: &mut AgentState) {
+    if let ToolError::NeedsAdmin { reason } = fault {
         state.note(&format!("{}. {}", reason.trim_end_matches('.'), think::done_so_far(state)));
     }
 }
@@ -341,12 +343,13 @@ pub(super) fn park(state: &mut AgentState, call_id: &str, parked: Parked) {
 }
 
 /// The model's raw text as arguments that satisfy the tool's schema.
-pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, Fault> {
+pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, ToolError> {
     let raw = if raw.trim().is_empty() { "{}" } else { raw };
     let args: Value = serde_json::from_str(raw)
-        .map_err(|error| Fault::invalid(format!("the arguments are no JSON: {error}")))?;
-    let validator = jsonschema::validator_for(&spec.parameters)
-        .map_err(|error| Fault::broken(format!("the schema of {} does not compile: {error}", spec.name)))?;
+        .map_err(|error| ToolError::invalid(format!("the arguments are no JSON: {error}")))?;
+    let validator = jsonschema::validator_for(&spec.parameters).map_err(|error| {
+        ToolError::internal(format!("the schema of {} does not compile: {error}", spec.name))
+    })?;
     let wrong: Vec<String> = validator
         .iter_errors(&args)
         .take(5)
@@ -358,5 +361,5 @@ pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, Fault> {
             if at.is_empty() { why } else { format!("{at}: {why}") }
         })
         .collect();
-    if wrong.is_empty() { Ok(args) } else { Err(Fault::invalid(wrong.join("; "))) }
+    if wrong.is_empty() { Ok(args) } else { Err(ToolError::invalid(wrong.join("; "))) }
 }

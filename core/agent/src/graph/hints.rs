@@ -1,7 +1,7 @@
 //! Routing hints: what the rules and the router found out already stands beside the person's words, so that
 //! the reasoner needs one look where it needed several.
 
-use nod_contract::model::Offer;
+use nod_contract::model::ToolDefinition;
 use nod_contract::privacy::Audience;
 use nod_contract::tool::{Reach, Tool, Tools};
 
@@ -35,28 +35,28 @@ pub(super) fn for_router(said: &str, state: &AgentState) -> String {
 fn open(state: &AgentState) -> Option<String> {
     let newest = state.drafts.open.first()?;
     let private = newest.audience != Audience::Channel && state.audience == Audience::Channel;
-    let hidden = private || newest.provenance.is_outside();
+    let hidden = private || newest.provenance.is_untrusted();
     let label = if hidden { String::new() } else { format!(", {}", newest.draft.label) };
     Some(format!("- open draft: {}{label}", newest.draft.id))
 }
 
 /// A hint narrows the first offer to that tool, first in line, and to those that reach nobody, which it may
 /// need before.
-pub(super) fn offers(tools: &Tools, state: &AgentState) -> Vec<Offer> {
+pub(super) fn offers(tools: &Tools, state: &AgentState) -> Vec<ToolDefinition> {
     let hint = state.target_tool.as_deref().filter(|name| state.thoughts == 0 && tools.get(name).is_some());
     let fits = |tool: &&Tool| {
         let spec = tool.spec();
         drafts::usable(tool, state)
             && hint.is_none_or(|name| spec.name == name || spec.reach != Reach::Others)
     };
-    let mut offered: Vec<Offer> = tools.iter().filter(fits).map(offer).collect();
+    let mut offered: Vec<ToolDefinition> = tools.iter().filter(fits).map(offer).collect();
     offered.sort_by_key(|offer| Some(offer.name.as_str()) != hint);
     offered
 }
 
-fn offer(tool: &Tool) -> Offer {
+fn offer(tool: &Tool) -> ToolDefinition {
     let spec = tool.spec();
-    Offer {
+    ToolDefinition {
         name: spec.name.to_owned(),
         description: spec.description.trim().to_owned(),
         parameters: spec.parameters.clone(),

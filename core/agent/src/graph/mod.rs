@@ -31,16 +31,16 @@ pub use think::done_so_far;
 
 use crate::state::{AgentState, Node};
 use nod_contract::card::Card;
-use nod_contract::chat::Typing;
+use nod_contract::chat::CommandSyntax;
 use nod_contract::clock::{Clock, Timestamp};
-use nod_contract::contacts::Contacts;
+use nod_contract::contacts::ContactSource;
 use nod_contract::ids::{ApprovalId, ConversationId, EffectId, Ids, QuestionId, RunId, TenantId, TraceId};
-use nod_contract::model::{Model, ModelError, Words};
+use nod_contract::model::{Model, ModelError, TokenSender};
 use nod_contract::privacy::Audience;
 use nod_contract::provider::Provider;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
-use nod_contract::tool::draft::Closing;
-use nod_contract::tool::{Choice, Fault, Preview, Principal, ToolContext, Tools};
+use nod_contract::tool::draft::CloseReason;
+use nod_contract::tool::{Choice, Preview, Principal, ToolContext, ToolError, Tools};
 use nod_requests::draft::OpenDraft;
 use nod_requests::policy::{Policy, Terms};
 use nod_requests::question::Vote;
@@ -91,7 +91,7 @@ pub(crate) enum Emit {
     /// A draft was made or changed, and is shown.
     Draft(Box<OpenDraft>),
     /// A draft (by the provider's id) is open no more.
-    DraftClosed { draft: String, how: Closing },
+    DraftClosed { draft: String, how: CloseReason },
     /// An account is needed, or more of one.
     Connect { provider: Provider, revoked: bool, missing: Vec<String> },
     /// The conversation is worth another reading, once the answer is out.
@@ -111,10 +111,10 @@ pub struct NodeContext<'a> {
     /// What was loaded for this step, where the node is the one that needs it.
     pub memory: Option<Memory>,
     pub directory: &'a dyn Directory,
-    pub contacts: &'a [Arc<dyn Contacts>],
-    pub typing: Typing<'a>,
+    pub contacts: &'a [Arc<dyn ContactSource>],
+    pub typing: CommandSyntax<'a>,
     /// What is answered to "help", by how commands are typed here.
-    pub help: &'a (dyn Fn(Typing<'_>) -> String + Send + Sync),
+    pub help: &'a (dyn Fn(CommandSyntax<'_>) -> String + Send + Sync),
     /// How much of a request a card shows here.
     pub room: usize,
     pub tools: &'a Tools,
@@ -123,7 +123,7 @@ pub struct NodeContext<'a> {
     pub ids: &'a Arc<dyn Ids>,
     pub records: Records,
     /// Hears what the model writes to the person while it is written.
-    pub words: Words,
+    pub words: TokenSender,
 }
 
 /// Who is where, and the rules about asking them: all that a node asks of what is stored. There is one of these, and yet
@@ -132,7 +132,7 @@ pub struct NodeContext<'a> {
 pub trait Directory: Send + Sync {
     /// Whom a recipient means who was written by a model. Where the people were listed a while ago, a name may mean
     /// somebody else by now: they are listed anew first.
-    async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, Fault>, NodeError>;
+    async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, ToolError>, NodeError>;
 
     /// The rules in force.
     async fn policy(&self) -> Result<Policy, NodeError>;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{NodeContext, drafts, hints};
 use crate::state::AgentState;
 use nod_contract::clock::Timestamp;
-use nod_contract::model::{Ask, Tier, Turn};
-use nod_contract::text::fenced;
+use nod_contract::model::{CompletionRequest, Tier, Turn};
+use nod_contract::text::fence_untrusted;
 use nod_contract::tool::{Tool, Tools};
 use nod_memory::memory::view::flattened;
 use nod_when::when::local_time;
@@ -16,23 +16,23 @@ use nod_when::when::local_time;
 const ASSISTANT: &str = include_str!("../../prompts/assistant.md");
 const ROUTER: &str = include_str!("../../prompts/router.md");
 /// The reasoner's prompt.
-pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> Ask {
-    Ask {
+pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> CompletionRequest {
+    CompletionRequest {
         tier: Tier::Reasoner,
         system: system(state, cx.clock.now(), &cx.run.short()),
         turns: turns(state),
-        offers: hints::offers(cx.tools, state),
-        json: None,
+        tools: hints::offers(cx.tools, state),
+        response_schema: None,
     }
 }
 
 /// The prompt of one call without tools.
-pub(super) fn converse(state: &AgentState, cx: &NodeContext<'_>) -> Ask {
-    Ask { offers: Vec::new(), ..think(state, cx) }
+pub(super) fn converse(state: &AgentState, cx: &NodeContext<'_>) -> CompletionRequest {
+    CompletionRequest { tools: Vec::new(), ..think(state, cx) }
 }
 
 /// The router's prompt: the last few sentences, and the names of the tools.
-pub(super) fn route(state: &AgentState, tools: &Tools) -> Ask {
+pub(super) fn route(state: &AgentState, tools: &Tools) -> CompletionRequest {
     let tools: Vec<&Tool> = tools.iter().filter(|tool| drafts::usable(tool, state)).collect();
     let names: Vec<Value> =
         tools.iter().map(|t| json!(t.spec().name)).chain(std::iter::once(Value::Null)).collect();
@@ -50,12 +50,12 @@ pub(super) fn route(state: &AgentState, tools: &Tools) -> Ask {
     let recent = state.history.len().saturating_sub(4);
     let mut turns = state.history[recent..].to_vec();
     turns.push(Turn::Human { text: hints::for_router(state.said(), state) });
-    Ask {
+    CompletionRequest {
         tier: Tier::Router,
         system: format!("{ROUTER}\nTools:\n{}", listed.join("\n")),
         turns,
-        offers: Vec::new(),
-        json: Some(("route".to_owned(), schema)),
+        tools: Vec::new(),
+        response_schema: Some(("route".to_owned(), schema)),
     }
 }
 
@@ -79,7 +79,7 @@ fn system(state: &AgentState, now: Timestamp, marker: &str) -> String {
     let principal = &state.principal;
     let mut lines = vec![
         format!("- Name: {}", principal.name),
-        format!("- Address: {}", principal.address.as_deref().unwrap_or("unknown")),
+        format!("- Address: {}", principal.email.as_deref().unwrap_or("unknown")),
         format!("- Local time: {}", local_time(now, &principal.zone)),
         format!("- Place: {}", if state.shared { "a channel that others read" } else { "a direct message" }),
     ];
@@ -99,7 +99,7 @@ fn system(state: &AgentState, now: Timestamp, marker: &str) -> String {
     if let Some(earlier) = &state.earlier {
         let text = match earlier.outside.is_empty() {
             true => earlier.text.clone(),
-            false => fenced(&earlier.text, &earlier.outside, marker),
+            false => fence_untrusted(&earlier.text, &earlier.outside, marker),
         };
         system.push_str(&format!("\n\nEarlier in this conversation, in short:\n\n{text}"));
     }

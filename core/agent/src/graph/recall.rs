@@ -2,10 +2,10 @@
 
 use super::{NodeContext, Step};
 use crate::state::{AgentState, Earlier, Node};
+use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
 use nod_contract::text;
-use nod_contract::visible::visible;
 use nod_memory::memory::view::View;
 use nod_people::file::File;
 use nod_requests::draft::OpenDraft;
@@ -39,7 +39,7 @@ const EARLIER: &str = "earlier messages in this thread";
 pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     if let Some(memory) = &cx.memory {
         let view = &memory.view;
-        state.provenance = state.provenance.with(view.provenance());
+        state.provenance = state.provenance.merge(view.provenance());
         // What was told to this person alone is in view again: so is whatever is said with it.
         state.audience = view.audience.map_or(state.audience, |audience| state.audience.narrow(audience));
         state.history.clone_from(&view.history);
@@ -57,8 +57,8 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
         state.working.extracted_info.extend(memory.mentioned.iter().cloned());
         if let Some(earlier) = &memory.earlier {
             let marker = cx.scope().invocation.short();
-            state.context = Some(text::fenced(earlier, &[EARLIER], &marker));
-            state.provenance = state.provenance.with(Provenance::outside(EARLIER));
+            state.context = Some(text::fence_untrusted(earlier, &[EARLIER], &marker));
+            state.provenance = state.provenance.merge(Provenance::untrusted(EARLIER));
             state.overheard = true;
         }
     }
@@ -71,7 +71,7 @@ fn files(state: &mut AgentState, files: &[File], marker: &str) {
     let mut turns = Vec::new();
     for file in files.iter().rev() {
         let name: String = file.name.chars().filter(|c| !c.is_control()).take(100).collect();
-        let name = visible(&name);
+        let name = show_hidden_chars(&name);
         match &file.read {
             Ok(words) => {
                 let shown: String = words.chars().take(room).collect();
@@ -81,8 +81,9 @@ fn files(state: &mut AgentState, files: &[File], marker: &str) {
                     continue;
                 }
                 let source = format!("the file {name}");
-                let text = text::fenced(&format!("{shown}{cut}"), std::slice::from_ref(&source), marker);
-                state.provenance = state.provenance.clone().with(Provenance::outside(source));
+                let text =
+                    text::fence_untrusted(&format!("{shown}{cut}"), std::slice::from_ref(&source), marker);
+                state.provenance = state.provenance.clone().merge(Provenance::untrusted(source));
                 turns.push((file.now, Turn::System { text }));
             }
             Err(why) if file.now => {

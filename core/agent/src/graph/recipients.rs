@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{NodeContext, NodeError, act, words};
 use crate::state::AgentState;
 use nod_contract::privacy::{Audience, Provenance};
-use nod_contract::tool::{Choice, Fault, Preview, ToolContext, ToolSpec};
+use nod_contract::tool::{Choice, Preview, ToolContext, ToolError, ToolSpec};
 use nod_people::people::{contacts, names};
 
 /// So long a person's mail is looked at for one name.
@@ -24,7 +24,7 @@ pub(super) async fn resolved(
     picked: &BTreeMap<String, String>,
     state: &mut AgentState,
     cx: &NodeContext<'_>,
-) -> Result<Result<Value, Fault>, NodeError> {
+) -> Result<Result<Value, ToolError>, NodeError> {
     let Some(properties) = spec.parameters["properties"].as_object() else { return Ok(Ok(args)) };
     for (field, schema) in properties {
         let takes = |schema: &Value| schema["format"] == "recipient";
@@ -52,7 +52,7 @@ async fn address(
     picked: &BTreeMap<String, String>,
     state: &mut AgentState,
     cx: &NodeContext<'_>,
-) -> Result<Result<String, Fault>, NodeError> {
+) -> Result<Result<String, ToolError>, NodeError> {
     let name = names::bare(written);
     if let Some(address) = picked.get(name) {
         return Ok(Ok(address.clone()));
@@ -65,10 +65,10 @@ async fn address(
 
 /// A name that the people of the workspace do not settle: whom else it may mean. A further source of people is asked
 /// here, and its choices stand after these.
-async fn beyond(fault: Fault, name: &str, state: &mut AgentState, cx: &NodeContext<'_>) -> Fault {
+async fn beyond(fault: ToolError, name: &str, state: &mut AgentState, cx: &NodeContext<'_>) -> ToolError {
     let mut choices = match &fault {
-        Fault::Ambiguous { choices, .. } => choices.clone(),
-        Fault::NotFound { .. } => Vec::new(),
+        ToolError::Ambiguous { choices, .. } => choices.clone(),
+        ToolError::NotFound { .. } => Vec::new(),
         _ => return fault,
     };
     match in_own_mail(name, &choices, state, cx).await {
@@ -77,10 +77,10 @@ async fn beyond(fault: Fault, name: &str, state: &mut AgentState, cx: &NodeConte
             // Whom somebody writes with is theirs.
             state.audience = state.audience.narrow(Audience::Person(state.principal.person));
             choices.extend(found);
-            Fault::Ambiguous { name: name.to_owned(), choices, why: None }
+            ToolError::Ambiguous { name: name.to_owned(), choices, message: None }
         }
         Err(silent) => match fault {
-            Fault::NotFound { what } => Fault::NotFound { what: format!("{what}; {silent}") },
+            ToolError::NotFound { what } => ToolError::NotFound { what: format!("{what}; {silent}") },
             fault => fault,
         },
     }
@@ -98,9 +98,9 @@ async fn in_own_mail(
     for source in cx.contacts {
         let with = cx.tool_context(state);
         let with = ToolContext { deadline: with.now + LOOKS_FOR, ..with };
-        match act::limited(&with, source.named(&with, &words)).await {
+        match act::limited(&with, source.find_by_name(&with, &words)).await {
             Ok(more) => found.extend(more),
-            Err(Fault::NeedsConnect { .. }) => {}
+            Err(ToolError::NeedsConnect { .. }) => {}
             Err(_) => {
                 // The fault may say what was looked for.
                 tracing::warn!(run = %cx.run, "somebody's mail could not be looked at for a name");
@@ -125,7 +125,7 @@ pub(super) async fn unnamed(
     state: &mut AgentState,
     cx: &NodeContext<'_>,
 ) -> Result<Vec<String>, NodeError> {
-    if !state.provenance.is_outside() && picked.is_empty() {
+    if !state.provenance.is_untrusted() && picked.is_empty() {
         return Ok(Vec::new());
     }
     let named = |address: &&String| {
@@ -141,7 +141,7 @@ pub(super) async fn unnamed(
         unnamed.into_iter().filter(|one| !known.contains(&one.to_lowercase())).collect();
     let picked = |one: &String| picked.values().any(|address| address.eq_ignore_ascii_case(one));
     if unnamed.iter().any(picked) {
-        state.provenance = state.provenance.clone().with(Provenance::outside(OF_MAIL));
+        state.provenance = state.provenance.clone().merge(Provenance::untrusted(OF_MAIL));
     }
     Ok(unnamed)
 }

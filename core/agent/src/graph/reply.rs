@@ -44,7 +44,7 @@ pub fn before_tools(state: &AgentState) -> Option<Card> {
     let Some(Turn::Ai { text, calls }) = state.turns.last() else { return None };
     let words = named(text.trim().to_owned(), &state.working.extracted_info);
     let unproven = unreceipted(state) && honesty::claims_a_deed(&words);
-    (!calls.is_empty() && !words.is_empty() && !unproven).then(|| Card::say(words))
+    (!calls.is_empty() && !words.is_empty() && !unproven).then(|| Card::from_markdown(words))
 }
 
 fn unreceipted(state: &AgentState) -> bool {
@@ -56,13 +56,15 @@ pub(super) fn step(state: AgentState) -> Step {
         return verbatim(state);
     }
     let text = named(state.reply.clone().unwrap_or_default(), &state.working.extracted_info);
-    let mut card = Card::say(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
+    let mut card =
+        Card::from_markdown(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
     let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
     let waits = state.pending.iter().any(|call| call.parked.is_some());
     // The model's words are not ours: without a receipt of this run, Nod never says "sent", in whatever language. Where
     // nothing was to be done, a list of words is the second net.
     if !ours && unreceipted(&state) && ((state.acts && !waits) || honesty::claims_a_deed(&text)) {
-        card = card.with(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
+        card = card
+            .with_block(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
     }
     let emits = vec![Emit::Say { card: noted(card, &state), audience: state.audience }];
     Step { state, emits, next: Next::Go(Node::Remember) }
@@ -70,7 +72,7 @@ pub(super) fn step(state: AgentState) -> Step {
 
 /// With what is said by us, so that it is said whatever the model makes of it.
 fn noted(card: Card, state: &AgentState) -> Card {
-    state.notes.iter().fold(card, |card, line| card.with(Block::Note(line.clone())))
+    state.notes.iter().fold(card, |card, line| card.with_block(Block::Note(line.clone())))
 }
 
 /// What tools gave back is the answer: said as it stands, and not twice where a card shows it already. What is said
@@ -86,9 +88,9 @@ fn verbatim(mut state: AgentState) -> Step {
         state.turns.push(Turn::Ai { text, calls: Vec::new() });
     }
     let audience = state.audience;
-    let card = if said.is_empty() { Card::default() } else { Card::say(said.as_str()) };
+    let card = if said.is_empty() { Card::default() } else { Card::from_markdown(said.as_str()) };
     let card = noted(card, &state);
-    let emits = if card.is_nothing() { Vec::new() } else { vec![Emit::Say { card, audience }] };
+    let emits = if card.is_empty() { Vec::new() } else { vec![Emit::Say { card, audience }] };
     state.reply = Some(said);
     Step { state, emits, next: Next::Go(Node::Remember) }
 }
@@ -103,7 +105,7 @@ mod tests {
         let principal = Principal {
             person: uuid::Uuid::nil().into(),
             name: "Ana".to_owned(),
-            address: None,
+            email: None,
             zone: "UTC".to_owned(),
         };
         let mut state = AgentState::begin(principal, true, "hello");

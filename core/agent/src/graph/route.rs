@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{NodeContext, NodeError, Step, prompt, think};
 use crate::state::{AgentState, Intent, Node, PendingCall};
 use nod_contract::model::{ToolCall, Turn};
-use nod_contract::text::grouped;
+use nod_contract::text::group_digits;
 use nod_contract::tool::Tool;
 
 #[derive(Deserialize)]
@@ -114,8 +114,8 @@ fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
         let words = format!(
             "Your message has {} characters; I read up to {} at once. Nothing of it was used. \
              Please send the part that matters.",
-            grouped(length),
-            grouped(longest)
+            group_digits(length),
+            group_digits(longest)
         );
         return Some(("too_long", words));
     }

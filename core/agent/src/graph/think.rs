@@ -3,7 +3,7 @@
 
 use super::{NodeContext, NodeError, Step, prompt};
 use crate::state::{AgentState, Node, PendingCall, Results};
-use nod_contract::model::{Answer, Ask, ModelError, ToolCall, Turn, Words};
+use nod_contract::model::{Completion, CompletionRequest, ModelError, TokenSender, ToolCall, Turn};
 use nod_store::steps::StepRecord;
 
 /// More calls than this in one turn are not made.
@@ -75,20 +75,24 @@ pub fn done_so_far(state: &AgentState) -> String {
 }
 
 /// Asks the model for what nobody reads.
-pub(super) async fn asked(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
-    heard(ask, cx, &Words::unheard()).await
+pub(super) async fn asked(ask: &CompletionRequest, cx: &NodeContext<'_>) -> Result<Completion, ModelError> {
+    heard(ask, cx, &TokenSender::disconnected()).await
 }
 
 /// Asks the model for what is said to the person, who may read it while it is written.
-pub(super) async fn spoken(ask: &Ask, cx: &NodeContext<'_>) -> Result<Answer, ModelError> {
+pub(super) async fn spoken(ask: &CompletionRequest, cx: &NodeContext<'_>) -> Result<Completion, ModelError> {
     heard(ask, cx, &cx.words).await
 }
 
 /// Asks the model and records the call.
-async fn heard(ask: &Ask, cx: &NodeContext<'_>, words: &Words) -> Result<Answer, ModelError> {
+async fn heard(
+    ask: &CompletionRequest,
+    cx: &NodeContext<'_>,
+    words: &TokenSender,
+) -> Result<Completion, ModelError> {
     let started = cx.clock.now();
     let scope = cx.scope();
-    let answered = cx.model.answer(&scope, ask, words).await;
+    let answered = cx.model.complete(&scope, ask, words).await;
     let mut record = StepRecord::new("model", ask.tier.as_str(), scope.invocation, started, cx.clock.now());
     record.input = serde_json::to_value(ask).ok();
     match &answered {

@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use nod_contract::clock::Timestamp;
-use nod_contract::tool::{Fault, Reach, ToolSpec};
-use nod_when::when::{self, Exact, Unclear};
+use nod_contract::tool::{Reach, ToolError, ToolSpec};
+use nod_when::when::{self, ExactTime, TimeError};
 
 /// The arguments of a call without anything left to resolve.
 pub(super) struct Resolved {
@@ -29,18 +29,18 @@ struct Moment<'a> {
     reaches: bool,
 }
 
-/// Puts an [`Exact`] in the place of every field of format `when`, also of objects among the arguments.
+/// Puts an [`ExactTime`] in the place of every field of format `when`, also of objects among the arguments.
 ///
 /// # Errors
 /// [`Fault::Ambiguous`] where it can be read in several ways; [`Fault::NoSuchTime`] where the calendar has no such day, or
-/// the person picked what cannot be; [`Fault::Invalid`] where it is no time, or is over and the call names somebody else.
+/// the person picked what cannot be; [`Fault::InvalidArguments`] where it is no time, or is over and the call names somebody else.
 pub(super) fn resolved(
     spec: &ToolSpec,
     mut args: Value,
     picked: &BTreeMap<String, String>,
     zone: &str,
     (said_at, now): (Timestamp, Timestamp),
-) -> Result<Resolved, Fault> {
+) -> Result<Resolved, ToolError> {
     let moment = Moment {
         picked,
         zone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
@@ -63,7 +63,7 @@ fn names_somebody(spec: &ToolSpec, args: &Value) -> bool {
 }
 
 impl Moment<'_> {
-    fn fill(&self, schema: &Value, args: &mut Value, assumed: &mut Vec<String>) -> Result<(), Fault> {
+    fn fill(&self, schema: &Value, args: &mut Value, assumed: &mut Vec<String>) -> Result<(), ToolError> {
         for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
             let Some(value) = args.get_mut(field) else { continue };
             match value.as_str() {
@@ -85,36 +85,36 @@ impl Moment<'_> {
 
     /// What was picked of it has its day.
     fn is_hour_alone(&self, words: &str) -> bool {
-        !self.picked.contains_key(&when::asked_about(words))
-            && when::is_hour_alone(words, self.said_at, &self.zone)
+        !self.picked.contains_key(&when::quoted_phrase(words))
+            && when::is_hour_only(words, self.said_at, &self.zone)
     }
 
-    fn exact(&self, words: &str, assumed: &mut Vec<String>) -> Result<Exact, Fault> {
-        let about = when::asked_about(words);
+    fn exact(&self, words: &str, assumed: &mut Vec<String>) -> Result<ExactTime, ToolError> {
+        let about = when::quoted_phrase(words);
         let picked = self.picked.get(&about);
         let meant = picked.map_or(words, String::as_str);
         let said = match when::resolve(meant, self.said_at, &self.zone) {
             Ok(said) => said,
-            Err(Unclear::Past { was, .. }) if self.looks => *was,
+            Err(TimeError::Past { resolved: was, .. }) if self.looks => *was,
             Err(unclear) if !unclear.choices().is_empty() => {
-                let (choices, why) = (unclear.choices().to_vec(), Some(unclear.why()));
-                return Err(Fault::Ambiguous { name: about, choices, why });
+                let (choices, why) = (unclear.choices().to_vec(), Some(unclear.message()));
+                return Err(ToolError::Ambiguous { name: about, choices, message: why });
             }
             // No model can find another reading of it.
-            Err(unclear) if picked.is_some() || matches!(unclear, Unclear::NoSuchDay { .. }) => {
-                return Err(Fault::NoSuchTime { why: unclear.why() });
+            Err(unclear) if picked.is_some() || matches!(unclear, TimeError::NoSuchDay { .. }) => {
+                return Err(ToolError::NoSuchTime { message: unclear.message() });
             }
-            Err(unclear) => return Err(Fault::invalid(unclear.why())),
+            Err(unclear) => return Err(ToolError::invalid(unclear.message())),
         };
-        assumed.extend(said.assumed.clone());
-        let read = said.say(&self.zone, self.now);
-        let exact = Exact::of(said, words, &self.zone);
+        assumed.extend(said.assumption.clone());
+        let read = said.format(&self.zone, self.now);
+        let exact = ExactTime::from_resolved(said, words, &self.zone);
         if self.reaches && exact.has_begun(&self.zone, self.now) {
             if picked.is_some() {
                 let why = format!("{read} is over by now, and nobody is invited to what is over.");
-                return Err(Fault::NoSuchTime { why });
+                return Err(ToolError::NoSuchTime { message: why });
             }
-            return Err(Fault::invalid(format!(
+            return Err(ToolError::invalid(format!(
                 "{read} is over by now, and nobody is invited to what is over: ask the person for another time"
             )));
         }
@@ -135,10 +135,10 @@ mod tests {
             "when": when, "title": {}, "repeats": {"properties": {"until": when}},
             "guests": {"items": {"format": "recipient"}},
         }});
-        ToolSpec { name: "t", description: "", parameters, reach, provider: None, doing: "" }
+        ToolSpec { name: "t", description: "", parameters, reach, provider: None, status_text: "" }
     }
 
-    fn resolve(reach: Reach, args: Value, picked: &[(&str, &str)], now: &str) -> Result<Resolved, Fault> {
+    fn resolve(reach: Reach, args: Value, picked: &[(&str, &str)], now: &str) -> Result<Resolved, ToolError> {
         let (said_at, now) = (SAID_AT.parse().unwrap(), now.parse().unwrap());
         let picked = picked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         resolved(&spec(reach), args, &picked, "Europe/Berlin", (said_at, now))
@@ -153,12 +153,12 @@ mod tests {
         let at = "2026-03-07T15:00:00+01:00[Europe/Berlin]";
         let said = others("tomorrow at 15:00", &[]).unwrap();
         assert_eq!(said, json!({"when": {"at": at}, "title": "next Monday"}));
-        let Err(Fault::Ambiguous { name, choices, .. }) = others("6/3", &[]) else { panic!("not asked") };
+        let Err(ToolError::Ambiguous { name, choices, .. }) = others("6/3", &[]) else { panic!("not asked") };
         let picked = others("6/3", &[(&name, &choices[1].value)]).unwrap();
         assert_eq!(picked["when"], json!({"day": "2026-06-03"}), "{choices:?}");
-        assert!(matches!(others("whenever", &[]), Err(Fault::Invalid { .. })));
+        assert!(matches!(others("whenever", &[]), Err(ToolError::InvalidArguments { .. })));
         let none = others("2026-02-31", &[]).unwrap_err();
-        assert_eq!(none, Fault::NoSuchTime { why: "There is no 31 February in 2026.".into() });
+        assert_eq!(none, ToolError::NoSuchTime { message: "There is no 31 February in 2026.".into() });
     }
 
     #[test]
@@ -182,17 +182,20 @@ mod tests {
             resolve(Reach::Others, json!({"when": written, "guests": ["bo@acme.test"]}), &[], now)
         };
         for over in ["2025-03-06T15:00", "yesterday at noon", "6 March 2025", "last week"] {
-            assert!(matches!(with_guests(over, SAID_AT), Err(Fault::Invalid { .. })), "{over}");
+            assert!(matches!(with_guests(over, SAID_AT), Err(ToolError::InvalidArguments { .. })), "{over}");
             assert!(resolve(Reach::Others, json!({"when": over}), &[], SAID_AT).is_ok(), "{over}");
             assert!(resolve(Reach::Reads, json!({"when": over}), &[], SAID_AT).is_ok(), "{over}");
         }
         for ahead in ["now", "in 10 minutes", "today", "this week"] {
             assert!(with_guests(ahead, SAID_AT).is_ok(), "{ahead}");
         }
-        assert!(matches!(with_guests("in 10 minutes", "2026-03-06T12:30:00Z"), Err(Fault::Invalid { .. })));
+        assert!(matches!(
+            with_guests("in 10 minutes", "2026-03-06T12:30:00Z"),
+            Err(ToolError::InvalidArguments { .. })
+        ));
         let args = json!({"when": "soon", "guests": ["bo@acme.test"]});
         let picked = [("“soon”", "2026-03-06T11:00:00+01:00[Europe/Berlin]")];
         let late = resolve(Reach::Others, args, &picked, "2026-03-06T12:30:00Z");
-        assert!(matches!(late, Err(Fault::NoSuchTime { .. })), "whoever picked it is told by us");
+        assert!(matches!(late, Err(ToolError::NoSuchTime { .. })), "whoever picked it is told by us");
     }
 }

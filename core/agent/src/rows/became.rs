@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use nod_contract::tool::Words;
+use nod_contract::tool::ActionLabels;
 use nod_requests::approval::Status;
 
 /// One request of a run, and how far its effect is.
@@ -11,7 +11,7 @@ pub struct Asked {
     pub status: Status,
     /// As its row says; `None` where nothing was approved.
     pub effect: Option<String>,
-    pub words: Words,
+    pub words: ActionLabels,
 }
 
 impl Asked {
@@ -29,7 +29,7 @@ impl Asked {
                 Some("done") => self.words.done.to_lowercase(),
                 Some("unknown") => format!("unknown whether it was {}", self.words.done.to_lowercase()),
                 Some("failed" | "cancelled") => self.words.not_done.to_lowercase(),
-                _ => self.words.at_it().to_lowercase(),
+                _ => self.words.in_progress_verb().to_lowercase(),
             },
         }
     }
@@ -90,13 +90,13 @@ mod tests {
     use super::*;
 
     fn asked(status: Status, effect: Option<&str>) -> Asked {
-        let words = Words {
+        let words = ActionLabels {
             approve: "Approve & send".into(),
-            doing: "Sending…".into(),
+            in_progress: "Sending…".into(),
             done: "Sent".into(),
             not_done: "Not sent".into(),
-            thing: "email".into(),
-            brings: "mail".into(),
+            noun: "email".into(),
+            recipient_noun: "mail".into(),
         };
         Asked { status, effect: effect.map(str::to_owned), words }
     }

@@ -7,15 +7,15 @@ use crate::graph;
 use crate::state::{AgentState, Parked};
 use nod_contract::ids::EffectId;
 use nod_contract::privacy::Audience;
-use nod_contract::tool::{Fault, Leaves, ToolResult};
+use nod_contract::tool::{FollowUp, ToolError, ToolResult};
 use nod_requests::draft::Change;
 use nod_requests::question;
-use nod_store::runs::{Connecting, News, Verdict};
+use nod_store::runs::{ConnectOutcome, RunEvent, Verdict};
 
 /// Takes news in. News that nobody waits for changes nothing: it may arrive twice.
-pub(super) fn absorb(state: &mut AgentState, news: &News) {
+pub(super) fn absorb(state: &mut AgentState, news: &RunEvent) {
     match news {
-        News::Verdict { approval, verdict, about } => {
+        RunEvent::ApprovalClosed { approval, verdict, about } => {
             if let Some(call) = state.waiting_for(approval.0) {
                 let mut content = with_changes(state, &call, verdict_content(verdict));
                 if let Some(about) = about {
@@ -24,18 +24,18 @@ pub(super) fn absorb(state: &mut AgentState, news: &News) {
                 state.answer(&call, content);
             }
         }
-        News::Revised { approval, changes } => revised(state, approval.0, changes),
-        News::Outcome { ticket, result } => {
+        RunEvent::ApprovalEdited { approval, changes } => revised(state, approval.0, changes),
+        RunEvent::EffectFinished { awaited_id: ticket, result } => {
             if let Some(call) = state.waiting_for(*ticket) {
                 outcome(state, &call, *ticket, result);
             }
         }
-        News::Answer { question, answer } => {
+        RunEvent::QuestionClosed { question, answer } => {
             if let Some(call) = state.waiting_for(question.0) {
                 answered(state, &call, answer.as_deref());
             }
         }
-        News::Connection { provider, ended } => {
+        RunEvent::ConnectFinished { provider, outcome: ended } => {
             let waiting: Vec<String> = state
                 .pending
                 .iter()
@@ -46,26 +46,26 @@ pub(super) fn absorb(state: &mut AgentState, news: &News) {
                 match not_connected(*ended) {
                     None => unpark(state, &call),
                     Some(why) => {
-                        let said = format!("{} was not connected: {why}", provider.title());
+                        let said = format!("{} was not connected: {why}", provider.display_name());
                         state.answer(&call, json!({ "status": "not_connected", "detail": said }));
                     }
                 }
             }
         }
         // What changes the question itself is no state's to take: see `changed`.
-        News::Retry | News::Edited { .. } | News::Withdrawn => {}
+        RunEvent::Retry | RunEvent::MessageEdited { .. } | RunEvent::MessageDeleted => {}
     }
 }
 
 /// Why a request that needs an account cannot go on; `None` where it can.
-fn not_connected(ended: Connecting) -> Option<&'static str> {
+fn not_connected(ended: ConnectOutcome) -> Option<&'static str> {
     match ended {
-        Connecting::Connected => None,
-        Connecting::Late => Some("nobody followed the link in time"),
-        Connecting::Declined => Some("the person did not agree on the provider's page"),
-        Connecting::TooLittle => Some("the person did not tick every permission that is needed"),
-        Connecting::NotAllowed => Some("an admin did not allow that account"),
-        Connecting::Failed => Some("the provider did not complete the sign-in"),
+        ConnectOutcome::Connected => None,
+        ConnectOutcome::Expired => Some("nobody followed the link in time"),
+        ConnectOutcome::Declined => Some("the person did not agree on the provider's page"),
+        ConnectOutcome::InsufficientScopes => Some("the person did not tick every permission that is needed"),
+        ConnectOutcome::DeniedByAdmin => Some("an admin did not allow that account"),
+        ConnectOutcome::Failed => Some("the provider did not complete the sign-in"),
     }
 }
 
@@ -95,11 +95,11 @@ fn with_changes(state: &AgentState, call: &str, mut content: Value) -> Value {
 fn verdict_content(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Denied => json!({ "status": "denied", "detail": "the person said no; nothing was done" }),
-        Verdict::DeniedBecause(why) => {
+        Verdict::DeniedWithReason(why) => {
             let detail = "the person said no, for the reason in their own words; nothing was done";
             json!({ "status": "denied", "detail": detail, "reason": why })
         }
-        Verdict::SecondDenied { why } => {
+        Verdict::DeniedByCoApprover { reason: why } => {
             let detail = "the person said yes, and the second person whom the rules here ask for said no; nothing \
                           was done";
             json!({ "status": "denied", "detail": detail, "reason": why })
@@ -111,7 +111,7 @@ fn verdict_content(verdict: &Verdict) -> Value {
             json!({ "status": "undone",
                 "detail": "the person said yes and took it back before it happened; nothing was done" })
         }
-        Verdict::Never(why) => {
+        Verdict::ForbiddenByPolicy(why) => {
             let detail = format!(
                 "the person said yes, but by now the rules here never allow this, whoever agrees: {why}; nothing was \
                  done. Tell the person the reason; do not try another way."
@@ -130,7 +130,7 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
     match result {
         Ok(output) => {
             state.receipts.push(output.content.clone());
-            if let Leaves::Draft(draft) = &output.leaves {
+            if let FollowUp::Draft(draft) = &output.follow_up {
                 state.drafts.changes.push(Change::Written(draft.id.clone()));
             }
             let mut output = output.clone();
@@ -139,11 +139,11 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
         }
         // It did not happen, and what it needs is known: the gate asks for the account, and then for another nod. What
         // the person wrote into it stands in the approval alone, so the model has to ask with that.
-        Err(Fault::NeedsConnect { missing, .. }) if !missing.is_empty() && !is_edited(state, call) => {
+        Err(ToolError::NeedsConnect { missing, .. }) if !missing.is_empty() && !is_edited(state, call) => {
             unpark(state, call);
         }
-        Err(Fault::Outdated { now }) => state.take(call, now, &graph::content(now, &marker)),
-        Err(fault @ Fault::Unknown { .. }) => {
+        Err(ToolError::Conflict { current: now }) => state.take(call, now, &graph::content(now, &marker)),
+        Err(fault @ ToolError::UnknownOutcome { .. }) => {
             state.unknown += 1;
             let detail = "nobody knows whether it happened; a person must look. Do not try again.";
             let content = json!({ "status": "unknown", "detail": detail, "why": fault.to_string() });
@@ -153,10 +153,10 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
         Err(fault) => {
             // Nobody was asked for it, so no card says openly why it failed: that is of the account, and its owner's.
             let unasked = Some(Parked::Effect(EffectId(ticket)));
-            if let Fault::NeedsAdmin { reason } = fault {
+            if let ToolError::NeedsAdmin { reason } = fault {
                 state.note(reason);
             }
-            if fault.tells() && state.pending.iter().any(|pending| pending.parked == unasked) {
+            if fault.has_account_data() && state.pending.iter().any(|pending| pending.parked == unasked) {
                 state.audience = state.audience.narrow(Audience::Person(state.principal.person));
             }
             let content = json!({ "status": "failed", "error": fault.to_string() });

@@ -33,7 +33,9 @@ impl Commit<'_> {
         let adapter = self.core.adapters.get(&self.venue.platform);
         let called = self.called(conn, self.run.state.audience).await?;
         let fits = |card: &Card| {
-            adapter.is_none_or(|adapter| adapter.fits(&card.clone().calling(called.as_deref())))
+            adapter.is_none_or(|adapter| {
+                adapter.fits_in_one_message(&card.clone().with_mention(called.as_deref()))
+            })
         };
         for cards in on_cards(asked, fits) {
             let all: Vec<Approval> = cards.iter().map(|(approval, _)| approval.clone()).collect();
@@ -100,7 +102,7 @@ impl Commit<'_> {
             expires_at: now + terms.expire_after,
             delivery: self.core.id(),
             undo: terms.undo,
-            outside: run.state.provenance.is_outside(),
+            outside: run.state.provenance.is_untrusted(),
             reminder: None,
             ticked: true,
             again_of: None,
@@ -124,7 +126,7 @@ impl Commit<'_> {
         jobs::enqueue(conn, tenant, id.0, &work, approval.expires_at, now).await?;
         let detail = json!({ "tool": approval.tool, "revision": approval.revision });
         let (by, digest) = (Some(self.run.person), Some(approval.digest.as_str()));
-        Ok(audit::write(conn, tenant, by, "approval.asked", id.0, digest, &detail, now).await?)
+        Ok(audit::insert_entry(conn, tenant, by, "approval.asked", id.0, digest, &detail, now).await?)
     }
 }
 

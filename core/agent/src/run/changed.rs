@@ -17,7 +17,7 @@ use nod_people::open_pages;
 use nod_requests::approval::{self, Status};
 use nod_requests::question;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::{News, RunJob};
+use nod_store::runs::{RunEvent, RunJob};
 
 /// What stands in the place of deleted words.
 const DELETED: &str = "(this message was deleted)";
@@ -28,11 +28,11 @@ pub(super) async fn take(
     claim: &Claim,
     run: Run,
     venue: &Venue,
-    news: Option<&News>,
+    news: Option<&RunEvent>,
 ) -> Result<Option<Run>, WorkError> {
     match news {
-        Some(News::Edited { text }) => edited(core, claim, run, venue, text).await.map(Some),
-        Some(News::Withdrawn) => deleted(core, claim, run).await,
+        Some(RunEvent::MessageEdited { text }) => edited(core, claim, run, venue, text).await.map(Some),
+        Some(RunEvent::MessageDeleted) => deleted(core, claim, run).await,
         _ => Ok(Some(run)),
     }
 }
@@ -46,7 +46,7 @@ async fn edited(
 ) -> Result<Run, WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     if take_back(&mut tx, tenant, &mut run, now).await? {
         let card = too_late();
         let new = NewDelivery {
@@ -72,7 +72,7 @@ async fn edited(
     }
     "running".clone_into(&mut run.status);
     sql::write(&mut tx, claim, &state_of(&run), now).await?;
-    jobs::rewrite(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
+    jobs::update_payload(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
     tx.commit().await?;
     core.jobs.wake();
     run.version += 1;
@@ -82,7 +82,7 @@ async fn edited(
 async fn deleted(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run>, WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     let goes_on = take_back(&mut tx, tenant, &mut run, now).await?;
     let words = Turn::Human { text: DELETED.to_owned() };
     sql::reword(&mut tx, tenant, run.id, &words).await?;
@@ -100,9 +100,9 @@ async fn deleted(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run
     }
     open_pages::touch(&mut tx, tenant, run.person, now).await?;
     if goes_on {
-        jobs::rewrite(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
+        jobs::update_payload(&mut tx, claim, &RunJob::Advance { run: run.id, news: None }).await?;
     } else {
-        jobs::finish(&mut tx, claim).await?;
+        jobs::complete(&mut tx, claim).await?;
     }
     tx.commit().await?;
     core.jobs.wake();
@@ -140,7 +140,7 @@ fn state_of(run: &Run) -> Transition<'_> {
 }
 
 fn too_late() -> Card {
-    Card::say(
+    Card::from_markdown(
         "You changed your message after I had begun to act on it. What was done stands in its receipt; for \
          anything else, write again.",
     )

@@ -13,10 +13,10 @@ use crate::graph::Emit;
 use crate::rows::{self as sql, NewMessage, Run, Transition};
 use nod_accounts::connection::{self, Need, NewOffer, cards};
 use nod_contract::card::{Block, Card};
-use nod_contract::chat::Target;
+use nod_contract::chat::DeliveryTarget;
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
-use nod_contract::ids::{DeliveryId, OfferId, lane_of};
+use nod_contract::ids::{DeliveryId, OfferId, named_lane_id};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Audience;
 use nod_memory::work::MemoryJob;
@@ -33,7 +33,7 @@ pub(super) struct Commit<'a> {
     pub(super) run: Run,
     pub(super) emits: Vec<Emit>,
     /// Messages with a target of their own.
-    pub(super) aimed: Vec<(Card, Target)>,
+    pub(super) aimed: Vec<(Card, DeliveryTarget)>,
     pub(super) records: Vec<StepRecord>,
     /// A line says that it takes long.
     pub(super) progress: bool,
@@ -81,7 +81,7 @@ impl<'a> Commit<'a> {
         self.write(&mut tx, status, None).await?;
         if self.news {
             let work = RunJob::Advance { run: self.run.id, news: None };
-            jobs::rewrite(&mut tx, self.claim, &work).await?;
+            jobs::update_payload(&mut tx, self.claim, &work).await?;
         }
         tx.commit().await?;
         if !self.emits.is_empty() {
@@ -108,7 +108,7 @@ impl<'a> Commit<'a> {
             nod_people::progress::end(self.core, &mut tx, self.claim, self.run.id).await?;
         }
         open_pages::touch(&mut tx, self.claim.tenant, self.run.person, self.core.now()).await?;
-        jobs::finish(&mut tx, self.claim).await?;
+        jobs::complete(&mut tx, self.claim).await?;
         Ok(tx.commit().await?)
     }
 
@@ -133,7 +133,7 @@ impl<'a> Commit<'a> {
         let now = self.core.now();
         if self.emits.iter().any(|emit| matches!(emit, Emit::Remember)) {
             // Before every row and every other lane, as the job itself takes them.
-            let lane = lane_of(&["memory", &self.run.conversation.to_string()]);
+            let lane = named_lane_id(&["memory", &self.run.conversation.to_string()]);
             let work = MemoryJob::Remember { run: self.run.id };
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
         }
@@ -236,10 +236,10 @@ impl<'a> Commit<'a> {
         now: Timestamp,
     ) -> Result<(), WorkError> {
         let adapter = self.core.adapters.get(&self.venue.platform);
-        let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits(card));
+        let fits = |card: &Card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card));
         let most = adapter.map_or(usize::MAX, |adapter| adapter.most());
         let Said { card, whole } = long::said(card);
-        let card = card.calling(self.called(conn, audience).await?.as_deref());
+        let card = card.with_mention(self.called(conn, audience).await?.as_deref());
         let first = self.core.id();
         for (at, page) in delivery::pages(&card, most, fits).iter().enumerate() {
             let id = delivery::page_of(first, at);
@@ -308,7 +308,7 @@ impl<'a> Commit<'a> {
         conn: &mut PgConnection,
         id: DeliveryId,
         card: &Card,
-        target: Option<&Target>,
+        target: Option<&DeliveryTarget>,
         audience: Audience,
         now: Timestamp,
     ) -> Result<(), WorkError> {
@@ -371,7 +371,7 @@ impl<'a> Commit<'a> {
         let audience = self.run.state.audience;
         match audience {
             Audience::Channel => {
-                let card = card.clone().calling(self.called(conn, audience).await?.as_deref());
+                let card = card.clone().with_mention(self.called(conn, audience).await?.as_deref());
                 self.send(conn, id, &card, None, audience, now).await
             }
             Audience::Person(_) => {
@@ -399,5 +399,5 @@ pub(super) fn neutral(words: String) -> Card {
 /// Ends a job that has nothing to do any more.
 pub(super) async fn drop_job(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    Ok(jobs::finish(&mut conn, claim).await?)
+    Ok(jobs::complete(&mut conn, claim).await?)
 }

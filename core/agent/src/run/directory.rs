@@ -7,7 +7,7 @@ use crate::context::Agent;
 use crate::graph::{Directory, NodeError};
 use nod_contract::chat::Adapters;
 use nod_contract::ids::TenantId;
-use nod_contract::tool::{Fault, Principal};
+use nod_contract::tool::{Principal, ToolError};
 use nod_people::delivery::Venue;
 use nod_people::people::refresh::Lists;
 use nod_people::people::{self, names};
@@ -40,22 +40,26 @@ impl<'a> Rows<'a> {
         }
     }
 
-    async fn listed(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, Fault>> {
+    async fn listed(&self, written: &str, me: &Principal) -> sqlx::Result<Result<String, ToolError>> {
         let mut conn = self.pool.acquire().await?;
         people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
     }
 
     /// What a list says that is being read anew: whoever is in it is asked about, and who is not may come.
-    async fn perhaps(&self, name: &str, found: Result<String, Fault>) -> sqlx::Result<Result<String, Fault>> {
+    async fn perhaps(
+        &self,
+        name: &str,
+        found: Result<String, ToolError>,
+    ) -> sqlx::Result<Result<String, ToolError>> {
         Ok(match found {
             Ok(address) => {
                 let mut conn = self.pool.acquire().await?;
                 let choices = people::choices(&mut conn, self.tenant, &address).await?;
                 let why =
                     "I am reading the list of people again: there may be another one by now.".to_owned();
-                Err(Fault::Ambiguous { name: name.to_owned(), choices, why: Some(why) })
+                Err(ToolError::Ambiguous { name: name.to_owned(), choices, message: Some(why) })
             }
-            Err(Fault::NotFound { what }) => Err(Fault::NotFound {
+            Err(ToolError::NotFound { what }) => Err(ToolError::NotFound {
                 what: format!("{what}; I am reading the list of people again, ask me once more in a minute"),
             }),
             other => other,
@@ -65,10 +69,10 @@ impl<'a> Rows<'a> {
 
 #[async_trait]
 impl Directory for Rows<'_> {
-    async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, Fault>, NodeError> {
+    async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, ToolError>, NodeError> {
         let found = self.listed(written, me).await?;
         // Of several, whoever asks picks one.
-        if !names::is_name(written) || matches!(found, Err(Fault::Ambiguous { .. })) {
+        if !names::is_name(written) || matches!(found, Err(ToolError::Ambiguous { .. })) {
             return Ok(found);
         }
         let fresh = self.lists.refresh().await?;

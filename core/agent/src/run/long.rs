@@ -4,11 +4,11 @@ use sqlx::PgConnection;
 
 use super::commit::{Commit, neutral};
 use nod_contract::card::{Block, Card};
-use nod_contract::chat::File;
+use nod_contract::chat::OutgoingFile;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::DeliveryId;
 use nod_contract::privacy::Audience;
-use nod_contract::text::grouped;
+use nod_contract::text::group_digits;
 use nod_people::delivery;
 use nod_store::jobs::WorkError;
 
@@ -73,7 +73,7 @@ impl Commit<'_> {
         let Some(Whole { text, letters }) = whole else { return Ok(()) };
         let id: DeliveryId = self.core.id();
         let cut = if text.len() > LONGEST_FILE - 4 { ", as far as it is kept," } else { "" };
-        let letters = grouped(*letters);
+        let letters = group_digits(*letters);
         let note = neutral(format!(
             "This is the beginning: the whole answer{cut} ({letters} characters) is in the file."
         ));
@@ -81,7 +81,7 @@ impl Commit<'_> {
             Audience::Channel => self.send(conn, id, &note, None, audience, now).await?,
             Audience::Person(_) => self.alone(conn, id, &note, now).await?,
         }
-        let file = File { name: format!("answer-{}.md", id.short()), text: text.clone() };
+        let file = OutgoingFile { name: format!("answer-{}.md", id.short()), text: text.clone() };
         Ok(delivery::sql::attach(conn, self.claim.tenant, id, &file).await?)
     }
 }
@@ -92,12 +92,13 @@ mod tests {
 
     #[test]
     fn a_long_answer_is_its_beginning_and_what_nod_adds_stays() {
-        let card = Card::say("word ".repeat(20_000)).with(Block::Note("Nothing was sent.".to_owned()));
+        let card = Card::from_markdown("word ".repeat(20_000))
+            .with_block(Block::Note("Nothing was sent.".to_owned()));
         let Said { card: shown, whole } = said(&card);
         assert_eq!(shown.body.len(), 2);
         assert!(matches!(&shown.body[0], Block::Markdown(text) if text.chars().count() <= LONGEST));
         assert_eq!(shown.body[1], card.body[1]);
         assert_eq!(whole.map(|whole| whole.letters), Some(100_000));
-        assert!(said(&Card::say("word ".repeat(8_000))).whole.is_none());
+        assert!(said(&Card::from_markdown("word ".repeat(8_000))).whole.is_none());
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use crate::context::Agent;
 use crate::rows::Run;
 use crate::state::Node;
-use nod_contract::chat::{ChatAdapter, Ornament, Place};
+use nod_contract::chat::{AssistantThreadUpdate, ChannelRef, ChatAdapter};
 use nod_contract::ids::RunId;
 use nod_people::delivery::Venue;
 use nod_people::progress::stands;
@@ -25,7 +25,7 @@ const QUICK: Duration = Duration::from_secs(1);
 /// Says that it takes long.
 pub(super) async fn show(core: &Agent, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     let words = "Working on it…".to_owned();
     stands(core, &mut tx, claim.tenant, venue, (run.conversation, run.id), words).await?;
     tx.commit().await?;
@@ -70,14 +70,16 @@ impl Status {
 /// Shows the latest words, one after another, so that an earlier one does not overtake.
 async fn keep_shown(
     adapter: Arc<dyn ChatAdapter>,
-    place: Place,
+    place: ChannelRef,
     run: RunId,
     mut heard: watch::Receiver<String>,
 ) {
     tokio::time::sleep(QUICK).await;
     loop {
         let words = heard.borrow_and_update().clone();
-        if let Err(error) = adapter.adorn(&place, &Ornament::Status(words)).await {
+        if let Err(error) =
+            adapter.update_assistant_thread(&place, &AssistantThreadUpdate::Status(words)).await
+        {
             tracing::debug!(%run, %error, "a status line was not shown");
         }
         if heard.changed().await.is_err() {
@@ -92,7 +94,7 @@ fn words(core: &Agent, run: &Run) -> Option<String> {
         Node::Route | Node::Think | Node::Converse => Some("is thinking…".to_owned()),
         Node::Act => {
             let next = run.state.pending.iter().find(|call| call.parked.is_none())?;
-            let doing = core.tools.get(&next.call.name)?.spec().doing;
+            let doing = core.tools.get(&next.call.name)?.spec().status_text;
             let mut letters = doing.chars();
             let first = letters.next()?.to_lowercase();
             Some(format!("is {first}{}…", letters.as_str()))

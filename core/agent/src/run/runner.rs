@@ -13,10 +13,10 @@ use crate::graph::{self, Directory, Emit, Memory, Next, NodeContext, NodeError, 
 use crate::rows::{self as sql, Loaded, Run};
 use crate::state::Node;
 use crate::voice;
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::chat::{Standing, Target};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::chat::{DeliveryTarget, Membership};
 use nod_contract::ids::RunId;
-use nod_contract::model::{ModelError, Turn, Words};
+use nod_contract::model::{ModelError, TokenSender, Turn};
 use nod_memory::history;
 use nod_memory::memory::{self, view::View};
 use nod_people::delivery::Venue;
@@ -27,7 +27,7 @@ use nod_people::{file, pane};
 use nod_requests::approval::{self, sql::Within};
 use nod_requests::draft;
 use nod_store::jobs::{self, Claim, WorkError};
-use nod_store::runs::News;
+use nod_store::runs::RunEvent;
 use nod_store::steps::StepRecord;
 
 /// After so many failures that time did not mend, the run gives up and says so.
@@ -44,7 +44,12 @@ const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(10);
 const A_MOMENT: TimeDelta = TimeDelta::milliseconds(300);
 
 /// Moves a run on as far as it goes.
-pub async fn advance(core: &Agent, claim: &Claim, id: RunId, news: Option<&News>) -> Result<(), WorkError> {
+pub async fn advance(
+    core: &Agent,
+    claim: &Claim,
+    id: RunId,
+    news: Option<&RunEvent>,
+) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let loaded = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
     let Loaded { mut run, venue, person } = loaded;
@@ -60,7 +65,7 @@ pub async fn advance(core: &Agent, claim: &Claim, id: RunId, news: Option<&News>
     if let Some(news) = news {
         absorb(&mut run.state, news);
     }
-    if run.status == "failed" && news != Some(&News::Retry) {
+    if run.status == "failed" && news != Some(&RunEvent::Retry) {
         // Kept for another try, which goes on from here.
         return Commit::begin(core, claim, &venue, run, false).end("failed", None).await;
     }
@@ -117,7 +122,7 @@ async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) ->
         if node == Node::Reply && changed_meanwhile(core, claim, &work.run).await? {
             return work.end("waiting", None).await;
         }
-        let (words, ear) = Words::heard();
+        let (words, ear) = TokenSender::channel();
         let Some(cx) = context(core, claim, venue, &work.run, &directory, words).await? else {
             return later(core, claim).await;
         };
@@ -180,7 +185,7 @@ async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) ->
 }
 
 async fn changed_meanwhile(core: &Agent, claim: &Claim, run: &Run) -> sqlx::Result<bool> {
-    jobs::sql::changed_meanwhile(&mut *core.pool.acquire().await?, claim, run.id).await
+    jobs::sql::has_pending_message_change(&mut *core.pool.acquire().await?, claim, run.id).await
 }
 
 /// Takes a step, and says what the model writes in it while it writes.
@@ -220,7 +225,7 @@ async fn context<'a>(
     venue: &'a Venue,
     run: &Run,
     directory: &'a dyn Directory,
-    words: Words,
+    words: TokenSender,
 ) -> Result<Option<NodeContext<'a>>, WorkError> {
     let memory = match run.node {
         Node::Recall => match remembered(core, claim, venue, run).await? {
@@ -240,10 +245,10 @@ async fn context<'a>(
         memory,
         directory,
         contacts: &core.contacts,
-        typing: core.adapters.typing(&venue.platform),
+        typing: core.adapters.command_syntax(&venue.platform),
         help: core.help.as_ref(),
         // Where nobody shows it, nobody is asked.
-        room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.room()),
+        room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.display_limit()),
         tools: &core.tools,
         model: core.memory.model.as_ref(),
         clock: &core.clock,
@@ -257,9 +262,9 @@ async fn context<'a>(
 async fn later(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;
-    jobs::sql::hold(&mut tx, claim).await?;
+    jobs::sql::assert_lease(&mut tx, claim).await?;
     let at = if jobs::sql::news_first(&mut tx, claim).await? { now } else { now + A_MOMENT };
-    jobs::sql::put_off(&mut tx, claim, at, None, false).await?;
+    jobs::sql::reschedule(&mut tx, claim, at, None, false).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
@@ -314,7 +319,7 @@ async fn remembered(
         true => file::sql::of(&mut conn, claim.tenant, venue.conversation, run.id).await?,
         false => Vec::new(),
     };
-    let viewing = match venue.place.direct && venue.place.thread.is_some() {
+    let viewing = match venue.place.is_dm && venue.place.thread.is_some() {
         true => pane::sql::viewing(&mut conn, claim.tenant, venue.conversation).await?,
         false => None,
     };
@@ -351,9 +356,13 @@ async fn turn_away(
     let user =
         people::sql::user_of(&mut conn, claim.tenant, person.id, &venue.platform, &venue.workspace).await?;
     drop(conn);
-    if let Some(user) = user.filter(|_| matches!(person.standing, Standing::Guest | Standing::External)) {
-        let target = Target::Whisper { workspace: venue.workspace.clone(), place: venue.place.clone(), user };
-        work.aimed.push((Card::say(people::NOT_FOR_STRANGERS), target));
+    if let Some(user) = user.filter(|_| matches!(person.standing, Membership::Guest | Membership::External)) {
+        let target = DeliveryTarget::Ephemeral {
+            workspace: venue.workspace.clone(),
+            place: venue.place.clone(),
+            user,
+        };
+        work.aimed.push((Card::from_markdown(people::NOT_FOR_STRANGERS), target));
     }
     work.end("done", None).await
 }
@@ -362,9 +371,9 @@ async fn turn_away(
 async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), WorkError> {
     let happened = happened("The model", error);
     let done = graph::done_so_far(&work.run.state);
-    let card = Card::say(format!("{happened} {done}"))
-        .with(Block::Note(format!("run {}", work.run.id.short())))
-        .button("Try again", Style::Plain, Press::Verb(Verb::new("retry", work.run.id)));
+    let card = Card::from_markdown(format!("{happened} {done}"))
+        .with_block(Block::Note(format!("run {}", work.run.id.short())))
+        .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry", work.run.id)));
     let audience = work.run.state.audience;
     work.emits.push(Emit::Say { card, audience });
     work.end("failed", Some(&error.to_string())).await
@@ -373,15 +382,15 @@ async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), Wo
 /// What went wrong with a model, for the person who waited.
 fn happened(who: &str, error: &ModelError) -> String {
     match error {
-        ModelError::Silent { tries, waited, .. } => {
+        ModelError::Timeout { attempts: tries, waited, .. } => {
             let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
             let seconds = waited.as_secs_f64().round().max(1.0);
             format!("{who} did not answer ({tries}, {seconds} s).")
         }
-        ModelError::Refused { status, .. } => {
+        ModelError::Rejected { status, .. } => {
             format!("{who}'s endpoint refused the request (status {status}); whoever runs Nod must look.")
         }
-        ModelError::NoTools { model } => format!(
+        ModelError::ToolsUnsupported { model } => format!(
             "{who} ({model}) cannot call tools, and I need one that can; whoever runs Nod must choose another."
         ),
         ModelError::Both { first, second } => {
@@ -390,16 +399,16 @@ fn happened(who: &str, error: &ModelError) -> String {
         ModelError::Withheld => {
             format!("{who}'s provider held its answer back (content filter). Please ask in other words.")
         }
-        ModelError::Empty { tries } => format!("{who} gave an empty answer, {tries} times."),
+        ModelError::Empty { attempts: tries } => format!("{who} gave an empty answer, {tries} times."),
     }
 }
 
 async fn give_up(core: &Agent, claim: &Claim, run: Run, venue: &Venue, why: &str) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, true);
     let done = graph::done_so_far(&work.run.state);
-    let card = Card::say(format!("I could not finish this: {why}. {done}"))
-        .with(Block::Note(format!("run {}", work.run.id.short())))
-        .button("Try again", Style::Plain, Press::Verb(Verb::new("retry", work.run.id)));
+    let card = Card::from_markdown(format!("I could not finish this: {why}. {done}"))
+        .with_block(Block::Note(format!("run {}", work.run.id.short())))
+        .with_button("Try again", Style::Plain, OnClick::Action(Action::new("retry", work.run.id)));
     let audience = work.run.state.audience;
     work.emits.push(Emit::Say { card, audience });
     work.end("failed", Some(why)).await

@@ -6,8 +6,8 @@ use sqlx::PgConnection;
 
 use super::commit::neutral;
 use crate::rows as sql;
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::chat::Immediate;
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_people::delivery::{self, NewDelivery};
@@ -19,10 +19,10 @@ pub const VERB: &str = "share";
 
 /// The line that stands in the thread for an answer that went to one person alone.
 pub(super) fn line(name: &str, answer: DeliveryId) -> Card {
-    neutral(format!("Answered {name} privately.")).button(
+    neutral(format!("Answered {name} privately.")).with_button(
         "Share here",
         Style::Plain,
-        Press::Verb(Verb::new(VERB, answer)),
+        OnClick::Action(Action::new(VERB, answer)),
     )
 }
 
@@ -33,8 +33,8 @@ pub async fn press(
     answer: DeliveryId,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
-    let whisper = |words: &str| Ok(Immediate::whisper(words));
+) -> sqlx::Result<InteractionResponse> {
+    let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     let line = delivery::line_of(answer);
     let (Some((given, _)), Some((stands, _))) =
         (delivery::sql::load(conn, tenant, answer).await?, delivery::sql::load(conn, tenant, line).await?)
@@ -61,13 +61,13 @@ pub async fn press(
             sql::share(conn, tenant, *message).await?;
         }
     }
-    audit::write(conn, tenant, Some(by), "answer.shared", answer.0, None, &json!({}), now).await?;
-    Ok(Immediate::Nothing)
+    audit::insert_entry(conn, tenant, Some(by), "answer.shared", answer.0, None, &json!({}), now).await?;
+    Ok(InteractionResponse::Ack)
 }
 
 fn offers(card: &Card, answer: DeliveryId) -> bool {
-    let share = Press::Verb(Verb::new(VERB, answer));
-    card.buttons.iter().any(|button| button.does == share)
+    let share = OnClick::Action(Action::new(VERB, answer));
+    card.buttons.iter().any(|button| button.on_click == share)
 }
 
 /// Whether what is kept of an answer is what was shown of it, and no more; shown it may be cut into messages, with its

@@ -60,7 +60,7 @@ pub async fn one(
     }
     // The lane before the rows, as everywhere. Whoever does the run's job commits nothing more: its version
     // is another one now.
-    jobs::lock(conn, tenant, run.conversation.0).await?;
+    jobs::lock_lane(conn, tenant, run.conversation.0).await?;
     if !sql::stop(conn, tenant, id, now).await? {
         return Ok(Stopped::Over);
     }
@@ -68,7 +68,7 @@ pub async fn one(
     question::withdraw(conn, tenant, id, now).await?;
     perform::call_off(conn, tenant, id, now).await?;
     question::vote::told(conn, tenant, id, now).await?;
-    audit::write(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
+    audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::begun(conn, tenant, id).await?;
     tell(core, conn, tenant, &run, &venue, &card(person.display_name(), &begun), now).await?;
     // As it was committed last, which may have been after the first look at it.

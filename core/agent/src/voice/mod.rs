@@ -16,7 +16,7 @@ use crate::graph::so_far;
 use crate::rows::Run;
 use crate::state::Node;
 use nod_contract::card::Card;
-use nod_contract::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
+use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, MessageLookup, PostedMessage, Shown};
 use nod_contract::ids::{DeliveryId, RunId};
 use nod_contract::privacy::Audience;
 use nod_people::delivery::open::{self, Open};
@@ -89,33 +89,33 @@ async fn opened(
     run: &Run,
     open: &mut Option<Open>,
     adapter: &Arc<dyn ChatAdapter>,
-) -> Result<Option<(Posted, DeliveryId)>, WorkError> {
+) -> Result<Option<(PostedMessage, DeliveryId)>, WorkError> {
     if open.is_none() {
-        *open = begin(core, claim, venue, run, adapter.pause()).await?;
+        *open = begin(core, claim, venue, run, adapter.post_interval()).await?;
     }
     let Some(open) = open else { return Ok(None) };
     if let Some(at) = &open.at {
         return Ok(Some((at.clone(), open.id)));
     }
-    let target = Target::Place { workspace: venue.workspace.clone(), place: venue.place.clone() };
+    let target = DeliveryTarget::Channel { workspace: venue.workspace.clone(), place: venue.place.clone() };
     let found = match open.perhaps {
-        true => adapter.find(&target, open.id, open.since, true).await?,
-        false => Sighting::No,
+        true => adapter.find_message(&target, open.id, open.since, true).await?,
+        false => MessageLookup::NotFound,
     };
     let at = match found {
-        Sighting::Yes(shown) => shown.at,
-        Sighting::No | Sighting::CannotTell => {
+        MessageLookup::Found(shown) => shown.at,
+        MessageLookup::NotFound | MessageLookup::Unknown => {
             let mut conn = core.pool.acquire().await?;
             let reader =
                 people::sql::user_of(&mut conn, claim.tenant, run.person, &venue.platform, &venue.workspace)
                     .await?
                     .ok_or("nobody to write to")?;
             drop(conn);
-            adapter.open(&target, &reader, open.id).await?.at
+            adapter.start_stream(&target, &reader, open.id).await?.at
         }
     };
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     // Of no version yet: what it is to say in the end is still to come.
     let shown = Shown { at: at.clone(), since: None };
     delivery::sql::posted(&mut tx, claim.tenant, open.id, &shown, 0).await?;
@@ -135,9 +135,9 @@ async fn begin(
     let (id, now) = (core.id(), core.now());
     let lane = delivery::lane(venue, None);
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     // What was said before stands before it, and the platform wants its pause: else it does not stream.
-    let free = jobs::idle(&mut tx, claim.tenant, lane).await?
+    let free = jobs::is_lane_idle(&mut tx, claim.tenant, lane).await?
         && delivery::sql::reserve(&mut tx, claim.tenant, lane, pause, now).await?.is_none();
     if free {
         open::open(&mut tx, claim.tenant, venue, run.id, id, &Card::default(), now).await?;
@@ -151,7 +151,7 @@ pub(crate) async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId)
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     let Some(open) = open::open_of(&mut tx, tenant, run).await? else { return Ok(()) };
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     let deliver = PeopleJob::Deliver { delivery: open.id };
     jobs::enqueue(&mut tx, tenant, delivery::lane(venue, None), &deliver, now, now).await?;
     open::close(&mut tx, tenant, open.id, None, None).await?;
@@ -164,7 +164,7 @@ pub(crate) async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId)
 async fn grow(
     adapter: &Arc<dyn ChatAdapter>,
     run: &Run,
-    at: &Posted,
+    at: &PostedMessage,
     id: DeliveryId,
     mut ear: watch::Receiver<String>,
     over: &CancellationToken,
@@ -177,7 +177,7 @@ async fn grow(
             Some(words) if words.len() > LONGEST => return Ok(()),
             // Never less than before: a claim that is not shown yet takes nothing away.
             Some(words) if !shown.starts_with(&words) => {
-                let pause = adapter.grow(at, &words, id).await?;
+                let pause = adapter.append_stream(at, &words, id).await?;
                 shown = words;
                 pause
             }

@@ -11,7 +11,8 @@ pub struct Draft {
     /// Another one after every edit, whoever made it.
     pub version: String,
     /// The tool's own exact form of what is written. The core does not look into it.
-    pub letter: Value,
+    #[serde(alias = "letter")]
+    pub content: Value,
     /// Every field that is not the body, in reading order; an empty value shows as "—".
     pub fields: Vec<(String, String)>,
     /// The body, whole.
@@ -21,7 +22,8 @@ pub struct Draft {
     /// Where the person finds it.
     pub link: String,
     /// What they call that place: "Gmail".
-    pub place: String,
+    #[serde(alias = "place")]
+    pub provider_name: String,
     /// The tools that work on it.
     pub tools: DraftTools,
 }
@@ -59,23 +61,24 @@ pub struct DraftTools {
 /// How a draft came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Closing {
+pub enum CloseReason {
     /// It was sent.
     Sent,
     /// The person threw it away.
     Discarded,
     /// It is not there any more: sent or thrown away by hand.
-    Gone,
+    #[serde(alias = "gone")]
+    DeletedExternally,
 }
 
-impl Closing {
+impl CloseReason {
     /// The name in rows.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
             Self::Discarded => "discarded",
-            Self::Gone => "gone",
+            Self::DeletedExternally => "gone",
         }
     }
 }

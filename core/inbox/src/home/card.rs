@@ -3,7 +3,7 @@
 use super::Seen;
 use nod_agent::rows::{Listed, became::became};
 use nod_contract::card::{Block, Card, clipped};
-use nod_contract::chat::Typing;
+use nod_contract::chat::CommandSyntax;
 use nod_contract::provider::Provider;
 use nod_requests::approval::{self, Approval, Status};
 use nod_when::when::local_time;
@@ -12,10 +12,10 @@ use nod_when::when::local_time;
 const LONGEST: usize = 100;
 
 /// The page, part by part.
-pub(super) fn page(seen: &Seen, zone: &str, typing: Typing<'_>) -> Vec<Card> {
+pub(super) fn page(seen: &Seen, zone: &str, typing: CommandSyntax<'_>) -> Vec<Card> {
     let (waiting, decided): (Vec<_>, Vec<_>) =
         seen.approvals.iter().partition(|approval| approval.status == Status::Pending);
-    let mut page = vec![Card::default().titled("Waits for your nod")];
+    let mut page = vec![Card::default().with_title("Waits for your nod")];
     if waiting.is_empty() {
         page[0].body.push(Block::Note("Nothing waits for your nod.".to_owned()));
     }
@@ -23,7 +23,7 @@ pub(super) fn page(seen: &Seen, zone: &str, typing: Typing<'_>) -> Vec<Card> {
     let card = |one: &Approval| approval::card_for(one, seen.person);
     page.extend(waiting.into_iter().map(card));
     if !decided.is_empty() {
-        page.push(Card::default().titled("Decided lately"));
+        page.push(Card::default().with_title("Decided lately"));
         page.extend(decided.into_iter().map(card));
     }
     page.push(accounts(&seen.accounts, seen.lent.as_deref(), typing));
@@ -31,36 +31,37 @@ pub(super) fn page(seen: &Seen, zone: &str, typing: Typing<'_>) -> Vec<Card> {
     page
 }
 
-fn accounts(all: &[(String, String, bool)], lent: Option<&str>, typing: Typing<'_>) -> Card {
-    let card = Card::default().titled("Connected accounts");
+fn accounts(all: &[(String, String, bool)], lent: Option<&str>, typing: CommandSyntax<'_>) -> Card {
+    let card = Card::default().with_title("Connected accounts");
     if all.is_empty() {
         let lent = lent.map_or_else(String::new, |lent| format!(" I work with {lent}."));
-        let connects = connecting(typing, Provider::USUAL.as_str());
-        return card.with(Block::Note(format!("None yet.{lent} {connects} connects yours.")));
+        let connects = connecting(typing, Provider::DEFAULT_SCOPES.as_str());
+        return card.with_block(Block::Note(format!("None yet.{lent} {connects} connects yours.")));
     }
     let line = |(provider, account, works): &(String, String, bool)| {
-        let title =
-            Provider::named(provider).map_or_else(|| provider.clone(), |known| known.title().to_owned());
+        let title = Provider::from_name(provider)
+            .map_or_else(|| provider.clone(), |known| known.display_name().to_owned());
         let again = || format!(": needs you again, {}", connecting(typing, provider));
         let state = if *works { String::new() } else { again() };
         (title, format!("{account}{state}"))
     };
-    card.with(Block::Fields(all.iter().map(line).collect()))
+    card.with_block(Block::Fields(all.iter().map(line).collect()))
 }
 
-fn connecting(typing: Typing<'_>, provider: &str) -> String {
+fn connecting(typing: CommandSyntax<'_>, provider: &str) -> String {
     typing.with("connect", "account", provider)
 }
 
 fn asked(runs: &[Listed], zone: &str) -> Card {
-    let card = Card::default().titled("What you asked lately");
+    let card = Card::default().with_title("What you asked lately");
     if runs.is_empty() {
-        return card
-            .with(Block::Note("Nothing yet. Mention me in a channel, or write to me here.".to_owned()));
+        return card.with_block(Block::Note(
+            "Nothing yet. Mention me in a channel, or write to me here.".to_owned(),
+        ));
     }
     let line = |run: &Listed| {
         let became = became(&run.status, &run.asked);
         (local_time(run.at, zone), format!("{} → {became}", clipped(&run.said, LONGEST)))
     };
-    card.with(Block::Fields(runs.iter().map(line).collect()))
+    card.with_block(Block::Fields(runs.iter().map(line).collect()))
 }

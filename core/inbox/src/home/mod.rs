@@ -43,18 +43,19 @@ pub(crate) async fn show(
     };
     let person = people::directory::known(core, claim.tenant, person, platform, workspace).await?;
     let page = if core.welcome.admits(person.standing) {
-        let (seen, typing) = (seen(core, claim.tenant, &person).await?, core.adapters.typing(platform));
+        let (seen, typing) =
+            (seen(core, claim.tenant, &person).await?, core.adapters.command_syntax(platform));
         card::page(&seen, &person.principal().zone, typing)
     } else {
-        vec![Card::say(people::NOT_FOR_STRANGERS)]
+        vec![Card::from_markdown(people::NOT_FOR_STRANGERS)]
     };
-    match adapter.show_home(workspace, &user, &page).await {
+    match adapter.publish_home(workspace, &user, &page).await {
         Ok(()) => end(core, claim, None).await,
-        Err(ChatError::Busy { after_seconds }) => {
+        Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
             end(core, claim, Some(core.now() + wait)).await
         }
-        Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
+        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
         Err(error) => {
             tracing::warn!(person = %person.id, %error, "a page was not shown");
             end(core, claim, None).await
@@ -64,10 +65,10 @@ pub(crate) async fn show(
 
 async fn end(core: &App, claim: &Claim, again: Option<Timestamp>) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     match again {
-        Some(at) => jobs::put_off(&mut tx, claim, at, None, true).await?,
-        None => jobs::finish(&mut tx, claim).await?,
+        Some(at) => jobs::reschedule(&mut tx, claim, at, None, true).await?,
+        None => jobs::complete(&mut tx, claim).await?,
     }
     Ok(tx.commit().await?)
 }

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use super::Arrival;
 use nod_contract::card::{Block, Card};
-use nod_contract::chat::{Immediate, Inbound};
+use nod_contract::chat::{Inbound, InteractionResponse};
 use nod_people::people;
 use nod_requests::policy;
 use nod_when::when::local_time;
@@ -16,22 +16,22 @@ pub(super) async fn command(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
     text: &str,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Inbound { platform, author, .. } = arrival.inbound;
     if !arrival.core.admins_on(platform).any(|admin| admin == author.user) {
-        return Ok(Immediate::whisper("That is for admins. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("That is for admins. Nothing was done."));
     }
     match text {
         "policy" => rules(arrival, conn).await,
         _ => {
             let policy = arrival.typing().with("admin", "what", "policy");
-            Ok(Immediate::whisper(format!("`{policy}` shows the rules about asking for a nod.")))
+            Ok(InteractionResponse::ephemeral(format!("`{policy}` shows the rules about asking for a nod.")))
         }
     }
 }
 
 /// The rules in force, in the order in which they count.
-async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<Immediate> {
+async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<InteractionResponse> {
     let (core, tenant) = (arrival.core, arrival.tenant);
     let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
     let own = policy::sql::own(conn, tenant).await?;
@@ -58,10 +58,10 @@ async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<I
         ),
     };
     let card = Card::default()
-        .titled("Rules about asking for a nod")
-        .with(Block::Literal(shown.join("\n")))
-        .with(Block::Note(format!(
+        .with_title("Rules about asking for a nod")
+        .with_block(Block::Literal(shown.join("\n")))
+        .with_block(Block::Note(format!(
             "A later rule that fits outweighs an earlier one; a never is final. {whose}"
         )));
-    Ok(Immediate::Whisper(card))
+    Ok(InteractionResponse::Ephemeral(card))
 }

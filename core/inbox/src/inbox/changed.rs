@@ -3,35 +3,35 @@
 
 use super::Arrival;
 use nod_agent::rows;
-use nod_contract::chat::{Immediate, Place};
+use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_store::jobs::sql as jobs;
-use nod_store::runs::{News, RunJob};
+use nod_store::runs::{RunEvent, RunJob};
 use nod_store::store;
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
-    place: &Place,
+    place: &ChannelRef,
     message: &str,
     text: Option<&str>,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let (tenant, now) = (arrival.tenant, arrival.now);
     let (platform, workspace) = (&arrival.inbound.platform, &arrival.inbound.workspace);
     let mut conn = arrival.core.door.acquire().await?;
     let begun = rows::begun_by(&mut conn, tenant, platform, workspace, &place.channel, message).await?;
-    let Some((run, conversation, words)) = begun else { return Ok(Immediate::Nothing) };
+    let Some((run, conversation, words)) = begun else { return Ok(InteractionResponse::Ack) };
     // Looked up after an absence, it may be known already as it is now.
     if text == Some(&words) {
-        return Ok(Immediate::Nothing);
+        return Ok(InteractionResponse::Ack);
     }
     let mut tx = store::begin_on(conn).await?;
     if arrival.first(&mut tx, "changed").await? {
         let news = match text {
-            Some(text) => News::Edited { text: text.to_owned() },
-            None => News::Withdrawn,
+            Some(text) => RunEvent::MessageEdited { text: text.to_owned() },
+            None => RunEvent::MessageDeleted,
         };
         let work = RunJob::Advance { run, news: Some(news) };
         jobs::enqueue(&mut tx, tenant, conversation.0, &work, now, now).await?;
     }
     tx.commit().await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }

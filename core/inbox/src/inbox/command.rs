@@ -6,8 +6,8 @@ use sqlx::PgConnection;
 use super::{Arrival, admin, runs, said, settings, sql};
 use crate::join;
 use nod_accounts::connection::{self, NewOffer, cards, disconnect, lent, scopes};
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::chat::{Immediate, Inbound, Place, Typing};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::chat::{ChannelRef, CommandSyntax, Inbound, InteractionResponse};
 use nod_contract::command::CommandSpec;
 use nod_contract::ids::{OfferId, PersonId};
 use nod_contract::provider::Provider;
@@ -31,21 +31,21 @@ pub(crate) const ABLE: &str = "I read your mail and your calendar when you ask, 
     invitations for you — only after you press **Approve**.";
 
 /// What Nod can do, in a few lines; commands as they are typed in that place.
-pub(crate) fn help_text(abilities: &[CommandSpec], typing: Typing<'_>) -> String {
-    let usual = Provider::USUAL.as_str();
+pub(crate) fn help_text(abilities: &[CommandSpec], typing: CommandSyntax<'_>) -> String {
+    let usual = Provider::DEFAULT_SCOPES.as_str();
     let line = |typed: String, does: &str| format!("`{typed}` {does}");
     let mut commands = vec![
         line(typing.with("ask", "question", "…"), "asks me anything"),
         line(typing.with("connect", "account", usual), "connects your account"),
-        line(typing.typed("disconnect"), "takes your account back"),
+        line(typing.format_command("disconnect"), "takes your account back"),
         line(typing.with("connect", "account", "chat"), "tells me who you are where you also talk to me"),
-        line(typing.typed("approvals"), "shows what waits for your nod"),
+        line(typing.format_command("approvals"), "shows what waits for your nod"),
     ];
-    commands.extend(abilities.iter().map(|command| line(typing.typed(command.name), command.does)));
+    commands.extend(abilities.iter().map(|command| line(typing.format_command(command.name), command.does)));
     commands.extend([
-        line(typing.typed("runs"), "shows what became of what you asked"),
-        line(typing.typed("settings"), "shows how I behave in this channel, and your hours"),
-        line(typing.typed("help"), "shows this"),
+        line(typing.format_command("runs"), "shows what became of what you asked"),
+        line(typing.format_command("settings"), "shows how I behave in this channel, and your hours"),
+        line(typing.format_command("help"), "shows this"),
     ]);
     let commands = commands.join(" · ");
     format!(
@@ -61,37 +61,38 @@ pub(crate) fn help_text(abilities: &[CommandSpec], typing: Typing<'_>) -> String
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
-    place: &Place,
+    place: &ChannelRef,
     name: &str,
     text: &str,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "command").await? {
         tx.commit().await?;
-        return Ok(Immediate::Nothing);
+        return Ok(InteractionResponse::Ack);
     }
     let person = arrival.person(&mut tx).await?;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
-        return Ok(Immediate::whisper(why));
+        return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match name {
-        "" | "help" => Immediate::whisper((arrival.core.help)(arrival.typing())),
+        "" | "help" => InteractionResponse::ephemeral((arrival.core.help)(arrival.typing())),
         "ask" if text.trim().is_empty() => {
             let asked = arrival.typing().with("ask", "question", "what is new in my mail?");
-            Immediate::whisper(format!("Ask me something: `{asked}`"))
+            InteractionResponse::ephemeral(format!("Ask me something: `{asked}`"))
         }
         "ask" => ask(arrival, &mut tx, place, person, text.trim()).await?,
         "connect" => connect(arrival, &mut tx, place, person, text.trim()).await?,
         "disconnect" => {
             let wanted = text.trim().to_lowercase();
-            let provider = if wanted.is_empty() { Some(Provider::USUAL) } else { Provider::named(&wanted) };
+            let provider =
+                if wanted.is_empty() { Some(Provider::DEFAULT_SCOPES) } else { Provider::from_name(&wanted) };
             match provider {
                 Some(provider) => {
                     let lending = &arrival.core.accounts.lending;
                     disconnect::ask(&mut tx, lending, arrival.tenant, person, provider).await?
                 }
-                None => Immediate::whisper("I know no such account. Nothing was done."),
+                None => InteractionResponse::ephemeral("I know no such account. Nothing was done."),
             }
         }
         "approvals" => approvals(arrival, &mut tx, person).await?,
@@ -100,7 +101,7 @@ pub(super) async fn accept(
         "admin" => admin::command(arrival, &mut tx, text.trim()).await?,
         other => match arrival.core.abilities.command(other) {
             Some(command) => command.typed(&mut tx, &arrival.asker(person, place), text.trim()).await?,
-            None if LATER.contains(&other) => Immediate::whisper(format!(
+            None if LATER.contains(&other) => InteractionResponse::ephemeral(format!(
                 "`{other}` comes later: I can't do that yet. I know {}.",
                 known(arrival)
             )),
@@ -115,12 +116,12 @@ pub(super) async fn accept(
 /// nothing.
 pub(super) async fn complete(
     arrival: &Arrival<'_>,
-    place: &Place,
+    place: &ChannelRef,
     name: &str,
     typed: &str,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(command) = arrival.core.abilities.command(name) else {
-        return Ok(Immediate::Choices(Vec::new()));
+        return Ok(InteractionResponse::Autocomplete(Vec::new()));
     };
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let mut conn = arrival.core.door.acquire().await?;
@@ -131,21 +132,21 @@ pub(super) async fn complete(
         }
         _ => Vec::new(),
     };
-    Ok(Immediate::Choices(choices))
+    Ok(InteractionResponse::Autocomplete(choices))
 }
 
-fn unknown(arrival: &Arrival<'_>, word: &str) -> Immediate {
+fn unknown(arrival: &Arrival<'_>, word: &str) -> InteractionResponse {
     let commands = commands(arrival);
     let nearest = commands.iter().max_by(|a, b| {
         let near = |c: &str| strsim::jaro_winkler(word, c);
         near(a).total_cmp(&near(b))
     });
     let nearest = nearest.filter(|c| strsim::jaro_winkler(word, c) > 0.7);
-    let did_you_mean =
-        nearest.map_or_else(String::new, |c| format!(" Did you mean `{}`?", arrival.typing().typed(c)));
+    let did_you_mean = nearest
+        .map_or_else(String::new, |c| format!(" Did you mean `{}`?", arrival.typing().format_command(c)));
     let all = known(arrival);
     let said: String = word.chars().filter(|c| !c.is_control() && *c != '`').take(40).collect();
-    Immediate::whisper(format!("I know no command `{said}`.{did_you_mean} I know {all}."))
+    InteractionResponse::ephemeral(format!("I know no command `{said}`.{did_you_mean} I know {all}."))
 }
 
 fn commands(arrival: &Arrival<'_>) -> Vec<&'static str> {
@@ -161,11 +162,11 @@ fn known(arrival: &Arrival<'_>) -> String {
 async fn ask(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
-    place: &Place,
+    place: &ChannelRef,
     person: PersonId,
     text: &str,
-) -> sqlx::Result<Immediate> {
-    let thread = if place.direct { Some("") } else { place.thread.as_deref() };
+) -> sqlx::Result<InteractionResponse> {
+    let thread = if place.is_dm { Some("") } else { place.thread.as_deref() };
     let followed = sql::look(conn, arrival.tenant, arrival.inbound, place).await?.followed.is_some();
     let conversation = said::conversation(arrival, conn, place, thread, person).await?;
     let said = said::Said {
@@ -173,18 +174,18 @@ async fn ask(
         conversation,
         text,
         message: None,
-        shared: !place.direct,
+        shared: !place.is_dm,
         outside: None,
-        joins: !place.direct && thread.is_some() && !followed,
+        joins: !place.is_dm && thread.is_some() && !followed,
         answer: None,
     };
     let run = said::begin_with(arrival, conn, &said, |state| state.by_command = true).await?;
-    if place.direct {
-        return Ok(Immediate::Nothing);
+    if place.is_dm {
+        return Ok(InteractionResponse::Ack);
     }
     let asker = people::sql::load(conn, arrival.tenant, person).await?;
     let name = asker.as_ref().map_or("Somebody", |p| if p.known { p.display_name() } else { "Somebody" });
-    let card = Card::default().titled(format!("{name} asks")).with(Block::Literal(text.to_owned()));
+    let card = Card::default().with_title(format!("{name} asks")).with_block(Block::Literal(text.to_owned()));
     let venue = delivery::sql::venue(conn, arrival.tenant, conversation).await?;
     let new = NewDelivery {
         id: arrival.core.id(),
@@ -197,22 +198,22 @@ async fn ask(
         only_for: None,
     };
     delivery::send(conn, arrival.tenant, &venue, &new, arrival.now).await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 async fn connect(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
-    place: &Place,
+    place: &ChannelRef,
     person: PersonId,
     text: &str,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let asker = arrival.joiner(person);
     if let Some(code) = join::read(text) {
         return join::enter(&asker, conn, &code).await;
     }
     // The conversation only says where the person is; nothing is posted into it.
-    let thread = place.direct.then_some("");
+    let thread = place.is_dm.then_some("");
     let conversation = said::conversation(arrival, conn, place, thread, person).await?;
     if text.eq_ignore_ascii_case("chat") {
         return join::show(&asker, conn, conversation).await;
@@ -220,17 +221,21 @@ async fn connect(
     if text.is_empty()
         && let Some(card) = disconnect::list(&arrival.core.accounts, conn, arrival.tenant, person).await?
     {
-        let again = arrival.typing().with("connect", "account", Provider::USUAL.as_str());
+        let again = arrival.typing().with("connect", "account", Provider::DEFAULT_SCOPES.as_str());
         let more = format!("{again} connects another account, or allows me more.");
-        return Ok(Immediate::Whisper(card.with(Block::Note(more))));
+        return Ok(InteractionResponse::Ephemeral(card.with_block(Block::Note(more))));
     }
-    let wanted = if text.is_empty() { Some(Provider::USUAL) } else { Provider::named(&text.to_lowercase()) };
+    let wanted = if text.is_empty() {
+        Some(Provider::DEFAULT_SCOPES)
+    } else {
+        Provider::from_name(&text.to_lowercase())
+    };
     let Some(provider) = wanted else {
         let typing = arrival.typing();
-        return Ok(Immediate::whisper(format!(
+        return Ok(InteractionResponse::ephemeral(format!(
             "`{}` connects your {} account, `{}` tells me who you are where you also talk to me.",
-            typing.with("connect", "account", Provider::USUAL.as_str()),
-            Provider::USUAL.title(),
+            typing.with("connect", "account", Provider::DEFAULT_SCOPES.as_str()),
+            Provider::DEFAULT_SCOPES.display_name(),
             typing.with("connect", "account", "chat")
         )));
     };
@@ -240,28 +245,32 @@ async fn connect(
     connection::make(&arrival.core.accounts, conn, arrival.tenant, &new, arrival.now).await?;
     let whose = lent::whose(conn, &arrival.core.accounts.lending, arrival.tenant, person, provider).await?;
     let why = cards::why_connect(provider, &arrival.core.accounts.lending, &whose);
-    Ok(Immediate::Whisper(cards::connect(provider, offer, &why)))
+    Ok(InteractionResponse::Ephemeral(cards::connect(provider, offer, &why)))
 }
 
 async fn approvals(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let waiting =
         approval::sql::pending(conn, arrival.tenant, person, approval::sql::Within::Everywhere).await?;
     if waiting.is_empty() {
-        return Ok(Immediate::whisper("Nothing waits for your nod."));
+        return Ok(InteractionResponse::ephemeral("Nothing waits for your nod."));
     }
-    let mut card = Card::default().titled("Waits for your nod");
+    let mut card = Card::default().with_title("Waits for your nod");
     for (at, approval) in waiting.iter().enumerate() {
         card = card
-            .with(Block::Note(format!("{}. {}", at + 1, approval::waiting_line(&approval.read_by(person)))))
-            .button(
+            .with_block(Block::Note(format!(
+                "{}. {}",
+                at + 1,
+                approval::waiting_line(&approval.read_by(person))
+            )))
+            .with_button(
                 format!("Show {}", at + 1),
                 Style::Plain,
-                Press::Verb(Verb::new("show", approval.card_of(person))),
+                OnClick::Action(Action::new("show", approval.card_of(person))),
             );
     }
-    Ok(Immediate::Whisper(card))
+    Ok(InteractionResponse::Ephemeral(card))
 }

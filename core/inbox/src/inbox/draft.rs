@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 
 use super::{Arrival, said};
-use nod_contract::chat::Immediate;
+use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::{DraftId, PersonId};
 use nod_people::delivery;
 use nod_requests::approval;
@@ -15,7 +15,7 @@ pub(super) async fn send(
     conn: &mut PgConnection,
     id: DraftId,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let row = match open(arrival, conn, id, person).await? {
         Ok(row) => row,
         Err(why) => return Ok(why),
@@ -26,13 +26,13 @@ pub(super) async fn send(
         conversation: row.conversation,
         text: "send it",
         message: None,
-        shared: !venue.place.direct,
+        shared: !venue.place.is_dm,
         outside: None,
         joins: false,
         answer: None,
     };
     said::begin_with(arrival, conn, &words, |state| state.drafts.chosen = Some(row.draft.id)).await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// [Discard] throws it away at its provider too.
@@ -41,15 +41,15 @@ pub(super) async fn discard(
     conn: &mut PgConnection,
     id: DraftId,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let row = match open(arrival, conn, id, person).await? {
         Ok(row) => row,
         Err(why) => return Ok(why),
     };
     Ok(match draft::discard(arrival.core, conn, arrival.tenant, &row, arrival.now).await? {
-        Discarded::Yes => Immediate::Nothing,
-        Discarded::NotOpen => Immediate::whisper(card::NOT_OPEN),
-        Discarded::Never(why) => Immediate::whisper(approval::forbidden(&why)),
+        Discarded::Yes => InteractionResponse::Ack,
+        Discarded::NotOpen => InteractionResponse::ephemeral(card::NOT_OPEN),
+        Discarded::Never(why) => InteractionResponse::ephemeral(approval::forbidden(&why)),
     })
 }
 
@@ -58,11 +58,11 @@ async fn open(
     conn: &mut PgConnection,
     id: DraftId,
     person: PersonId,
-) -> sqlx::Result<Result<Row, Immediate>> {
+) -> sqlx::Result<Result<Row, InteractionResponse>> {
     Ok(match draft::sql::load(conn, arrival.tenant, id).await? {
-        None => Err(Immediate::whisper(card::NO_SUCH)),
-        Some(row) if row.person != person => Err(Immediate::whisper(card::NOT_YOURS)),
-        Some(row) if row.status != "open" => Err(Immediate::whisper(card::NOT_OPEN)),
+        None => Err(InteractionResponse::ephemeral(card::NO_SUCH)),
+        Some(row) if row.person != person => Err(InteractionResponse::ephemeral(card::NOT_YOURS)),
+        Some(row) if row.status != "open" => Err(InteractionResponse::ephemeral(card::NOT_OPEN)),
         Some(row) => Ok(row),
     })
 }

@@ -4,8 +4,8 @@
 use sqlx::PgConnection;
 
 use super::Arrival;
-use nod_contract::card::{Card, Verb};
-use nod_contract::chat::{Immediate, Inbound, Place, Target};
+use nod_contract::card::{Action, Card};
+use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId};
 use nod_people::delivery::{self, NewDelivery, Venue};
 use nod_requests::approval;
@@ -20,9 +20,9 @@ enum Echo {
     Changed,
 }
 
-fn echo(verb: &Verb) -> Option<Echo> {
-    match verb.verb.as_str() {
-        _ if verb.approves() => Some(Echo::Decided("Approved")),
+fn echo(verb: &Action) -> Option<Echo> {
+    match verb.kind.as_str() {
+        _ if verb.is_approval() => Some(Echo::Decided("Approved")),
         "deny" | "deny_all" => Some(Echo::Decided("Denied")),
         "edit" | "tick" | "untick" | "look" | "again" | "undo" => Some(Echo::Changed),
         _ => None,
@@ -33,25 +33,29 @@ fn echo(verb: &Verb) -> Option<Echo> {
 pub(super) async fn tell(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
-    verb: &Verb,
-    place: &Place,
+    verb: &Action,
+    place: &ChannelRef,
     person: PersonId,
-    immediate: &Immediate,
+    immediate: &InteractionResponse,
 ) -> sqlx::Result<()> {
     let (core, tenant) = (arrival.core, arrival.tenant);
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     // A person's own page changes by itself.
-    let silent = *immediate == Immediate::Nothing && !place.channel.is_empty();
+    let silent = *immediate == InteractionResponse::Ack && !place.channel.is_empty();
     let Some(echo) = echo(verb).filter(|_| silent) else { return Ok(()) };
     let Some(delivery) = card_of(arrival, conn, verb, person).await? else { return Ok(()) };
     if !delivery::sql::stands_elsewhere(conn, tenant, delivery, platform, place).await? {
         return Ok(());
     }
     let card = match echo {
-        Echo::Decided(verdict) => Card::say(format!("{verdict}. {TOLD_THERE}")),
+        Echo::Decided(verdict) => Card::from_markdown(format!("{verdict}. {TOLD_THERE}")),
         Echo::Changed => match delivery::sql::card_for(conn, tenant, delivery, person).await? {
-            Some(card) if core.adapters.get(platform).is_some_and(|adapter| adapter.fits(&card)) => card,
-            Some(_) => Card::say(format!("Done. {TOLD_THERE}")),
+            Some(card)
+                if core.adapters.get(platform).is_some_and(|adapter| adapter.fits_in_one_message(&card)) =>
+            {
+                card
+            }
+            Some(_) => Card::from_markdown(format!("Done. {TOLD_THERE}")),
             None => return Ok(()),
         },
     };
@@ -59,8 +63,11 @@ pub(super) async fn tell(
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
     // In the order of the place where it is told.
     let here = Venue { platform: platform.clone(), workspace: workspace.clone(), ..venue };
-    let target =
-        Target::Whisper { workspace: workspace.clone(), place: place.clone(), user: author.user.clone() };
+    let target = DeliveryTarget::Ephemeral {
+        workspace: workspace.clone(),
+        place: place.clone(),
+        user: author.user.clone(),
+    };
     let new = NewDelivery {
         id: core.id(),
         conversation,
@@ -78,10 +85,10 @@ pub(super) async fn tell(
 async fn card_of(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
-    verb: &Verb,
+    verb: &Action,
     person: PersonId,
 ) -> sqlx::Result<Option<DeliveryId>> {
-    if matches!(verb.verb.as_str(), "approve_all" | "approve_selected" | "deny_all") {
+    if matches!(verb.kind.as_str(), "approve_all" | "approve_selected" | "deny_all") {
         return Ok(Some(DeliveryId(verb.subject)));
     }
     let approval = approval::sql::load(conn, arrival.tenant, ApprovalId(verb.subject)).await?;

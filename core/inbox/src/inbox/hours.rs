@@ -6,8 +6,8 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::Arrival;
-use nod_contract::card::{Block, Card, Form, Press, Style, Unopened, Verb};
-use nod_contract::chat::Immediate;
+use nod_contract::card::{Action, Block, Card, Form, FormFallback, OnClick, Style};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::PersonId;
 use nod_people::people::hours::{self, Settings};
 use nod_store::audit;
@@ -26,12 +26,12 @@ pub(super) async fn under(
 ) -> sqlx::Result<Card> {
     let (settings, told) = hours::load(conn, arrival.tenant, person).await?;
     Ok(card
-        .with(Block::Markdown(said(&settings, told.as_deref())))
-        .with(Block::Note(
+        .with_block(Block::Markdown(said(&settings, told.as_deref())))
+        .with_block(Block::Note(
             "Only you see your hours. Others read what time it is for you, and “outside their working hours”."
                 .to_owned(),
         ))
-        .button("Change my hours", Style::Plain, Press::Verb(Verb::new(CHANGE, person))))
+        .with_button("Change my hours", Style::Plain, OnClick::Action(Action::new(CHANGE, person))))
 }
 
 /// A press on [Change my hours].
@@ -40,12 +40,12 @@ pub(super) async fn open(
     conn: &mut PgConnection,
     whose: PersonId,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     if whose != person {
-        return Ok(Immediate::whisper(NOT_YOURS));
+        return Ok(InteractionResponse::ephemeral(NOT_YOURS));
     }
     let (settings, _) = hours::load(conn, arrival.tenant, person).await?;
-    Ok(Immediate::Form(Box::new(Form {
+    Ok(InteractionResponse::Form(Box::new(Form {
         fields: hours::shown(&settings),
         submit: "Save".to_owned(),
         ..form(person, Vec::new())
@@ -59,30 +59,30 @@ pub(super) async fn save(
     whose: PersonId,
     values: &BTreeMap<String, String>,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     if whose != person {
-        return Ok(Immediate::whisper(NOT_YOURS));
+        return Ok(InteractionResponse::ephemeral(NOT_YOURS));
     }
     let (tenant, now) = (arrival.tenant, arrival.now);
     let settings = match hours::read(|id| values.get(id).cloned().unwrap_or_default()) {
         Ok(settings) => settings,
-        Err(errors) => return Ok(Immediate::Errors(errors)),
+        Err(errors) => return Ok(InteractionResponse::FormErrors(errors)),
     };
     hours::keep(conn, tenant, person, &settings, now).await?;
-    audit::write(conn, tenant, Some(person), "person.hours", person.0, None, &json!({}), now).await?;
+    audit::insert_entry(conn, tenant, Some(person), "person.hours", person.0, None, &json!({}), now).await?;
     let (settings, told) = hours::load(conn, tenant, person).await?;
     let saved = format!("Saved. {}", said(&settings, told.as_deref()));
-    Ok(Immediate::Form(Box::new(form(person, vec![Block::Markdown(saved)]))))
+    Ok(InteractionResponse::Form(Box::new(form(person, vec![Block::Markdown(saved)]))))
 }
 
 fn form(person: PersonId, body: Vec<Block>) -> Form {
     Form {
         title: "Your hours".to_owned(),
-        verb: Verb::new(CHANGE, person),
+        verb: Action::new(CHANGE, person),
         body,
         fields: Vec::new(),
         submit: String::new(),
-        unopened: Unopened::Say(
+        fallback: FormFallback::ShowText(
             "The form did not open. Nothing was changed; please press Change my hours again.".to_owned(),
         ),
     }

@@ -27,14 +27,16 @@ pub(crate) use press::own_verbs;
 
 use crate::context::App;
 use crate::join;
-use nod_contract::chat::{Author, Immediate, Inbound, Place, Profile, Standing, Typing, What};
+use nod_contract::chat::{
+    Author, ChannelRef, CommandSyntax, Event, Inbound, InteractionResponse, Membership, Profile,
+};
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_people::open_pages::{self, Home};
 use nod_people::people;
 use nod_store::ability::Asker;
-use nod_store::store::{self, deadlocked};
+use nod_store::store::{self, is_deadlock};
 
 /// So long a platform is asked who somebody is: the shortest time for an answer is that of Discord's, three seconds.
 const ASKS_FOR: Duration = Duration::from_millis(1_200);
@@ -90,32 +92,36 @@ impl Inbox {
     ///
     /// # Errors
     /// When it could not be stored.
-    pub async fn accept(&self, inbound: Inbound, all_known: bool) -> Result<Immediate, AcceptError> {
+    pub async fn accept(
+        &self,
+        inbound: Inbound,
+        all_known: bool,
+    ) -> Result<InteractionResponse, AcceptError> {
         let core = &self.core;
         if refused(core, &inbound.author) {
             // Bots talk all day.
-            if inbound.author.standing != Standing::Bot {
-                tracing::info!(platform = inbound.platform, standing = ?inbound.author.standing, "a stranger was refused");
+            if inbound.author.membership != Membership::Bot {
+                tracing::info!(platform = inbound.platform, standing = ?inbound.author.membership, "a stranger was refused");
             }
             overhear(core, &inbound).await?;
-            return Ok(match inbound.what {
-                What::Said { .. }
-                | What::Edited { .. }
-                | What::Deleted { .. }
-                | What::Completing { .. }
-                | What::HomeOpened
-                | What::PaneLooked { .. } => Immediate::Nothing,
-                _ => Immediate::whisper(people::NOT_FOR_STRANGERS),
+            return Ok(match inbound.event {
+                Event::Message { .. }
+                | Event::MessageEdited { .. }
+                | Event::MessageDeleted { .. }
+                | Event::Autocomplete { .. }
+                | Event::HomeOpened
+                | Event::AssistantThreadOpened { .. } => InteractionResponse::Ack,
+                _ => InteractionResponse::ephemeral(people::NOT_FOR_STRANGERS),
             });
         }
         let immediate = take_in(core, &inbound, Reached::Brought { all_known }).await?;
         Ok(match immediate {
-            Immediate::Whisper(card) => Immediate::Whisper(core.links.resolved(card)),
-            Immediate::Form(form) => {
-                if form.fields.iter().any(|field| field.people) {
+            InteractionResponse::Ephemeral(card) => InteractionResponse::Ephemeral(core.links.resolved(card)),
+            InteractionResponse::Form(form) => {
+                if form.fields.iter().any(|field| field.accepts_recipients) {
                     request_lists(core).await;
                 }
-                Immediate::Form(form)
+                InteractionResponse::Form(form)
             }
             other => other,
         })
@@ -150,10 +156,14 @@ impl Inbox {
 }
 
 /// The same, however it reached Nod. What is late is not acted upon any more, and its author is told so.
-pub(crate) async fn take_in(core: &App, inbound: &Inbound, reached: Reached) -> sqlx::Result<Immediate> {
+pub(crate) async fn take_in(
+    core: &App,
+    inbound: &Inbound,
+    reached: Reached,
+) -> sqlx::Result<InteractionResponse> {
     if refused(core, &inbound.author) {
         overhear(core, inbound).await?;
-        return Ok(Immediate::Nothing);
+        return Ok(InteractionResponse::Ack);
     }
     let arrival = Arrival {
         core,
@@ -163,12 +173,12 @@ pub(crate) async fn take_in(core: &App, inbound: &Inbound, reached: Reached) -> 
         now: core.now(),
         stops: AtomicBool::new(false),
     };
-    if is_by_hand(&inbound.what) {
+    if is_by_hand(&inbound.event) {
         arrival.ask_who().await?;
     }
     let immediate = match taken_in(&arrival).await {
         // The other transaction has gone on, and platforms do not repeat a press: once more.
-        Err(error) if deadlocked(&error) => taken_in(&arrival).await?,
+        Err(error) if is_deadlock(&error) => taken_in(&arrival).await?,
         taken => taken?,
     };
     core.jobs.wake();
@@ -179,46 +189,52 @@ pub(crate) async fn take_in(core: &App, inbound: &Inbound, reached: Reached) -> 
 }
 
 /// What is answered at once, so that nobody is asked later who it was.
-fn is_by_hand(what: &What) -> bool {
+fn is_by_hand(what: &Event) -> bool {
     match what {
-        What::Command { .. }
-        | What::Pressed { .. }
-        | What::Submitted { .. }
-        | What::Picked { .. }
-        | What::PaneLooked { .. } => true,
+        Event::Command { .. }
+        | Event::ButtonClicked { .. }
+        | Event::FormSubmitted { .. }
+        | Event::MessageAction { .. }
+        | Event::AssistantThreadOpened { .. } => true,
         // What somebody only types asks nobody.
-        What::Said { .. }
-        | What::Edited { .. }
-        | What::Deleted { .. }
-        | What::HomeOpened
-        | What::Completing { .. } => false,
+        Event::Message { .. }
+        | Event::MessageEdited { .. }
+        | Event::MessageDeleted { .. }
+        | Event::HomeOpened
+        | Event::Autocomplete { .. } => false,
     }
 }
 
-async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
-    match &arrival.inbound.what {
-        What::Said { place, message, text, addressed, files, answers } => {
+async fn taken_in(arrival: &Arrival<'_>) -> sqlx::Result<InteractionResponse> {
+    match &arrival.inbound.event {
+        Event::Message { place, message, text, addressing: addressed, attachments: files, answers } => {
             let (addressed, answers) = (*addressed, answers.as_deref());
             said::accept(arrival, &said::Words { place, message, text, addressed, files, answers }).await
         }
-        What::Edited { place, message, text } => changed::accept(arrival, place, message, Some(text)).await,
-        What::Deleted { place, message } => changed::accept(arrival, place, message, None).await,
-        What::Command { place, name, text } => command::accept(arrival, place, name, text).await,
-        What::PaneLooked { place, viewing } => pane::looked(arrival, place, viewing.as_deref()).await,
-        What::Picked { place, wish, author, text } => {
+        Event::MessageEdited { place, message, text } => {
+            changed::accept(arrival, place, message, Some(text)).await
+        }
+        Event::MessageDeleted { place, message } => changed::accept(arrival, place, message, None).await,
+        Event::Command { place, name, text } => command::accept(arrival, place, name, text).await,
+        Event::AssistantThreadOpened { place, viewing } => {
+            pane::looked(arrival, place, viewing.as_deref()).await
+        }
+        Event::MessageAction { place, wish, author, text } => {
             let picked = pane::Picked { place, wish: *wish, author: author.as_deref(), text };
             pane::picked(arrival, &picked).await
         }
-        What::HomeOpened => home_opened(arrival).await,
-        What::Completing { place, command, typed } => command::complete(arrival, place, command, typed).await,
-        What::Pressed { place, verb } => press::accept(arrival, place, verb.as_ref()).await,
-        What::Submitted { place, verb, values } => {
+        Event::HomeOpened => home_opened(arrival).await,
+        Event::Autocomplete { place, command, typed } => {
+            command::complete(arrival, place, command, typed).await
+        }
+        Event::ButtonClicked { place, verb } => press::accept(arrival, place, verb.as_ref()).await,
+        Event::FormSubmitted { place, verb, values } => {
             submit::accept(arrival, place.as_ref(), verb.as_ref(), values).await
         }
     }
 }
 
-async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
+async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<InteractionResponse> {
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let mut tx = arrival.begin().await?;
     if arrival.first(&mut tx, "home").await? {
@@ -232,12 +248,12 @@ async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<Immediate> {
         open_pages::opened(&mut tx, arrival.tenant, &home, arrival.now).await?;
     }
     tx.commit().await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// Notes that somebody spoke whom Nod does not listen to: a yes in that thread may be for them.
 async fn overhear(core: &App, inbound: &Inbound) -> sqlx::Result<()> {
-    let What::Said { place, .. } = &inbound.what else { return Ok(()) };
+    let Event::Message { place, .. } = &inbound.event else { return Ok(()) };
     let mut conn = core.door.acquire().await?;
     sql::mark_overheard(&mut conn, core.tenant, inbound, place).await
 }
@@ -251,11 +267,11 @@ async fn request_lists(core: &App) {
 
 /// Refused by what the event itself tells; the rest is known once the platform was asked for the profile.
 fn refused(core: &App, author: &Author) -> bool {
-    match author.standing {
-        Standing::Unknown | Standing::Member => false,
-        Standing::Guest => !core.welcome.guests,
-        Standing::External => !core.welcome.external,
-        Standing::Bot | Standing::Gone => true,
+    match author.membership {
+        Membership::Unknown | Membership::Member => false,
+        Membership::Guest => !core.welcome.guests,
+        Membership::External => !core.welcome.external,
+        Membership::Bot | Membership::Deactivated => true,
     }
 }
 
@@ -267,7 +283,7 @@ impl Arrival<'_> {
 
     /// Notes the arrival; false where it came before.
     async fn first(&self, conn: &mut sqlx::PgConnection, kind: &str) -> sqlx::Result<bool> {
-        let Inbound { platform, key, .. } = self.inbound;
+        let Inbound { platform, dedup_key: key, .. } = self.inbound;
         sql::first(conn, self.tenant, platform, key, kind, None, self.now).await
     }
 
@@ -284,8 +300,8 @@ impl Arrival<'_> {
     }
 
     /// How commands are typed where it came from.
-    fn typing(&self) -> Typing<'_> {
-        self.core.adapters.typing(&self.inbound.platform)
+    fn typing(&self) -> CommandSyntax<'_> {
+        self.core.adapters.command_syntax(&self.inbound.platform)
     }
 
     /// Who may be the same as somebody elsewhere.
@@ -295,7 +311,7 @@ impl Arrival<'_> {
     }
 
     /// Who asks, and where, as abilities are told it.
-    fn asker<'p>(&'p self, person: PersonId, place: &'p Place) -> Asker<'p> {
+    fn asker<'p>(&'p self, person: PersonId, place: &'p ChannelRef) -> Asker<'p> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
         Asker { tenant: self.tenant, platform, workspace, place, person, user: &author.user, now: self.now }
     }
@@ -307,12 +323,12 @@ impl Arrival<'_> {
         let mut conn = self.core.door.acquire().await?;
         let known = people::sql::by_user(&mut conn, self.tenant, platform, workspace, &author.user).await?;
         drop(conn);
-        if known.is_some_and(|person| person.standing != Standing::Unknown) {
+        if known.is_some_and(|person| person.standing != Membership::Unknown) {
             return Ok(());
         }
         let Some(adapter) = self.core.adapters.get(platform) else { return Ok(()) };
         let asked = self.core.now();
-        match tokio::time::timeout(ASKS_FOR, adapter.profile(workspace, &author.user)).await {
+        match tokio::time::timeout(ASKS_FOR, adapter.fetch_profile(workspace, &author.user)).await {
             Ok(Ok(profile)) => {
                 people::directory::learn(self.core, platform, workspace, &profile, asked).await?
             }
@@ -330,15 +346,15 @@ impl Arrival<'_> {
     ) -> sqlx::Result<Option<&'static str>> {
         Ok(match self.standing(conn, person).await? {
             standing if self.core.welcome.admits(standing) => None,
-            Standing::Unknown => Some(people::NOT_KNOWN_YET),
+            Membership::Unknown => Some(people::NOT_KNOWN_YET),
             _ => Some(people::NOT_FOR_STRANGERS),
         })
     }
 
     /// What the platform has told of this person's standing there.
-    async fn standing(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<Standing> {
+    async fn standing(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<Membership> {
         let Inbound { platform, workspace, .. } = self.inbound;
         let person = people::sql::load_there(conn, self.tenant, person, platform, workspace).await?;
-        Ok(person.map_or(Standing::Unknown, |p| p.standing))
+        Ok(person.map_or(Membership::Unknown, |p| p.standing))
     }
 }

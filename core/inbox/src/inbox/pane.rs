@@ -5,11 +5,11 @@ use sqlx::PgConnection;
 use super::{Arrival, said};
 use crate::inbox::ABLE;
 use nod_contract::card::Card;
-use nod_contract::chat::{Immediate, Place, Wish};
+use nod_contract::chat::{ChannelRef, InteractionResponse, MessageActionKind};
 use nod_contract::ids::{ConversationId, InvocationId, PersonId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::Provenance;
-use nod_contract::text::fenced;
+use nod_contract::text::fence_untrusted;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{pane, people};
 
@@ -19,9 +19,9 @@ const LONGEST: usize = 8_000;
 /// The pane was opened, or the person looks at another channel.
 pub(super) async fn looked(
     arrival: &Arrival<'_>,
-    place: &Place,
+    place: &ChannelRef,
     viewing: Option<&str>,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if arrival.first(&mut tx, "pane").await? {
         let person = arrival.person(&mut tx).await?;
@@ -46,32 +46,32 @@ pub(super) async fn looked(
         pane::dress(&mut tx, arrival.tenant, conversation, None, arrival.now).await?;
     }
     tx.commit().await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// A message that somebody picked.
 pub(super) struct Picked<'a> {
-    pub(super) place: &'a Place,
-    pub(super) wish: Wish,
+    pub(super) place: &'a ChannelRef,
+    pub(super) wish: MessageActionKind,
     pub(super) author: Option<&'a str>,
     pub(super) text: &'a str,
 }
 
 /// Begins a run about a picked message. Nobody but the person hears of it: the channel never asked.
-pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::Result<Immediate> {
+pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "picked").await? {
         tx.commit().await?;
-        return Ok(Immediate::Nothing);
+        return Ok(InteractionResponse::Ack);
     }
     let person = arrival.person(&mut tx).await?;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
-        return Ok(Immediate::whisper(why));
+        return Ok(InteractionResponse::ephemeral(why));
     }
     if picked.text.trim().is_empty() {
         tx.commit().await?;
-        return Ok(Immediate::whisper(
+        return Ok(InteractionResponse::ephemeral(
             "There are no words in that message that I could read. Nothing was done.",
         ));
     }
@@ -89,7 +89,7 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
     };
     said::begin_run(arrival, &mut tx, &said).await?;
     tx.commit().await?;
-    Ok(Immediate::whisper("I am on it; the answer comes to you alone, in our direct messages."))
+    Ok(InteractionResponse::ephemeral("I am on it; the answer comes to you alone, in our direct messages."))
 }
 
 /// Where it is answered: at the top of their direct line, so that "make it shorter", said there, is understood. Where
@@ -97,7 +97,7 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
 async fn privately(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
-    place: &Place,
+    place: &ChannelRef,
     person: PersonId,
 ) -> sqlx::Result<ConversationId> {
     let (tenant, now, inbound) = (arrival.tenant, arrival.now, arrival.inbound);
@@ -110,13 +110,13 @@ async fn privately(
     Ok(conversation)
 }
 
-fn wish(wish: Wish) -> &'static str {
+fn wish(wish: MessageActionKind) -> &'static str {
     match wish {
-        Wish::Ask => {
+        MessageActionKind::Explain => {
             "I picked a message in the chat and ask you about it: what is it about, and what, if anything, \
              does it want of me?"
         }
-        Wish::Draft => {
+        MessageActionKind::Draft => {
             "I picked a message in the chat. Write a reply to it that I can send under my own name. Give me \
              the text of the reply only; send nothing."
         }
@@ -138,11 +138,11 @@ async fn context(
     let source = format!("a chat message of {name}");
     let text: String = picked.text.chars().take(LONGEST).collect();
     let marker: InvocationId = arrival.core.id();
-    let text = fenced(&text, std::slice::from_ref(&source), &marker.short());
-    Ok((Turn::System { text }, Provenance::outside(source)))
+    let text = fence_untrusted(&text, std::slice::from_ref(&source), &marker.short());
+    Ok((Turn::System { text }, Provenance::untrusted(source)))
 }
 
 /// The first message of a pane.
 pub(crate) fn greeting() -> Card {
-    Card::say(format!("Hello! {ABLE} What can I do for you?"))
+    Card::from_markdown(format!("Hello! {ABLE} What can I do for you?"))
 }

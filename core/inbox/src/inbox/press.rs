@@ -10,14 +10,14 @@ use nod_accounts::connection::{again, disconnect};
 use nod_agent::rows;
 use nod_agent::run::share;
 use nod_agent::run::stop::{self, Stopped};
-use nod_contract::card::{Verb, reconnect};
-use nod_contract::chat::{Immediate, Inbound, Place};
+use nod_contract::card::{Action, reconnect};
+use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::{ApprovalId, ChannelId, DeliveryId, DraftId, PersonId, QuestionId, RunId};
 use nod_people::delivery;
 use nod_requests::approval::{self, Decision, Many};
 use nod_requests::question;
 use nod_store::jobs::sql as jobs;
-use nod_store::runs::{News, RunJob};
+use nod_store::runs::{RunEvent, RunJob};
 
 /// What a button of the house does.
 #[derive(Clone, Copy)]
@@ -90,18 +90,18 @@ pub(crate) fn own_verbs() -> impl Iterator<Item = &'static str> {
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
-    place: &Place,
-    verb: Option<&Verb>,
-) -> sqlx::Result<Immediate> {
+    place: &ChannelRef,
+    verb: Option<&Action>,
+) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "pressed").await? {
         tx.commit().await?;
-        return Ok(Immediate::Nothing);
+        return Ok(InteractionResponse::Ack);
     }
     let person = arrival.person(&mut tx).await?;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
-        return Ok(Immediate::whisper(why));
+        return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match verb {
         Some(verb) => {
@@ -115,21 +115,21 @@ pub(super) async fn accept(
     Ok(immediate)
 }
 
-fn unknown() -> Immediate {
-    Immediate::whisper("I do not know that button. Nothing was done.")
+fn unknown() -> InteractionResponse {
+    InteractionResponse::ephemeral("I do not know that button. Nothing was done.")
 }
 
 async fn pressed(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
-    place: &Place,
-    verb: &Verb,
+    place: &ChannelRef,
+    verb: &Action,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let subject = verb.subject;
-    let Some((_, does)) = OWN.iter().find(|(own, _)| *own == verb.verb) else {
-        return match core.abilities.buttons(&verb.verb) {
+    let Some((_, does)) = OWN.iter().find(|(own, _)| *own == verb.kind) else {
+        return match core.abilities.buttons(&verb.kind) {
             Some(buttons) => buttons.pressed(conn, &arrival.asker(person, place), verb).await,
             None => Ok(unknown()),
         };
@@ -145,16 +145,16 @@ async fn pressed(
         Does::Tick(ticked) => approval::tick(conn, tenant, ApprovalId(subject), ticked, person, now).await,
         Does::Decide(which) => {
             let press = approval::press_many;
-            press(core, conn, tenant, DeliveryId(subject), which, verb.choice, person, now).await
+            press(core, conn, tenant, DeliveryId(subject), which, verb.argument, person, now).await
         }
         Does::Look => approval::look(conn, tenant, ApprovalId(subject), person, now).await,
         Does::Again => approval::again(core, conn, tenant, ApprovalId(subject), person, now).await,
         Does::Undo => approval::undo(conn, tenant, ApprovalId(subject), person, now).await,
-        Does::Choose => question::press(conn, tenant, QuestionId(subject), verb.choice, person, now).await,
+        Does::Choose => question::press(conn, tenant, QuestionId(subject), verb.argument, person, now).await,
         Does::AskOthers => question::vote::ask(conn, tenant, QuestionId(subject), person, now).await,
         Does::Vote => {
             let press = question::vote::press;
-            press(conn, tenant, QuestionId(subject), verb.choice, person, now).await
+            press(conn, tenant, QuestionId(subject), verb.argument, person, now).await
         }
         Does::Share => share::press(conn, tenant, DeliveryId(subject), person, now).await,
         Does::Show => show(arrival, conn, DeliveryId(subject), person).await,
@@ -169,12 +169,12 @@ async fn pressed(
         Does::Disconnect => disconnect::press(conn, &core.accounts.lending, tenant, verb, person).await,
         Does::Disconnected => {
             let conversation =
-                said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
+                said::conversation(arrival, conn, place, place.is_dm.then_some(""), person).await?;
             disconnect::done(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
         Does::Reconnect => {
             let conversation =
-                said::conversation(arrival, conn, place, place.direct.then_some(""), person).await?;
+                said::conversation(arrival, conn, place, place.is_dm.then_some(""), person).await?;
             again::press(&core.accounts, conn, tenant, verb, person, conversation, now).await
         }
         Does::Join => join::press(&arrival.joiner(person), conn, subject).await,
@@ -192,18 +192,18 @@ async fn show(
     conn: &mut PgConnection,
     delivery: DeliveryId,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(card) = delivery::sql::card_for(conn, arrival.tenant, delivery, person).await? else {
-        return Ok(Immediate::whisper("That is for somebody else, or gone. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("That is for somebody else, or gone. Nothing was done."));
     };
     // Another platform may show less than the one where it stands, and nobody approves what they cannot see.
     let adapter = arrival.core.adapters.get(&arrival.inbound.platform);
-    if adapter.is_some_and(|adapter| !adapter.fits(&card)) {
-        return Ok(Immediate::whisper(
+    if adapter.is_some_and(|adapter| !adapter.fits_in_one_message(&card)) {
+        return Ok(InteractionResponse::ephemeral(
             "That is too long to be shown here. It stands where you asked for it.",
         ));
     }
-    Ok(Immediate::Whisper(card))
+    Ok(InteractionResponse::Ephemeral(card))
 }
 
 /// Ends a turn, for the person whose it is.
@@ -212,13 +212,13 @@ async fn stop(
     conn: &mut PgConnection,
     run: RunId,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let stopped = stop::one(arrival.core, conn, arrival.tenant, run, person, arrival.now).await?;
-    let whisper = |words: &str| Ok(Immediate::whisper(words));
+    let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     match stopped {
         Stopped::Yes => {
             arrival.stopped();
-            Ok(Immediate::Nothing)
+            Ok(InteractionResponse::Ack)
         }
         Stopped::Over => whisper("That had ended already. Nothing more was done."),
         Stopped::NotTheirs => whisper("Only whoever asked can stop this. Nothing was done."),
@@ -231,14 +231,14 @@ async fn retry(
     conn: &mut PgConnection,
     run: RunId,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
-    let whisper = |words: &str| Ok(Immediate::whisper(words));
+) -> sqlx::Result<InteractionResponse> {
+    let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     match rows::load(conn, arrival.tenant, run).await?.map(|loaded| loaded.run) {
         Some(run) if run.person != person => whisper("Only whoever asked can try again. Nothing was done."),
         Some(run) if run.status == "failed" => {
-            let work = RunJob::Advance { run: run.id, news: Some(News::Retry) };
+            let work = RunJob::Advance { run: run.id, news: Some(RunEvent::Retry) };
             jobs::enqueue(conn, arrival.tenant, run.conversation.0, &work, arrival.now, arrival.now).await?;
-            Ok(Immediate::Nothing)
+            Ok(InteractionResponse::Ack)
         }
         Some(_) => whisper("That is not waiting for another try. Nothing was done."),
         None => whisper("I know of no such run. Nothing was done."),

@@ -4,8 +4,8 @@ use sqlx::PgConnection;
 
 use super::Arrival;
 use nod_agent::rows::{self, Listed, became::became};
-use nod_contract::card::{Block, Card, Press, Style, Verb, clipped};
-use nod_contract::chat::Immediate;
+use nod_contract::card::{Action, Block, Card, OnClick, Style, clipped};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::ids::PersonId;
 use nod_people::people;
 use nod_when::when::local_time;
@@ -18,14 +18,14 @@ pub(super) async fn show(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let runs = rows::newest_of(conn, arrival.tenant, person, MOST).await?;
     if runs.is_empty() {
-        return Ok(Immediate::whisper("You have not asked me anything yet."));
+        return Ok(InteractionResponse::ephemeral("You have not asked me anything yet."));
     }
     let person = people::sql::load(conn, arrival.tenant, person).await?;
     let zone = person.and_then(|p| p.zone).unwrap_or_else(|| "UTC".to_owned());
-    Ok(Immediate::Whisper(card(&runs, &zone)))
+    Ok(InteractionResponse::Ephemeral(card(&runs, &zone)))
 }
 
 fn card(runs: &[Listed], zone: &str) -> Card {
@@ -33,11 +33,11 @@ fn card(runs: &[Listed], zone: &str) -> Card {
         let when = format!("{}. {}", at + 1, local_time(run.at, zone));
         (when, format!("{} → {}", clipped(&run.said, LONGEST), became(&run.status, &run.asked)))
     };
-    let card = Card::default().titled("Your latest runs");
-    let card = card.with(Block::Fields(runs.iter().enumerate().map(line).collect()));
+    let card = Card::default().with_title("Your latest runs");
+    let card = card.with_block(Block::Fields(runs.iter().enumerate().map(line).collect()));
     let failed = runs.iter().enumerate().filter(|(_, run)| run.status == "failed");
     failed.fold(card, |card, (at, run)| {
-        let again = Press::Verb(Verb::new("retry", run.id));
-        card.button(format!("Try again {}", at + 1), Style::Plain, again)
+        let again = OnClick::Action(Action::new("retry", run.id));
+        card.with_button(format!("Try again {}", at + 1), Style::Plain, again)
     })
 }

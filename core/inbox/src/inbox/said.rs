@@ -7,7 +7,7 @@ use nod_agent::rows;
 use nod_agent::rows::{NewMessage, NewRun};
 use nod_agent::run::stop;
 use nod_agent::state::AgentState;
-use nod_contract::chat::{Addressed, Attached, Immediate, Place};
+use nod_contract::chat::{Addressing, Attachment, ChannelRef, InteractionResponse};
 use nod_contract::ids::{ConversationId, PersonId, RunId};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
@@ -19,23 +19,23 @@ use nod_store::store;
 
 /// A message as it arrived.
 pub(super) struct Words<'a> {
-    pub(super) place: &'a Place,
+    pub(super) place: &'a ChannelRef,
     pub(super) message: &'a str,
     pub(super) text: &'a str,
-    pub(super) addressed: Addressed,
-    pub(super) files: &'a [Attached],
+    pub(super) addressed: Addressing,
+    pub(super) files: &'a [Attachment],
     /// The message that it replies to.
     pub(super) answers: Option<&'a str>,
 }
 
-pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Result<Immediate> {
+pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Result<InteractionResponse> {
     let Words { place, message, text, addressed, files, answers } = *words;
     let mut conn = arrival.core.door.acquire().await?;
     let known = sql::look(&mut conn, arrival.tenant, arrival.inbound, place).await?;
     // Not addressed: acknowledged, not stored, and its key is not used up, since a twin may be addressed.
     let unheard = known.followed.is_none() || known.mention_only;
-    if known.seen || (addressed == Addressed::Overheard && unheard) {
-        return Ok(Immediate::Nothing);
+    if known.seen || (addressed == Addressing::Unaddressed && unheard) {
+        return Ok(InteractionResponse::Ack);
     }
     let mut tx = store::begin_on(conn).await?;
     if arrival.first(&mut tx, "said").await? {
@@ -51,27 +51,27 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
             }
         };
         // What stands in the thread already was not said to Nod, and yet is what the message is about.
-        let thread = place.thread.as_deref().filter(|_| !place.direct);
+        let thread = place.thread.as_deref().filter(|_| !place.is_dm);
         let joins = known.followed.is_none() && thread.is_some_and(|thread| thread != message);
         if arrival.reached == (Reached::LookedUp { late: true }) {
             away(arrival, &mut tx, conversation, person).await?;
             tx.commit().await?;
-            return Ok(Immediate::Nothing);
+            return Ok(InteractionResponse::Ack);
         }
         if is_stop(text)
             && stop::all(arrival.core, &mut tx, arrival.tenant, conversation, person, arrival.now).await?
         {
             arrival.stopped();
             tx.commit().await?;
-            return Ok(Immediate::Nothing);
+            return Ok(InteractionResponse::Ack);
         }
         // A file that comes without a word is the whole message.
         let bare = text.trim().is_empty() && !files.is_empty();
         let text = if bare { "Here is a file." } else { text };
-        let shared = !place.direct;
+        let shared = !place.is_dm;
         let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
         let at = arrival.inbound.at;
-        let named = addressed == Addressed::Mention;
+        let named = addressed == Addressing::Mention;
         let all_known = arrival.reached == (Reached::Brought { all_known: true });
         let word = approval::Word { by: person, conversation, shared, named, answers, text, at, all_known };
         let yes = approval::yes(core, &mut tx, tenant, &word, now).await?;
@@ -88,12 +88,12 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
         let run = begin_run(arrival, &mut tx, &said).await?;
         approval::shown(&mut tx, tenant, &yes, now).await?;
         file::keep(arrival.core, &mut tx, arrival.tenant, conversation, run, files, arrival.now).await?;
-        if place.direct && place.thread.is_some() && !text.trim().is_empty() {
+        if place.is_dm && place.thread.is_some() && !text.trim().is_empty() {
             name_pane(arrival, &mut tx, conversation, text).await?;
         }
     }
     tx.commit().await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// Says that Nod was away when this was written; once in a conversation and a day, however much was written.
@@ -150,7 +150,7 @@ fn is_stop(text: &str) -> bool {
 pub(super) async fn conversation(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
-    place: &Place,
+    place: &ChannelRef,
     thread: Option<&str>,
     person: PersonId,
 ) -> sqlx::Result<ConversationId> {
@@ -192,7 +192,7 @@ pub(super) async fn begin_with(
     let run: RunId = core.id();
     // Recall tells more of the person, once the platform has been asked.
     let principal =
-        Principal { person: said.person, name: String::new(), address: None, zone: "UTC".to_owned() };
+        Principal { person: said.person, name: String::new(), email: None, zone: "UTC".to_owned() };
     let mut state = AgentState::begin(principal, said.shared, said.text);
     if let Some((turn, provenance)) = &said.outside {
         state.turns.push(turn.clone());
@@ -216,7 +216,7 @@ pub(super) async fn begin_with(
         message_ref: said.message,
         turn: &Turn::Human { text: said.text.to_owned() },
         audience: Audience::Channel,
-        provenance: &Provenance::Ours,
+        provenance: &Provenance::Trusted,
     };
     rows::begin(conn, tenant, &new, &message, arrival.inbound.at, now).await?;
     Ok(run)

@@ -5,8 +5,8 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::{Arrival, hours};
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::chat::{Immediate, Inbound, Place, Standing, What};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::chat::{ChannelRef, Event, Inbound, InteractionResponse, Membership};
 use nod_contract::ids::{ChannelId, PersonId};
 use nod_people::delivery;
 use nod_store::audit;
@@ -19,14 +19,15 @@ pub(super) const HEAR_MENTIONS: &str = "hear_mentions";
 pub(super) async fn show(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
-    place: &Place,
+    place: &ChannelRef,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
-    if place.direct {
-        let card =
-            Card::say("Between us no mention is ever needed; of a channel, ask me for its settings there.");
-        let card = hours::under(arrival, conn, card.titled("Your settings"), person).await?;
-        return Ok(Immediate::Whisper(card));
+) -> sqlx::Result<InteractionResponse> {
+    if place.is_dm {
+        let card = Card::from_markdown(
+            "Between us no mention is ever needed; of a channel, ask me for its settings there.",
+        );
+        let card = hours::under(arrival, conn, card.with_title("Your settings"), person).await?;
+        return Ok(InteractionResponse::Ephemeral(card));
     }
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
     let (user, fresh) = (&author.user, arrival.core.ids.next());
@@ -34,8 +35,8 @@ pub(super) async fn show(
     let channel = delivery::sql::channel(conn, tenant, platform, workspace, place, user, fresh, now).await?;
     let mention_only =
         delivery::sql::habits(conn, tenant, channel).await?.is_some_and(|(_, mention_only)| mention_only);
-    let card = card(channel, mention_only).titled("Settings of this channel");
-    Ok(Immediate::Whisper(hours::under(arrival, conn, card, person).await?))
+    let card = card(channel, mention_only).with_title("Settings of this channel");
+    Ok(InteractionResponse::Ephemeral(hours::under(arrival, conn, card, person).await?))
 }
 
 /// Changes it, for a member who is there.
@@ -45,27 +46,36 @@ pub(super) async fn change(
     channel: ChannelId,
     mention_only: bool,
     person: PersonId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let (tenant, now) = (arrival.tenant, arrival.now);
-    if arrival.standing(conn, person).await? != Standing::Member {
-        return Ok(Immediate::whisper(
+    if arrival.standing(conn, person).await? != Membership::Member {
+        return Ok(InteractionResponse::ephemeral(
             "Only members of this workspace can change that. Nothing was changed.",
         ));
     }
     // A button is shown in the channel that it is about, and counts nowhere else.
-    let here = match &arrival.inbound.what {
-        What::Pressed { place, .. } => place.channel.as_str(),
+    let here = match &arrival.inbound.event {
+        Event::ButtonClicked { place, .. } => place.channel.as_str(),
         _ => "",
     };
     match delivery::sql::habits(conn, tenant, channel).await? {
         Some((there, before)) if there == here => {
             delivery::sql::set_follow(conn, tenant, channel, mention_only).await?;
             let detail = json!({ "mention_only": mention_only, "before": before });
-            audit::write(conn, tenant, Some(person), "channel.settings", channel.0, None, &detail, now)
-                .await?;
-            Ok(Immediate::Whisper(card(channel, mention_only).titled("Changed")))
+            audit::insert_entry(
+                conn,
+                tenant,
+                Some(person),
+                "channel.settings",
+                channel.0,
+                None,
+                &detail,
+                now,
+            )
+            .await?;
+            Ok(InteractionResponse::Ephemeral(card(channel, mention_only).with_title("Changed")))
         }
-        _ => Ok(Immediate::whisper("I know of no such channel here. Nothing was changed.")),
+        _ => Ok(InteractionResponse::ephemeral("I know of no such channel here. Nothing was changed.")),
     }
 }
 
@@ -79,9 +89,9 @@ fn card(channel: ChannelId, mention_only: bool) -> Card {
             HEAR_MENTIONS,
         )
     };
-    Card::say(now)
-        .with(Block::Note(
+    Card::from_markdown(now)
+        .with_block(Block::Note(
             "Every member of the workspace can change this; it counts for everybody here.".to_owned(),
         ))
-        .button(label, Style::Plain, Press::Verb(Verb::new(verb, channel)))
+        .with_button(label, Style::Plain, OnClick::Action(Action::new(verb, channel)))
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::PgConnection;
 
-use nod_contract::chat::{Inbound, Place};
+use nod_contract::chat::{ChannelRef, Inbound};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
 use nod_people::delivery::sql::MENTION_ONLY;
@@ -26,7 +26,7 @@ pub(super) async fn look(
     conn: &mut PgConnection,
     tenant: TenantId,
     inbound: &Inbound,
-    place: &Place,
+    place: &ChannelRef,
 ) -> sqlx::Result<Known> {
     let known = sqlx::query!(
         r#"select exists (
@@ -49,7 +49,7 @@ pub(super) async fn look(
         place.channel,
         place.thread.as_deref().unwrap_or_default(),
         inbound.author.user,
-        inbound.key
+        inbound.dedup_key
     )
     .fetch_one(conn)
     .await?;

@@ -3,41 +3,41 @@
 use std::collections::BTreeMap;
 
 use super::{Arrival, echo, hours};
-use nod_contract::card::Verb;
-use nod_contract::chat::{Immediate, Inbound, Place};
+use nod_contract::card::Action;
+use nod_contract::chat::{ChannelRef, Inbound, InteractionResponse};
 use nod_contract::ids::PersonId;
 use nod_requests::approval::{self, Editor};
 
 pub(super) async fn accept(
     arrival: &Arrival<'_>,
-    place: Option<&Place>,
-    verb: Option<&Verb>,
+    place: Option<&ChannelRef>,
+    verb: Option<&Action>,
     values: &BTreeMap<String, String>,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "submitted").await? {
         tx.commit().await?;
-        return Ok(Immediate::Nothing);
+        return Ok(InteractionResponse::Ack);
     }
     let person = arrival.person(&mut tx).await?;
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let Inbound { platform, workspace, .. } = arrival.inbound;
     if let Some(why) = arrival.refusal(&mut tx, person).await? {
         tx.commit().await?;
-        return Ok(Immediate::whisper(why));
+        return Ok(InteractionResponse::ephemeral(why));
     }
     let immediate = match verb {
-        Some(verb) if verb.verb == "edit" => {
+        Some(verb) if verb.kind == "edit" => {
             let by = Editor { person, platform, workspace };
             approval::save(core, &mut tx, tenant, verb, values, &by, now).await?
         }
-        Some(verb) if verb.verb == "deny" => {
+        Some(verb) if verb.kind == "deny" => {
             approval::refuse(core, &mut tx, tenant, verb, values, person, now).await?
         }
-        Some(verb) if verb.verb == hours::CHANGE => {
+        Some(verb) if verb.kind == hours::CHANGE => {
             hours::save(arrival, &mut tx, PersonId(verb.subject), values, person).await?
         }
-        _ => Immediate::whisper("I do not know that form. Nothing was done."),
+        _ => InteractionResponse::ephemeral("I do not know that form. Nothing was done."),
     };
     if let (Some(verb), Some(place)) = (verb, place) {
         echo::tell(arrival, &mut tx, verb, place, person, &immediate).await?;

@@ -2,50 +2,55 @@
 
 use uuid::Uuid;
 
-use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
 
 /// The code, and how it is entered in each of the other places.
 pub(super) fn code(code: &str, ways: Vec<(String, String)>) -> Card {
-    Card::say(format!(
+    Card::from_markdown(format!(
         "Your code is `{code}`. Enter it within ten minutes where you also talk to me, and I know that you are the \
          same person."
     ))
-    .with(Block::Fields(ways))
-    .with(Block::Note("It is for you alone: whoever enters it shares your accounts with you.".to_owned()))
+    .with_block(Block::Fields(ways))
+    .with_block(Block::Note("It is for you alone: whoever enters it shares your accounts with you.".to_owned()))
 }
 
 /// To whoever entered it: whom it would make them.
 pub(super) fn are_you(id: Uuid, there: &str, here: &str) -> Card {
     Card::default()
-        .titled("Are you both?")
-        .with(Block::Fields(vec![
+        .with_title("Are you both?")
+        .with_block(Block::Fields(vec![
             ("There".to_owned(), there.to_owned()),
             ("Here".to_owned(), here.to_owned()),
         ]))
-        .with(Block::Note(
+        .with_block(Block::Note(
             "Then your connected accounts, what waits for your nod and what I remember about you are the same in \
              both. Go on only if you asked for this code yourself: anybody else who gave it to you would read your \
              mail."
                 .to_owned(),
         ))
-        .button("That is me", Style::Primary, Press::Verb(Verb::new("join", id)))
+        .with_button("That is me", Style::Primary, OnClick::Action(Action::new("join", id)))
 }
 
 /// To whoever entered it, once it is done.
 pub(super) fn joined(there: &str, here: &str, kept: &[(String, String, String)]) -> Card {
-    with_accounts(Card::say(format!("You are one person for me now, in {there} and in {here}.")), kept)
+    with_accounts(
+        Card::from_markdown(format!("You are one person for me now, in {there} and in {here}.")),
+        kept,
+    )
 }
 
 /// To whoever showed it.
 pub(super) fn told(other: &str, kept: &[(String, String, String)]) -> Card {
-    with_accounts(Card::say(format!("You are one person for me now, here and in {other}.")), kept)
-        .with(Block::Note("If that was not you, tell whoever runs Nod at once.".to_owned()))
+    with_accounts(Card::from_markdown(format!("You are one person for me now, here and in {other}.")), kept)
+        .with_block(Block::Note("If that was not you, tell whoever runs Nod at once.".to_owned()))
 }
 
 /// Each provider with which both had an account, the one that is kept, and the other.
 fn with_accounts(card: Card, kept: &[(String, String, String)]) -> Card {
     kept.iter().fold(card, |card, (provider, stays, gone)| {
-        card.with(Block::Note(format!("Your {provider} account is {stays}. {gone} is no longer connected.")))
+        card.with_block(Block::Note(format!(
+            "Your {provider} account is {stays}. {gone} is no longer connected."
+        )))
     })
 }
 

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::context::App;
 use nod_accounts::connection;
 use nod_contract::card::Card;
-use nod_contract::chat::{ChatAdapter, Immediate, Target};
+use nod_contract::chat::{ChatAdapter, DeliveryTarget, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
 use nod_people::delivery::{self, NewDelivery};
@@ -46,13 +46,13 @@ pub(crate) async fn show(
     asker: &Asker<'_>,
     conn: &mut PgConnection,
     conversation: ConversationId,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let core = asker.core;
     let served = people::platforms(conn, asker.tenant).await?;
     let others = served.iter().filter(|platform| *platform != asker.platform);
     let others: Vec<_> = others.filter_map(|platform| core.adapters.get(platform)).collect();
     if others.is_empty() {
-        return Ok(Immediate::whisper(card::NOWHERE_ELSE));
+        return Ok(InteractionResponse::ephemeral(card::NOWHERE_ELSE));
     }
     let code: String =
         core.ids.secret().iter().take(LENGTH).map(|b| char::from(LETTERS[usize::from(b % 32)])).collect();
@@ -62,10 +62,10 @@ pub(crate) async fn show(
     sql::show(conn, asker.tenant, &shown, asker.now).await?;
     let code = format!("{}-{}", &code[..LENGTH / 2], &code[LENGTH / 2..]);
     let way = |other: &&Arc<dyn ChatAdapter>| {
-        (format!("In {}", other.title()), other.typed("connect", Some(("code", &code))))
+        (format!("In {}", other.display_name()), other.format_command("connect", Some(("code", &code))))
     };
     let ways = others.iter().map(way).collect();
-    Ok(Immediate::Whisper(card::code(&code, ways)))
+    Ok(InteractionResponse::Ephemeral(card::code(&code, ways)))
 }
 
 /// What was typed, as a code; `None` where it is none. A word of letters alone is one that somebody else could mean.
@@ -85,42 +85,52 @@ pub(crate) fn read(typed: &str) -> Option<String> {
 }
 
 /// A code is entered: asks whether it is the same person. Nothing is joined yet.
-pub(crate) async fn enter(asker: &Asker<'_>, conn: &mut PgConnection, code: &str) -> sqlx::Result<Immediate> {
+pub(crate) async fn enter(
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    code: &str,
+) -> sqlx::Result<InteractionResponse> {
     let Asker { core, tenant, person, now, .. } = *asker;
     let mac = mac(core, code);
-    let no_such_code = || Ok(Immediate::whisper(card::NO_SUCH_CODE));
+    let no_such_code = || Ok(InteractionResponse::ephemeral(card::NO_SUCH_CODE));
     let Some(other) = sql::shown_by(conn, tenant, &mac, now).await? else { return no_such_code() };
     if other == person {
-        return Ok(Immediate::whisper(card::OWN_CODE));
+        return Ok(InteractionResponse::ephemeral(card::OWN_CODE));
     }
     // Before it counts as entered, so that a neighbour who overheard it takes it from nobody.
     if sql::neighbours(conn, tenant, person, other).await? {
-        return Ok(Immediate::whisper(card::TWO_HERE));
+        return Ok(InteractionResponse::ephemeral(card::TWO_HERE));
     }
     let Some(id) = sql::enter(conn, tenant, &mac, person, now).await? else { return no_such_code() };
     let there = format!("{} in {}", name(conn, tenant, other).await?, places(asker, conn, other).await?);
     let here = format!("{} in {}", name(conn, tenant, person).await?, title(core, asker.platform));
-    Ok(Immediate::Whisper(card::are_you(id, &there, &here)))
+    Ok(InteractionResponse::Ephemeral(card::are_you(id, &there, &here)))
 }
 
 /// They say that they are both.
-pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) -> sqlx::Result<Immediate> {
+pub(crate) async fn press(
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+    id: Uuid,
+) -> sqlx::Result<InteractionResponse> {
     let Asker { core, tenant, person, now, .. } = *asker;
     let Some((other, conversation)) = sql::entered(conn, tenant, id, person, now).await? else {
-        return Ok(Immediate::whisper(card::NO_SUCH_CODE));
+        return Ok(InteractionResponse::ephemeral(card::NO_SUCH_CODE));
     };
     let both = sql::both(conn, tenant, person, other).await?;
     if both.len() < 2 {
-        return Ok(Immediate::whisper(card::NO_SUCH_CODE));
+        return Ok(InteractionResponse::ephemeral(card::NO_SUCH_CODE));
     }
-    let Some((gone, stays)) = chosen(&both, person) else { return Ok(Immediate::whisper(card::BUSY)) };
+    let Some((gone, stays)) = chosen(&both, person) else {
+        return Ok(InteractionResponse::ephemeral(card::BUSY));
+    };
     let there = places(asker, conn, other).await?;
     let moved = connection::move_all(&core.accounts, conn, tenant, gone, stays, now).await?;
     sql::drop_doubles(conn, tenant, gone, stays, !moved.kept.is_empty(), now).await?;
     sql::move_rows(conn, tenant, gone, stays).await?;
     sql::remove(conn, tenant, gone, stays).await?;
     let detail = json!({ "was": gone });
-    audit::write(conn, tenant, Some(stays), "person.joined", stays.0, None, &detail, now).await?;
+    audit::insert_entry(conn, tenant, Some(stays), "person.joined", stays.0, None, &detail, now).await?;
     connection::gained(&core.accounts, conn, tenant, stays, &moved.gained, now).await?;
     let here = title(core, asker.platform);
     tell(asker, conn, stays, conversation, &card::told(&here, &moved.kept)).await?;
@@ -128,7 +138,7 @@ pub(crate) async fn press(asker: &Asker<'_>, conn: &mut PgConnection, id: Uuid) 
         connection::disconnect::end(&core.accounts, conn, tenant, over, conversation, now).await?;
     }
     open_pages::touch(conn, tenant, stays, now).await?;
-    Ok(Immediate::Whisper(card::joined(&there, &here, &moved.kept)))
+    Ok(InteractionResponse::Ephemeral(card::joined(&there, &here, &moved.kept)))
 }
 
 /// Who goes and who stays: whoever a platform vouches for stays, else whoever showed the code; and nobody goes for
@@ -151,7 +161,7 @@ async fn tell(
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
     let user = people::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
     let Some(user) = user else { return Ok(()) };
-    let target = Target::Direct { workspace: venue.workspace.clone(), user };
+    let target = DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user };
     let new = NewDelivery {
         id: core.id(),
         conversation,
@@ -178,7 +188,9 @@ async fn places(asker: &Asker<'_>, conn: &mut PgConnection, person: PersonId) ->
 }
 
 fn title(core: &App, platform: &str) -> String {
-    core.adapters.get(platform).map_or_else(|| platform.to_owned(), |adapter| adapter.title().to_owned())
+    core.adapters
+        .get(platform)
+        .map_or_else(|| platform.to_owned(), |adapter| adapter.display_name().to_owned())
 }
 
 /// What of a code stands in rows: only this installation can make it.

@@ -13,7 +13,7 @@ use sqlx::PgPool;
 
 pub use tools::{is_ours as reads_chat, tools};
 
-use nod_contract::chat::{Bound, ChatError, Utterance};
+use nod_contract::chat::{ChatError, HistoryMessage, HistoryRange};
 use nod_contract::ids::TenantId;
 use nod_people::context::Chat;
 use nod_people::delivery::Venue;
@@ -38,10 +38,10 @@ pub async fn before(
 ) -> Result<Option<String>, WorkError> {
     let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
     let before = Some(before.to_owned()).filter(|message| !message.is_empty());
-    let bound = Bound { since: None, before, most: MOST_BEFORE };
-    let said = match adapter.history(&venue.workspace, &venue.place, &bound).await {
+    let bound = HistoryRange { since: None, before, limit: MOST_BEFORE };
+    let said = match adapter.list_messages(&venue.workspace, &venue.place, &bound).await {
         Ok(said) => said,
-        Err(ChatError::Closed { .. } | ChatError::Refused { .. }) => return Ok(None),
+        Err(ChatError::ChannelClosed { .. } | ChatError::Rejected { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     if said.is_empty() {
@@ -57,7 +57,7 @@ async fn named(
     tenant: TenantId,
     platform: &str,
     workspace: &str,
-    said: &[Utterance],
+    said: &[HistoryMessage],
 ) -> sqlx::Result<HashMap<String, String>> {
     let speakers = said.iter().filter_map(|u| u.user.as_deref());
     let mentioned = said.iter().flat_map(|u| names::mentions(&u.text));
@@ -69,7 +69,7 @@ async fn named(
 }
 
 /// A line for each, oldest first; the newest where not all have room.
-fn lines(said: &[Utterance], names: &HashMap<String, String>, zone: &str, most: usize) -> String {
+fn lines(said: &[HistoryMessage], names: &HashMap<String, String>, zone: &str, most: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut room = most;
     for utterance in said.iter().rev() {
@@ -87,10 +87,10 @@ fn lines(said: &[Utterance], names: &HashMap<String, String>, zone: &str, most: 
 }
 
 /// "Fri 6 Mar 2026, 09:30 UTC · Bo Lind: in one line"
-fn line(utterance: &Utterance, names: &HashMap<String, String>, zone: &str) -> String {
+fn line(utterance: &HistoryMessage, names: &HashMap<String, String>, zone: &str) -> String {
     let by_id = utterance.user.as_ref().and_then(|user| names.get(user));
     let name = match by_id {
-        _ if utterance.by_nod => "Nod",
+        _ if utterance.is_from_bot => "Nod",
         Some(name) => name.as_str(),
         None => utterance.name.as_deref().unwrap_or("Somebody"),
     };
@@ -113,11 +113,11 @@ mod tests {
     use super::*;
     use nod_contract::clock::Timestamp;
 
-    fn said(user: &str, text: &str) -> Utterance {
-        Utterance {
+    fn said(user: &str, text: &str) -> HistoryMessage {
+        HistoryMessage {
             user: Some(user.to_owned()),
             name: None,
-            by_nod: user == "UNOD",
+            is_from_bot: user == "UNOD",
             at: Timestamp::from_timestamp(1_772_789_400, 0).unwrap(),
             text: text.to_owned(),
         }

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use super::{lines, named};
-use nod_contract::chat::{Adapters, Bound, ChatAdapter, ChatError, Place};
+use nod_contract::chat::{Adapters, ChannelRef, ChatAdapter, ChatError, HistoryRange};
 use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::{
-    Fault, Leaves, Reach, ReadTool, Tool, ToolContext, ToolOutput, ToolResult, ToolSpec,
+    FollowUp, Reach, ReadTool, Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolSpec,
 };
 use nod_people::delivery::{self, Venue};
 use nod_people::people;
@@ -40,7 +40,7 @@ pub fn tools(pool: &PgPool, adapters: &Adapters) -> Vec<Tool> {
 }
 
 fn spec(name: &'static str, description: &'static str, parameters: Value, doing: &'static str) -> ToolSpec {
-    ToolSpec { name, description, parameters, reach: Reach::Reads, provider: None, doing }
+    ToolSpec { name, description, parameters, reach: Reach::Reads, provider: None, status_text: doing }
 }
 
 fn thread_spec() -> ToolSpec {
@@ -86,10 +86,10 @@ impl ReadTool for ReadThread {
         let asked = self.reader.asked(cx).await?;
         if asked.venue.place.thread.is_none() {
             let what = "a thread here: this is no thread, so read the channel instead";
-            return Err(Fault::NotFound { what: what.to_owned() });
+            return Err(ToolError::NotFound { what: what.to_owned() });
         }
         let place = asked.venue.place.clone();
-        let bound = Bound { since: None, before: None, most: MOST };
+        let bound = HistoryRange { since: None, before: None, limit: MOST };
         self.reader.read(cx, &asked, &place, &bound, "messages in this thread").await
     }
 }
@@ -103,13 +103,13 @@ impl ReadTool for ReadChannel {
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult {
         let asked = self.reader.asked(cx).await?;
         let days = args["days"].as_i64().unwrap_or(USUAL_DAYS);
-        let bound = Bound { since: Some(cx.now - TimeDelta::days(days)), before: None, most: MOST };
+        let bound = HistoryRange { since: Some(cx.now - TimeDelta::days(days)), before: None, limit: MOST };
         let (channel, source) = match args["channel"].as_str().map(bare).filter(|name| !name.is_empty()) {
             Some(name) => (self.reader.find(&asked, name).await?, format!("messages in #{name}")),
             None => (asked.venue.place.channel.clone(), "messages in this channel".to_owned()),
         };
-        let direct = asked.venue.place.direct && channel == asked.venue.place.channel;
-        let place = Place { channel, direct, thread: None };
+        let direct = asked.venue.place.is_dm && channel == asked.venue.place.channel;
+        let place = ChannelRef { channel, is_dm: direct, thread: None };
         self.reader.read(cx, &asked, &place, &bound, &source).await
     }
 }
@@ -133,20 +133,25 @@ struct Reader {
 }
 
 impl Reader {
-    async fn asked(&self, cx: &ToolContext) -> Result<Asked, Fault> {
-        let broken = |error: sqlx::Error| Fault::broken(format!("the database did not answer: {error}"));
+    async fn asked(&self, cx: &ToolContext) -> Result<Asked, ToolError> {
+        let broken =
+            |error: sqlx::Error| ToolError::internal(format!("the database did not answer: {error}"));
         let (tenant, person) = (cx.scope.tenant, cx.principal.person);
         let mut conn = self.pool.acquire().await.map_err(broken)?;
         let venue = delivery::sql::venue(&mut conn, tenant, cx.scope.case).await.map_err(broken)?;
         let user = people::sql::user_of(&mut conn, tenant, person, &venue.platform, &venue.workspace).await;
         let user = user.map_err(broken)?.ok_or_else(|| forbidden("nobody knows who asks"))?;
         let adapter = self.adapters.get(&venue.platform).cloned();
-        Ok(Asked { adapter: adapter.ok_or_else(|| Fault::broken("no such platform here"))?, venue, user })
+        Ok(Asked {
+            adapter: adapter.ok_or_else(|| ToolError::internal("no such platform here"))?,
+            venue,
+            user,
+        })
     }
 
     /// A channel by its name, among those that Nod is in.
-    async fn find(&self, asked: &Asked, name: &str) -> Result<String, Fault> {
-        let channels = asked.adapter.channels(&asked.venue.workspace).await.map_err(fault)?;
+    async fn find(&self, asked: &Asked, name: &str) -> Result<String, ToolError> {
+        let channels = asked.adapter.list_channels(&asked.venue.workspace).await.map_err(fault)?;
         let fits = |(id, called): &&(String, String)| id == name || called.eq_ignore_ascii_case(name);
         channels.iter().find(fits).map(|(id, _)| id.clone()).ok_or_else(|| {
             forbidden(&format!("Nod is in no channel #{name}; somebody there can invite it with /invite"))
@@ -158,46 +163,53 @@ impl Reader {
         &self,
         cx: &ToolContext,
         asked: &Asked,
-        place: &Place,
-        bound: &Bound,
+        place: &ChannelRef,
+        bound: &HistoryRange,
         source: &str,
     ) -> ToolResult {
         let Asked { venue, user, adapter } = asked;
         let here = place.channel == venue.place.channel;
-        if !place.direct && !adapter.is_member(&venue.workspace, &place.channel, user).await.map_err(fault)? {
+        if !place.is_dm
+            && !adapter.is_channel_member(&venue.workspace, &place.channel, user).await.map_err(fault)?
+        {
             return Err(forbidden("the person is not in that channel, so it is not read for them"));
         }
-        let said = adapter.history(&venue.workspace, place, bound).await.map_err(fault)?;
+        let said = adapter.list_messages(&venue.workspace, place, bound).await.map_err(fault)?;
         let names = named(&self.pool, cx.scope.tenant, &venue.platform, &venue.workspace, &said).await;
-        let names = names.map_err(|error| Fault::broken(format!("the database did not answer: {error}")))?;
+        let names =
+            names.map_err(|error| ToolError::internal(format!("the database did not answer: {error}")))?;
         let count = said.len();
         let text = lines(&said, &names, &cx.principal.zone, MOST_CHARACTERS);
         Ok(ToolOutput {
-            content: json!({"messages": count, "all": count < bound.most, "said": text}),
-            provenance: Provenance::outside(source),
+            content: json!({"messages": count, "all": count < bound.limit, "said": text}),
+            provenance: Provenance::untrusted(source),
             audience: if here { Audience::Channel } else { Audience::Person(cx.principal.person) },
             verbatim: None,
-            leaves: Leaves::Nothing,
+            follow_up: FollowUp::Nothing,
             note: None,
         })
     }
 }
 
-fn forbidden(reason: &str) -> Fault {
-    Fault::Forbidden { reason: reason.to_owned() }
+fn forbidden(reason: &str) -> ToolError {
+    ToolError::Forbidden { reason: reason.to_owned() }
 }
 
-fn fault(error: ChatError) -> Fault {
+fn fault(error: ChatError) -> ToolError {
     match error {
-        ChatError::Busy { after_seconds } => Fault::Busy { after_seconds },
-        ChatError::Closed { code } if code == "thread_not_found" => {
-            Fault::NotFound { what: "the thread: it was deleted".to_owned() }
+        ChatError::RateLimited { retry_after_secs: after_seconds } => {
+            ToolError::RateLimited { retry_after_secs: after_seconds }
         }
-        ChatError::Closed { .. } => {
+        ChatError::ChannelClosed { code } if code == "thread_not_found" => {
+            ToolError::NotFound { what: "the thread: it was deleted".to_owned() }
+        }
+        ChatError::ChannelClosed { .. } => {
             forbidden("Nod is not in that channel; somebody there can invite it with /invite")
         }
-        ChatError::Refused { code } => forbidden(&format!("the chat platform refused ({code})")),
-        ChatError::Gone => Fault::NotFound { what: "the message: it was deleted".to_owned() },
-        ChatError::Lost(reason) => Fault::broken(format!("the chat platform did not answer: {reason}")),
+        ChatError::Rejected { code } => forbidden(&format!("the chat platform refused ({code})")),
+        ChatError::Gone => ToolError::NotFound { what: "the message: it was deleted".to_owned() },
+        ChatError::UnknownOutcome(reason) => {
+            ToolError::internal(format!("the chat platform did not answer: {reason}"))
+        }
     }
 }

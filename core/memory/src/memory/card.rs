@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::batch::Wish;
 use super::{Kind, Sourced};
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::chat::Typing;
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::chat::CommandSyntax;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::ChannelId;
 use nod_when::when::local_time;
@@ -31,23 +31,23 @@ pub(super) fn forgotten(line: &str) -> String {
 }
 
 /// A wish that led to nothing.
-pub(super) fn nothing(wish: Wish, typing: Typing<'_>) -> String {
+pub(super) fn nothing(wish: Wish, typing: CommandSyntax<'_>) -> String {
     let happened = match wish {
         Wish::Remember => "There was nothing new in that to note.",
         Wish::Forget(_) => "I have noted nothing like that.",
     };
-    format!("{happened} {} shows what I remember.", typing.typed("memory"))
+    format!("{happened} {} shows what I remember.", typing.format_command("memory"))
 }
 
 /// A wish that could not be read.
-pub(super) fn failed(wish: Wish, typing: Typing<'_>) -> String {
+pub(super) fn failed(wish: Wish, typing: CommandSyntax<'_>) -> String {
     match wish {
         Wish::Remember => {
             "I could not note that: the model did not answer. Please say it again later.".to_owned()
         }
         Wish::Forget(_) => format!(
             "I could not tell what to forget: the model did not answer. {} forgets by buttons.",
-            typing.typed("memory")
+            typing.format_command("memory")
         ),
     }
 }
@@ -68,16 +68,16 @@ pub(super) struct Remembered<'a> {
     pub(super) about_reader: Vec<Shown<'a>>,
     pub(super) summaries: &'a [(Timestamp, String)],
     pub(super) zone: &'a str,
-    pub(super) typing: Typing<'a>,
+    pub(super) typing: CommandSyntax<'a>,
 }
 
 /// The list, with a button for each thing. `before` stands above it.
 pub(super) fn list(all: &Remembered<'_>, before: Option<String>) -> Card {
-    let mut card = Card::default().titled("What I remember");
+    let mut card = Card::default().with_title("What I remember");
     card.body.extend(before.map(Block::Note));
     let count = all.about_channel.len() + all.about_reader.len();
     if count == 0 && all.summaries.is_empty() {
-        return card.with(Block::Markdown(
+        return card.with_block(Block::Markdown(
             "Nothing yet, neither about this channel nor about you. Tell me: “remember that the launch is on Friday”."
                 .to_owned(),
         ));
@@ -92,26 +92,27 @@ pub(super) fn list(all: &Remembered<'_>, before: Option<String>) -> Card {
             }
             // Writing to a String cannot fail.
             let _ = write!(lines, "\n\n**{number}** · {}", line(shown, all.zone));
-            let verb = Verb::new("forget", shown.sourced.fact.id);
-            card = card.button(format!("Forget {number}"), Style::Plain, Press::Verb(verb));
+            let verb = Action::new("forget", shown.sourced.fact.id);
+            card = card.with_button(format!("Forget {number}"), Style::Plain, OnClick::Action(verb));
         }
         if !lines.is_empty() {
-            card = card.with(Block::Markdown(format!("**{title}**{lines}")));
+            card = card.with_block(Block::Markdown(format!("**{title}**{lines}")));
         }
     }
     if count > MOST_SHOWN {
-        card = card.with(Block::Note(format!("… and {} more: the file has them all.", count - MOST_SHOWN)));
+        card = card
+            .with_block(Block::Note(format!("… and {} more: the file has them all.", count - MOST_SHOWN)));
     }
     card = match all.summaries.len() {
         0 => card,
-        1 => card.with(Block::Note("And a summary of one conversation here.".to_owned())),
-        n => card.with(Block::Note(format!("And summaries of {n} conversations here."))),
+        1 => card.with_block(Block::Note("And a summary of one conversation here.".to_owned())),
+        n => card.with_block(Block::Note(format!("And summaries of {n} conversations here."))),
     };
     let export = all.typing.with("memory", "what", "export");
-    card.with(Block::Note(format!("{export} sends you all of it as a file."))).button(
+    card.with_block(Block::Note(format!("{export} sends you all of it as a file."))).with_button(
         "Forget all",
         Style::Danger,
-        Press::Verb(Verb::new("forget_all", all.channel)),
+        OnClick::Action(Action::new("forget_all", all.channel)),
     )
 }
 
@@ -160,10 +161,14 @@ pub(super) fn sure(all: &Remembered<'_>) -> Card {
             things(reader)
         ),
     };
-    Card::say(format!(
+    Card::from_markdown(format!(
         "Forget all of it? That is {what}. This cannot be undone; nothing has been forgotten yet."
     ))
-    .button("Yes, forget all", Style::Danger, Press::Verb(Verb::new("forget_yes", all.channel)))
+    .with_button(
+        "Yes, forget all",
+        Style::Danger,
+        OnClick::Action(Action::new("forget_yes", all.channel)),
+    )
 }
 
 /// The file that is sent.

@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::card::{self, Remembered, Shown};
 use super::{Sourced, forget, sql};
-use nod_contract::card::{Card, Verb};
-use nod_contract::chat::{File, Immediate, Place, Target};
+use nod_contract::card::{Action, Card};
+use nod_contract::chat::{ChannelRef, DeliveryTarget, InteractionResponse, OutgoingFile};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, DeliveryId};
 use nod_people::context::Chat;
@@ -24,17 +24,17 @@ pub async fn command(
     asker: &Asker<'_>,
     conn: &mut PgConnection,
     text: &str,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     if let Some(fact) = text.strip_prefix("forget ").and_then(|fact| fact.trim().parse::<Uuid>().ok()) {
-        return press(core, asker, conn, &Verb::new("forget", fact)).await;
+        return press(core, asker, conn, &Action::new("forget", fact)).await;
     }
     match text.to_lowercase().as_str() {
         "" | "show" => show(core, asker, conn, None).await,
         "export" => export(core, asker, conn).await,
         _ => {
-            let typing = core.adapters.typing(asker.platform);
-            let (show, export) = (typing.typed("memory"), typing.with("memory", "what", "export"));
-            Ok(Immediate::whisper(format!(
+            let typing = core.adapters.command_syntax(asker.platform);
+            let (show, export) = (typing.format_command("memory"), typing.with("memory", "what", "export"));
+            Ok(InteractionResponse::ephemeral(format!(
                 "`{show}` shows what I remember, `{export}` sends it to you as a file."
             )))
         }
@@ -46,10 +46,10 @@ pub async fn press(
     core: &Chat,
     asker: &Asker<'_>,
     conn: &mut PgConnection,
-    verb: &Verb,
-) -> sqlx::Result<Immediate> {
+    verb: &Action,
+) -> sqlx::Result<InteractionResponse> {
     let all = all(core, asker, conn).await?;
-    if verb.verb == "forget" {
+    if verb.kind == "forget" {
         let Some(sourced) = all.facts.iter().find(|sourced| sourced.fact.id.0 == verb.subject) else {
             return whisper("I know of no such thing here, or it is forgotten already. Nothing was done.");
         };
@@ -60,8 +60,8 @@ pub async fn press(
     if all.channel.0 != verb.subject {
         return whisper("I know of no such thing here. Nothing was done.");
     }
-    if verb.verb == "forget_all" {
-        return Ok(Immediate::Whisper(card::sure(&all.shown(core, asker))));
+    if verb.kind == "forget_all" {
+        return Ok(InteractionResponse::Ephemeral(card::sure(&all.shown(core, asker))));
     }
     let facts: Vec<_> = all.facts.iter().map(|sourced| sourced.fact.id.0).collect();
     forget::talk(conn, asker.tenant, all.channel, asker.person, asker.now).await?;
@@ -88,8 +88,8 @@ pub async fn choices(
     Ok(lines.filter(|(line, _)| line.to_lowercase().contains(&typed)).take(MOST_CHOICES).collect())
 }
 
-fn whisper(words: &str) -> sqlx::Result<Immediate> {
-    Ok(Immediate::whisper(words))
+fn whisper(words: &str) -> sqlx::Result<InteractionResponse> {
+    Ok(InteractionResponse::ephemeral(words))
 }
 
 /// What is remembered, as loaded.
@@ -119,12 +119,12 @@ impl All {
         };
         Remembered {
             channel: self.channel,
-            direct: asker.place.direct,
+            direct: asker.place.is_dm,
             about_channel: of(false),
             about_reader: of(true),
             summaries: &self.summaries,
             zone: &self.zone,
-            typing: core.adapters.typing(asker.platform),
+            typing: core.adapters.command_syntax(asker.platform),
         }
     }
 }
@@ -132,9 +132,12 @@ impl All {
 /// Where a fact's message can be opened.
 fn link(core: &Chat, sourced: &Sourced) -> Option<String> {
     let adapter = core.adapters.get(&sourced.platform)?;
-    let place =
-        Place { channel: sourced.channel.clone(), direct: sourced.direct, thread: sourced.thread.clone() };
-    adapter.link(&place, sourced.message_ref.as_deref()?)
+    let place = ChannelRef {
+        channel: sourced.channel.clone(),
+        is_dm: sourced.direct,
+        thread: sourced.thread.clone(),
+    };
+    adapter.permalink(&place, sourced.message_ref.as_deref()?)
 }
 
 async fn show(
@@ -142,26 +145,31 @@ async fn show(
     asker: &Asker<'_>,
     conn: &mut PgConnection,
     before: Option<String>,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let all = all(core, asker, conn).await?;
-    Ok(Immediate::Whisper(card::list(&all.shown(core, asker), before)))
+    Ok(InteractionResponse::Ephemeral(card::list(&all.shown(core, asker), before)))
 }
 
 /// A file to the asker's direct line.
-async fn export(core: &Chat, asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx::Result<Immediate> {
+async fn export(
+    core: &Chat,
+    asker: &Asker<'_>,
+    conn: &mut PgConnection,
+) -> sqlx::Result<InteractionResponse> {
     let Asker { tenant, now, .. } = *asker;
     let all = all(core, asker, conn).await?;
     let id: DeliveryId = core.id();
     let day = local_time(now, &all.zone);
-    let file = File {
+    let file = OutgoingFile {
         // The id's tail lets a second try find what the first one sent.
         name: format!("nod-memory-{}-{}.md", now.format("%Y-%m-%d"), id.short()),
         text: card::export(&all.shown(core, asker), now),
     };
-    let thread = asker.place.direct.then_some("");
+    let thread = asker.place.is_dm.then_some("");
     let conversation = delivery::sql::conversation(conn, tenant, all.channel, thread, core.id(), now).await?;
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
-    let target = Target::Direct { workspace: asker.workspace.to_owned(), user: asker.user.to_owned() };
+    let target =
+        DeliveryTarget::DirectMessage { workspace: asker.workspace.to_owned(), user: asker.user.to_owned() };
     let new = NewDelivery {
         id,
         conversation,
@@ -169,7 +177,7 @@ async fn export(core: &Chat, asker: &Asker<'_>, conn: &mut PgConnection) -> sqlx
         platform: &venue.platform,
         target: Some(&target),
         opens_thread: false,
-        card: &Card::say(format!("What I remember, as of {day}.")),
+        card: &Card::from_markdown(format!("What I remember, as of {day}.")),
         only_for: Some(asker.person),
     };
     delivery::send(conn, tenant, &venue, &new, now).await?;

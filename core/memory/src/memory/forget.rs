@@ -30,7 +30,7 @@ pub(super) async fn facts(
     }
     let gone = sql::delete(conn, tenant, facts).await?;
     for fact in &gone {
-        audit::write(conn, tenant, Some(by), "memory.forgotten", *fact, None, &json!({}), now).await?;
+        audit::insert_entry(conn, tenant, Some(by), "memory.forgotten", *fact, None, &json!({}), now).await?;
     }
     Ok(gone.len())
 }
@@ -46,5 +46,5 @@ pub(super) async fn talk(
     let mut conversations = sql::conversations(conn, tenant, channel).await?;
     conversations.sort_unstable();
     sql::restart(conn, tenant, &conversations, now).await?;
-    audit::write(conn, tenant, Some(by), "memory.emptied", channel.0, None, &json!({}), now).await
+    audit::insert_entry(conn, tenant, Some(by), "memory.emptied", channel.0, None, &json!({}), now).await
 }

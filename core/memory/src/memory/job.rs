@@ -14,9 +14,9 @@ use super::sql::{self, MOST_MESSAGES};
 use super::{Fact, Kind, Summary, asks_to_remember, card, forget, prompt};
 use crate::context::Memory;
 use crate::work::MemoryJob;
-use nod_contract::chat::Typing;
+use nod_contract::chat::CommandSyntax;
 use nod_contract::ids::{InvocationId, PersonId, RunId, TenantId, TraceId};
-use nod_contract::model::{Answer, Ask, ModelError, Tier, Words};
+use nod_contract::model::{Completion, CompletionRequest, ModelError, Tier, TokenSender};
 use nod_contract::privacy::Audience;
 use nod_contract::scope::{CHAT, RunOrIngestion, Scope};
 use nod_people::delivery::{self, NewDelivery, Venue};
@@ -56,7 +56,7 @@ pub async fn remember(core: &Memory, claim: &Claim, run: RunId) -> Result<(), Wo
         invocation,
     };
     let started = core.now();
-    let answered = core.model.answer(&scope, &ask, &Words::unheard()).await;
+    let answered = core.model.complete(&scope, &ask, &TokenSender::disconnected()).await;
     let mut record = StepRecord::new("model", Tier::Summariser.as_str(), invocation, started, core.now());
     let taken = answered
         .as_ref()
@@ -72,7 +72,12 @@ pub async fn remember(core: &Memory, claim: &Claim, run: RunId) -> Result<(), Wo
     }
 }
 
-fn note(record: &mut StepRecord, ask: &Ask, answered: &Result<Answer, ModelError>, usable: bool) {
+fn note(
+    record: &mut StepRecord,
+    ask: &CompletionRequest,
+    answered: &Result<Completion, ModelError>,
+    usable: bool,
+) {
     record.input = serde_json::to_value(ask).ok();
     match answered {
         Ok(answer) => {
@@ -138,9 +143,9 @@ async fn write(
     let (tenant, now) = (claim.tenant, core.now());
     let next = next(reading, taken);
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     still_theirs(&mut tx, tenant, reading).await?;
-    let typing = core.adapters.typing(&reading.venue.platform);
+    let typing = core.adapters.command_syntax(&reading.venue.platform);
     say(core, &mut tx, claim, reading, lines(reading, taken, typing)).await?;
     if !sql::advance(&mut tx, tenant, reading.venue.conversation, &reading.seen, &next, now).await? {
         // Somebody made Nod forget meanwhile, or another reading was first: what this one says is out of date.
@@ -159,7 +164,7 @@ async fn write(
         let by =
             reading.batch.heard.iter().find(|heard| heard.id == new.message).and_then(|heard| heard.person);
         let detail = json!({ "kind": new.kind.as_str(), "message": new.message });
-        audit::write(&mut tx, tenant, by, "memory.noted", fact.0, None, &detail, now).await?;
+        audit::insert_entry(&mut tx, tenant, by, "memory.noted", fact.0, None, &detail, now).await?;
     }
     steps::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
     if reading.batch.heard.len() >= MOST_MESSAGES {
@@ -167,7 +172,7 @@ async fn write(
         let work = MemoryJob::Remember { run: reading.run };
         jobs::enqueue(&mut tx, tenant, claim.lane, &work, now, now).await?;
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
@@ -216,7 +221,7 @@ fn asker(reading: &Reading) -> PersonId {
 }
 
 /// What a person should hear: what they asked for, and every contradiction.
-fn lines(reading: &Reading, taken: &Taken, typing: Typing<'_>) -> Vec<String> {
+fn lines(reading: &Reading, taken: &Taken, typing: CommandSyntax<'_>) -> Vec<String> {
     let mut lines: Vec<String> =
         forgotten(reading, taken).map(|fact| card::forgotten(&fact.line())).collect();
     for new in taken.facts.iter().filter(|new| new.kind == Kind::Fact) {
@@ -285,10 +290,10 @@ async fn give_up(
 ) -> Result<(), WorkError> {
     let tenant = claim.tenant;
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     still_theirs(&mut tx, tenant, reading).await?;
     let wish = reading.batch.wish();
-    let typing = core.adapters.typing(&reading.venue.platform);
+    let typing = core.adapters.command_syntax(&reading.venue.platform);
     say(core, &mut tx, claim, reading, wish.map(|wish| card::failed(wish, typing)).into_iter().collect())
         .await?;
     if wish.is_some() {
@@ -298,7 +303,7 @@ async fn give_up(
         sql::advance(&mut tx, tenant, conversation, &reading.seen, &read, core.now()).await?;
     }
     steps::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
@@ -306,5 +311,5 @@ async fn give_up(
 
 async fn finish(core: &Memory, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    Ok(jobs::finish(&mut conn, claim).await?)
+    Ok(jobs::complete(&mut conn, claim).await?)
 }

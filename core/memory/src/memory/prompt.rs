@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::batch::Batch;
 use super::{Fact, Kind, Summary};
-use nod_contract::model::{Ask, Tier, Turn};
-use nod_contract::text::fenced;
+use nod_contract::model::{CompletionRequest, Tier, Turn};
+use nod_contract::text::fence_untrusted;
 
 const MEMORY: &str = include_str!("../../prompts/memory.md");
 /// Characters of one message.
@@ -14,7 +14,7 @@ const LONGEST: usize = 2_000;
 pub(super) const MOST_FACTS: usize = 8;
 
 /// Asks to fold, to note and to forget. `marker` fences what comes from outside.
-pub(super) fn ask(batch: &Batch, summary: &Summary, noted: &[Fact], marker: &str) -> Ask {
+pub(super) fn ask(batch: &Batch, summary: &Summary, noted: &[Fact], marker: &str) -> CompletionRequest {
     let mut parts = Vec::new();
     if !noted.is_empty() {
         parts.push(format!("Noted already:\n{}", lines(noted)));
@@ -38,12 +38,12 @@ pub(super) fn ask(batch: &Batch, summary: &Summary, noted: &[Fact], marker: &str
         fold => format!("Fold in messages up to [{fold}]."),
     });
     parts.push(format!("New from message [{}] on.", batch.old + 1));
-    Ask {
+    CompletionRequest {
         tier: Tier::Summariser,
         system: MEMORY.to_owned(),
         turns: vec![Turn::Human { text: parts.join("\n\n") }],
-        offers: Vec::new(),
-        json: Some(("memory".to_owned(), schema())),
+        tools: Vec::new(),
+        response_schema: Some(("memory".to_owned(), schema())),
     }
 }
 
@@ -57,7 +57,7 @@ fn lines(noted: &[Fact]) -> String {
 
 /// What others wrote stands between markers, so that it is not taken for what a person asked.
 fn shown(text: &str, outside: &[String], marker: &str) -> String {
-    if outside.is_empty() { text.to_owned() } else { fenced(text, outside, marker) }
+    if outside.is_empty() { text.to_owned() } else { fence_untrusted(text, outside, marker) }
 }
 
 fn schema() -> Value {

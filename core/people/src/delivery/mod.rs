@@ -17,9 +17,9 @@ pub use sql::{NewDelivery, Venue};
 
 use crate::work::PeopleJob;
 use nod_contract::card::Card;
-use nod_contract::chat::Target;
+use nod_contract::chat::DeliveryTarget;
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{DeliveryId, TenantId, lane_of};
+use nod_contract::ids::{DeliveryId, TenantId, named_lane_id};
 use nod_store::jobs::sql as jobs;
 
 /// Sends a message: its row and its job, in the caller's transaction.
@@ -53,33 +53,40 @@ pub async fn show(
 /// The id of the line that stands in the thread for a message that went to one person. It follows from the
 /// message's, so that the line can be found when the message could not be shown.
 pub fn line_of(delivery: DeliveryId) -> DeliveryId {
-    DeliveryId(lane_of(&["line", &delivery.to_string()]))
+    DeliveryId(named_lane_id(&["line", &delivery.to_string()]))
 }
 
 /// The id of a further message of what takes several, by the id of the first.
 pub fn page_of(first: DeliveryId, page: usize) -> DeliveryId {
-    if page == 0 { first } else { DeliveryId(lane_of(&["page", &page.to_string(), &first.to_string()])) }
+    if page == 0 {
+        first
+    } else {
+        DeliveryId(named_lane_id(&["page", &page.to_string(), &first.to_string()]))
+    }
 }
 
 /// The id of the message by which one that went to one person alone was shared with the others.
 pub fn shared(delivery: DeliveryId) -> DeliveryId {
-    DeliveryId(lane_of(&["shared", &delivery.to_string()]))
+    DeliveryId(named_lane_id(&["shared", &delivery.to_string()]))
 }
 
 /// The lane in which the messages to a target are posted, or to the conversation's own place where there is none.
-pub fn lane(venue: &Venue, target: Option<&Target>) -> Uuid {
-    let person = |workspace, user| lane_of(&["person", &venue.platform, workspace, user]);
+pub fn lane(venue: &Venue, target: Option<&DeliveryTarget>) -> Uuid {
+    let person = |workspace, user| named_lane_id(&["person", &venue.platform, workspace, user]);
     let (workspace, channel) = match target {
-        Some(Target::Direct { workspace, user } | Target::Whisper { workspace, user, .. }) => {
+        Some(
+            DeliveryTarget::DirectMessage { workspace, user }
+            | DeliveryTarget::Ephemeral { workspace, user, .. },
+        ) => {
             return person(workspace, user);
         }
-        Some(Target::Place { workspace, place }) => (workspace, &place.channel),
+        Some(DeliveryTarget::Channel { workspace, place }) => (workspace, &place.channel),
         None => (&venue.workspace, &venue.place.channel),
     };
     match &venue.user {
         Some(user) if *channel == venue.place.channel && venue.alone_with.is_none() => {
             person(workspace, user)
         }
-        _ => lane_of(&["channel", &venue.platform, workspace, channel]),
+        _ => named_lane_id(&["channel", &venue.platform, workspace, channel]),
     }
 }

@@ -4,10 +4,10 @@ use sqlx::PgConnection;
 
 use crate::delivery::Venue;
 use nod_contract::card::Card;
-use nod_contract::chat::Posted;
+use nod_contract::chat::PostedMessage;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, RunId, TenantId};
-use nod_store::jobs::sql::{json, parsed};
+use nod_store::jobs::sql::{from_json, to_json};
 
 /// The message that a run opened and has not closed.
 pub async fn open_of(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<Option<Open>> {
@@ -21,7 +21,7 @@ pub async fn open_of(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> s
     row.map(|row| {
         Ok(Open {
             id: DeliveryId(row.id),
-            at: row.posted.map(parsed).transpose()?,
+            at: row.posted.map(from_json).transpose()?,
             since: row.created_at,
             perhaps: true,
         })
@@ -49,7 +49,7 @@ pub async fn open(
         venue.conversation.0,
         run.0,
         venue.platform,
-        json(card)?,
+        to_json(card)?,
         now
     )
     .execute(conn)
@@ -68,7 +68,7 @@ pub async fn keep(
         "update deliveries set card = $3 where tenant_id = $1 and id = $2 and streamed = 'open'",
         tenant.0,
         id.0,
-        json(card)?
+        to_json(card)?
     )
     .execute(conn)
     .await?;
@@ -88,7 +88,7 @@ pub async fn close(
          where tenant_id = $1 and id = $2 and streamed = 'open'",
         tenant.0,
         id.0,
-        card.map(json).transpose()?,
+        card.map(to_json).transpose()?,
         only_for.map(|person| person.0)
     )
     .execute(conn)
@@ -102,7 +102,7 @@ pub struct Open {
     /// Its row.
     pub id: DeliveryId,
     /// Where it stands.
-    pub at: Option<Posted>,
+    pub at: Option<PostedMessage>,
     /// When it was begun.
     pub since: Timestamp,
     /// It may stand somewhere without our knowing: look before opening it again.

@@ -8,14 +8,14 @@ fn up_to(most: usize) -> impl Fn(&Card) -> bool {
             Block::Markdown(text) | Block::Literal(text) | Block::Note(text) | Block::Mention(text) => {
                 text.chars().count()
             }
-            Block::Fields(_) | Block::Risks(_) | Block::Times(_) => 0,
+            Block::Fields(_) | Block::Risks(_) | Block::TimeOptions(_) => 0,
         };
         card.body.iter().map(letters).sum::<usize>() <= most
     }
 }
 
 fn cut_into(text: &str, most: usize) -> Vec<String> {
-    let pages = pages(&Card::say(text), most, up_to(most));
+    let pages = pages(&Card::from_markdown(text), most, up_to(most));
     let words = |card: Card| match card.body.into_iter().next() {
         Some(Block::Markdown(text)) => text,
         other => panic!("{other:?}"),
@@ -83,11 +83,11 @@ fn a_table_has_its_head_on_every_message() {
 
 #[test]
 fn buttons_stand_under_the_last_and_the_title_over_the_first() {
-    use nod_contract::card::{Press, Style};
-    let card = Card::say("One paragraph.\n\nAnother paragraph.").titled("Title").button(
+    use nod_contract::card::{OnClick, Style};
+    let card = Card::from_markdown("One paragraph.\n\nAnother paragraph.").with_title("Title").with_button(
         "Open",
         Style::Plain,
-        Press::Link("https://a.test".to_owned()),
+        OnClick::Link("https://a.test".to_owned()),
     );
     let pages = pages(&card, 20, up_to(20));
     assert_eq!(pages.len(), 2);
@@ -155,7 +155,7 @@ fn nothing_is_lost_or_swapped_and_code_is_closed_in_every_message() {
 
 #[test]
 fn whom_it_calls_stands_with_the_first_words() {
-    let card = Card::say("one two three four five six seven").calling(Some("U1"));
+    let card = Card::from_markdown("one two three four five six seven").with_mention(Some("U1"));
     let pages = pages(&card, 25, up_to(25));
     assert!(pages.len() > 1 && pages[0].body.len() == 2, "{pages:?}");
     assert!(pages[1..].iter().all(|page| !page.body.contains(&Block::Mention("U1".to_owned()))));
@@ -179,7 +179,7 @@ fn cutting_is_linear() {
                 looked.set(looked.get() + letters(card));
                 up_to(4_000)(card)
             };
-            let card = Card::say(text(size));
+            let card = Card::from_markdown(text(size));
             assert!(pages(&card, 4_000, fits).len() > size / 4_001, "{name}");
             looked.get()
         };

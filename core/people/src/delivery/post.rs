@@ -5,8 +5,8 @@ use chrono::TimeDelta;
 use super::sql::{self, Delivery, NewDelivery, Venue};
 use crate::context::Chat;
 use crate::people;
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::chat::{ChatAdapter, ChatError, Posted, Shown, Sighting, Target};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::chat::{ChatAdapter, ChatError, DeliveryTarget, MessageLookup, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
@@ -26,40 +26,40 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
     let adapter = core.adapters.get(&delivery.platform).ok_or("no such platform here")?;
     let card = core.links.resolved(delivery.card.clone());
     // A direct line tells by itself.
-    let card = if matches!(target, Target::Place { .. }) { card } else { card.calling_nobody() };
+    let card = if matches!(target, DeliveryTarget::Channel { .. }) { card } else { card.without_mention() };
     // What is to be taken away before it stood was never said.
-    if delivery.posted.is_none() && card.is_nothing() && claim.attempt == 1 && !delivery.streamed {
+    if delivery.posted.is_none() && card.is_empty() && claim.attempt == 1 && !delivery.streamed {
         return finish(core, claim).await;
     }
     if delivery.posted.is_none()
-        && let Some(free) = not_yet(core, claim, &target, adapter.pause()).await?
+        && let Some(free) = not_yet(core, claim, &target, adapter.post_interval()).await?
     {
         return put_off(core, claim, free).await;
     }
     let outcome = match &delivery.posted {
-        Some(at) if card.is_nothing() => {
-            adapter.remove(at).await.map(|()| Shown { at: at.clone(), since: None })
+        Some(at) if card.is_empty() => {
+            adapter.delete_message(at).await.map(|()| Shown { at: at.clone(), since: None })
         }
-        Some(at) => adapter.replace(at, &card, id).await.map(|since| Shown { at: at.clone(), since }),
+        Some(at) => adapter.update_message(at, &card, id).await.map(|since| Shown { at: at.clone(), since }),
         None => {
             post(adapter.as_ref(), &target, &card, &delivery, claim.attempt > 1 || delivery.streamed).await
         }
     };
     match outcome {
         Ok(shown) => posted(core, claim, &delivery, &shown).await,
-        Err(ChatError::Busy { after_seconds }) => {
+        Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
             put_off(core, claim, core.now() + wait).await
         }
         Err(ChatError::Gone) => gone(core, claim, delivery.id).await,
-        Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
-        Err(ChatError::Lost(reason)) => {
+        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MOST_TRIES => Err(reason.into()),
+        Err(ChatError::UnknownOutcome(reason)) => {
             refused(core, claim, &delivery, &venue, &target, &reason, false).await
         }
-        Err(ChatError::Refused { code }) => {
+        Err(ChatError::Rejected { code }) => {
             refused(core, claim, &delivery, &venue, &target, &code, false).await
         }
-        Err(ChatError::Closed { code }) => {
+        Err(ChatError::ChannelClosed { code }) => {
             refused(core, claim, &delivery, &venue, &target, &code, true).await
         }
     }
@@ -69,9 +69,9 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
 async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
     tracing::info!(delivery = %id, "a message is gone and is posted anew");
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     sql::removed(&mut tx, claim.tenant, id, None).await?;
-    jobs::put_off(&mut tx, claim, core.now(), None, false).await?;
+    jobs::reschedule(&mut tx, claim, core.now(), None, false).await?;
     Ok(tx.commit().await?)
 }
 
@@ -79,10 +79,10 @@ async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkErro
 async fn not_yet(
     core: &Chat,
     claim: &Claim,
-    target: &Target,
+    target: &DeliveryTarget,
     pause: TimeDelta,
 ) -> Result<Option<Timestamp>, WorkError> {
-    if matches!(target, Target::Whisper { .. }) {
+    if matches!(target, DeliveryTarget::Ephemeral { .. }) {
         return Ok(None);
     }
     let mut conn = core.pool.acquire().await?;
@@ -92,39 +92,42 @@ async fn not_yet(
 /// Puts a job off that did nothing: the next try need not look, but one before it may have been lost.
 async fn put_off(core: &Chat, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    Ok(jobs::put_off(&mut conn, claim, until, None, claim.attempt > 1).await?)
+    Ok(jobs::reschedule(&mut conn, claim, until, None, claim.attempt > 1).await?)
 }
 
 /// Posts, after looking for an earlier try's message where there was one.
 async fn post(
     adapter: &dyn ChatAdapter,
-    target: &Target,
+    target: &DeliveryTarget,
     card: &Card,
     delivery: &Delivery,
     tried: bool,
 ) -> Result<Shown, ChatError> {
     // Where a platform does not let us look, a message twice is better than none.
     if tried
-        && let Sighting::Yes(Shown { at, since }) =
-            adapter.find(target, delivery.id, delivery.created_at, delivery.streamed).await?
+        && let MessageLookup::Found(Shown { at, since }) =
+            adapter.find_message(target, delivery.id, delivery.created_at, delivery.streamed).await?
     {
         // It was posted as it then was, and may have changed since: people press before we know it stands.
-        let since = if card.is_nothing() {
-            adapter.remove(&at).await?;
+        let since = if card.is_empty() {
+            adapter.delete_message(&at).await?;
             None
         } else if delivery.version > 1 {
-            adapter.replace(&at, card, delivery.id).await?
+            adapter.update_message(&at, card, delivery.id).await?
         } else {
             since
         };
         return Ok(Shown { at, since });
     }
-    if card.is_nothing() {
-        return Ok(Shown { at: Posted { channel: String::new(), message: String::new() }, since: None });
+    if card.is_empty() {
+        return Ok(Shown {
+            at: PostedMessage { channel: String::new(), message: String::new() },
+            since: None,
+        });
     }
     match &delivery.file {
-        Some(file) => adapter.file(target, file, card, delivery.id).await,
-        None => adapter.post(target, card, delivery.id).await,
+        Some(file) => adapter.upload_file(target, file, card, delivery.id).await,
+        None => adapter.post_message(target, card, delivery.id).await,
     }
 }
 
@@ -134,7 +137,7 @@ async fn target(
     tenant: TenantId,
     delivery: &Delivery,
     venue: &Venue,
-) -> Result<Target, WorkError> {
+) -> Result<DeliveryTarget, WorkError> {
     match (&delivery.target, venue.alone_with) {
         (Some(target), _) => Ok(target.clone()),
         (None, Some(with)) => {
@@ -146,7 +149,9 @@ async fn target(
             let person = asker.unwrap_or(with);
             Ok(direct(conn, tenant, venue, person).await?.ok_or("nobody to write to")?)
         }
-        (None, None) => Ok(Target::Place { workspace: venue.workspace.clone(), place: venue.place.clone() }),
+        (None, None) => {
+            Ok(DeliveryTarget::Channel { workspace: venue.workspace.clone(), place: venue.place.clone() })
+        }
     }
 }
 
@@ -156,16 +161,16 @@ pub async fn direct(
     tenant: TenantId,
     venue: &Venue,
     person: PersonId,
-) -> sqlx::Result<Option<Target>> {
+) -> sqlx::Result<Option<DeliveryTarget>> {
     let user = people::sql::user_of(conn, tenant, person, &venue.platform, &venue.workspace).await?;
-    Ok(user.map(|user| Target::Direct { workspace: venue.workspace.clone(), user }))
+    Ok(user.map(|user| DeliveryTarget::DirectMessage { workspace: venue.workspace.clone(), user }))
 }
 
 async fn posted(core: &Chat, claim: &Claim, delivery: &Delivery, shown: &Shown) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     // First, since it locks the lane.
-    jobs::finish(&mut tx, claim).await?;
-    if delivery.card.is_nothing() {
+    jobs::complete(&mut tx, claim).await?;
+    if delivery.card.is_empty() {
         // Should something be said there again, it is a new message.
         sql::removed(&mut tx, claim.tenant, delivery.id, Some(delivery.version)).await?;
     } else {
@@ -179,7 +184,7 @@ async fn posted(core: &Chat, claim: &Claim, delivery: &Delivery, shown: &Shown) 
 
 async fn finish(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
-    Ok(jobs::finish(&mut conn, claim).await?)
+    Ok(jobs::complete(&mut conn, claim).await?)
 }
 
 /// The platform will never take it there. Where the place is closed to us, it goes where the person can still
@@ -189,23 +194,25 @@ async fn refused(
     claim: &Claim,
     delivery: &Delivery,
     venue: &Venue,
-    target: &Target,
+    target: &DeliveryTarget,
     code: &str,
     closed: bool,
 ) -> Result<(), WorkError> {
     tracing::warn!(delivery = %delivery.id, code, "a message was refused");
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     sql::refused(&mut tx, tenant, delivery.id, code).await?;
     let first_refusal = delivery.posted.is_none();
     match (target, delivery.only_for) {
-        (Target::Direct { .. }, Some(reader)) if first_refusal && closed && !venue.place.direct => {
+        (DeliveryTarget::DirectMessage { .. }, Some(reader))
+            if first_refusal && closed && !venue.place.is_dm =>
+        {
             let person = people::sql::load(&mut tx, tenant, reader).await?.ok_or("no such person")?;
             let card = show_me(person.display_name(), delivery.id);
             stand_in(&mut tx, tenant, venue, delivery, &card, now).await?;
         }
-        (Target::Place { .. }, _) if first_refusal && closed => {
+        (DeliveryTarget::Channel { .. }, _) if first_refusal && closed => {
             sql::alone(&mut tx, tenant, delivery.conversation, delivery.run).await?;
             let person = match delivery.run {
                 Some(run) => sql::person_of(&mut tx, tenant, run).await?,
@@ -216,10 +223,10 @@ async fn refused(
             {
                 let note =
                     Block::Note("I may not write where you asked, so this comes to you here.".to_owned());
-                sql::change(&mut tx, tenant, delivery.id, &delivery.card.clone().with(note)).await?;
+                sql::change(&mut tx, tenant, delivery.id, &delivery.card.clone().with_block(note)).await?;
                 sql::retarget(&mut tx, tenant, delivery.id, &target).await?;
                 // At once and still before whatever was said after it.
-                jobs::put_off(&mut tx, claim, now, None, false).await?;
+                jobs::reschedule(&mut tx, claim, now, None, false).await?;
                 return Ok(tx.commit().await?);
             }
         }
@@ -240,7 +247,7 @@ async fn refused(
         }
         _ => {}
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }
 
@@ -289,5 +296,5 @@ fn show_me(name: &str, delivery: DeliveryId) -> Card {
         ))],
         ..Card::default()
     }
-    .button("Show me", Style::Plain, Press::Verb(Verb::new("show", delivery)))
+    .with_button("Show me", Style::Plain, OnClick::Action(Action::new("show", delivery)))
 }

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use crate::work::PeopleJob;
 use nod_contract::card::Card;
-use nod_contract::chat::{File, Inbound, Place, Posted, Shown, Target};
+use nod_contract::chat::{ChannelRef, DeliveryTarget, Inbound, OutgoingFile, PostedMessage, Shown};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, DeliveryId, PersonId, RunId, TenantId};
-use nod_store::jobs::sql::{json, parsed};
+use nod_store::jobs::sql::{from_json, to_json};
 
 /// An outgoing message.
 #[derive(Debug, Clone)]
@@ -19,14 +19,14 @@ pub struct Delivery {
     pub id: DeliveryId,
     pub conversation: ConversationId,
     pub platform: String,
-    pub target: Option<Target>,
+    pub target: Option<DeliveryTarget>,
     pub opens_thread: bool,
     pub card: Card,
     /// To be sent with it.
-    pub file: Option<File>,
+    pub file: Option<OutgoingFile>,
     pub version: i32,
     pub posted_version: Option<i32>,
-    pub posted: Option<Posted>,
+    pub posted: Option<PostedMessage>,
     pub run: Option<RunId>,
     pub only_for: Option<PersonId>,
     /// Its words were shown while they were coming, so it may stand somewhere under no key.
@@ -42,7 +42,7 @@ pub struct Venue {
     pub channel: ChannelId,
     pub platform: String,
     pub workspace: String,
-    pub place: Place,
+    pub place: ChannelRef,
     /// Whose direct line it is, as the platform knows them.
     pub user: Option<String>,
     /// The thread is not open yet.
@@ -53,7 +53,7 @@ pub struct Venue {
 impl Venue {
     /// Whether nobody but the one person reads what is said there.
     pub fn is_alone(&self) -> bool {
-        self.place.direct || self.alone_with.is_some()
+        self.place.is_dm || self.alone_with.is_some()
     }
 }
 
@@ -80,9 +80,9 @@ impl From<VenueRow> for Venue {
             workspace: row.workspace,
             user: row.user_ref,
             unopened: row.thread_ref.is_none(),
-            place: Place {
+            place: ChannelRef {
                 channel: row.channel_ref,
-                direct: row.direct,
+                is_dm: row.direct,
                 thread: row.thread_ref.filter(|t| !t.is_empty()),
             },
             alone_with: row.alone_with.map(PersonId),
@@ -95,7 +95,7 @@ pub struct NewDelivery<'a> {
     pub conversation: ConversationId,
     pub run: Option<RunId>,
     pub platform: &'a str,
-    pub target: Option<&'a Target>,
+    pub target: Option<&'a DeliveryTarget>,
     pub opens_thread: bool,
     pub card: &'a Card,
     pub only_for: Option<PersonId>,
@@ -118,13 +118,13 @@ pub(super) async fn insert(
         new.conversation.0,
         new.run.map(|r| r.0),
         new.platform,
-        new.target.map(json).transpose()?,
+        new.target.map(to_json).transpose()?,
         new.opens_thread,
-        json(new.card)?,
+        to_json(new.card)?,
         new.only_for.map(|p| p.0),
         now,
         lane,
-        json(&PeopleJob::Deliver { delivery: new.id })?
+        to_json(&PeopleJob::Deliver { delivery: new.id })?
     )
     .execute(conn)
     .await?;
@@ -153,13 +153,13 @@ pub async fn load(
         id,
         conversation: ConversationId(row.conversation_id),
         platform: row.platform,
-        target: row.target.map(parsed).transpose()?,
+        target: row.target.map(from_json).transpose()?,
         opens_thread: row.opens_thread,
-        card: parsed(row.card)?,
-        file: row.file.map(parsed).transpose()?,
+        card: from_json(row.card)?,
+        file: row.file.map(from_json).transpose()?,
         version: row.version,
         posted_version: row.posted_version,
-        posted: row.posted.map(parsed).transpose()?,
+        posted: row.posted.map(from_json).transpose()?,
         run: row.run_id.map(RunId),
         only_for: row.only_for.map(PersonId),
         streamed: row.streamed.is_some(),
@@ -173,7 +173,7 @@ pub async fn aim(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-) -> sqlx::Result<(ConversationId, Option<Target>, String)> {
+) -> sqlx::Result<(ConversationId, Option<DeliveryTarget>, String)> {
     let row = sqlx::query!(
         "select conversation_id, target, platform from deliveries where tenant_id = $1 and id = $2",
         tenant.0,
@@ -181,7 +181,7 @@ pub async fn aim(
     )
     .fetch_one(conn)
     .await?;
-    Ok((ConversationId(row.conversation_id), row.target.map(parsed).transpose()?, row.platform))
+    Ok((ConversationId(row.conversation_id), row.target.map(from_json).transpose()?, row.platform))
 }
 
 /// Another card in the place of the one that stands or is to stand there.
@@ -195,7 +195,7 @@ pub async fn change(
         "update deliveries set card = $3, version = version + 1 where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        json(card)?
+        to_json(card)?
     )
     .execute(conn)
     .await?;
@@ -207,13 +207,13 @@ pub async fn attach(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-    file: &File,
+    file: &OutgoingFile,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "update deliveries set file = $3 where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        json(file)?
+        to_json(file)?
     )
     .execute(conn)
     .await?;
@@ -233,7 +233,7 @@ pub async fn posted(
          where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        json(&shown.at)?,
+        to_json(&shown.at)?,
         version,
         shown.since
     )
@@ -277,13 +277,13 @@ pub(crate) async fn retarget(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DeliveryId,
-    target: &Target,
+    target: &DeliveryTarget,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "update deliveries set target = $3 where tenant_id = $1 and id = $2",
         tenant.0,
         id.0,
-        json(target)?
+        to_json(target)?
     )
     .execute(conn)
     .await?;
@@ -334,7 +334,7 @@ pub async fn card_for(
     .fetch_optional(conn)
     .await?;
     // On demand it is shown to whoever asks for it, perhaps on another platform, where they have another id.
-    Ok(card.map(parsed::<Card>).transpose()?.map(Card::calling_nobody))
+    Ok(card.map(from_json::<Card>).transpose()?.map(Card::without_mention))
 }
 
 /// Whether a message stands somewhere else than there; false where it does not stand yet.
@@ -343,17 +343,17 @@ pub async fn stands_elsewhere(
     tenant: TenantId,
     id: DeliveryId,
     platform: &str,
-    place: &Place,
+    place: &ChannelRef,
 ) -> sqlx::Result<bool> {
     let row = sqlx::query!(
-        r#"select platform, posted as "posted: Json<Posted>" from deliveries where tenant_id = $1 and id = $2"#,
+        r#"select platform, posted as "posted: Json<PostedMessage>" from deliveries where tenant_id = $1 and id = $2"#,
         tenant.0,
         id.0
     )
     .fetch_optional(conn)
     .await?;
     let stands = row.and_then(|row| Some((row.platform, row.posted?.0)));
-    Ok(stands.is_some_and(|(on, posted)| on != platform || !posted.stands_in(place)))
+    Ok(stands.is_some_and(|(on, posted)| on != platform || !posted.is_in_channel(place)))
 }
 
 /// The channel of a platform's channel, made known if new; `user` is there.
@@ -363,7 +363,7 @@ pub async fn channel(
     tenant: TenantId,
     platform: &str,
     workspace: &str,
-    place: &Place,
+    place: &ChannelRef,
     user: &str,
     fresh: Uuid,
     now: Timestamp,
@@ -379,8 +379,8 @@ pub async fn channel(
         platform,
         workspace,
         place.channel,
-        place.direct,
-        place.direct.then_some(user),
+        place.is_dm,
+        place.is_dm.then_some(user),
         now
     )
     .fetch_one(conn)
@@ -544,7 +544,7 @@ pub async fn mark_overheard(
     conn: &mut PgConnection,
     tenant: TenantId,
     inbound: &Inbound,
-    place: &Place,
+    place: &ChannelRef,
 ) -> sqlx::Result<()> {
     sqlx::query!(
         "update conversations c set strangers_at = greatest(c.strangers_at, $6) from channels ch

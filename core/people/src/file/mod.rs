@@ -14,7 +14,7 @@ pub use text::western;
 
 use crate::context::Chat;
 use crate::reading::{self, Desk, Limits, Whose};
-use nod_contract::chat::{Attached, FetchError};
+use nod_contract::chat::{Attachment, DownloadError};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, RunId, TenantId};
 use nod_contract::wire::{Cut, Kind};
@@ -44,7 +44,7 @@ pub async fn keep(
     tenant: TenantId,
     conversation: ConversationId,
     run: RunId,
-    files: &[Attached],
+    files: &[Attachment],
     now: Timestamp,
 ) -> sqlx::Result<()> {
     for file in files {
@@ -75,22 +75,22 @@ pub async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx
     Ok(())
 }
 
-async fn fetch(core: &Chat, platform: &str, file: &Attached) -> Result<Vec<u8>, String> {
+async fn fetch(core: &Chat, platform: &str, file: &Attachment) -> Result<Vec<u8>, String> {
     let Some(adapter) = core.adapters.get(platform) else { return Err(NOT_GIVEN.to_owned()) };
-    let Some(address) = &file.address else { return Err("it does not lie in this chat".to_owned()) };
+    let Some(address) = &file.url else { return Err("it does not lie in this chat".to_owned()) };
     // What is told of the size may be wrong, so the bytes are counted too.
     if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
         return Err(too_large());
     }
-    let bytes = match adapter.fetch(address, MOST_BYTES).await {
+    let bytes = match adapter.download_attachment(address, MOST_BYTES).await {
         Ok(bytes) => bytes,
-        Err(FetchError::TooLarge) => return Err(too_large()),
+        Err(DownloadError::TooLarge) => return Err(too_large()),
         Err(error) => {
             tracing::warn!(%error, "a file was not fetched");
             return Err(NOT_GIVEN.to_owned());
         }
     };
-    if text::is_page(&bytes, &file.kind) {
+    if text::is_page(&bytes, &file.media_type) {
         return Err("the chat gave me a web page in its place".to_owned());
     }
     Ok(bytes)

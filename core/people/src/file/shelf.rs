@@ -7,8 +7,8 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 use super::{sql, text};
-use nod_contract::chat::{Adapters, FetchError};
-use nod_contract::tool::{Fault, ToolContext};
+use nod_contract::chat::{Adapters, DownloadError};
+use nod_contract::tool::{ToolContext, ToolError};
 
 /// The wait where the platform did not answer.
 const BUSY_SECONDS: u64 = 5;
@@ -48,37 +48,39 @@ impl Shelf {
     ///
     /// # Errors
     /// [`Fault::NotFound`] where there is none.
-    pub async fn named(&self, cx: &ToolContext, name: &str) -> Result<Lying, Fault> {
+    pub async fn named(&self, cx: &ToolContext, name: &str) -> Result<Lying, ToolError> {
         let mut conn = self.pool.acquire().await.map_err(unread)?;
         let found = sql::named(&mut conn, cx.scope.tenant, cx.scope.case, name.trim()).await;
         found
             .map_err(unread)?
-            .ok_or_else(|| Fault::NotFound { what: "a file of that name in this chat".into() })
+            .ok_or_else(|| ToolError::NotFound { what: "a file of that name in this chat".into() })
     }
 
     /// What it holds now; at most so many bytes.
     ///
     /// # Errors
-    /// [`Fault::NotFound`] where it is not there any more, [`Fault::Invalid`] where it is larger.
-    pub async fn bytes(&self, cx: &ToolContext, id: Uuid, most: usize) -> Result<Vec<u8>, Fault> {
-        let gone = || Fault::NotFound { what: "that file in this chat any more".to_owned() };
+    /// [`Fault::NotFound`] where it is not there any more, [`Fault::InvalidArguments`] where it is larger.
+    pub async fn bytes(&self, cx: &ToolContext, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
+        let gone = || ToolError::NotFound { what: "that file in this chat any more".to_owned() };
         let mut conn = self.pool.acquire().await.map_err(unread)?;
         let place = sql::place(&mut conn, cx.scope.tenant, cx.scope.case, id).await.map_err(unread)?;
         drop(conn);
         let (platform, address, kind) = place.ok_or_else(gone)?;
         let adapter = self.adapters.get(&platform).ok_or_else(gone)?;
-        match adapter.fetch(&address, most).await {
+        match adapter.download_attachment(&address, most).await {
             Ok(bytes) if text::is_page(&bytes, &kind) => Err(gone()),
             Ok(bytes) => Ok(bytes),
-            Err(FetchError::TooLarge) => {
-                Err(Fault::invalid(format!("that file is larger than {} MB", most / 1024 / 1024)))
+            Err(DownloadError::TooLarge) => {
+                Err(ToolError::invalid(format!("that file is larger than {} MB", most / 1024 / 1024)))
             }
-            Err(FetchError::Refused(_)) => Err(gone()),
-            Err(FetchError::Lost(_)) => Err(Fault::Busy { after_seconds: BUSY_SECONDS }),
+            Err(DownloadError::Forbidden(_)) => Err(gone()),
+            Err(DownloadError::NoResponse(_)) => {
+                Err(ToolError::RateLimited { retry_after_secs: BUSY_SECONDS })
+            }
         }
     }
 }
 
-fn unread(error: sqlx::Error) -> Fault {
-    Fault::broken(format!("the files of this chat cannot be looked up: {error}"))
+fn unread(error: sqlx::Error) -> ToolError {
+    ToolError::internal(format!("the files of this chat cannot be looked up: {error}"))
 }

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{File, Lying};
-use nod_contract::chat::Attached;
+use nod_contract::chat::Attachment;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, RunId, TenantId};
 
@@ -14,7 +14,7 @@ pub(super) async fn insert(
     id: Uuid,
     conversation: ConversationId,
     run: RunId,
-    file: &Attached,
+    file: &Attachment,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let shown = |text: &str| text.replace('\0', "\u{FFFD}");
@@ -26,9 +26,9 @@ pub(super) async fn insert(
         conversation.0,
         run.0,
         shown(&file.name),
-        shown(&file.kind),
+        shown(&file.media_type),
         file.size,
-        file.address.as_deref().map(shown),
+        file.url.as_deref().map(shown),
         now
     )
     .execute(conn)
@@ -41,7 +41,7 @@ pub(super) async fn waiting(
     conn: &mut PgConnection,
     tenant: TenantId,
     run: RunId,
-) -> sqlx::Result<Vec<(Uuid, Attached)>> {
+) -> sqlx::Result<Vec<(Uuid, Attachment)>> {
     let rows = sqlx::query!(
         "select f.id, f.name, f.kind, f.size, f.address from files f
          join runs r on r.tenant_id = f.tenant_id and r.id = f.run_id
@@ -52,7 +52,7 @@ pub(super) async fn waiting(
     )
     .fetch_all(conn)
     .await?;
-    let file = |name, kind, size, address| Attached { name, kind, size, address };
+    let file = |name, kind, size, address| Attachment { name, media_type: kind, size, url: address };
     Ok(rows.into_iter().map(|r| (r.id, file(r.name, r.kind, r.size, r.address))).collect())
 }
 

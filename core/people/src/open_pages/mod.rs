@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{PersonId, TenantId, lane_of};
+use nod_contract::ids::{PersonId, TenantId, named_lane_id};
 use nod_store::jobs::{Job, sql as jobs};
 
 /// How long after it was opened a page is kept up to date.
@@ -72,5 +72,5 @@ pub(crate) async fn shown_again(
 }
 
 pub fn lane(platform: &str, workspace: &str, person: PersonId) -> Uuid {
-    lane_of(&["home", platform, workspace, &person.to_string()])
+    named_lane_id(&["home", platform, workspace, &person.to_string()])
 }

@@ -11,9 +11,9 @@ use uuid::Uuid;
 use crate::context::Chat;
 use crate::delivery;
 use crate::work::PeopleJob;
-use nod_contract::chat::{ChatError, Ornament};
+use nod_contract::chat::{AssistantThreadUpdate, ChatError};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{ConversationId, TenantId, lane_of};
+use nod_contract::ids::{ConversationId, TenantId, named_lane_id};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// After so many tries the pane stays as it is: nothing depends on it.
@@ -32,7 +32,7 @@ pub async fn dress(
 }
 
 fn lane(conversation: ConversationId) -> Uuid {
-    lane_of(&["pane", &conversation.to_string()])
+    named_lane_id(&["pane", &conversation.to_string()])
 }
 
 /// The job: names the pane, or offers prompts.
@@ -47,26 +47,26 @@ pub async fn show(
     let viewing = sql::viewing(&mut conn, claim.tenant, conversation).await?;
     drop(conn);
     let ornament = match title {
-        Some(title) => Ornament::Title(title.to_owned()),
-        None => Ornament::Prompts(card::prompts(viewing.is_some())),
+        Some(title) => AssistantThreadUpdate::Title(title.to_owned()),
+        None => AssistantThreadUpdate::SuggestedPrompts(card::prompts(viewing.is_some())),
     };
     let shown = match core.adapters.get(&venue.platform) {
-        Some(adapter) => adapter.adorn(&venue.place, &ornament).await,
+        Some(adapter) => adapter.update_assistant_thread(&venue.place, &ornament).await,
         None => Ok(()),
     };
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     match shown {
-        Err(ChatError::Busy { after_seconds }) => {
+        Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
             let wait = TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));
-            jobs::put_off(&mut tx, claim, core.now() + wait, None, true).await?;
+            jobs::reschedule(&mut tx, claim, core.now() + wait, None, true).await?;
         }
-        Err(ChatError::Lost(reason)) if claim.attempt < MOST_TRIES => return Err(reason.into()),
+        Err(ChatError::UnknownOutcome(reason)) if claim.attempt < MOST_TRIES => return Err(reason.into()),
         ended => {
             if let Err(error) = ended {
                 tracing::warn!(%conversation, %error, "a pane was not dressed");
             }
-            jobs::finish(&mut tx, claim).await?;
+            jobs::complete(&mut tx, claim).await?;
         }
     }
     Ok(tx.commit().await?)

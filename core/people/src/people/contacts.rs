@@ -3,8 +3,8 @@
 //! it with its address, and picks.
 
 use nod_contract::contacts::Contact;
+use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::tool::{Choice, Principal};
-use nod_contract::visible::visible;
 
 /// More words are no name.
 const MOST_WORDS: usize = 6;
@@ -31,11 +31,11 @@ pub fn words(name: &str) -> Option<Vec<String>> {
 pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &Principal) -> Vec<Choice> {
     let mut choices: Vec<Choice> = Vec::new();
     for contact in contacts.iter().filter(|contact| fits(contact, words)) {
-        let is = |address: &str| address.eq_ignore_ascii_case(&contact.address);
+        let is = |address: &str| address.eq_ignore_ascii_case(&contact.email);
         let known = people.iter().chain(&choices).any(|choice| is(&choice.value));
-        if !known && !me.address.as_deref().is_some_and(is) {
+        if !known && !me.email.as_deref().is_some_and(is) {
             let label = label(contact);
-            choices.extend(label.map(|label| Choice { label, value: contact.address.clone() }));
+            choices.extend(label.map(|label| Choice { label, value: contact.email.clone() }));
         }
     }
     choices.truncate(MOST_OFFERED);
@@ -44,7 +44,7 @@ pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &P
 
 /// All the words stand in the name, or in what stands before the `@`.
 fn fits(contact: &Contact, words: &[String]) -> bool {
-    let local = contact.address.rsplit_once('@').map_or("", |(local, _)| local);
+    let local = contact.email.rsplit_once('@').map_or("", |(local, _)| local);
     let has = [parts(&contact.name), parts(local)].concat();
     words.iter().all(|word| has.contains(word))
 }
@@ -57,9 +57,9 @@ fn parts(name: &str) -> Vec<String> {
 /// "Zoe Kim (zoe@partner.example) · from your mail". None where the address would not stand there whole. What looks like
 /// another address is no name.
 fn label(contact: &Contact) -> Option<String> {
-    let Contact { name, address } = contact;
+    let Contact { name, email: address } = contact;
     let room = LABEL.checked_sub(units(address) + units(SOURCE))?;
-    let name = visible(name).split_whitespace().collect::<Vec<_>>().join(" ");
+    let name = show_hidden_chars(name).split_whitespace().collect::<Vec<_>>().join(" ");
     let name = name.replace(char::is_control, " ");
     let deceives = name.contains(['@', '＠', '﹫']) || name.eq_ignore_ascii_case(address);
     let shown = room.checked_sub(units(" ()")).map(|room| shortened(&name, room)).unwrap_or_default();
@@ -96,14 +96,14 @@ mod tests {
     use super::*;
 
     fn contact(name: &str, address: &str) -> Contact {
-        Contact { name: name.to_owned(), address: address.to_owned() }
+        Contact { name: name.to_owned(), email: address.to_owned() }
     }
 
     fn labels(name: &str, contacts: &[Contact], people: &[Choice]) -> Vec<String> {
         let me = Principal {
             person: Uuid::nil().into(),
             name: "Ana".to_owned(),
-            address: Some("ana@acme.test".to_owned()),
+            email: Some("ana@acme.test".to_owned()),
             zone: "UTC".to_owned(),
         };
         let words = words(name).unwrap();

@@ -7,9 +7,9 @@ use uuid::Uuid;
 use super::{Person, sql};
 use crate::context::Chat;
 use crate::work::PeopleJob;
-use nod_contract::chat::{ChatError, Profile, Standing};
+use nod_contract::chat::{ChatError, Membership, Profile};
 use nod_contract::clock::Timestamp;
-use nod_contract::ids::{TenantId, lane_of};
+use nod_contract::ids::{TenantId, named_lane_id};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::store;
 
@@ -18,7 +18,7 @@ const UNLISTED: TimeDelta = TimeDelta::hours(12);
 
 /// The lane in which a workspace's directory is read.
 pub fn lane(platform: &str, workspace: &str) -> Uuid {
-    lane_of(&["directory", platform, workspace])
+    named_lane_id(&["directory", platform, workspace])
 }
 
 /// Reads every page, then again in a day.
@@ -27,9 +27,11 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
     let mut cursor = None;
     loop {
         let asked = core.now();
-        let (page, next) = match adapter.members(workspace, cursor).await {
+        let (page, next) = match adapter.list_members(workspace, cursor).await {
             Ok(read) => read,
-            Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
+            Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
+                return put_off(core, claim, after_seconds).await;
+            }
             Err(error) => return Err(error.into()),
         };
         write(core, claim.tenant, platform, workspace, &page, asked).await?;
@@ -45,12 +47,14 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
     drop(conn);
     for (person, user) in unlisted {
         let asked = core.now();
-        match adapter.profile(workspace, &user).await {
+        match adapter.fetch_profile(workspace, &user).await {
             Ok(profile) => {
                 let mut conn = core.pool.acquire().await?;
                 sql::learn(&mut conn, claim.tenant, person, platform, workspace, &profile, asked).await?;
             }
-            Err(ChatError::Busy { after_seconds }) => return put_off(core, claim, after_seconds).await,
+            Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
+                return put_off(core, claim, after_seconds).await;
+            }
             // They stay who they were, and are asked about again tomorrow.
             Err(error) => tracing::warn!(%person, %error, "whether somebody still belongs is not known"),
         }
@@ -58,10 +62,10 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
     let now = core.now();
     let again = PeopleJob::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     sql::directory_read(&mut tx, claim.tenant, platform, workspace, now).await?;
     jobs::enqueue(&mut tx, claim.tenant, claim.lane, &again, now + TimeDelta::hours(24), now).await?;
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }
 
@@ -72,8 +76,8 @@ pub async fn told(core: &Chat, platform: &str, workspace: &str, mut profile: Pro
     let mut tx = store::begin(&core.door).await?;
     let person = sql::meet(&mut tx, tenant, platform, workspace, &profile.user, core.id(), now).await?;
     let known = sql::told_standing(&mut tx, tenant, platform, workspace, &profile.user).await?;
-    if known.is_some_and(|known| profile.standing.is_above(known)) {
-        profile.standing = Standing::Unknown;
+    if known.is_some_and(|known| profile.membership.is_above(known)) {
+        profile.membership = Membership::Unknown;
     }
     sql::learn(&mut tx, tenant, person, platform, workspace, &profile, now).await?;
     tx.commit().await
@@ -97,7 +101,7 @@ pub async fn learn(
 async fn put_off(core: &Chat, claim: &Claim, after_seconds: u64) -> Result<(), WorkError> {
     let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds).unwrap_or(60));
     let mut conn = core.pool.acquire().await?;
-    Ok(jobs::put_off(&mut conn, claim, until, None, false).await?)
+    Ok(jobs::reschedule(&mut conn, claim, until, None, false).await?)
 }
 
 async fn write(
@@ -125,7 +129,7 @@ pub async fn known(
     platform: &str,
     workspace: &str,
 ) -> Result<Person, WorkError> {
-    if person.standing != Standing::Unknown {
+    if person.standing != Membership::Unknown {
         return Ok(person);
     }
     let person = person.id;
@@ -135,7 +139,7 @@ pub async fn known(
     drop(conn);
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
     let asked = core.now();
-    let profile = adapter.profile(workspace, &user).await?;
+    let profile = adapter.fetch_profile(workspace, &user).await?;
     let mut conn = core.pool.acquire().await?;
     sql::learn(&mut conn, tenant, person, platform, workspace, &profile, asked).await?;
     Ok(sql::load_there(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such person")?)

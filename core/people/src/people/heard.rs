@@ -3,12 +3,12 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use nod_contract::ids::{TenantId, lane_of};
+use nod_contract::ids::{TenantId, named_lane_id};
 use nod_store::jobs::sql as jobs;
 
 /// In which a workspace is read.
 pub fn lane(platform: &str, workspace: &str) -> Uuid {
-    lane_of(&["catch up", platform, workspace])
+    named_lane_id(&["catch up", platform, workspace])
 }
 
 /// Whether nothing is being looked up any more of what was said there while Nod did not hear it.
@@ -18,5 +18,5 @@ pub async fn has_caught_up(
     platform: &str,
     workspace: &str,
 ) -> sqlx::Result<bool> {
-    jobs::idle(conn, tenant, lane(platform, workspace)).await
+    jobs::is_lane_idle(conn, tenant, lane(platform, workspace)).await
 }

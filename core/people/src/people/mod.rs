@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use sqlx::PgConnection;
 
-use nod_contract::chat::Standing;
+use nod_contract::chat::Membership;
 use nod_contract::ids::{PersonId, TenantId};
-use nod_contract::tool::{Choice, Fault, Principal};
+use nod_contract::tool::{Choice, Principal, ToolError};
 
 /// To whoever is no member where only members may use Nod.
 pub const NOT_FOR_STRANGERS: &str =
@@ -41,7 +41,7 @@ pub struct Person {
     /// IANA zone name: what they set, or what their platform tells.
     pub zone: Option<String>,
     /// Whether they belong.
-    pub standing: Standing,
+    pub standing: Membership,
     /// Whether the platform has been asked about them.
     pub known: bool,
 }
@@ -53,7 +53,7 @@ impl Person {
         Principal {
             person: self.id,
             name: self.display_name().to_owned(),
-            address: self.address.clone(),
+            email: self.address.clone(),
             zone: self.zone.clone().unwrap_or_else(|| "UTC".to_owned()),
         }
     }
@@ -83,7 +83,7 @@ pub async fn address(
     workspace: &str,
     written: &str,
     me: &Principal,
-) -> sqlx::Result<Result<String, Fault>> {
+) -> sqlx::Result<Result<String, ToolError>> {
     if let Some(user) = names::mentioned(written) {
         let person = sql::by_user(conn, tenant, platform, workspace, user).await?;
         return Ok(names::of_mentioned(person.as_ref()));

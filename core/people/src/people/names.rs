@@ -6,30 +6,32 @@ use std::str::FromStr;
 use email_address::EmailAddress;
 
 use super::Person;
-use nod_contract::chat::Standing;
-use nod_contract::tool::{Choice, Fault, Principal};
+use nod_contract::chat::Membership;
+use nod_contract::tool::{Choice, Principal, ToolError};
 
 /// What a recipient written by a model or a person comes to, among `people`.
 ///
 /// # Errors
 /// [`Fault::Ambiguous`] where several people fit, [`Fault::NotFound`] where nobody does or the one who does
-/// has no address, [`Fault::Invalid`] where it looks like an address and is none.
-pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<String, Fault> {
+/// has no address, [`Fault::InvalidArguments`] where it looks like an address and is none.
+pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<String, ToolError> {
     let written = written.trim();
     if written.contains('@') && !written.starts_with('@') && !written.starts_with("<@") {
         return address(written);
     }
     let name = bare(written);
     if name.is_empty() {
-        return Err(Fault::invalid("an empty recipient"));
+        return Err(ToolError::invalid("an empty recipient"));
     }
     if is_me(name) {
-        return me.address.clone().ok_or_else(|| not_found(&me.name, "has no address here"));
+        return me.email.clone().ok_or_else(|| not_found(&me.name, "has no address here"));
     }
     match &fitting(name, people)[..] {
         [] => Err(not_found(name, "is nobody in this workspace; an address is needed")),
         [one] => one.address.clone().ok_or_else(|| not_found(one.display_name(), "shows no address here")),
-        several => Err(Fault::Ambiguous { name: name.to_owned(), choices: choices(several), why: None }),
+        several => {
+            Err(ToolError::Ambiguous { name: name.to_owned(), choices: choices(several), message: None })
+        }
     }
 }
 
@@ -105,8 +107,8 @@ pub fn mentioned(written: &str) -> Option<&str> {
 ///
 /// # Errors
 /// [`Fault::NotFound`] where it is nobody whom mail may reach, or they show no address.
-pub(crate) fn of_mentioned(person: Option<&Person>) -> Result<String, Fault> {
-    let member = person.filter(|p| p.standing == Standing::Member);
+pub(crate) fn of_mentioned(person: Option<&Person>) -> Result<String, ToolError> {
+    let member = person.filter(|p| p.standing == Membership::Member);
     let person = member.ok_or_else(|| {
         not_found("the person who was mentioned", "is no member of this workspace; an address is needed")
     })?;
@@ -114,14 +116,14 @@ pub(crate) fn of_mentioned(person: Option<&Person>) -> Result<String, Fault> {
 }
 
 /// `bo@x.test` or `Bo <bo@x.test>`, as the bare address.
-fn address(written: &str) -> Result<String, Fault> {
+fn address(written: &str) -> Result<String, ToolError> {
     let bare = match (written.rfind('<'), written.strip_suffix('>')) {
         (Some(open), Some(inner)) => &inner[open + 1..],
         _ => written,
     };
     EmailAddress::from_str(bare.trim())
         .map(|address| address.to_string())
-        .map_err(|_| Fault::invalid(format!("“{written}” is no email address")))
+        .map_err(|_| ToolError::invalid(format!("“{written}” is no email address")))
 }
 
 /// Whole names first, then single words of them: "Bob Stone" is not ambiguous because there is a "Bob Reyes".
@@ -154,8 +156,8 @@ fn choices(people: &[&Person]) -> Vec<Choice> {
         .collect()
 }
 
-fn not_found(name: &str, why: &str) -> Fault {
-    Fault::NotFound { what: format!("{name} {why}") }
+fn not_found(name: &str, why: &str) -> ToolError {
+    ToolError::NotFound { what: format!("{name} {why}") }
 }
 
 #[cfg(test)]
@@ -172,7 +174,7 @@ mod tests {
             title: (!title.is_empty()).then(|| title.to_owned()),
             address: (!address.is_empty()).then(|| address.to_owned()),
             zone: None,
-            standing: Standing::Member,
+            standing: Membership::Member,
             known: true,
         }
     }
@@ -224,7 +226,7 @@ mod tests {
         for (written, wanted) in table {
             let got = match resolve(written, &me, &people) {
                 Ok(address) => format!("Ok({address})"),
-                Err(Fault::Ambiguous { choices, .. }) => {
+                Err(ToolError::Ambiguous { choices, .. }) => {
                     let labels: Vec<String> = choices.iter().map(|c| format!("[{}]", c.label)).collect();
                     format!("Ambiguous {}", labels.join(" "))
                 }

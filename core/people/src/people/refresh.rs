@@ -14,7 +14,7 @@ use crate::context::Chat;
 use crate::work::PeopleJob;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::TenantId;
-use nod_store::jobs::{Jobs, sql as jobs};
+use nod_store::jobs::{JobNotifier, sql as jobs};
 use nod_store::store;
 
 /// How old a list may be from which a name is taken. No list is read more often, whoever asks for it.
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// What the lists of people are asked for through.
 pub struct Lists<'a> {
     pool: &'a PgPool,
-    jobs: &'a Jobs,
+    jobs: &'a JobNotifier,
     clock: &'a Arc<dyn Clock>,
     platforms: Vec<String>,
     tenant: TenantId,
@@ -75,12 +75,12 @@ impl<'a> Lists<'a> {
             let lane = directory::lane(&platform, &workspace);
             let mut tx = store::begin(self.pool).await?;
             // The lane before the row, as whoever reads the list locks them.
-            jobs::lock(&mut tx, self.tenant, lane).await?;
+            jobs::lock_lane(&mut tx, self.tenant, lane).await?;
             if sql::ask_for(&mut tx, self.tenant, &platform, &workspace, stale, now).await? {
                 // The daily reading waits there, so that there is never more than one in the lane. One that was put off
                 // for some seconds, since the platform asked for that, stays so.
                 let moved = jobs::bring_forward(&mut tx, self.tenant, lane, now + FRESH, now).await?;
-                if !moved && jobs::idle(&mut tx, self.tenant, lane).await? {
+                if !moved && jobs::is_lane_idle(&mut tx, self.tenant, lane).await? {
                     jobs::enqueue(&mut tx, self.tenant, lane, &work, now, now).await?;
                 }
             }

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::{Member, Person};
-use nod_contract::chat::{Profile, Standing};
+use nod_contract::chat::{Membership, Profile};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 
@@ -32,7 +32,7 @@ impl From<Row> for Person {
             title: row.title,
             address: row.address.or(row.own_account),
             zone: row.zone,
-            standing: Standing::named(&row.standing),
+            standing: Membership::from_name(&row.standing),
             known: row.profile_at.is_some(),
         }
     }
@@ -202,7 +202,7 @@ pub(crate) async fn told_standing(
     platform: &str,
     workspace: &str,
     user: &str,
-) -> sqlx::Result<Option<Standing>> {
+) -> sqlx::Result<Option<Membership>> {
     let told = sqlx::query_scalar!(
         "select standing from identities
          where tenant_id = $1 and platform = $2 and workspace = $3 and user_ref = $4 and told_at is not null
@@ -214,7 +214,7 @@ pub(crate) async fn told_standing(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(told.map(|standing| Standing::named(&standing)))
+    Ok(told.map(|standing| Membership::from_name(&standing)))
 }
 
 /// Writes down what a platform tells of a person. Where somebody is known in several places, their name, zone and
@@ -257,9 +257,9 @@ pub async fn learn(
         profile.name,
         profile.full_name,
         profile.title,
-        profile.address,
+        profile.email,
         profile.zone,
-        profile.standing.as_str(),
+        profile.membership.as_str(),
         at,
         platform,
         workspace

@@ -16,10 +16,10 @@ use crate::context::Requests;
 use crate::effect;
 use crate::policy::{self, Ruling};
 use crate::work::RequestJob;
-use nod_contract::chat::Immediate;
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, EffectId, PersonId, TenantId};
-use nod_contract::tool::{Fault, Reach};
+use nod_contract::tool::{Reach, ToolError};
 use nod_people::delivery;
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
@@ -36,7 +36,9 @@ impl Approval {
 /// The effect of which nobody knows whether it happened, and when that was settled.
 fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
     match &approval.effect {
-        Some(EffectEnd { id, at, outcome: Some(Err(Fault::Unknown { .. })), .. }) => Some((*id, *at)),
+        Some(EffectEnd { id, at, outcome: Some(Err(ToolError::UnknownOutcome { .. })), .. }) => {
+            Some((*id, *at))
+        }
         _ => None,
     }
 }
@@ -48,18 +50,18 @@ pub async fn look(
     id: ApprovalId,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
     let Some((effect, _)) = unknown(&approval).filter(|_| approval.decider == by) else {
-        return Ok(Immediate::whisper(told(&approval, by, approval.revision, now)));
+        return Ok(InteractionResponse::ephemeral(told(&approval, by, approval.revision, now)));
     };
-    if !jobs::idle(conn, tenant, effect.0).await? {
-        return Ok(Immediate::whisper("I am looking already; the card will say what I find."));
+    if !jobs::is_lane_idle(conn, tenant, effect.0).await? {
+        return Ok(InteractionResponse::ephemeral("I am looking already; the card will say what I find."));
     }
     jobs::enqueue(conn, tenant, effect.0, &RequestJob::LookAgain { effect }, now, now).await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// How the risk begins that stands first where it may happen twice.
@@ -81,23 +83,23 @@ pub async fn again(
     id: ApprovalId,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     sql::hold(conn, tenant, id).await?;
     let Some(old) = sql::load(conn, tenant, id).await? else {
-        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
     let lapsed = old.can_be_asked_again();
     let settled = unknown(&old);
     if old.decider != by || (settled.is_none() && !lapsed) {
-        return Ok(Immediate::whisper(told(&old, by, old.revision, now)));
+        return Ok(InteractionResponse::ephemeral(told(&old, by, old.revision, now)));
     }
     if lapsed && now - old.expires_at > LONGEST {
-        return Ok(Immediate::whisper(
+        return Ok(InteractionResponse::ephemeral(
             "That is too old to ask again; please tell me anew. Nothing was done.",
         ));
     }
     if old.asked_again {
-        return Ok(Immediate::whisper(
+        return Ok(InteractionResponse::ephemeral(
             "I asked you again already: look for the newer card. Nothing more was done.",
         ));
     }
@@ -106,7 +108,7 @@ pub async fn again(
         Ruling::Ask(terms) => terms,
         Ruling::Run => policy.usual,
         Ruling::Never(why) => {
-            return Ok(Immediate::whisper(forbidden(&why)));
+            return Ok(InteractionResponse::ephemeral(forbidden(&why)));
         }
     };
     let venue = delivery::sql::venue(conn, tenant, old.conversation).await?;
@@ -114,7 +116,7 @@ pub async fn again(
     let owner = Owner { person: by, account: &old.preview.account, platform, workspace };
     let approvers = match second::wanted(conn, &core.adapters, tenant, &terms, &owner).await? {
         Ok(approvers) => approvers,
-        Err(why) => return Ok(Immediate::whisper(format!("{why} Nothing was done."))),
+        Err(why) => return Ok(InteractionResponse::ephemeral(format!("{why} Nothing was done."))),
     };
     let twice =
         settled.map(|(_, at)| format!("{TWICE}: nobody knows whether it did at {}", clock(at, &old.zone)));
@@ -146,8 +148,9 @@ pub async fn again(
     let work = RequestJob::ExpireApproval { approval: new.id };
     jobs::enqueue(conn, tenant, new.id.0, &work, new.expires_at, now).await?;
     let detail = json!({ "tool": new.tool, "revision": new.revision, "again_of": id });
-    audit::write(conn, tenant, Some(by), "approval.asked", new.id.0, Some(&new.digest), &detail, now).await?;
-    Ok(Immediate::Nothing)
+    audit::insert_entry(conn, tenant, Some(by), "approval.asked", new.id.0, Some(&new.digest), &detail, now)
+        .await?;
+    Ok(InteractionResponse::Ack)
 }
 
 /// The new card where the old one stands; the old one offers it no more.

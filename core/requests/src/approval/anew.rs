@@ -79,7 +79,7 @@ pub(super) async fn forbid(
     }
     let detail = json!({ "tool": approval.tool, "revision": approval.revision, "never": why });
     let (by, digest) = (Some(by), Some(approval.digest.as_str()));
-    audit::write(conn, tenant, by, "approval.forbidden", approval.id.0, digest, &detail, now).await?;
+    audit::insert_entry(conn, tenant, by, "approval.forbidden", approval.id.0, digest, &detail, now).await?;
     Ok(true)
 }
 

@@ -12,8 +12,8 @@ use super::second::Step;
 use super::told::told;
 use super::{Approval, Decision, Status, remind, sql, whole};
 use crate::context::Requests;
-use nod_contract::card::{Block, Button, Card, Press, Style, Verb};
-use nod_contract::chat::Immediate;
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Style};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use nod_people::delivery::{self, NewDelivery};
@@ -39,7 +39,7 @@ pub enum Many {
 pub(super) fn card(all: &[Approval]) -> Card {
     let waiting: Vec<&Approval> = all.iter().filter(|a| a.status == Status::Pending).collect();
     let choose = if waiting.is_empty() { "" } else { ": approve all, or untick some" };
-    let mut card = Card::default().titled(format!("{}{choose}", counted(all)));
+    let mut card = Card::default().with_title(format!("{}{choose}", counted(all)));
     for (at, approval) in all.iter().enumerate() {
         card = item(card, approval, at + 1);
     }
@@ -48,13 +48,13 @@ pub(super) fn card(all: &[Approval]) -> Card {
         Some(_) => " [Approve selected] denies what is not ticked.",
         None => "",
     };
-    choices(card.with(Block::Note(format!("{}{denies}", by_whom(first)))), all, &waiting)
+    choices(card.with_block(Block::Note(format!("{}{denies}", by_whom(first)))), all, &waiting)
 }
 
 /// "3 emails", or "3 requests" where they are of several kinds.
 fn counted(all: &[Approval]) -> String {
-    let thing = all.first().map_or("request", |first| &first.preview.words.thing);
-    let same = all.iter().all(|approval| approval.preview.words.thing == thing);
+    let thing = all.first().map_or("request", |first| &first.preview.labels.noun);
+    let same = all.iter().all(|approval| approval.preview.labels.noun == thing);
     format!("{} {}s", all.len(), if same { thing } else { "request" })
 }
 
@@ -65,7 +65,7 @@ fn item(card: Card, approval: &Approval, number: usize) -> Card {
     };
     let heading = format!("**{tick}{number}. {}** · {}", escape(&headline(approval)), mark(approval));
     let before = card.buttons.len();
-    let mut card = show_all(shown(card.with(Block::Markdown(heading)), approval), approval);
+    let mut card = show_all(shown(card.with_block(Block::Markdown(heading)), approval), approval);
     if approval.status != Status::Pending {
         card = receipt(card, approval, REASON);
     }
@@ -102,24 +102,25 @@ fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     for (at, approval) in all.iter().enumerate().filter(|(_, a)| a.status == Status::Pending) {
         let verb = if approval.ticked { "untick" } else { "tick" };
         let label = format!("{}{}{}", tick_of(approval), at + 1, to_whom(&approval.preview.recipients));
-        card = card.button(label, Style::Plain, Press::Verb(Verb::new(verb, approval.id)));
+        card = card.with_button(label, Style::Plain, OnClick::Action(Action::new(verb, approval.id)));
     }
     for (at, approval) in all.iter().enumerate() {
         if approval.status == Status::Pending && !approval.preview.form.is_empty() {
-            let edit = Verb::on_revision("edit", approval.id, approval.revision);
-            card = card.button(format!("Edit {}", at + 1), Style::Plain, Press::Verb(edit));
+            let edit = Action::on_revision("edit", approval.id, approval.revision);
+            card = card.with_button(format!("Edit {}", at + 1), Style::Plain, OnClick::Action(edit));
         }
     }
     let (subject, seen) = (waiting[0].delivery, stamp(all));
-    let yes = |verb| Press::Verb(Verb { choice: Some(seen), ..Verb::new(verb, subject) });
+    let yes = |verb| OnClick::Action(Action { argument: Some(seen), ..Action::new(verb, subject) });
     // Whoever has unticked one most likely does not mean all.
     let chosen = waiting.iter().any(|approval| !approval.ticked);
     let all_style = if chosen { Style::Plain } else { Style::Primary };
-    card = card.button("Approve all", all_style, yes("approve_all"));
+    card = card.with_button("Approve all", all_style, yes("approve_all"));
     if let Some(ticked) = some(waiting) {
-        card = card.button(format!("Approve selected ({ticked})"), Style::Primary, yes("approve_selected"));
+        card =
+            card.with_button(format!("Approve selected ({ticked})"), Style::Primary, yes("approve_selected"));
     }
-    card.button("Deny all", Style::Danger, Press::Verb(Verb::new("deny_all", subject)))
+    card.with_button("Deny all", Style::Danger, OnClick::Action(Action::new("deny_all", subject)))
 }
 
 /// What was shown, in short: which requests, in which revision, ticked or not. A press that carries another one was
@@ -155,17 +156,17 @@ pub async fn press(
     seen: Option<u16>,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     sql::lock_card(conn, tenant, card).await?;
     let all = sql::on_card(conn, tenant, card).await?;
     let Some(first) = all.first() else {
-        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
     if first.decider != by {
-        return Ok(Immediate::whisper(told(first, by, first.revision, now)));
+        return Ok(InteractionResponse::ephemeral(told(first, by, first.revision, now)));
     }
     if which != Many::None && seen != Some(stamp(&all)) {
-        return Ok(Immediate::whisper(
+        return Ok(InteractionResponse::ephemeral(
             "This card has changed since it was shown to you. Nothing was done; look at it again.",
         ));
     }
@@ -183,13 +184,13 @@ pub async fn press(
             Decided::Nobody(why) => said.push(why),
             Decided::Never(why) => {
                 said.push(forbidden(&why));
-                verdicts.push((approval, Verdict::Never(why)));
+                verdicts.push((approval, Verdict::ForbiddenByPolicy(why)));
             }
             Decided::No => {}
         }
     }
     if !any {
-        return Ok(Immediate::whisper(
+        return Ok(InteractionResponse::ephemeral(
             "Nothing waits on this card any more; it says what became of each. Nothing was done.",
         ));
     }
@@ -202,7 +203,11 @@ pub async fn press(
     }
     remind::over(conn, tenant, card, now).await?;
     said.dedup();
-    Ok(if said.is_empty() { Immediate::Nothing } else { Immediate::whisper(said.join(" ")) })
+    Ok(if said.is_empty() {
+        InteractionResponse::Ack
+    } else {
+        InteractionResponse::ephemeral(said.join(" "))
+    })
 }
 
 /// A request was revised. Where it does not fit beside the others any more, or two have to agree to it now, it gets a
@@ -220,7 +225,8 @@ pub(super) async fn apart(
     let adapter = stands.and_then(|(_, venue)| core.adapters.get(&venue.platform));
     let alone = all.len() == 1;
     if alone
-        || approval.second.is_none() && fits(&all, |card| adapter.is_none_or(|adapter| adapter.fits(card)))
+        || approval.second.is_none()
+            && fits(&all, |card| adapter.is_none_or(|adapter| adapter.fits_in_one_message(card)))
     {
         return redraw(conn, tenant, approval.delivery, now).await;
     }
@@ -261,15 +267,15 @@ pub async fn tick(
     ticked: bool,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
     if !sql::tick(conn, tenant, id, by, ticked).await? {
-        return Ok(Immediate::whisper(told(&approval, by, approval.revision, now)));
+        return Ok(InteractionResponse::ephemeral(told(&approval, by, approval.revision, now)));
     }
     redraw(conn, tenant, approval.delivery, now).await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 #[cfg(test)]
@@ -277,7 +283,7 @@ mod tests {
     use super::super::EffectEnd;
     use super::super::told::tests::approval;
     use super::*;
-    use nod_contract::tool::Fault;
+    use nod_contract::tool::ToolError;
 
     fn length(card: &Card) -> usize {
         let texts = card.body.iter().map(|block| match block {
@@ -302,8 +308,8 @@ mod tests {
         for settled in [
             Approval { reason: Some(long.clone()), ..approval(Status::Denied, None) },
             Approval { reason: Some(long.clone()), ..approval(Status::Withdrawn, None) },
-            failed(Fault::Unknown { reason: long.clone() }),
-            failed(Fault::Broken { reason: long }),
+            failed(ToolError::UnknownOutcome { reason: long.clone() }),
+            failed(ToolError::Internal { reason: long }),
         ] {
             let name = "Maximiliane ".repeat(8);
             let settled = Approval {

@@ -6,13 +6,13 @@ use super::second::{self, Role};
 use super::{Approval, EffectEnd, Status, batch, whole};
 use crate::busy::asks_to_wait;
 use nod_contract::card::reconnect::with_reconnect;
-use nod_contract::card::{Block, Card, Press, Style, Verb, clipped};
+use nod_contract::card::{Action, Block, Card, OnClick, Style, clipped};
 use nod_contract::clock::Timestamp;
+use nod_contract::hidden_chars::{self, show_hidden_chars};
 use nod_contract::ids::PersonId;
 use nod_contract::provider;
-use nod_contract::text::grouped;
-use nod_contract::tool::{Fault, Gist, Preview, ToolOutput};
-use nod_contract::visible::{self, visible};
+use nod_contract::text::group_digits;
+use nod_contract::tool::{Preview, Summary, ToolError, ToolOutput};
 use nod_when::when::{local_second, local_time};
 
 /// The longest name in a receipt, in characters: longer ones are chosen to be in the way.
@@ -41,7 +41,7 @@ pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
 /// The card of one request, as its owner or one of the others reads it.
 pub(super) fn single(approval: &Approval, reader: Role) -> Card {
     let title = format!("{} · {}", headline(approval), mark(approval));
-    let card = shown(Card::default().titled(title), approval);
+    let card = shown(Card::default().with_title(title), approval);
     let card = match approval.status {
         Status::Pending if reader == Role::Approver => second::waiting(card, approval),
         Status::Pending => waiting(card, approval),
@@ -55,8 +55,8 @@ pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
     if !whole::more(&approval.preview, &approval.risks, &approval.sources) {
         return card;
     }
-    let all = Press::Verb(Verb::on_revision("whole", approval.id, approval.revision));
-    card.button("Show all", Style::Plain, all)
+    let all = OnClick::Action(Action::on_revision("whole", approval.id, approval.revision));
+    card.with_button("Show all", Style::Plain, all)
 }
 
 /// Which revision of which payload.
@@ -67,9 +67,9 @@ pub(super) fn mark(approval: &Approval) -> String {
 /// What would happen, exactly; and as long as it waits, what to be careful about.
 pub(super) fn shown(card: Card, approval: &Approval) -> Card {
     let preview = &approval.preview;
-    let mut card = card.with(Block::Fields(visible::fields(&preview.fields)));
-    if preview.organisations {
-        card = card.with(Block::Note(format!(
+    let mut card = card.with_block(Block::Fields(hidden_chars::fields(&preview.fields)));
+    if preview.is_organisation_account {
+        card = card.with_block(Block::Note(format!(
             "{} is the organisation's account, not {}'s own.",
             preview.account, approval.decider_name
         )));
@@ -84,8 +84,8 @@ pub(super) fn shown(card: Card, approval: &Approval) -> Card {
 /// What a request shows beside its frame: every platform has room for it, where [`whole::askable`] finds so.
 #[must_use]
 pub fn request(preview: &Preview, risks: &[String]) -> Card {
-    let fields = Block::Fields(visible::fields(&preview.fields));
-    careful(payload(Card::default().with(fields), preview, risks), risks)
+    let fields = Block::Fields(hidden_chars::fields(&preview.fields));
+    careful(payload(Card::default().with_block(fields), preview, risks), risks)
 }
 
 fn careful(card: Card, risks: &[String]) -> Card {
@@ -93,7 +93,7 @@ fn careful(card: Card, risks: &[String]) -> Card {
         return card;
     }
     let lines = whole::risk_lines(risks);
-    card.with(Block::Risks(visible::lines(&lines)))
+    card.with_block(Block::Risks(hidden_chars::lines(&lines)))
 }
 
 /// The body, or its beginning.
@@ -102,10 +102,10 @@ fn payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
         None => card.body.extend(preview.body.as_deref().map(literal)),
         Some(beginning) => {
             let length = preview.body.as_ref().map_or(0, |body| body.chars().count());
-            card = card.with(literal(beginning)).with(Block::Note(format!(
+            card = card.with_block(literal(beginning)).with_block(Block::Note(format!(
                 "The first {} of {} characters. Show all shows every one of them.",
-                grouped(beginning.chars().count()),
-                grouped(length)
+                group_digits(beginning.chars().count()),
+                group_digits(length)
             )));
         }
     }
@@ -114,7 +114,7 @@ fn payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
 
 /// Letter by letter, also those that nobody would see.
 pub(super) fn literal(text: &str) -> Block {
-    Block::Literal(visible(text).into_owned())
+    Block::Literal(show_hidden_chars(text).into_owned())
 }
 
 /// Who may decide, and until when.
@@ -127,26 +127,26 @@ fn expires(approval: &Approval) -> String {
 }
 
 fn waiting(card: Card, approval: &Approval) -> Card {
-    let verb = |verb| Press::Verb(Verb::on_revision(verb, approval.id, approval.revision));
+    let verb = |verb| OnClick::Action(Action::on_revision(verb, approval.id, approval.revision));
     let mut card = match (&approval.second, approval.first_at) {
         (None, _) => {
-            let does = &approval.preview.words.approve;
-            card.with(Block::Note(by_whom(approval))).button(does, Style::Primary, verb("approve"))
+            let does = &approval.preview.labels.approve;
+            card.with_block(Block::Note(by_whom(approval))).with_button(does, Style::Primary, verb("approve"))
         }
         // Nothing is done by it yet.
         (Some(_), None) => {
             let note = format!("{} {}", second::note(approval), expires(approval));
-            card.with(Block::Note(note)).button("Approve", Style::Primary, verb("approve"))
+            card.with_block(Block::Note(note)).with_button("Approve", Style::Primary, verb("approve"))
         }
         (Some(_), Some(_)) => {
             let note = format!("{} {}", second::seen_by(approval), expires(approval));
-            card.with(Block::Markdown(second::waits(approval))).with(Block::Note(note))
+            card.with_block(Block::Markdown(second::waits(approval))).with_block(Block::Note(note))
         }
     };
     if !approval.preview.form.is_empty() {
-        card = card.button("Edit", Style::Plain, verb("edit"));
+        card = card.with_button("Edit", Style::Plain, verb("edit"));
     }
-    card.button("Deny", Style::Danger, verb("deny"))
+    card.with_button("Deny", Style::Danger, verb("deny"))
 }
 
 /// What somebody is called in a receipt.
@@ -156,7 +156,7 @@ pub(super) fn name(name: &str) -> String {
 
 /// What became of it; reasons have so much room in it, in characters.
 pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
-    let words = &approval.preview.words;
+    let words = &approval.preview.labels;
     let at = |at: Option<Timestamp>| at.map_or_else(String::new, |at| clock(at, &approval.zone));
     let who = name(approval.decided_by.as_ref().unwrap_or(&approval.decider_name));
     let decided = at(approval.decided_at);
@@ -172,32 +172,35 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
                 .reason
                 .as_ref()
                 .map_or_else(String::new, |why| format!(" ({})", escape(&clipped(why, room))));
-            card.with(Block::Markdown(format!(
+            card.with_block(Block::Markdown(format!(
                 "{first}Denied by {who} {decided}{why}. **{}**.",
                 words.not_done
             )))
         }
         (Status::Expired, _) => lapsed(
-            card.with(Block::Markdown(format!("{} **{}**.", second::unanswered(approval), words.not_done))),
+            card.with_block(Block::Markdown(format!(
+                "{} **{}**.",
+                second::unanswered(approval),
+                words.not_done
+            ))),
             approval,
         ),
-        (Status::Superseded, _) if approval.first_done => card.with(Block::Markdown(format!(
+        (Status::Superseded, _) if approval.first_done => card.with_block(Block::Markdown(format!(
             "The first one turned out to have gone through. **{} again**.",
             words.not_done
         ))),
-        (Status::Superseded, _) => {
-            card.with(Block::Markdown(format!("A newer request took its place. **{}**.", words.not_done)))
-        }
-        (Status::Withdrawn, _) if approval.reason.is_some() => card.with(Block::Markdown(format!(
+        (Status::Superseded, _) => card
+            .with_block(Block::Markdown(format!("A newer request took its place. **{}**.", words.not_done))),
+        (Status::Withdrawn, _) if approval.reason.is_some() => card.with_block(Block::Markdown(format!(
             "{first}The rules here never allow this: {}. **{}**.",
             escape(&clipped(approval.reason.as_deref().unwrap_or_default(), room)),
             words.not_done
         ))),
-        (Status::Withdrawn, _) => card.with(Block::Markdown(format!(
+        (Status::Withdrawn, _) => card.with_block(Block::Markdown(format!(
             "The message that asked for this was changed or deleted. **{}**.",
             words.not_done
         ))),
-        (Status::Undone, _) => card.with(Block::Markdown(format!(
+        (Status::Undone, _) => card.with_block(Block::Markdown(format!(
             "{} → Undone by {who} {decided}. **{}**.",
             if approval.second.is_some() { approved } else { format!("Approved by {who}") },
             words.not_done
@@ -209,23 +212,23 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
 /// Nobody answered: it can be asked for once more, as it is.
 fn lapsed(card: Card, approval: &Approval) -> Card {
     if !approval.can_be_asked_again() {
-        return card.with(Block::Note(ASK_AGAIN.to_owned()));
+        return card.with_block(Block::Note(ASK_AGAIN.to_owned()));
     }
     if approval.asked_again {
         return card;
     }
-    card.button("Ask again", Style::Plain, Press::Verb(Verb::new("again", approval.id)))
+    card.with_button("Ask again", Style::Plain, OnClick::Action(Action::new("again", approval.id)))
 }
 
 fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&EffectEnd>, room: usize) -> Card {
-    let words = &approval.preview.words;
+    let words = &approval.preview.labels;
     let Some(EffectEnd { at, outcome: Some(outcome), .. }) = effect else {
         let undo_until = effect.filter(|effect| !effect.released).map(|effect| effect.starts_at);
         let card = under_way(card, approval, approved, undo_until);
         return match effect.and_then(|effect| effect.waits) {
             Some((provider, until)) => {
                 let asks = asks_to_wait(provider, until, &approval.zone);
-                card.with(Block::Note(format!("{asks} I go on by myself then.")))
+                card.with_block(Block::Note(format!("{asks} I go on by myself then.")))
             }
             None => card,
         };
@@ -233,34 +236,34 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
     let at = clock(*at, &approval.zone);
     match outcome {
         Ok(output) => receipt_of(card, &format!("{approved} → **{}** {at}", words.done), output),
-        Err(Fault::Unknown { reason }) => unknown(card, approval)
-            .with(Block::Markdown(format!(
+        Err(ToolError::UnknownOutcome { reason }) => unknown(card, approval)
+            .with_block(Block::Markdown(format!(
                 "{approved} → **Unknown** {at}. Nobody can tell yet whether this {} was {}.",
-                words.thing,
+                words.noun,
                 words.done.to_lowercase()
             )))
-            .with(Block::Note(format!(
+            .with_block(Block::Note(format!(
                 "Nod {}. Please check before {} it again.",
                 clipped(sentence(reason), room),
-                words.at_it().to_lowercase()
+                words.in_progress_verb().to_lowercase()
             ))),
         Err(fault) => {
             let then = match fault {
                 // See `run::absorb`; an edited one, and one that is done again, has no run that would ask.
-                Fault::NeedsConnect { missing, .. }
+                ToolError::NeedsConnect { missing, .. }
                     if !missing.is_empty() && approval.revision == 1 && approval.again_of.is_none() =>
                 {
                     "I ask for your nod again once it is connected"
                 }
-                Fault::Outdated { .. } => "ask again if it is still wanted",
+                ToolError::Conflict { .. } => "ask again if it is still wanted",
                 _ => "ask again once that is mended",
             };
             let note =
                 format!("{}. Nothing was {}; {then}.", clipped(&why(fault), room), words.done.to_lowercase());
-            let card = card.with(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)));
-            let card = card.with(Block::Note(note));
+            let card = card.with_block(Block::Markdown(format!("{approved} → **{}** {at}", words.not_done)));
+            let card = card.with_block(Block::Note(note));
             match fault {
-                Fault::NeedsConnect { provider, .. } => with_reconnect(card, approval.decider, *provider),
+                ToolError::NeedsConnect { provider, .. } => with_reconnect(card, approval.decider, *provider),
                 _ => card,
             }
         }
@@ -269,29 +272,26 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
 
 /// Nobody knows: it can be looked for once more, and asked for once more.
 fn unknown(card: Card, approval: &Approval) -> Card {
-    let verb = |verb| Press::Verb(Verb::new(verb, approval.id));
-    let card = card.button("Check again", Style::Plain, verb("look"));
+    let verb = |verb| OnClick::Action(Action::new(verb, approval.id));
+    let card = card.with_button("Check again", Style::Plain, verb("look"));
     // An open draft of which nobody knows is gone from where it stood, so that could only fail.
     if approval.asked_again || approval.preview.draft.is_some() {
         return card;
     }
     // "Send this email?" is done again by "Send again".
     let does = approval.preview.question.split_whitespace().next().unwrap_or("Do it");
-    card.button(format!("{does} again"), Style::Danger, verb("again"))
+    card.with_button(format!("{does} again"), Style::Danger, verb("again"))
 }
 
 /// Until it starts, it can be taken back. The card says the time: a number of seconds would not count down.
 fn under_way(card: Card, approval: &Approval, approved: &str, undo_until: Option<Timestamp>) -> Card {
-    let words = &approval.preview.words;
+    let words = &approval.preview.labels;
     let Some(starts) = undo_until else {
-        return card.with(Block::Markdown(format!("{approved} → {}", words.doing)));
+        return card.with_block(Block::Markdown(format!("{approved} → {}", words.in_progress)));
     };
     let at = local_second(starts, &approval.zone);
-    card.with(Block::Markdown(format!("{approved} → {} at {at}", words.at_it()))).button(
-        "Undo",
-        Style::Plain,
-        Press::Verb(Verb::new("undo", approval.id)),
-    )
+    card.with_block(Block::Markdown(format!("{approved} → {} at {at}", words.in_progress_verb())))
+        .with_button("Undo", Style::Plain, OnClick::Action(Action::new("undo", approval.id)))
 }
 
 fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
@@ -300,38 +300,39 @@ fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
         .into_iter()
         .filter_map(|(name, id)| id.map(|id| format!("{name} {id}")))
         .collect();
-    let mut card = card.with(Block::Markdown(line.to_owned()));
+    let mut card = card.with_block(Block::Markdown(line.to_owned()));
     if !ids.is_empty() {
-        card = card.with(Block::Note(ids.join(" · ")));
+        card = card.with_block(Block::Note(ids.join(" · ")));
     }
     match text("link") {
         Some(link) => {
             let place = text("in").unwrap_or_else(|| provider::MAIL.to_owned());
-            card.button(format!("Open in {place}"), Style::Plain, Press::Link(link))
+            card.with_button(format!("Open in {place}"), Style::Plain, OnClick::Link(link))
         }
         None => card,
     }
 }
 
 /// Why it was not done, without the words by which we sort faults.
-fn why(fault: &Fault) -> String {
+fn why(fault: &ToolError) -> String {
     match fault {
-        Fault::Invalid { reason }
-        | Fault::Forbidden { reason }
-        | Fault::NeedsAdmin { reason }
-        | Fault::Unknown { reason }
-        | Fault::Broken { reason } => sentence(reason).to_owned(),
-        Fault::NoSuchTime { why } => sentence(why).to_owned(),
-        Fault::NotFound { what } => format!("Not found: {}", sentence(what)),
-        Fault::NeedsConnect { provider, revoked: true, .. } => {
-            format!("{} no longer lets Nod into the account: connect it again", provider.title())
+        ToolError::InvalidArguments { reason }
+        | ToolError::Forbidden { reason }
+        | ToolError::NeedsAdmin { reason }
+        | ToolError::UnknownOutcome { reason }
+        | ToolError::Internal { reason } => sentence(reason).to_owned(),
+        ToolError::NoSuchTime { message: why } => sentence(why).to_owned(),
+        ToolError::NotFound { what } => format!("Not found: {}", sentence(what)),
+        ToolError::NeedsConnect { provider, revoked: true, .. } => {
+            format!("{} no longer lets Nod into the account: connect it again", provider.display_name())
         }
-        Fault::NeedsConnect { provider, .. } => {
-            format!("{} is not connected, or does not allow that: connect it again", provider.title())
+        ToolError::NeedsConnect { provider, .. } => {
+            format!("{} is not connected, or does not allow that: connect it again", provider.display_name())
         }
-        Fault::Outdated { .. } | Fault::Ambiguous { .. } | Fault::Slots { .. } | Fault::Busy { .. } => {
-            fault.to_string()
-        }
+        ToolError::Conflict { .. }
+        | ToolError::Ambiguous { .. }
+        | ToolError::AmbiguousTime { .. }
+        | ToolError::RateLimited { .. } => fault.to_string(),
     }
 }
 
@@ -349,12 +350,14 @@ pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
         "{}, this still waits for your nod: {}. If nobody answers: {}.",
         first.decider_name,
         lines.join("; "),
-        first.preview.words.not_done.to_lowercase()
+        first.preview.labels.not_done.to_lowercase()
     );
     let card = Card { body: vec![Block::Note(line)], ..Card::default() };
     match address {
-        Some(address) => card.button("Go to the card", Style::Plain, Press::Link(address)),
-        None => card.button("Show it", Style::Plain, Press::Verb(Verb::new("show", first.delivery))),
+        Some(address) => card.with_button("Go to the card", Style::Plain, OnClick::Link(address)),
+        None => {
+            card.with_button("Show it", Style::Plain, OnClick::Action(Action::new("show", first.delivery)))
+        }
     }
 }
 
@@ -388,7 +391,7 @@ fn until(approval: &Approval, line: &str) -> String {
 
 /// Which request is meant, in a few words.
 pub(super) fn line(approval: &Approval) -> String {
-    marked(approval, &about(&approval.preview, |gist| &gist.said))
+    marked(approval, &about(&approval.preview, |gist| &gist.full))
 }
 
 /// The same where a model reads it as Nod's own words: what somebody outside may have written is left out.
@@ -398,16 +401,16 @@ pub(super) fn own_line(approval: &Approval) -> String {
 
 /// What it is about, where a model reads it as Nod's own words.
 pub(super) fn own_about(approval: &Approval) -> String {
-    about(&approval.preview, |gist| if approval.outside { &gist.bare } else { &gist.said })
+    about(&approval.preview, |gist| if approval.outside { &gist.redacted } else { &gist.full })
 }
 
-fn about(preview: &Preview, which: impl Fn(&Gist) -> &String) -> String {
-    let said = match &preview.gist {
+fn about(preview: &Preview, which: impl Fn(&Summary) -> &String) -> String {
+    let said = match &preview.summary {
         Some(gist) => which(gist).clone(),
-        None if preview.recipients.is_empty() => preview.words.thing.clone(),
-        None => format!("{} to {}", preview.words.thing, preview.recipients.join(", ")),
+        None if preview.recipients.is_empty() => preview.labels.noun.clone(),
+        None => format!("{} to {}", preview.labels.noun, preview.recipients.join(", ")),
     };
-    visible(&said).into_owned()
+    show_hidden_chars(&said).into_owned()
 }
 
 fn marked(approval: &Approval, about: &str) -> String {
@@ -435,15 +438,15 @@ mod tests {
         let button = |address: Option<&str>| reminder(&waiting, address.map(str::to_owned)).buttons.remove(0);
         let link = button(Some("https://acme.test/p1"));
         assert_eq!(
-            (link.label.as_str(), link.does),
-            ("Go to the card", Press::Link("https://acme.test/p1".into()))
+            (link.label.as_str(), link.on_click),
+            ("Go to the card", OnClick::Link("https://acme.test/p1".into()))
         );
         assert_eq!(button(None).label, "Show it");
     }
 
     #[test]
     fn what_became_of_an_event_is_not_told_in_words_of_mail() {
-        let told = |fault: Fault| {
+        let told = |fault: ToolError| {
             let end = EffectEnd {
                 id: uuid::Uuid::nil().into(),
                 at: Timestamp::UNIX_EPOCH,
@@ -454,9 +457,9 @@ mod tests {
             };
             let mut one = approval(Status::Approved, Some(end));
             one.preview.question = "Change this event?".into();
-            let words = &mut one.preview.words;
-            (words.doing, words.done) = ("Changing…".into(), "Changed".into());
-            (words.not_done, words.thing) = ("Not changed".into(), "event".into());
+            let words = &mut one.preview.labels;
+            (words.in_progress, words.done) = ("Changing…".into(), "Changed".into());
+            (words.not_done, words.noun) = ("Not changed".into(), "event".into());
             let card = card(&[one]);
             let said = card.body.iter().filter_map(|block| match block {
                 Block::Markdown(text) | Block::Note(text) => Some(text.clone()),
@@ -466,12 +469,12 @@ mod tests {
             said.chain(buttons).collect::<Vec<_>>().join("\n")
         };
         assert_eq!(
-            told(Fault::Unknown { reason: "looked at the event".into() }),
+            told(ToolError::UnknownOutcome { reason: "looked at the event".into() }),
             "Approved by Ana 09:30 UTC → **Unknown** 00:00 UTC. Nobody can tell yet whether this event was changed.\n\
              Nod looked at the event. Please check before changing it again.\n[Check again]\n[Change again]"
         );
         assert_eq!(
-            told(Fault::broken("Calendar is away")),
+            told(ToolError::internal("Calendar is away")),
             "Approved by Ana 09:30 UTC → **Not changed** 00:00 UTC\n\
              Calendar is away. Nothing was changed; ask again once that is mended."
         );

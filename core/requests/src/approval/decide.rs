@@ -14,14 +14,14 @@ use crate::context::Requests;
 use crate::effect::insert;
 use crate::effect::sql::NewEffect;
 use crate::question::vote;
-use nod_contract::card::{FieldError, Verb};
-use nod_contract::chat::Immediate;
+use nod_contract::card::{Action, FieldError};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, EffectId, PersonId, RunId, TenantId};
 use nod_people::{delivery, open_pages};
 use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::{News, RunJob, Verdict};
+use nod_store::runs::{RunEvent, RunJob, Verdict};
 
 /// What a person decided, for the revision that they saw.
 pub struct Decision<'a> {
@@ -41,25 +41,25 @@ pub async fn press(
     tenant: TenantId,
     decision: &Decision<'_>,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let &Decision { id, revision, by, reason, .. } = decision;
     let Some(approval) = sql::load(conn, tenant, id).await? else {
         return Ok(unknown());
     };
-    let mut answer = Immediate::Nothing;
+    let mut answer = InteractionResponse::Ack;
     match decided(core, conn, tenant, &approval, decision, now).await? {
         Decided::Yes(Step::Denied) => {
             tell(conn, tenant, &approval, denied(&approval, by, reason), now).await?;
         }
         Decided::Yes(_) => {}
-        Decided::Nobody(why) => return Ok(Immediate::whisper(why)),
+        Decided::Nobody(why) => return Ok(InteractionResponse::ephemeral(why)),
         Decided::Never(why) => {
-            answer = Immediate::whisper(forbidden(&why));
-            tell(conn, tenant, &approval, Verdict::Never(why), now).await?;
+            answer = InteractionResponse::ephemeral(forbidden(&why));
+            tell(conn, tenant, &approval, Verdict::ForbiddenByPolicy(why), now).await?;
         }
         Decided::No => {
             let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-            return Ok(Immediate::whisper(told(&approval, by, revision, now)));
+            return Ok(InteractionResponse::ephemeral(told(&approval, by, revision, now)));
         }
     }
     redraw(conn, tenant, approval.delivery, now).await?;
@@ -72,14 +72,16 @@ pub async fn refuse(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
-    verb: &Verb,
+    verb: &Action,
     values: &BTreeMap<String, String>,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let reason = match form::reason(values) {
         Ok(reason) => reason,
-        Err(why) => return Ok(Immediate::Errors(vec![FieldError::new(form::REASON_FIELD, why)])),
+        Err(why) => {
+            return Ok(InteractionResponse::FormErrors(vec![FieldError::new(form::REASON_FIELD, why)]));
+        }
     };
     let decision = Decision {
         id: ApprovalId(verb.subject),
@@ -107,9 +109,9 @@ pub(super) enum Decided {
 /// How a no is told to the run.
 pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) -> Verdict {
     match reason.map(str::to_owned) {
-        why if approval.decider != by => Verdict::SecondDenied { why },
+        why if approval.decider != by => Verdict::DeniedByCoApprover { reason: why },
         None => Verdict::Denied,
-        Some(why) => Verdict::DeniedBecause(why),
+        Some(why) => Verdict::DeniedWithReason(why),
     }
 }
 
@@ -165,7 +167,7 @@ pub(super) async fn decided(
     };
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
     let (by, digest) = (Some(decision.by), Some(approval.digest.as_str()));
-    audit::write(conn, tenant, by, action, approval.id.0, digest, &detail, now).await?;
+    audit::insert_entry(conn, tenant, by, action, approval.id.0, digest, &detail, now).await?;
     match step {
         Step::First => second::ask(core, conn, tenant, approval, asking, now).await?,
         Step::Approved => {
@@ -183,11 +185,11 @@ pub(super) async fn decided(
 pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     if sql::settle(&mut tx, claim.tenant, id, Status::Expired, None, now).await? {
         end(&mut tx, claim.tenant, id, "approval.expired", Verdict::Expired, now).await?;
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }
 
@@ -203,7 +205,7 @@ pub async fn supersede(
         sql::pending(conn, tenant, newer.decider, sql::Within::Conversation(newer.conversation)).await?
     {
         let same = old.tool == newer.tool
-            && old.preview.about == newer.preview.about
+            && old.preview.topic == newer.preview.topic
             && same_people(&old.preview.recipients, &newer.preview.recipients)
             || newer.preview.draft.is_some() && old.preview.draft == newer.preview.draft;
         // Calls of one run stand side by side: the person asked for both.
@@ -233,7 +235,8 @@ pub async fn withdraw(
         if sql::settle(conn, tenant, id, to, decider, now).await? {
             let detail = json!({ "tool": approval.tool, "revision": approval.revision, "stopped": true });
             let action = format!("approval.{}", to.as_str());
-            audit::write(conn, tenant, Some(by), &action, id.0, Some(&approval.digest), &detail, now).await?;
+            audit::insert_entry(conn, tenant, Some(by), &action, id.0, Some(&approval.digest), &detail, now)
+                .await?;
             refresh(conn, tenant, id, now).await?;
             remind::over(conn, tenant, approval.delivery, now).await?;
         }
@@ -270,7 +273,7 @@ pub(super) async fn end(
 ) -> sqlx::Result<()> {
     let Some(approval) = sql::load(conn, tenant, id).await? else { return Ok(()) };
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
-    audit::write(conn, tenant, None, action, id.0, Some(&approval.digest), &detail, now).await?;
+    audit::insert_entry(conn, tenant, None, action, id.0, Some(&approval.digest), &detail, now).await?;
     tell(conn, tenant, &approval, verdict, now).await?;
     redraw(conn, tenant, approval.delivery, now).await?;
     remind::over(conn, tenant, approval.delivery, now).await
@@ -285,7 +288,8 @@ pub(super) async fn tell(
     verdict: Verdict,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    let news = News::Verdict { approval: approval.id, verdict, about: Some(card::own_about(approval)) };
+    let news =
+        RunEvent::ApprovalClosed { approval: approval.id, verdict, about: Some(card::own_about(approval)) };
     let work = RunJob::Advance { run: approval.run, news: Some(news) };
     jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
 }
@@ -317,7 +321,7 @@ pub(super) async fn redraw(
             readers.push(reader.person);
         }
     }
-    if let Some(one) = all.iter().find(|one| one.preview.gathering.is_some()) {
+    if let Some(one) = all.iter().find(|one| one.preview.event_details.is_some()) {
         vote::told(conn, tenant, one.run, now).await?;
     }
     for reader in readers {

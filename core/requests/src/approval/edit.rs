@@ -16,16 +16,16 @@ use super::{Approval, again, guests, risks, sql};
 use crate::context::Requests;
 use crate::effect;
 use crate::policy::{self, Ruling, Terms};
-use nod_contract::card::{Field, FieldError, Verb};
-use nod_contract::chat::Immediate;
+use nod_contract::card::{Action, Field, FieldError};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_contract::ids::{ApprovalId, PersonId, TenantId};
-use nod_contract::tool::{Choice, Fault, Filled, Preview, Principal, Tool, UNDERSTOOD};
+use nod_contract::tool::{ASSUMPTIONS_FIELD, Choice, FieldValue, Preview, Principal, Tool, ToolError};
 use nod_people::people::{self, names};
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
-use nod_store::runs::{News, RunJob};
+use nod_store::runs::{RunEvent, RunJob};
 
 /// Who filled a form in, and where they are known.
 pub struct Editor<'a> {
@@ -39,19 +39,21 @@ pub async fn save(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
-    verb: &Verb,
+    verb: &Action,
     values: &BTreeMap<String, String>,
     by: &Editor<'_>,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
         return Ok(unknown());
     };
     if approval.decider != by.person || !approval.waits(verb.revision(), now) {
-        return Ok(Immediate::whisper(told(&approval, by.person, verb.revision(), now)));
+        return Ok(InteractionResponse::ephemeral(told(&approval, by.person, verb.revision(), now)));
     }
     let Some(Tool::Act(tool)) = core.tools.get(&approval.tool) else {
-        return Ok(Immediate::whisper("The tool for this is not installed any more. Nothing was changed."));
+        return Ok(InteractionResponse::ephemeral(
+            "The tool for this is not installed any more. Nothing was changed.",
+        ));
     };
     let (filled, mut errors) = filled(conn, tenant, &approval.preview.form, values, by).await?;
     let zone = TimeZone::get(&approval.zone).unwrap_or(TimeZone::UTC);
@@ -59,28 +61,32 @@ pub async fn save(
         Ok(preview) if errors.is_empty() => {
             // Whoever is new among them was named by hand.
             let stays = |one: &&String| preview.recipients.iter().any(|r| r.eq_ignore_ascii_case(one));
-            let unnamed = approval.preview.unnamed.iter().filter(stays).cloned().collect();
+            let unnamed = approval.preview.unknown_recipients.iter().filter(stays).cloned().collect();
             let was = &approval.preview;
-            let mut preview =
-                Preview { room: was.room, unnamed, organisations: was.organisations, ..preview };
+            let mut preview = Preview {
+                display_limit: was.display_limit,
+                unknown_recipients: unnamed,
+                is_organisation_account: was.is_organisation_account,
+                ..preview
+            };
             still_holds(was, &mut preview);
             preview
         }
         revised => {
             // Everything that is wrong is said at once.
             errors.extend(revised.err().into_iter().flatten());
-            return Ok(Immediate::Errors(errors));
+            return Ok(InteractionResponse::FormErrors(errors));
         }
     };
     if let Err(too_long) = askable(&preview) {
-        return Ok(Immediate::Errors(vec![unshowable(&preview, too_long)]));
+        return Ok(InteractionResponse::FormErrors(vec![unshowable(&preview, too_long)]));
     }
     if preview.payload == approval.preview.payload {
-        return Ok(Immediate::Nothing);
+        return Ok(InteractionResponse::Ack);
     }
     let refused = |why: String| {
-        let field = preview.form.iter().find(|field| field.people).map_or("", |field| &field.id);
-        Ok(Immediate::Errors(vec![FieldError::new(field, why)]))
+        let field = preview.form.iter().find(|field| field.accepts_recipients).map_or("", |field| &field.id);
+        Ok(InteractionResponse::FormErrors(vec![FieldError::new(field, why)]))
     };
     let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &approval.call(&preview, tool.spec().reach)) {
@@ -111,10 +117,10 @@ fn still_holds(was: &Preview, preview: &mut Preview) {
     if !same(preview, "When") {
         return;
     }
-    preview.fields.extend(was.fields.iter().filter(|(name, _)| name == UNDERSTOOD).cloned());
+    preview.fields.extend(was.fields.iter().filter(|(name, _)| name == ASSUMPTIONS_FIELD).cloned());
     // Whole days are no gathering, but have guests as well.
     let event = stands(was, "When").is_some();
-    if event && was.gathering == preview.gathering && same(preview, "Guests") {
+    if event && was.event_details == preview.event_details && same(preview, "Guests") {
         let new = std::mem::take(&mut preview.risks).into_iter().filter(|risk| !was.risks.contains(risk));
         preview.risks = was.risks.iter().cloned().chain(new).collect();
         preview.private_risks.clone_from(&was.private_risks);
@@ -131,7 +137,7 @@ async fn revise(
     terms: &Terms,
     others: &[Approver],
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let by = old.decider;
     let digest = digest(&preview.payload).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     let known = effect::sql::known_recipients(conn, tenant, by, &preview.recipients).await?;
@@ -155,7 +161,8 @@ async fn revise(
     if !sql::revise(conn, tenant, old.id, by, &revision, now).await? {
         // Somebody was faster; whoever comes late is told by what the row says now.
         let now_there = sql::load(conn, tenant, old.id).await?;
-        return Ok(now_there.map_or_else(unknown, |it| Immediate::whisper(told(&it, by, old.revision, now))));
+        return Ok(now_there
+            .map_or_else(unknown, |it| InteractionResponse::ephemeral(told(&it, by, old.revision, now))));
     }
     second::void(conn, tenant, old, now).await?;
     second::sql::put(conn, tenant, old.id, others).await?;
@@ -164,12 +171,13 @@ async fn revise(
         "tool": old.tool, "revision": revision.number, "was": old.digest,
         "changed": changes.keys().collect::<Vec<_>>(),
     });
-    audit::write(conn, tenant, Some(by), "approval.edited", old.id.0, Some(&digest), &detail, now).await?;
-    let news = News::Revised { approval: old.id, changes: Value::Object(changes) };
+    audit::insert_entry(conn, tenant, Some(by), "approval.edited", old.id.0, Some(&digest), &detail, now)
+        .await?;
+    let news = RunEvent::ApprovalEdited { approval: old.id, changes: Value::Object(changes) };
     let work = RunJob::Advance { run: old.run, news: Some(news) };
     jobs::enqueue(conn, tenant, old.conversation.0, &work, now, now).await?;
     apart(core, conn, tenant, old.id, now).await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// What is different in the new payload, by the names that it has there.
@@ -188,23 +196,23 @@ async fn filled(
     form: &[Field],
     values: &BTreeMap<String, String>,
     by: &Editor<'_>,
-) -> sqlx::Result<(BTreeMap<String, Filled>, Vec<FieldError>)> {
+) -> sqlx::Result<(BTreeMap<String, FieldValue>, Vec<FieldError>)> {
     let mut filled = BTreeMap::new();
     let mut errors = Vec::new();
     for field in form {
         let typed = values.get(&field.id).unwrap_or(&field.value);
         let length = typed.chars().count();
-        if length > field.limit {
-            errors.push(FieldError::new(&field.id, too_long(length, field.limit)));
-        } else if field.people && typed.trim() == field.value.trim() {
+        if length > field.max_chars {
+            errors.push(FieldError::new(&field.id, too_long(length, field.max_chars)));
+        } else if field.accepts_recipients && typed.trim() == field.value.trim() {
             // Whoever stands there was found already: a name is not looked up once more.
-        } else if field.people {
+        } else if field.accepts_recipients {
             match addresses(conn, tenant, typed, by).await? {
-                Ok(people) => drop(filled.insert(field.id.clone(), Filled::People(people))),
+                Ok(people) => drop(filled.insert(field.id.clone(), FieldValue::Recipients(people))),
                 Err(why) => errors.push(FieldError::new(&field.id, why)),
             }
         } else {
-            filled.insert(field.id.clone(), Filled::Text(typed.clone()));
+            filled.insert(field.id.clone(), FieldValue::Text(typed.clone()));
         }
     }
     Ok((filled, errors))
@@ -234,9 +242,9 @@ async fn addresses(
     Ok(if wrong.is_empty() { Ok(found) } else { Err(wrong.join(" ")) })
 }
 
-fn nobody(fault: Fault) -> String {
+fn nobody(fault: ToolError) -> String {
     let why = match fault {
-        Fault::Ambiguous { name, choices, .. } => {
+        ToolError::Ambiguous { name, choices, .. } => {
             let whole = |c: Choice| match c.label.contains(&c.value) {
                 true => c.label,
                 false => format!("{} ({})", c.label, c.value),
@@ -244,18 +252,20 @@ fn nobody(fault: Fault) -> String {
             let all: Vec<String> = choices.into_iter().map(whole).collect();
             format!("“{name}” could be {}; please write the address", all.join(" or "))
         }
-        Fault::NotFound { what } => what,
-        Fault::Invalid { reason } => reason,
+        ToolError::NotFound { what } => what,
+        ToolError::InvalidArguments { reason } => reason,
         other => other.to_string(),
     };
     format!("{}.", why.trim_end_matches('.'))
 }
 
 fn unshowable(preview: &Preview, long: TooLong) -> FieldError {
-    let of = |people: bool| preview.form.iter().rev().find(|f| f.people == people).map_or("", |f| &f.id);
+    let of = |people: bool| {
+        preview.form.iter().rev().find(|f| f.accepts_recipients == people).map_or("", |f| &f.id)
+    };
     match long {
         TooLong::Body(length) => {
-            FieldError::new(of(false), too_long(length, nod_contract::tool::LONGEST_BODY))
+            FieldError::new(of(false), too_long(length, nod_contract::tool::MAX_BODY_CHARS))
         }
         TooLong::Fields(people) => {
             let why = format!("{people} recipients are more than the card can show. Nothing was changed.");

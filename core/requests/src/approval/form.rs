@@ -6,11 +6,11 @@ use super::card::literal;
 use super::second::{self, Role, Step};
 use super::told::told;
 use super::{Approval, sql, waiting_line};
-use nod_contract::card::{Block, Field, Form, Unopened, Verb};
-use nod_contract::chat::{Immediate, Place};
+use nod_contract::card::{Action, Block, Field, Form, FormFallback};
+use nod_contract::chat::{ChannelRef, InteractionResponse};
 use nod_contract::clock::Timestamp;
+use nod_contract::hidden_chars;
 use nod_contract::ids::{ApprovalId, PersonId, TenantId};
-use nod_contract::visible;
 use nod_people::delivery;
 
 /// The field of a reason.
@@ -22,54 +22,58 @@ pub(super) const LONGEST_REASON: usize = 300;
 pub async fn open(
     conn: &mut PgConnection,
     tenant: TenantId,
-    verb: &Verb,
+    verb: &Action,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
         return Ok(unknown());
     };
     let does = approval.step(by, false);
-    let may = if verb.verb == "edit" { approval.decider == by } else { does == Step::Denied };
-    if !may && verb.verb == "edit" && approval.role(by) == Role::Approver {
-        return Ok(Immediate::whisper(format!(
+    let may = if verb.kind == "edit" { approval.decider == by } else { does == Step::Denied };
+    if !may && verb.kind == "edit" && approval.role(by) == Role::Approver {
+        return Ok(InteractionResponse::ephemeral(format!(
             "Only {} can change this. Deny it with a reason, and they read it. Nothing was done.",
             approval.decider_name
         )));
     }
     if !may || !approval.waits(verb.revision(), now) {
-        return Ok(Immediate::whisper(told(&approval, by, verb.revision(), now)));
+        return Ok(InteractionResponse::ephemeral(told(&approval, by, verb.revision(), now)));
     }
-    if verb.verb == "edit" && approval.preview.form.is_empty() {
-        return Ok(Immediate::whisper("This cannot be changed. Deny it and ask for another."));
+    if verb.kind == "edit" && approval.preview.form.is_empty() {
+        return Ok(InteractionResponse::ephemeral("This cannot be changed. Deny it and ask for another."));
     }
-    Ok(Immediate::Form(Box::new(if verb.verb == "edit" { change(&approval) } else { refusal(&approval) })))
+    Ok(InteractionResponse::Form(Box::new(if verb.kind == "edit" {
+        change(&approval)
+    } else {
+        refusal(&approval)
+    })))
 }
 
 /// A press on [Show all]: the exact text, to whoever pressed alone. The card shows it to them, or they decide.
 pub async fn show(
     conn: &mut PgConnection,
     tenant: TenantId,
-    verb: &Verb,
+    verb: &Action,
     by: PersonId,
-    place: &Place,
-) -> sqlx::Result<Immediate> {
+    place: &ChannelRef,
+) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, ApprovalId(verb.subject)).await? else {
         return Ok(unknown());
     };
     let asked = approval.asked().into_iter().map(|(one, _)| one).find(|one| one.person == by);
     let decides = approval.decider == by || asked.is_some();
     if !decides && !stands_openly(conn, tenant, &approval, by, place).await? {
-        return Ok(Immediate::whisper("That is for somebody else, or gone. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("That is for somebody else, or gone. Nothing was done."));
     }
     if approval.revision != verb.revision() {
-        return Ok(Immediate::whisper(changed(&approval)));
+        return Ok(InteractionResponse::ephemeral(changed(&approval)));
     }
     let seen = match asked.filter(|_| approval.decider != by) {
         Some(other) => second::seen_by_another(&approval, other),
         None => approval,
     };
-    Ok(Immediate::Form(Box::new(whole(&seen, decides))))
+    Ok(InteractionResponse::Form(Box::new(whole(&seen, decides))))
 }
 
 /// Whether everybody in that place reads the card.
@@ -78,23 +82,23 @@ async fn stands_openly(
     tenant: TenantId,
     approval: &Approval,
     by: PersonId,
-    place: &Place,
+    place: &ChannelRef,
 ) -> sqlx::Result<bool> {
     let card = delivery::sql::load(conn, tenant, approval.delivery).await?;
     Ok(card.is_some_and(|(card, _)| match card.only_for {
         Some(reader) => reader == by,
-        None => card.posted.is_some_and(|at| at.stands_in(place)),
+        None => card.posted.is_some_and(|at| at.is_in_channel(place)),
     }))
 }
 
 fn change(approval: &Approval) -> Form {
     Form {
-        title: format!("Change this {}", approval.preview.words.thing),
-        verb: Verb::on_revision("edit", approval.id, approval.revision),
+        title: format!("Change this {}", approval.preview.labels.noun),
+        verb: Action::on_revision("edit", approval.id, approval.revision),
         body: Vec::new(),
         fields: approval.preview.form.clone(),
         submit: "Save".to_owned(),
-        unopened: Unopened::Say(
+        fallback: FormFallback::ShowText(
             "The form did not open. Nothing was changed; please press Edit again.".to_owned(),
         ),
     }
@@ -105,15 +109,15 @@ fn refusal(approval: &Approval) -> Form {
         id: REASON.to_owned(),
         label: "Reason".to_owned(),
         value: String::new(),
-        lines: false,
-        limit: LONGEST_REASON,
+        multiline: false,
+        max_chars: LONGEST_REASON,
         optional: true,
-        people: false,
+        accepts_recipients: false,
     };
     let about = format!("{}.", waiting_line(approval));
     Form {
-        title: format!("Deny this {}", approval.preview.words.thing),
-        verb: Verb::on_revision("deny", approval.id, approval.revision),
+        title: format!("Deny this {}", approval.preview.labels.noun),
+        verb: Action::on_revision("deny", approval.id, approval.revision),
         body: vec![
             Block::Note(about),
             Block::Note("Nod reads your reason, and the card shows it.".to_owned()),
@@ -121,14 +125,14 @@ fn refusal(approval: &Approval) -> Form {
         fields: vec![reason],
         submit: "Deny".to_owned(),
         // Whoever pressed [Deny] wants it not to happen.
-        unopened: Unopened::Submit,
+        fallback: FormFallback::Submit,
     }
 }
 
 fn whole(approval: &Approval, decides: bool) -> Form {
     let preview = &approval.preview;
-    let mut body = vec![Block::Fields(visible::fields(&preview.fields))];
-    let below = preview.below.as_deref().filter(|_| decides);
+    let mut body = vec![Block::Fields(hidden_chars::fields(&preview.fields))];
+    let below = preview.trailing_text.as_deref().filter(|_| decides);
     let text = match (preview.body.as_deref(), below) {
         (Some(words), Some(below)) if !words.trim().is_empty() => {
             Some(format!("{}\n\n{below}", words.trim_end()))
@@ -136,25 +140,25 @@ fn whole(approval: &Approval, decides: bool) -> Form {
         (words, below) => below.or(words).map(str::to_owned),
     };
     body.extend(text.as_deref().map(literal));
-    if preview.below.is_some() && !decides {
+    if preview.trailing_text.is_some() && !decides {
         body.push(Block::Note(format!("What stands below it is for {} alone.", approval.decider_name)));
     }
     if !approval.risks.is_empty() {
-        body.push(Block::Risks(visible::lines(&approval.risks)));
+        body.push(Block::Risks(hidden_chars::lines(&approval.risks)));
     }
     if !approval.sources.is_empty() {
         let newest_first: Vec<String> = approval.sources.iter().rev().cloned().collect();
-        let read = visible::lines(&newest_first).join("; ");
+        let read = hidden_chars::lines(&newest_first).join("; ");
         body.push(Block::Note(format!("Outside text that was in view, the last read first: {read}.")));
     }
     body.push(Block::Note(format!("Revision {}, SHA-256 {}.", approval.revision, approval.digest)));
     Form {
-        title: format!("The whole {}", preview.words.thing),
-        verb: Verb::on_revision("whole", approval.id, approval.revision),
+        title: format!("The whole {}", preview.labels.noun),
+        verb: Action::on_revision("whole", approval.id, approval.revision),
         body,
         fields: Vec::new(),
         submit: String::new(),
-        unopened: Unopened::Say("The text did not open. Please press Show all again.".to_owned()),
+        fallback: FormFallback::ShowText("The text did not open. Please press Show all again.".to_owned()),
     }
 }
 
@@ -173,7 +177,7 @@ pub(super) fn reason(values: &std::collections::BTreeMap<String, String>) -> Res
 pub(super) const REASON_FIELD: &str = REASON;
 
 pub(super) fn too_long(length: usize, most: usize) -> String {
-    let (length, most) = (nod_contract::text::grouped(length), nod_contract::text::grouped(most));
+    let (length, most) = (nod_contract::text::group_digits(length), nod_contract::text::group_digits(most));
     format!("This has {length} characters; {most} is the most. Nothing was changed.")
 }
 
@@ -184,6 +188,6 @@ pub(super) fn changed(approval: &Approval) -> String {
     )
 }
 
-pub(super) fn unknown() -> Immediate {
-    Immediate::whisper("I know of no such request. Nothing was done.")
+pub(super) fn unknown() -> InteractionResponse {
+    InteractionResponse::ephemeral("I know of no such request. Nothing was done.")
 }

@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 
 use super::whole::askable;
 use nod_contract::ids::{PersonId, TenantId};
-use nod_contract::tool::{Gathering, Preview};
+use nod_contract::tool::{EventDetails, Preview};
 use nod_people::people::colleagues::{self, Colleague};
 use nod_people::people::hours;
 use nod_when::when;
@@ -25,7 +25,7 @@ pub async fn told(
     reader: PersonId,
     called: &str,
 ) -> sqlx::Result<Vec<String>> {
-    let Some(gathering) = &preview.gathering else { return Ok(Vec::new()) };
+    let Some(gathering) = &preview.event_details else { return Ok(Vec::new()) };
     let Some(here) = hours::working(conn, tenant, &[reader]).await?.remove(&reader) else {
         return Ok(Vec::new());
     };
@@ -54,7 +54,7 @@ pub async fn told(
 }
 
 /// "Bo Stone 16:00–16:30 CET · Cho Li Sat 00:00–00:30 JST".
-fn local_times(gathering: &Gathering, guests: &[Colleague], reader: &TimeZone) -> Option<String> {
+fn local_times(gathering: &EventDetails, guests: &[Colleague], reader: &TimeZone) -> Option<String> {
     let (here, _) = ends(gathering, reader);
     let elsewhere: Vec<String> = guests
         .iter()
@@ -81,13 +81,13 @@ fn local(from: &Zoned, to: &Zoned, here: &Zoned) -> String {
     )
 }
 
-fn out_of_hours(gathering: &Gathering, guests: &[Colleague]) -> Vec<String> {
+fn out_of_hours(gathering: &EventDetails, guests: &[Colleague]) -> Vec<String> {
     let mut lines: Vec<String> = guests
         .iter()
         .filter_map(|guest| {
             let (from, to) = ends(gathering, &guest.working.hours.zone);
             let there = from.strftime("%a %H:%M");
-            (!guest.working.hours.hold(&from, &to))
+            (!guest.working.hours.is_within(&from, &to))
                 .then(|| format!("{}: outside their working hours ({there} there)", name(guest)))
         })
         .collect();
@@ -106,8 +106,8 @@ fn listed(all: &[String], between: &str) -> Option<String> {
     }
 }
 
-fn ends(gathering: &Gathering, zone: &TimeZone) -> (Zoned, Zoned) {
-    (when::instant(gathering.from).to_zoned(zone.clone()), when::instant(gathering.to).to_zoned(zone.clone()))
+fn ends(gathering: &EventDetails, zone: &TimeZone) -> (Zoned, Zoned) {
+    (when::to_jiff(gathering.from).to_zoned(zone.clone()), when::to_jiff(gathering.to).to_zoned(zone.clone()))
 }
 
 /// On one line, and no longer than a name is.
@@ -122,11 +122,11 @@ mod tests {
 
     use super::*;
     use nod_people::people::hours::Working;
-    use nod_when::slots::Hours;
+    use nod_when::slots::WeeklyHours;
 
     fn guest(name: &str, zone: &str) -> Colleague {
         let working = Working {
-            hours: Hours::usual(TimeZone::get(zone).unwrap()),
+            hours: WeeklyHours::default_in(TimeZone::get(zone).unwrap()),
             zone_known: true,
             buffer: SignedDuration::ZERO,
             notice: SignedDuration::ZERO,
@@ -134,8 +134,8 @@ mod tests {
         Colleague { person: Uuid::nil().into(), name: name.to_owned(), working }
     }
 
-    fn gathering(from: &str, to: &str) -> Gathering {
-        Gathering { from: from.parse().unwrap(), to: to.parse().unwrap(), guests: Vec::new() }
+    fn gathering(from: &str, to: &str) -> EventDetails {
+        EventDetails { from: from.parse().unwrap(), to: to.parse().unwrap(), guests: Vec::new() }
     }
 
     #[test]

@@ -2,15 +2,15 @@
 //! has to read on to know.
 
 use super::{Approval, Status};
-use nod_contract::tool::{Fault, Words};
+use nod_contract::tool::{ActionLabels, ToolError};
 
 /// "Send this email?", later "Email sent".
 pub(super) fn headline(approval: &Approval) -> String {
-    let words = &approval.preview.words;
+    let words = &approval.preview.labels;
     match approval.status {
         Status::Pending => approval.preview.question.clone(),
         Status::Superseded if !approval.first_done => {
-            format!("Replaced: {} {}", words.thing, words.not_done.to_lowercase())
+            format!("Replaced: {} {}", words.noun, words.not_done.to_lowercase())
         }
         // The request to do it once more was not needed.
         Status::Superseded => format!("{} again", thing(words, &words.not_done)),
@@ -18,10 +18,10 @@ pub(super) fn headline(approval: &Approval) -> String {
             thing(words, &words.not_done)
         }
         Status::Approved => match approval.effect.as_ref().and_then(|effect| effect.outcome.as_ref()) {
-            None => format!("{} this {}", words.at_it(), words.thing),
+            None => format!("{} this {}", words.in_progress_verb(), words.noun),
             Some(Ok(_)) => thing(words, &words.done),
-            Some(Err(Fault::Unknown { .. })) => {
-                format!("Unknown whether this {} was {}", words.thing, words.done.to_lowercase())
+            Some(Err(ToolError::UnknownOutcome { .. })) => {
+                format!("Unknown whether this {} was {}", words.noun, words.done.to_lowercase())
             }
             Some(Err(_)) => thing(words, &words.not_done),
         },
@@ -29,8 +29,8 @@ pub(super) fn headline(approval: &Approval) -> String {
 }
 
 /// "Email sent"
-fn thing(words: &Words, became: &str) -> String {
-    let mut letters = words.thing.chars();
+fn thing(words: &ActionLabels, became: &str) -> String {
+    let mut letters = words.noun.chars();
     let first = letters.next().map(char::to_uppercase).into_iter().flatten();
     let thing: String = first.chain(letters).collect();
     format!("{thing} {}", became.to_lowercase())
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_headline_says_what_became_of_it() {
-        let unknown = Fault::Unknown { reason: String::new() };
+        let unknown = ToolError::UnknownOutcome { reason: String::new() };
         let first_done = Approval { first_done: true, ..approval(Status::Superseded, None) };
         let table = [
             (approval(Status::Pending, None), ""),
@@ -69,9 +69,9 @@ mod tests {
             (first_done, "Email not sent again"),
             (approval(Status::Approved, None), "Sending this email"),
             (ended(None), "Sending this email"),
-            (ended(Some(Ok(ToolOutput::ours(json!({}))))), "Email sent"),
+            (ended(Some(Ok(ToolOutput::trusted(json!({}))))), "Email sent"),
             (ended(Some(Err(unknown))), "Unknown whether this email was sent"),
-            (ended(Some(Err(Fault::broken("x")))), "Email not sent"),
+            (ended(Some(Err(ToolError::internal("x")))), "Email not sent"),
         ];
         for (approval, wanted) in table {
             assert_eq!(headline(&approval), wanted, "{:?}", approval.status);

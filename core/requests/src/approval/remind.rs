@@ -6,7 +6,7 @@ use super::card::{reminder, reminder_over};
 use super::{Approval, Status, second, sql};
 use crate::policy::Terms;
 use crate::work::RequestJob;
-use nod_contract::chat::{Place, Target};
+use nod_contract::chat::{ChannelRef, DeliveryTarget};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, TenantId};
 use nod_people::context::Chat;
@@ -31,7 +31,7 @@ pub async fn plan(
 pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     let waiting = waiting_beside(&mut tx, tenant, id, now).await?;
     if let Some(approval) = waiting.iter().find(|one| one.id == id && one.first_at.is_some()) {
         remind_others(core, &mut tx, tenant, approval, now).await?;
@@ -56,7 +56,7 @@ pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), Wo
             delivery::send(&mut tx, tenant, &venue, &new, now).await?;
         }
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     tx.commit().await?;
     core.jobs.wake();
     Ok(())
@@ -96,18 +96,18 @@ async fn remind_others(
 /// Where the card can be opened by its reader, if it stands anywhere.
 fn address(core: &Chat, card: &Delivery, venue: &Venue) -> Option<String> {
     // A whisper is gone on reload.
-    if matches!(card.target, Some(Target::Whisper { .. })) {
+    if matches!(card.target, Some(DeliveryTarget::Ephemeral { .. })) {
         return None;
     }
     let posted = card.posted.as_ref()?;
     // Only what stands in its conversation's own channel stands in its thread.
     let at_home = posted.channel == venue.place.channel;
-    let place = Place {
+    let place = ChannelRef {
         channel: posted.channel.clone(),
-        direct: venue.place.direct || !at_home,
+        is_dm: venue.place.is_dm || !at_home,
         thread: venue.place.thread.clone().filter(|_| at_home),
     };
-    core.adapters.get(&card.platform)?.link(&place, &posted.message)
+    core.adapters.get(&card.platform)?.permalink(&place, &posted.message)
 }
 
 /// What was reminded of has been decided: the reminder does not go on saying that it waits.

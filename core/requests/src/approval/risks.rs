@@ -1,6 +1,6 @@
 //! What to be careful about: computed, never written by a model.
 
-use nod_contract::address::{home, is_outside};
+use nod_contract::address::{is_outside, organisation_domain};
 use nod_contract::outside::Source;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::Preview;
@@ -9,9 +9,9 @@ use nod_contract::tool::Preview;
 /// behalf before, or stand in outside text alone.
 #[must_use]
 pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Vec<String> {
-    let Preview { account, recipients, unnamed, .. } = preview;
-    let brings = &preview.words.brings;
-    let home = home(account).unwrap_or_else(|| "the organisation".to_owned());
+    let Preview { account, recipients, unknown_recipients: unnamed, .. } = preview;
+    let brings = &preview.labels.recipient_noun;
+    let home = organisation_domain(account).unwrap_or_else(|| "the organisation".to_owned());
     let mut lines = Vec::new();
     let outside: Vec<&str> = distinct(recipients).into_iter().filter(|r| is_outside(r, account)).collect();
     match outside[..] {
@@ -31,7 +31,7 @@ pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Ve
     if recipients.len() > 10 {
         lines.push(format!("{} recipients", recipients.len()));
     }
-    if let Provenance::Outside(sources) = provenance {
+    if let Provenance::Untrusted(sources) = provenance {
         // What came last may be what asks for this.
         let from = sources.last().map_or("outside", Source::as_str);
         lines.push(match sources.len().saturating_sub(1) {
@@ -44,7 +44,7 @@ pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Ve
 
 /// Whom nobody here has named, whether or not they got something before.
 pub(super) fn unnamed(preview: &Preview) -> Option<String> {
-    unnamed_of(distinct(&preview.unnamed))
+    unnamed_of(distinct(&preview.unknown_recipients))
 }
 
 fn unnamed_of(unnamed: Vec<&str>) -> Option<String> {
@@ -73,18 +73,18 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use nod_contract::tool::Words;
+    use nod_contract::tool::ActionLabels;
 
     /// As a row of earlier versions has them.
-    fn words() -> Words {
+    fn words() -> ActionLabels {
         let words = json!({"approve": "", "doing": "", "done": "", "not_done": "", "thing": ""});
         serde_json::from_value(words).unwrap()
     }
 
     #[test]
     fn each_risk_has_its_line() {
-        let ours = Provenance::Ours;
-        let mail = Provenance::outside("mail from eve@x.test");
+        let ours = Provenance::Trusted;
+        let mail = Provenance::untrusted("mail from eve@x.test");
         type Lines<'a> = &'a [&'a str];
         let table: [(Lines<'_>, Lines<'_>, Lines<'_>, &Provenance, Lines<'_>); 7] = [
             (&["bo@acme.test"], &["BO@acme.test"], &[], &ours, &[]),
@@ -138,7 +138,7 @@ mod tests {
             let preview = Preview {
                 account: "ana@acme.test".to_owned(),
                 recipients: owned(to),
-                unnamed: owned(unnamed),
+                unknown_recipients: owned(unnamed),
                 ..Preview::new(Value::Null, "", words())
             };
             assert_eq!(risks(&preview, &owned(known), provenance), owned(wanted));

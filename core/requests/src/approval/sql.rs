@@ -12,7 +12,7 @@ use nod_contract::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, Person
 use nod_contract::privacy::Provenance;
 use nod_contract::provider::Provider;
 use nod_contract::tool::Preview;
-use nod_store::jobs::sql::{json, parsed};
+use nod_store::jobs::sql::{from_json, to_json};
 
 pub async fn insert(
     conn: &mut PgConnection,
@@ -32,7 +32,7 @@ pub async fn insert(
         approval.call_id,
         approval.tool,
         approval.revision,
-        json(&approval.preview)?,
+        to_json(&approval.preview)?,
         approval.digest,
         &approval.risks,
         approval.decider.0,
@@ -98,8 +98,8 @@ struct Row {
 
 impl Row {
     fn into_approval(self) -> sqlx::Result<Approval> {
-        let status: Status = parsed(serde_json::Value::String(self.status))?;
-        let outcome = self.outcome.map(parsed).transpose()?;
+        let status: Status = from_json(serde_json::Value::String(self.status))?;
+        let outcome = self.outcome.map(from_json).transpose()?;
         Ok(Approval {
             id: ApprovalId(self.id),
             conversation: ConversationId(self.conversation_id),
@@ -107,7 +107,7 @@ impl Row {
             call_id: self.call_id,
             tool: self.tool,
             revision: self.revision,
-            preview: parsed(self.preview)?,
+            preview: from_json(self.preview)?,
             digest: self.digest,
             risks: self.risks,
             sources: self.sources,
@@ -118,7 +118,7 @@ impl Row {
             decided_at: self.decided_at,
             decided_by: self.decided_by,
             second: self.second,
-            approvers: parsed(self.approvers)?,
+            approvers: from_json(self.approvers)?,
             first_at: self.first_at,
             reason: self.reason,
             expires_at: self.expires_at,
@@ -136,7 +136,7 @@ impl Row {
                 starts_at: self.starts_at.unwrap_or(at),
                 released: self.released.unwrap_or(true),
                 outcome,
-                waits: self.waits_for.as_deref().and_then(Provider::named).zip(self.waits_until),
+                waits: self.waits_for.as_deref().and_then(Provider::from_name).zip(self.waits_until),
             }),
         })
     }
@@ -441,7 +441,7 @@ pub async fn revise(
         tenant.0,
         id.0,
         next.number,
-        json(next.preview)?,
+        to_json(next.preview)?,
         next.digest,
         next.risks,
         by.0,
@@ -635,5 +635,5 @@ pub(super) async fn provenance(
     )
     .fetch_optional(conn)
     .await?;
-    row.map(|row| parsed(row.provenance)).transpose()
+    row.map(|row| from_json(row.provenance)).transpose()
 }

@@ -26,7 +26,7 @@ pub async fn take_back(
         let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
         let detail = json!({ "tool": approval.tool, "revision": approval.revision });
         let digest = Some(approval.digest.as_str());
-        audit::write(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
+        audit::insert_entry(conn, tenant, None, "approval.withdrawn", id.0, digest, &detail, now).await?;
         redraw(conn, tenant, approval.delivery, now).await?;
         remind::over(conn, tenant, approval.delivery, now).await?;
     }

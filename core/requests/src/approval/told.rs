@@ -7,7 +7,7 @@ use super::second::{Role, others};
 use super::{Approval, EffectEnd, Status};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::PersonId;
-use nod_contract::tool::Fault;
+use nod_contract::tool::ToolError;
 use nod_when::when::local_time;
 
 /// After a press that was to decide.
@@ -18,7 +18,7 @@ pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timest
         return why;
     }
     let name = approval.decided_by.as_ref().unwrap_or(owner);
-    let not_done = &approval.preview.words.not_done;
+    let not_done = &approval.preview.labels.not_done;
     let at =
         approval.decided_at.map_or_else(String::new, |at| format!(" ({})", local_time(at, &approval.zone)));
     match approval.status {
@@ -80,16 +80,16 @@ pub(super) fn too_late(approval: &Approval, by: PersonId) -> String {
 
 /// How far an approved request is, in the middle of a sentence: "sent 09:31 WET".
 fn became(approval: &Approval) -> String {
-    let words = &approval.preview.words;
+    let words = &approval.preview.labels;
     let at = |at: &Timestamp| clock(*at, &approval.zone);
     match &approval.effect {
         Some(EffectEnd { at: ended, outcome: Some(outcome), .. }) => match outcome {
             Ok(_) => format!("{} {}", lower(&words.done), at(ended)),
-            Err(Fault::Unknown { .. }) => "nobody can tell yet whether it happened".to_owned(),
+            Err(ToolError::UnknownOutcome { .. }) => "nobody can tell yet whether it happened".to_owned(),
             Err(_) => format!("{} {}", lower(&words.not_done), at(ended)),
         },
         Some(EffectEnd { released: false, .. }) => "it has not begun, and [Undo] takes it back".to_owned(),
-        Some(_) | None => format!("it is on its way ({})", lower(words.at_it())),
+        Some(_) | None => format!("it is on its way ({})", lower(words.in_progress_verb())),
     }
 }
 
@@ -105,20 +105,20 @@ pub(super) mod tests {
 
     use super::*;
     use nod_contract::privacy::{Audience, Provenance};
-    use nod_contract::tool::{Leaves, Preview, ToolOutput, Words};
+    use nod_contract::tool::{ActionLabels, FollowUp, Preview, ToolOutput};
 
     fn at(minute: i64) -> Timestamp {
         "2026-03-06T09:30:00Z".parse::<Timestamp>().unwrap() + TimeDelta::minutes(minute)
     }
 
     pub(in crate::approval) fn approval(status: Status, effect: Option<EffectEnd>) -> Approval {
-        let words = Words {
+        let words = ActionLabels {
             approve: "Approve & send".into(),
-            doing: "Sending…".into(),
+            in_progress: "Sending…".into(),
             done: "Sent".into(),
             not_done: "Not sent".into(),
-            thing: "email".into(),
-            brings: "mail".into(),
+            noun: "email".into(),
+            recipient_noun: "mail".into(),
         };
         let preview = Preview::new(Value::Null, "", words);
         let id = Uuid::from_u128(1);
@@ -165,13 +165,13 @@ pub(super) mod tests {
         };
         let output = ToolOutput {
             content: json!({}),
-            provenance: Provenance::Ours,
+            provenance: Provenance::Trusted,
             audience: Audience::Channel,
             verbatim: None,
-            leaves: Leaves::default(),
+            follow_up: FollowUp::default(),
             note: None,
         };
-        let unknown = Fault::Unknown { reason: String::new() };
+        let unknown = ToolError::UnknownOutcome { reason: String::new() };
         let yes = "Ana approved this already (Fri 6 Mar 2026, 09:30 UTC): ";
         let table = [
             (
@@ -191,7 +191,7 @@ pub(super) mod tests {
             ),
             (
                 Status::Approved,
-                end(true, Some(Err(Fault::broken("x")))),
+                end(true, Some(Err(ToolError::internal("x")))),
                 format!("{yes}not sent 09:31 UTC. Nothing more was done."),
             ),
             (

@@ -132,7 +132,7 @@ pub async fn yes(
                 Decided::Nobody(why) => return said(why),
                 Decided::Never(why) => {
                     let answer = forbidden(&why);
-                    tell(conn, tenant, one, Verdict::Never(why), now).await?;
+                    tell(conn, tenant, one, Verdict::ForbiddenByPolicy(why), now).await?;
                     answer
                 }
                 Decided::Yes(_) => took(one),

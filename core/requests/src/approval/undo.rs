@@ -7,7 +7,7 @@ use super::decide::{refresh, tell};
 use super::second::Role;
 use super::{sql, told};
 use crate::effect;
-use nod_contract::chat::Immediate;
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, PersonId, TenantId};
 use nod_store::audit;
@@ -20,20 +20,29 @@ pub async fn undo(
     id: ApprovalId,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(approval) = sql::load(conn, tenant, id).await? else {
-        return Ok(Immediate::whisper("I know of no such request. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
     if approval.role(by) == Role::Other || !effect::sql::cancelled(conn, tenant, id, now).await? {
         // What stood there before the update may have changed while it waited.
         let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
-        return Ok(Immediate::whisper(told::too_late(&approval, by)));
+        return Ok(InteractionResponse::ephemeral(told::too_late(&approval, by)));
     }
     sql::undone(conn, tenant, id, by, now).await?;
     let detail = json!({ "tool": approval.tool, "revision": approval.revision });
-    audit::write(conn, tenant, Some(by), "approval.undone", id.0, Some(&approval.digest), &detail, now)
-        .await?;
+    audit::insert_entry(
+        conn,
+        tenant,
+        Some(by),
+        "approval.undone",
+        id.0,
+        Some(&approval.digest),
+        &detail,
+        now,
+    )
+    .await?;
     tell(conn, tenant, &approval, Verdict::Undone, now).await?;
     refresh(conn, tenant, id, now).await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }

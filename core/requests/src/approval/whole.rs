@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use nod_contract::tool::{LONGEST_BODY, Preview};
-use nod_contract::visible::visible;
+use nod_contract::hidden_chars::show_hidden_chars;
+use nod_contract::tool::{MAX_BODY_CHARS, Preview};
 
 /// A field is a few runs of text, which cost about this much to write beside the words.
 const FIELD: usize = 120;
@@ -33,13 +33,13 @@ pub enum TooLong {
 /// # Errors
 /// What there is too much of.
 pub fn askable(preview: &Preview) -> Result<(), TooLong> {
-    let both = preview.body.iter().chain(&preview.below);
+    let both = preview.body.iter().chain(&preview.trailing_text);
     let length: usize = both.map(|text| text.chars().count()).sum();
-    if length > LONGEST_BODY {
+    if length > MAX_BODY_CHARS {
         return Err(TooLong::Body(length));
     }
     let body = preview.body.as_deref().map_or(0, written).min(LEAST);
-    if fields(preview) + RISKS + body > preview.room {
+    if fields(preview) + RISKS + body > preview.display_limit {
         return Err(TooLong::Fields(preview.recipients.len()));
     }
     Ok(())
@@ -49,7 +49,7 @@ pub fn askable(preview: &Preview) -> Result<(), TooLong> {
 /// card names one.
 pub fn more(preview: &Preview, risks: &[String], sources: &[String]) -> bool {
     let left_out = risk_lines(risks).iter().ne(risks);
-    preview.below.is_some() || beginning(preview, risks).is_some() || left_out || sources.len() > 1
+    preview.trailing_text.is_some() || beginning(preview, risks).is_some() || left_out || sources.len() > 1
 }
 
 /// What to be careful about, as far as the card has room for it.
@@ -87,10 +87,10 @@ pub fn beginning<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> 
     let body = preview.body.as_deref()?;
     let risks: usize = risk_lines(risks).iter().map(|line| line_cost(line)).sum();
     let beside = fields(preview) + risks;
-    if beside + written(body) <= preview.room {
+    if beside + written(body) <= preview.display_limit {
         return None;
     }
-    let room = preview.room.saturating_sub(beside).clamp(LEAST, BEGINNING.1);
+    let room = preview.display_limit.saturating_sub(beside).clamp(LEAST, BEGINNING.1);
     let mut cost = 0;
     let end = body.char_indices().take(BEGINNING.0).take_while(|(_, c)| {
         cost += written(c.encode_utf8(&mut [0; 4])) - 2;
@@ -115,23 +115,23 @@ fn fields(preview: &Preview) -> usize {
 
 /// As JSON and in UTF-16: each is how some platform counts.
 fn written(text: &str) -> usize {
-    Value::from(visible(text).as_ref()).to_string().encode_utf16().count()
+    Value::from(show_hidden_chars(text).as_ref()).to_string().encode_utf16().count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nod_contract::tool::Words;
+    use nod_contract::tool::ActionLabels;
 
     fn preview(to: &str, body: &str) -> Preview {
         let word = String::new;
-        let words = Words {
+        let words = ActionLabels {
             approve: word(),
-            doing: word(),
+            in_progress: word(),
             done: word(),
             not_done: word(),
-            thing: word(),
-            brings: word(),
+            noun: word(),
+            recipient_noun: word(),
         };
         Preview {
             fields: vec![("To".to_owned(), to.to_owned())],
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn how_much_is_shown_is_the_platforms_to_say() {
-        let small = |to: &str, body: &str| Preview { room: 3_000, ..preview(to, body) };
+        let small = |to: &str, body: &str| Preview { display_limit: 3_000, ..preview(to, body) };
         assert_eq!(beginning(&small("bo", &"x".repeat(2_800)), &[]), None);
         assert_eq!(beginning(&small("bo", &"x".repeat(2_900)), &[]).map(str::len), Some(1_500));
         // Marks may have to be escaped, so fields count them twice.
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_to_be_careful_about_takes_its_room() {
-        let small = |body: &str| Preview { room: 3_000, ..preview("bo", body) };
+        let small = |body: &str| Preview { display_limit: 3_000, ..preview("bo", body) };
         let risk = |length: usize| vec!["r".repeat(length)];
         assert_eq!(beginning(&small(&"x".repeat(2_800)), &risk(20)), None);
         assert_eq!(beginning(&small(&"x".repeat(2_800)), &risk(199)).map(str::len), Some(1_500));
@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_shown_is_not_asked_about() {
-        assert_eq!(askable(&preview("bo", &"x".repeat(LONGEST_BODY))), Ok(()));
-        assert_eq!(askable(&preview("bo", &"x".repeat(LONGEST_BODY + 1))), Err(TooLong::Body(30_001)));
+        assert_eq!(askable(&preview("bo", &"x".repeat(MAX_BODY_CHARS))), Ok(()));
+        assert_eq!(askable(&preview("bo", &"x".repeat(MAX_BODY_CHARS + 1))), Err(TooLong::Body(30_001)));
         assert_eq!(askable(&preview(&"x".repeat(5_500), &"x".repeat(20_000))), Ok(()));
         assert_eq!(askable(&preview(&"x".repeat(9_000), "Hi")), Err(TooLong::Fields(1)));
     }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use nod_contract::card::{Block, Card, Press, Style, Verb};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::hidden_chars::{self, show_hidden_chars};
 use nod_contract::ids::DraftId;
-use nod_contract::tool::Fault;
-use nod_contract::tool::draft::{Closing, Draft};
-use nod_contract::visible::{self, visible};
+use nod_contract::tool::ToolError;
+use nod_contract::tool::draft::{CloseReason, Draft};
 
 /// A longer body is shown from its beginning; it is whole at the provider, and on the card that asks.
 const LONGEST: usize = 5_000;
@@ -14,30 +14,41 @@ const LONGEST: usize = 5_000;
 /// The newest state of an open draft.
 #[must_use]
 pub fn open(id: DraftId, draft: &Draft) -> Card {
-    let verb = |verb| Press::Verb(Verb::new(verb, id));
+    let verb = |verb| OnClick::Action(Action::new(verb, id));
     shown(draft)
-        .with(Block::Note("It was not sent. Tell me what to change, or say “send it”.".to_owned()))
-        .button("Send…", Style::Primary, verb("send_draft"))
-        .button("Discard", Style::Danger, verb("discard_draft"))
-        .button(format!("Open in {}", draft.place), Style::Plain, Press::Link(draft.link.clone()))
+        .with_block(Block::Note("It was not sent. Tell me what to change, or say “send it”.".to_owned()))
+        .with_button("Send…", Style::Primary, verb("send_draft"))
+        .with_button("Discard", Style::Danger, verb("discard_draft"))
+        .with_button(
+            format!("Open in {}", draft.provider_name),
+            Style::Plain,
+            OnClick::Link(draft.link.clone()),
+        )
 }
 
 /// An open draft that could not be thrown away.
 #[must_use]
-pub fn kept(id: DraftId, draft: &Draft, fault: &Fault) -> Card {
+pub fn kept(id: DraftId, draft: &Draft, fault: &ToolError) -> Card {
     let why = match fault {
-        Fault::Outdated { .. } => {
-            format!("It was changed in {} since it was shown here, so I did not throw it away.", draft.place)
+        ToolError::Conflict { .. } => {
+            format!(
+                "It was changed in {} since it was shown here, so I did not throw it away.",
+                draft.provider_name
+            )
         }
         fault => format!("I could not throw it away: {fault}."),
     };
-    let verb = |verb| Press::Verb(Verb::new(verb, id));
+    let verb = |verb| OnClick::Action(Action::new(verb, id));
     Card::default()
-        .titled("Draft")
-        .with(Block::Note(why))
-        .button("Send…", Style::Primary, verb("send_draft"))
-        .button("Discard all the same", Style::Danger, verb("discard_draft"))
-        .button(format!("Open in {}", draft.place), Style::Plain, Press::Link(draft.link.clone()))
+        .with_title("Draft")
+        .with_block(Block::Note(why))
+        .with_button("Send…", Style::Primary, verb("send_draft"))
+        .with_button("Discard all the same", Style::Danger, verb("discard_draft"))
+        .with_button(
+            format!("Open in {}", draft.provider_name),
+            Style::Plain,
+            OnClick::Link(draft.link.clone()),
+        )
 }
 
 /// What stands in the place of a card when a newer one shows the same draft.
@@ -48,14 +59,15 @@ pub fn older() -> Card {
 
 /// The card at its end.
 #[must_use]
-pub fn closed(draft: &Draft, how: Closing) -> Card {
+pub fn closed(draft: &Draft, how: CloseReason) -> Card {
     match how {
         // What was sent stands on the card that asked; the draft may have been another when it was shown here.
-        Closing::Sent => note("This draft was sent."),
-        Closing::Discarded => note("The draft was thrown away. It was not sent."),
-        Closing::Gone => {
-            note(&format!("This draft is not in {} any more: it was sent or thrown away there.", draft.place))
-        }
+        CloseReason::Sent => note("This draft was sent."),
+        CloseReason::Discarded => note("The draft was thrown away. It was not sent."),
+        CloseReason::DeletedExternally => note(&format!(
+            "This draft is not in {} any more: it was sent or thrown away there.",
+            draft.provider_name
+        )),
     }
 }
 
@@ -73,11 +85,12 @@ fn shown(draft: &Draft) -> Card {
     let more = draft.body.chars().count().saturating_sub(LONGEST);
     let mut body: String = draft.body.chars().take(LONGEST).collect();
     if more > 0 {
-        body.push_str(&format!("… ({more} more characters, whole in {})", draft.place));
+        body.push_str(&format!("… ({more} more characters, whole in {})", draft.provider_name));
     }
-    let mut card = Card::default().titled("Draft").with(Block::Fields(visible::fields(&draft.fields)));
+    let mut card =
+        Card::default().with_title("Draft").with_block(Block::Fields(hidden_chars::fields(&draft.fields)));
     if !body.is_empty() {
-        card = card.with(Block::Literal(visible(&body).into_owned()));
+        card = card.with_block(Block::Literal(show_hidden_chars(&body).into_owned()));
     }
     card
 }

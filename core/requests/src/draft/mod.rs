@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use settle::{Discarded, close, discard, settled};
 
 use nod_contract::privacy::{Audience, Provenance};
-use nod_contract::tool::draft::{Closing, Draft};
+use nod_contract::tool::draft::{CloseReason, Draft};
 
 /// A draft that is open for a run's person where the run takes place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub enum Change {
     /// It was made or changed.
     Written(String),
     /// It is open no more.
-    Closed(String, Closing),
+    Closed(String, CloseReason),
 }
 
 impl Drafts {
@@ -65,7 +65,7 @@ impl Drafts {
     }
 
     /// It is open no more.
-    pub fn close(&mut self, id: &str, how: Closing) {
+    pub fn close(&mut self, id: &str, how: CloseReason) {
         self.open.retain(|open| open.draft.id != id);
         self.changes.push(Change::Closed(id.to_owned(), how));
     }

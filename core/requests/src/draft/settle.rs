@@ -11,8 +11,8 @@ use nod_contract::clock::Timestamp;
 use nod_contract::digest::digest;
 use nod_contract::ids::{EffectId, PersonId, TenantId};
 use nod_contract::privacy::Audience;
-use nod_contract::tool::draft::Closing;
-use nod_contract::tool::{Fault, Leaves, ToolResult};
+use nod_contract::tool::draft::CloseReason;
+use nod_contract::tool::{FollowUp, ToolError, ToolResult};
 use nod_people::delivery;
 use nod_store::audit;
 
@@ -69,8 +69,17 @@ pub async fn discard(
     }
     effect::insert(conn, tenant, &new, now).await?;
     let detail = json!({ "tool": row.draft.tools.discard });
-    audit::write(conn, tenant, Some(row.person), "draft.discard", row.id.0, Some(&digest), &detail, now)
-        .await?;
+    audit::insert_entry(
+        conn,
+        tenant,
+        Some(row.person),
+        "draft.discard",
+        row.id.0,
+        Some(&digest),
+        &detail,
+        now,
+    )
+    .await?;
     delivery::show(conn, tenant, row.delivery, &card::discarding(), now).await?;
     Ok(Discarded::Yes)
 }
@@ -85,9 +94,11 @@ pub async fn settled(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     match outcome {
-        Ok(output) => match &output.leaves {
-            Leaves::Closed { draft, how } => close(conn, tenant, person, draft, *how, now).await,
-            Leaves::Nothing | Leaves::Draft(_) | Leaves::Thread(_) => Ok(()),
+        Ok(output) => match &output.follow_up {
+            FollowUp::DraftClosed { draft, reason: how } => {
+                close(conn, tenant, person, draft, *how, now).await
+            }
+            FollowUp::Nothing | FollowUp::Draft(_) | FollowUp::MailThread(_) => Ok(()),
         },
         Err(fault) => match worked_on {
             Some(draft) => kept(conn, tenant, person, draft, fault, now).await,
@@ -102,7 +113,7 @@ pub async fn close(
     tenant: TenantId,
     person: PersonId,
     draft: &str,
-    how: Closing,
+    how: CloseReason,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(row) = sql::named(conn, tenant, person, draft).await? else { return Ok(()) };
@@ -110,7 +121,7 @@ pub async fn close(
         return Ok(());
     }
     let action = format!("draft.{}", how.as_str());
-    audit::write(conn, tenant, Some(person), &action, row.id.0, None, &json!({}), now).await?;
+    audit::insert_entry(conn, tenant, Some(person), &action, row.id.0, None, &json!({}), now).await?;
     delivery::show(conn, tenant, row.delivery, &card::closed(&row.draft, how), now).await
 }
 
@@ -120,14 +131,14 @@ async fn kept(
     tenant: TenantId,
     person: PersonId,
     draft: &str,
-    fault: &Fault,
+    fault: &ToolError,
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let Some(row) = sql::named(conn, tenant, person, draft).await? else { return Ok(()) };
     let (found, only_for) = match fault {
-        Fault::Outdated { now: found } => match (&found.leaves, found.audience) {
-            (Leaves::Draft(draft), Audience::Person(person)) => (draft.as_ref(), Some(person)),
-            (Leaves::Draft(draft), Audience::Channel) => (draft.as_ref(), None),
+        ToolError::Conflict { current: found } => match (&found.follow_up, found.audience) {
+            (FollowUp::Draft(draft), Audience::Person(person)) => (draft.as_ref(), Some(person)),
+            (FollowUp::Draft(draft), Audience::Channel) => (draft.as_ref(), None),
             _ => (&row.draft, None),
         },
         _ => (&row.draft, None),

@@ -8,8 +8,8 @@ use super::OpenDraft;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, DraftId, PersonId, RunId, TenantId};
 use nod_contract::privacy::{Audience, Provenance};
-use nod_contract::tool::draft::{Closing, Draft};
-use nod_store::jobs::sql::{json, parsed};
+use nod_contract::tool::draft::{CloseReason, Draft};
+use nod_store::jobs::sql::{from_json, to_json};
 
 /// A draft as loaded.
 pub struct Row {
@@ -58,7 +58,7 @@ pub async fn keep(
         keep.person.0,
         keep.run.0,
         draft.id,
-        json(draft)?,
+        to_json(draft)?,
         only_for(keep.audience),
         &outside,
         keep.delivery.0,
@@ -94,7 +94,7 @@ impl Raw {
             conversation: ConversationId(self.conversation_id),
             person: PersonId(self.person_id),
             run: RunId(self.run_id),
-            draft: parsed(self.draft)?,
+            draft: from_json(self.draft)?,
             status: self.status,
             delivery: DeliveryId(self.delivery_id),
             outside: !self.outside.is_empty(),
@@ -180,7 +180,7 @@ pub async fn left_here(
         let Some(draft) = row.draft else { continue };
         let outside = row.outside.unwrap_or_default();
         open.push(OpenDraft {
-            draft: parsed(draft)?,
+            draft: from_json(draft)?,
             audience: row.only_for.map_or(Audience::Channel, |person| Audience::Person(PersonId(person))),
             provenance: Provenance::of(outside),
             seen: false,
@@ -224,7 +224,7 @@ pub(super) async fn reopen(
          where tenant_id = $1 and id = $2 and status = 'discarding'",
         tenant.0,
         id.0,
-        json(draft)?,
+        to_json(draft)?,
         only_for.map(|person| person.0),
         now
     )
@@ -238,7 +238,7 @@ pub(super) async fn close(
     conn: &mut PgConnection,
     tenant: TenantId,
     id: DraftId,
-    how: Closing,
+    how: CloseReason,
     now: Timestamp,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query!(

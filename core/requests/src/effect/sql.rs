@@ -8,7 +8,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, ConversationId, EffectId, PersonId, RunId, TenantId, TraceId};
 use nod_contract::provider::Provider;
 use nod_contract::tool::ToolResult;
-use nod_store::jobs::sql::json;
+use nod_store::jobs::sql::to_json;
 
 pub struct NewEffect<'a> {
     pub id: EffectId,
@@ -224,7 +224,7 @@ pub async fn ended(
         tenant.0,
         id.0,
         status,
-        json(outcome)?,
+        to_json(outcome)?,
         now
     )
     .execute(conn)
@@ -247,7 +247,7 @@ pub(crate) async fn found_out(
         tenant.0,
         id.0,
         status,
-        json(outcome)?,
+        to_json(outcome)?,
         now
     )
     .execute(conn)
@@ -290,7 +290,7 @@ pub async fn call_off(
          where tenant_id = $1 and run_id = $2 and status = 'planned' returning approval_id",
         tenant.0,
         run.0,
-        json(outcome)?,
+        to_json(outcome)?,
         now
     )
     .fetch_all(conn)

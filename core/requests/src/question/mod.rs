@@ -6,15 +6,15 @@ pub mod vote;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::chat::Immediate;
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
 use nod_contract::tool::ToolOutput;
 use nod_people::delivery;
 use nod_store::context::Base;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
-use nod_store::runs::{News, RunJob};
+use nod_store::runs::{RunEvent, RunJob};
 pub use vote::Vote;
 use vote::{Ending, Voter};
 
@@ -28,16 +28,16 @@ pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
         None => asked(name),
         Some(vote) => format!("{} Which time? · {}", free(vote), vote.title),
     };
-    let mut card = Card::default().titled(title);
+    let mut card = Card::default().with_title(title);
     if let Some(Vote { unseen, .. }) = question.vote.as_ref().filter(|vote| !vote.unseen.is_empty()) {
         let line = format!("I cannot see the calendar of {}: they may be busy.", unseen.join(", "));
-        card = card.with(Block::Risks(vec![line]));
+        card = card.with_block(Block::Risks(vec![line]));
     }
     for (at, choice) in choices.iter().take(MOST_CHOICES).enumerate() {
         let label = vote::label(question, voters, at, &choice.label);
-        card = card.button(label, Style::Plain, choose(id, at));
+        card = card.with_button(label, Style::Plain, choose(id, at));
     }
-    let card = card.button(none_of(name), Style::Plain, choose(id, choices.len().min(MOST_CHOICES)));
+    let card = card.with_button(none_of(name), Style::Plain, choose(id, choices.len().min(MOST_CHOICES)));
     vote::invite(question, voters, card)
 }
 
@@ -76,7 +76,8 @@ fn place(shared: bool) -> &'static str {
 
 fn asks(words: String) -> ToolOutput {
     let detail = "nothing was done; the person is asked this, and will say it";
-    ToolOutput::ours(json!({ "status": "not_done", "detail": detail, "asked": words })).verbatim(words)
+    ToolOutput::trusted(json!({ "status": "not_done", "detail": detail, "asked": words }))
+        .with_verbatim(words)
 }
 
 /// None of the times was picked.
@@ -97,9 +98,9 @@ fn none_of(name: &str) -> &'static str {
     }
 }
 
-fn choose(id: QuestionId, at: usize) -> Press {
+fn choose(id: QuestionId, at: usize) -> OnClick {
     let choice = u16::try_from(at).unwrap_or(u16::MAX);
-    Press::Verb(Verb { choice: Some(choice), ..Verb::new("choose", id) })
+    OnClick::Action(Action { argument: Some(choice), ..Action::new("choose", id) })
 }
 
 /// The card after it was answered, or was not.
@@ -125,8 +126,8 @@ pub async fn press(
     choice: Option<u16>,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
-    let whisper = |words: &str| Ok(Immediate::whisper(words));
+) -> sqlx::Result<InteractionResponse> {
+    let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     let Some(question) = sql::load(conn, tenant, id).await? else {
         return whisper("I know of no such question. Nothing was done.");
     };
@@ -138,13 +139,13 @@ pub async fn press(
         return whisper("That is none of the choices. Nothing was done.");
     };
     // Before the row, as whoever stops the turn locks them.
-    jobs::lock(conn, tenant, question.conversation.0).await?;
+    jobs::lock_lane(conn, tenant, question.conversation.0).await?;
     if !answer(conn, tenant, &question, choice, now).await? {
         return whisper("This was answered already. Nothing more was done.");
     }
     let ending = if choice < shown { Ending::Chose(choice) } else { Ending::Another };
     vote::end(conn, tenant, &question, ending, now).await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// Settles a question that waits, tells the run, and says so on the card. A choice beyond the last is none of them.
@@ -162,7 +163,7 @@ async fn answer(
     if !sql::settle(conn, tenant, question.id, "answered", Some(&kept), now).await? {
         return Ok(false);
     }
-    let news = News::Answer { question: question.id, answer: Some(answer) };
+    let news = RunEvent::QuestionClosed { question: question.id, answer: Some(answer) };
     let work = RunJob::Advance { run: question.run, news: Some(news) };
     jobs::enqueue(conn, tenant, question.conversation.0, &work, now, now).await?;
     let label = picked.map_or(none_of(&question.about), |c| c.label.as_str());
@@ -196,21 +197,21 @@ pub async fn withdraw(
 pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     let question = sql::load(&mut tx, tenant, id).await?;
     if let Some(question) = &question {
         // Before the row, as whoever stops the turn locks them.
-        jobs::lock(&mut tx, tenant, question.conversation.0).await?;
+        jobs::lock_lane(&mut tx, tenant, question.conversation.0).await?;
     }
     if let Some(question) = question
         && sql::settle(&mut tx, tenant, id, "expired", None, now).await?
     {
-        let news = News::Answer { question: id, answer: None };
+        let news = RunEvent::QuestionClosed { question: id, answer: None };
         let work = RunJob::Advance { run: question.run, news: Some(news) };
         jobs::enqueue(&mut tx, tenant, question.conversation.0, &work, now, now).await?;
         delivery::show(&mut tx, tenant, question.delivery, &closed(&question.about, None), now).await?;
         vote::end(&mut tx, tenant, &question, Ending::Late, now).await?;
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }

@@ -7,7 +7,7 @@ use super::Vote;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, DeliveryId, PersonId, QuestionId, RunId, TenantId};
 use nod_contract::tool::Choice;
-use nod_store::jobs::sql::{json, parsed};
+use nod_store::jobs::sql::{from_json, to_json};
 
 pub struct Question {
     pub id: QuestionId,
@@ -57,11 +57,11 @@ pub async fn insert(
         question.call_id,
         question.person.0,
         question.about,
-        json(&question.choices)?,
+        to_json(&question.choices)?,
         question.expires_at,
         question.delivery.0,
         now,
-        question.vote.as_ref().map(json).transpose()?,
+        question.vote.as_ref().map(to_json).transpose()?,
         question.status
     )
     .execute(conn)
@@ -91,8 +91,8 @@ pub async fn load(
             call_id: row.call_id,
             person: PersonId(row.person_id),
             about: row.about,
-            choices: parsed(row.choices)?,
-            vote: row.vote.map(parsed).transpose()?,
+            choices: from_json(row.choices)?,
+            vote: row.vote.map(from_json).transpose()?,
             opened: row.opened,
             status: row.status,
             answer: row.answer,

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{Claim, HEARTBEAT, Handlers, Jobs, sql};
+use super::{Claim, HEARTBEAT, Handlers, JobNotifier, sql};
 use crate::store;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::Ids;
@@ -17,20 +17,20 @@ use nod_contract::ids::Ids;
 /// How long until a look for what other replicas left behind.
 const POLL: Duration = Duration::from_secs(1);
 /// How long without work until the database is asked when there will be some.
-const BREATH: Duration = Duration::from_millis(50);
+const IDLE_PAUSE: Duration = Duration::from_millis(50);
 /// How many jobs are done at once; most of their time is waiting for models and providers.
-const AT_ONCE: usize = 256;
+const MAX_CONCURRENT_JOBS: usize = 256;
 /// How many are claimed by one statement.
-const MOST_CLAIMED: usize = 16;
+const CLAIM_BATCH_SIZE: usize = 16;
 /// After so many failures, half an hour of them, a job is given up: whatever stands behind it in its lane goes on.
-const MOST_TRIES: i32 = 32;
+const MAX_ATTEMPTS: i32 = 32;
 
 /// Claims and dispatches until it is told to stop.
 pub struct Dispatcher {
     pool: PgPool,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
-    jobs: Jobs,
+    jobs: JobNotifier,
     handlers: Handlers,
 }
 
@@ -40,7 +40,7 @@ impl Dispatcher {
         pool: PgPool,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
-        jobs: Jobs,
+        jobs: JobNotifier,
         handlers: Handlers,
     ) -> Self {
         Self { pool, clock, ids, jobs, handlers }
@@ -49,7 +49,7 @@ impl Dispatcher {
     /// Runs until `stop`, then lets the jobs under way end.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
-        let room = Arc::new(Semaphore::new(AT_ONCE));
+        let room = Arc::new(Semaphore::new(MAX_CONCURRENT_JOBS));
         let mut under_way = JoinSet::new();
         loop {
             let permit = tokio::select! {
@@ -59,7 +59,7 @@ impl Dispatcher {
             };
             let Ok(permit) = permit else { break };
             // Only this loop takes permits, so there is room for whatever is claimed now.
-            let most = (room.available_permits() + 1).min(MOST_CLAIMED);
+            let most = (room.available_permits() + 1).min(CLAIM_BATCH_SIZE);
             drop(permit);
             let claims = this.claim(most).await;
             let all = claims.len() < most;
@@ -73,7 +73,7 @@ impl Dispatcher {
                 });
             }
             if all {
-                this.rest(&stop).await;
+                this.wait_for_work(&stop).await;
             }
             while under_way.try_join_next().is_some() {}
         }
@@ -95,19 +95,19 @@ impl Dispatcher {
     }
 
     /// Until woken, until the next job is due, or until it is time to look again.
-    async fn rest(&self, stop: &CancellationToken) {
+    async fn wait_for_work(&self, stop: &CancellationToken) {
         // Under load the next wake is near, and nobody need ask the database what will be due.
-        if tokio::time::timeout(BREATH, self.jobs.woken()).await.is_ok() {
+        if tokio::time::timeout(IDLE_PAUSE, self.jobs.notified()).await.is_ok() {
             return;
         }
         let due = async { sql::next_due(&mut *self.pool.acquire().await?).await };
         let long = tokio::select! {
-            () = self.jobs.woken() => return,
+            () = self.jobs.notified() => return,
             due = due => due.ok().flatten().map_or(POLL, |due| self.until(due)),
         };
         tokio::select! {
             () = stop.cancelled() => {}
-            () = self.jobs.woken() => {}
+            () = self.jobs.notified() => {}
             () = tokio::time::sleep(long) => {}
         }
     }
@@ -137,7 +137,7 @@ impl Dispatcher {
             }
         };
         tracing::warn!(job = claim.job, lane = %claim.lane, attempt = claim.attempt, error = %failure, "a job failed");
-        self.put_off(&claim, &failure).await;
+        self.reschedule(&claim, &failure).await;
     }
 
     /// False only where the database says that the lease is another's; an unanswered heartbeat is not that.
@@ -146,19 +146,19 @@ impl Dispatcher {
         renewed.await.unwrap_or(true)
     }
 
-    async fn put_off(&self, claim: &Claim, failure: &str) {
+    async fn reschedule(&self, claim: &Claim, failure: &str) {
         let now = self.clock.now();
         let put_off = async {
             let mut tx = store::begin(&self.pool).await?;
-            sql::hold(&mut tx, claim).await?;
+            sql::assert_lease(&mut tx, claim).await?;
             // An effect that was begun needs its receipt, however long that takes.
-            let may_end = claim.work["work"] != "perform";
-            if claim.attempt >= MOST_TRIES && may_end {
+            let may_end = claim.payload["work"] != "perform";
+            if claim.attempt >= MAX_ATTEMPTS && may_end {
                 tracing::error!(job = claim.job, lane = %claim.lane, error = %failure, "a job was given up");
-                sql::bury(&mut tx, claim, failure, now).await?;
+                sql::dead_letter(&mut tx, claim, failure, now).await?;
             } else {
                 let wait = TimeDelta::seconds(1 << claim.attempt.clamp(0, 6));
-                sql::put_off(&mut tx, claim, now + wait, Some(failure), true).await?;
+                sql::reschedule(&mut tx, claim, now + wait, Some(failure), true).await?;
             }
             tx.commit().await
         };

@@ -64,7 +64,7 @@ impl Handlers {
     }
 
     pub(super) async fn work(&self, claim: &Claim) -> Result<(), WorkError> {
-        let kind = claim.work["work"].as_str().unwrap_or_default();
+        let kind = claim.payload["work"].as_str().unwrap_or_default();
         match self.0.get(kind) {
             Some(handler) => handler.work(claim).await,
             None => Err(format!("nobody here does jobs of the kind {kind:?}").into()),

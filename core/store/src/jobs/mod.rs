@@ -40,7 +40,7 @@ pub struct Claim {
     /// From 1.
     pub attempt: i32,
     /// What to do, as written: a row of another version must not stop whoever claims it.
-    pub work: serde_json::Value,
+    pub payload: serde_json::Value,
 }
 
 impl Claim {
@@ -49,23 +49,23 @@ impl Claim {
     /// # Errors
     /// When another version wrote it.
     pub fn job<J: Job>(&self) -> serde_json::Result<J> {
-        J::deserialize(&self.work)
+        J::deserialize(&self.payload)
     }
 }
 
 /// Wakes the dispatcher of this replica.
 #[derive(Debug, Clone, Default)]
-pub struct Jobs {
-    woken: Arc<Notify>,
+pub struct JobNotifier {
+    notify: Arc<Notify>,
 }
 
-impl Jobs {
+impl JobNotifier {
     /// There may be work: call after the commit that enqueued it.
     pub fn wake(&self) {
-        self.woken.notify_one();
+        self.notify.notify_one();
     }
 
-    async fn woken(&self) {
-        self.woken.notified().await;
+    async fn notified(&self) {
+        self.notify.notified().await;
     }
 }

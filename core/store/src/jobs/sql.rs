@@ -11,35 +11,35 @@ fn seconds(of: std::time::Duration) -> f64 {
     of.as_secs_f64()
 }
 
-fn corrupt(error: serde_json::Error) -> sqlx::Error {
+fn decode_error(error: serde_json::Error) -> sqlx::Error {
     sqlx::Error::Decode(Box::new(error))
 }
 
 /// A value as a row holds it. Models, mails and people may write NUL, which Postgres does not store: it is
 /// shown as what it is, a character that cannot be shown.
-pub fn json(value: &impl serde::Serialize) -> sqlx::Result<serde_json::Value> {
+pub fn to_json(value: &impl serde::Serialize) -> sqlx::Result<serde_json::Value> {
     let mut value = serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
-    storable(&mut value);
+    replace_nul_chars(&mut value);
     Ok(value)
 }
 
-fn storable(value: &mut serde_json::Value) {
+fn replace_nul_chars(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::String(text) if text.contains('\0') => *text = text.replace('\0', "\u{FFFD}"),
-        serde_json::Value::Array(list) => list.iter_mut().for_each(storable),
+        serde_json::Value::Array(list) => list.iter_mut().for_each(replace_nul_chars),
         serde_json::Value::Object(object) => {
             if object.keys().any(|key| key.contains('\0')) {
                 let fields = std::mem::take(object);
                 object.extend(fields.into_iter().map(|(key, value)| (key.replace('\0', "\u{FFFD}"), value)));
             }
-            object.values_mut().for_each(storable);
+            object.values_mut().for_each(replace_nul_chars);
         }
         _ => {}
     }
 }
 
-pub fn parsed<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> sqlx::Result<T> {
-    serde_json::from_value(value).map_err(corrupt)
+pub fn from_json<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> sqlx::Result<T> {
+    serde_json::from_value(value).map_err(decode_error)
 }
 
 /// Writes a job at the end of a lane (`enqueue` in the migrations: the lane's row is locked first).
@@ -51,14 +51,14 @@ pub async fn enqueue(
     run_at: Timestamp,
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    sqlx::query!("select enqueue($1, $2, $3, $4, $5)", tenant.0, lane, json(work)?, run_at, now)
+    sqlx::query!("select enqueue($1, $2, $3, $4, $5)", tenant.0, lane, to_json(work)?, run_at, now)
         .fetch_one(conn)
         .await?;
     Ok(())
 }
 
 /// Locks a lane, where it has work, as the first thing of a transaction that changes what its jobs work on.
-pub async fn lock(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<()> {
+pub async fn lock_lane(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<()> {
     sqlx::query!("select 1 as held from lanes where tenant_id = $1 and id = $2 for update", tenant.0, lane)
         .fetch_optional(conn)
         .await?;
@@ -89,7 +89,7 @@ pub async fn enqueue_once(
              select 1 from jobs j where j.tenant_id = $1 and j.lane_id = $2 and j.attempts = 0)",
         tenant.0,
         lane,
-        json(work)?,
+        to_json(work)?,
         now
     )
     .execute(conn)
@@ -146,7 +146,7 @@ pub(super) async fn claim(
             lane: row.lane_id,
             lease,
             attempt: row.attempts,
-            work: row.work,
+            payload: row.work,
         })
         .collect())
 }
@@ -167,7 +167,7 @@ pub(super) async fn renew(conn: &mut PgConnection, claim: &Claim) -> sqlx::Resul
 }
 
 /// Locks the lane and proves that the lease still holds; the first statement of every commit of a job.
-pub async fn hold(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+pub async fn assert_lease(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     let held = sqlx::query!(
         "select 1 as held from lanes where tenant_id = $1 and id = $2 and lease = $3 for update",
         claim.tenant.0,
@@ -182,7 +182,7 @@ pub async fn hold(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
 
 /// Ends a job and frees its lane (`finish` in the migrations). It shows the lease itself, so it may be the only
 /// statement of a commit.
-pub async fn finish(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
+pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     let held = sqlx::query_scalar!(
         r#"select finish($1, $2, $3, $4) as "held!""#,
         claim.tenant.0,
@@ -198,7 +198,7 @@ pub async fn finish(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> 
 /// Puts the job off and frees the lane until then: it is the lane's first job, and stays that. `count` false
 /// takes the attempt back: waiting because a provider asked to is no failure. It shows the lease itself, as
 /// [`finish`] does.
-pub async fn put_off(
+pub async fn reschedule(
     conn: &mut PgConnection,
     claim: &Claim,
     until: Timestamp,
@@ -225,7 +225,7 @@ pub async fn put_off(
 }
 
 /// Gives a job up: it is kept with its error, and its lane goes on.
-pub(super) async fn bury(
+pub(super) async fn dead_letter(
     conn: &mut PgConnection,
     claim: &Claim,
     error: &str,
@@ -241,11 +241,11 @@ pub(super) async fn bury(
     )
     .execute(&mut *conn)
     .await?;
-    finish(conn, claim).await
+    complete(conn, claim).await
 }
 
 /// Whether a lane has nothing to do.
-pub async fn idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<bool> {
+pub async fn is_lane_idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
         r#"select not exists (select 1 from lanes where tenant_id = $1 and id = $2) as "idle!""#,
         tenant.0,
@@ -256,12 +256,12 @@ pub async fn idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx
 }
 
 /// Changes what is left of a job, without ending it.
-pub async fn rewrite(conn: &mut PgConnection, claim: &Claim, work: &impl Job) -> sqlx::Result<()> {
+pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl Job) -> sqlx::Result<()> {
     sqlx::query!(
         "update jobs set work = $3 where tenant_id = $1 and id = $2",
         claim.tenant.0,
         claim.job,
-        json(work)?
+        to_json(work)?
     )
     .execute(conn)
     .await?;
@@ -269,7 +269,7 @@ pub async fn rewrite(conn: &mut PgConnection, claim: &Claim, work: &impl Job) ->
 }
 
 /// Whether news of a change to what a run was asked stands behind this job in its lane.
-pub async fn changed_meanwhile(
+pub async fn has_pending_message_change(
     conn: &mut PgConnection,
     claim: &Claim,
     run: nod_contract::ids::RunId,

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use super::{Attendee, Hours, Interval, Refused, Slot, Wish, find};
+use super::{Attendee, Interval, Slot, SlotQuery, SlotQueryError, WeeklyHours, find_slots};
 
 fn zone(name: &str) -> TimeZone {
     TimeZone::get(name).unwrap()
@@ -22,7 +22,7 @@ fn between(from: &str, to: &str, name: &str) -> Interval {
 fn person(name: &str, there: &str) -> Attendee {
     Attendee {
         name: name.to_owned(),
-        hours: Some(Hours::usual(zone(there))),
+        hours: Some(WeeklyHours::default_in(zone(there))),
         busy: Vec::new(),
         buffer: SignedDuration::ZERO,
         notice: SignedDuration::ZERO,
@@ -30,28 +30,28 @@ fn person(name: &str, there: &str) -> Attendee {
 }
 
 /// An hour in the week from Monday, 9 March, every half hour, three of them, for somebody in Berlin.
-fn wish() -> Wish {
-    Wish {
+fn query() -> SlotQuery {
+    SlotQuery {
         now: at("2026-03-06T12:00", "Europe/Berlin"),
         window: between("2026-03-09T00:00", "2026-03-14T00:00", "Europe/Berlin"),
-        lasts: SignedDuration::from_hours(1),
+        duration: SignedDuration::from_hours(1),
         step: SignedDuration::from_mins(30),
-        named: None,
+        preferred_start: None,
         zone: zone("Europe/Berlin"),
-        most: 3,
+        limit: 3,
     }
 }
 
 #[test]
 fn what_somebody_named_is_looked_at_whatever_the_step() {
     let quarter_past = between("2026-03-10T15:15", "2026-03-10T16:15", "Europe/Berlin");
-    let wish = Wish { window: quarter_past, ..wish() };
-    assert!(found(&wish, &[person("Ana", "Europe/Berlin")]).is_empty());
-    let named = Wish { named: Some(quarter_past.from), ..wish };
-    assert_eq!(found(&named, &[person("Ana", "Europe/Berlin")]), ["Tue 10 Mar 15:15–16:15"]);
+    let wish = SlotQuery { window: quarter_past, ..query() };
+    assert!(find_and_format(&wish, &[person("Ana", "Europe/Berlin")]).is_empty());
+    let named = SlotQuery { preferred_start: Some(quarter_past.from), ..wish };
+    assert_eq!(find_and_format(&named, &[person("Ana", "Europe/Berlin")]), ["Tue 10 Mar 15:15–16:15"]);
 }
 
-fn shown(slots: &[Slot], name: &str) -> Vec<String> {
+fn format_slots(slots: &[Slot], name: &str) -> Vec<String> {
     let line = |slot: &Slot| {
         let (from, to) = (slot.from.to_zoned(zone(name)), slot.to.to_zoned(zone(name)));
         let off = if slot.out_of_hours.is_empty() {
@@ -64,8 +64,8 @@ fn shown(slots: &[Slot], name: &str) -> Vec<String> {
     slots.iter().map(line).collect()
 }
 
-fn found(wish: &Wish, people: &[Attendee]) -> Vec<String> {
-    shown(&find(wish, people).unwrap(), "Europe/Berlin")
+fn find_and_format(wish: &SlotQuery, people: &[Attendee]) -> Vec<String> {
+    format_slots(&find_slots(wish, people).unwrap(), "Europe/Berlin")
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn the_earliest_free_hours_come_first() {
     let bo = person("Bo", "Europe/Berlin");
     ana.busy = vec![between("2026-03-09T09:30", "2026-03-09T11:00", "Europe/Berlin")];
     assert_eq!(
-        found(&wish(), &[ana, bo]),
+        find_and_format(&query(), &[ana, bo]),
         ["Mon 9 Mar 11:00–12:00", "Mon 9 Mar 12:00–13:00", "Mon 9 Mar 13:00–14:00"]
     );
 }
@@ -84,7 +84,7 @@ fn hours_are_each_ones_own() {
     // 09:00–17:00 in New York is 14:00–22:00 in Berlin that week: their clocks have changed, Berlin's have not.
     let people = [person("Ana", "Europe/Berlin"), person("Bo", "America/New_York")];
     assert_eq!(
-        found(&wish(), &people),
+        find_and_format(&query(), &people),
         ["Mon 9 Mar 14:00–15:00", "Mon 9 Mar 15:00–16:00", "Mon 9 Mar 16:00–17:00"]
     );
 }
@@ -94,7 +94,7 @@ fn where_nobody_s_hours_meet_those_who_do_not_work_are_named() {
     let people =
         [person("Ana", "Europe/Berlin"), person("Bo", "America/New_York"), person("Cy", "Asia/Tokyo")];
     assert_eq!(
-        found(&wish(), &people),
+        find_and_format(&query(), &people),
         ["Mon 9 Mar 14:00–15:00 !Cy", "Mon 9 Mar 15:00–16:00 !Cy", "Mon 9 Mar 16:00–17:00 !Cy"]
     );
 }
@@ -104,60 +104,69 @@ fn buffers_stand_on_both_sides() {
     let mut ana = person("Ana", "Europe/Berlin");
     ana.buffer = SignedDuration::from_mins(15);
     ana.busy = vec![between("2026-03-09T10:00", "2026-03-09T11:00", "Europe/Berlin")];
-    assert_eq!(found(&Wish { most: 1, ..wish() }, &[ana]), ["Mon 9 Mar 11:30–12:30"]);
+    assert_eq!(find_and_format(&SlotQuery { limit: 1, ..query() }, &[ana]), ["Mon 9 Mar 11:30–12:30"]);
 }
 
 #[test]
 fn nobody_hears_of_it_later_than_they_want() {
     let mut ana = person("Ana", "Europe/Berlin");
     ana.notice = SignedDuration::from_hours(4 * 24);
-    assert_eq!(found(&Wish { most: 1, ..wish() }, &[ana]), ["Tue 10 Mar 12:00–13:00"]);
+    assert_eq!(find_and_format(&SlotQuery { limit: 1, ..query() }, &[ana]), ["Tue 10 Mar 12:00–13:00"]);
 }
 
 #[test]
 fn whose_hours_nobody_knows_hold_against_nothing() {
     let guest = Attendee { hours: None, ..person("Guest", "UTC") };
-    assert_eq!(found(&Wish { most: 1, ..wish() }, &[guest]), ["Mon 9 Mar 00:00–01:00"]);
+    assert_eq!(find_and_format(&SlotQuery { limit: 1, ..query() }, &[guest]), ["Mon 9 Mar 00:00–01:00"]);
 }
 
 #[test]
 fn steps_are_those_of_the_asker_s_clock() {
     let there = "Asia/Kathmandu";
-    let wish =
-        Wish { zone: zone(there), window: between("2026-03-09T00:00", "2026-03-10T00:00", there), ..wish() };
-    let slots = find(&wish, &[person("Ana", there)]).unwrap();
-    assert_eq!(shown(&slots, there)[0], "Mon 9 Mar 09:00–10:00");
+    let wish = SlotQuery {
+        zone: zone(there),
+        window: between("2026-03-09T00:00", "2026-03-10T00:00", there),
+        ..query()
+    };
+    let slots = find_slots(&wish, &[person("Ana", there)]).unwrap();
+    assert_eq!(format_slots(&slots, there)[0], "Mon 9 Mar 09:00–10:00");
 }
 
 #[test]
 fn night_work_goes_over_midnight_and_the_clocks_going_forward() {
-    let night = Hours {
+    let night = WeeklyHours {
         days: vec![Weekday::Saturday],
         from: Time::constant(22, 0, 0, 0),
         to: Time::constant(6, 0, 0, 0),
-        ..Hours::usual(zone("Europe/Berlin"))
+        ..WeeklyHours::default_in(zone("Europe/Berlin"))
     };
     let ana = Attendee { hours: Some(night), ..person("Ana", "Europe/Berlin") };
-    let wish = Wish {
+    let wish = SlotQuery {
         window: between("2026-03-29T01:00", "2026-03-29T07:00", "Europe/Berlin"),
-        lasts: SignedDuration::from_hours(2),
+        duration: SignedDuration::from_hours(2),
         step: SignedDuration::from_hours(1),
-        ..wish()
+        ..query()
     };
     // 02:00 does not exist that night, so two hours from 01:00 end at 04:00.
-    assert_eq!(found(&wish, &[ana]), ["Sun 29 Mar 01:00–04:00", "Sun 29 Mar 04:00–06:00"]);
+    assert_eq!(find_and_format(&wish, &[ana]), ["Sun 29 Mar 01:00–04:00", "Sun 29 Mar 04:00–06:00"]);
 }
 
 #[test]
 fn what_cannot_be_looked_for_is_refused() {
     let many = vec![person("Ana", "UTC"); 51];
-    assert_eq!(find(&wish(), &many), Err(Refused::TooManyPeople));
-    let ends_first = Wish { window: between("2026-03-10T00:00", "2026-03-09T00:00", "UTC"), ..wish() };
-    assert_eq!(find(&ends_first, &[]), Err(Refused::Window));
-    let long = Wish { window: between("2026-03-10T00:00", "2026-06-09T00:00", "UTC"), ..wish() };
-    assert_eq!(find(&long, &[]), Err(Refused::Window));
-    assert_eq!(find(&Wish { lasts: SignedDuration::ZERO, ..wish() }, &[]), Err(Refused::Length));
-    assert_eq!(find(&Wish { step: SignedDuration::ZERO, ..wish() }, &[]), Err(Refused::Step));
+    assert_eq!(find_slots(&query(), &many), Err(SlotQueryError::TooManyPeople));
+    let ends_first = SlotQuery { window: between("2026-03-10T00:00", "2026-03-09T00:00", "UTC"), ..query() };
+    assert_eq!(find_slots(&ends_first, &[]), Err(SlotQueryError::Window));
+    let long = SlotQuery { window: between("2026-03-10T00:00", "2026-06-09T00:00", "UTC"), ..query() };
+    assert_eq!(find_slots(&long, &[]), Err(SlotQueryError::Window));
+    assert_eq!(
+        find_slots(&SlotQuery { duration: SignedDuration::ZERO, ..query() }, &[]),
+        Err(SlotQueryError::Length)
+    );
+    assert_eq!(
+        find_slots(&SlotQuery { step: SignedDuration::ZERO, ..query() }, &[]),
+        Err(SlotQueryError::Step)
+    );
 }
 
 const ZONES: &[&str] = &["Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "UTC"];
@@ -183,32 +192,32 @@ proptest! {
             buffer: minutes(buffer),
             ..person("", ZONES[there])
         }).collect();
-        let wish = Wish {
+        let wish = SlotQuery {
             now: base,
             window: Interval { from: base, to: base + minutes(days * 1440) },
-            lasts: minutes(lasts),
+            duration: minutes(lasts),
             step: minutes(step),
-            most: 20,
-            ..wish()
+            limit: 20,
+            ..query()
         };
-        let slots = find(&wish, &people).unwrap();
+        let slots = find_slots(&wish, &people).unwrap();
         prop_assert!(slots.is_sorted_by_key(|slot| (slot.out_of_hours.len(), slot.from)));
         for slot in &slots {
             prop_assert!(slot.from >= base && slot.to <= wish.window.to);
-            prop_assert_eq!(slot.to.duration_since(slot.from), wish.lasts);
+            prop_assert_eq!(slot.to.duration_since(slot.from), wish.duration);
             for person in &people {
                 for busy in &person.busy {
                     prop_assert!(busy.to + person.buffer <= slot.from || slot.to + person.buffer <= busy.from);
                 }
                 let hours = person.hours.as_ref().unwrap();
                 let there = |at: Timestamp| at.to_zoned(hours.zone.clone());
-                let works = hours.hold(&there(slot.from), &there(slot.to));
+                let works = hours.is_within(&there(slot.from), &there(slot.to));
                 prop_assert_eq!(works, !slot.out_of_hours.contains(&person.name));
             }
         }
         for (one, other) in slots.iter().flat_map(|one| slots.iter().map(move |other| (one, other))) {
             prop_assert!(one == other || one.to <= other.from || other.to <= one.from);
         }
-        prop_assert_eq!(find(&wish, &people).unwrap(), slots);
+        prop_assert_eq!(find_slots(&wish, &people).unwrap(), slots);
     }
 }

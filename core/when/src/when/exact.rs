@@ -4,16 +4,16 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned, civil::Date};
 use serde::{Deserialize, Serialize};
 
-use super::{Said, When};
+use super::{ResolvedTime, TimeSpec};
 use nod_contract::clock::Timestamp;
 
 /// What begins "now" has begun by the time somebody agrees to it, and is wanted all the same.
-pub(crate) const JUST_BEGUN: SignedDuration = SignedDuration::from_mins(5);
+pub(crate) const START_TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// A time without anything left to resolve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum Exact {
+pub enum ExactTime {
     /// An instant.
     At { at: Zoned },
     /// From one instant to a later one.
@@ -27,26 +27,27 @@ pub enum Exact {
     Within {
         earliest: Zoned,
         latest: Zoned,
-        said: String,
+        #[serde(rename = "said")]
+        phrase: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         minutes: Option<i64>,
     },
 }
 
-impl Exact {
+impl ExactTime {
     /// What was said in these words, resolved, by somebody in that zone. A length without an hour ("an hour on Friday")
     /// is some time in there.
     #[must_use]
-    pub fn of(said: Said, words: &str, zone: &TimeZone) -> Self {
-        let minutes = said.lasts.map(|lasts| lasts.as_mins());
+    pub fn from_resolved(said: ResolvedTime, words: &str, zone: &TimeZone) -> Self {
+        let minutes = said.duration.map(|lasts| lasts.as_mins());
         let within =
-            |earliest, latest| Self::Within { earliest, latest, said: words.trim().to_owned(), minutes };
-        let (first, last) = match said.when {
-            When::At(at) => return Self::At { at },
-            When::Span { from, to } => return Self::Span { from, to },
-            When::Within { from, to } => return within(from, to),
-            When::Day(day) => (day, day),
-            When::Days { first, last } => (first, last),
+            |earliest, latest| Self::Within { earliest, latest, phrase: words.trim().to_owned(), minutes };
+        let (first, last) = match said.time {
+            TimeSpec::At(at) => return Self::At { at },
+            TimeSpec::Span { from, to } => return Self::Span { from, to },
+            TimeSpec::Within { from, to } => return within(from, to),
+            TimeSpec::Day(day) => (day, day),
+            TimeSpec::Days { first, last } => (first, last),
         };
         let midnight = |day: Date| day.to_zoned(zone.clone()).ok();
         let both = minutes.and_then(|_| midnight(first).zip(midnight(last.tomorrow().ok()?)));
@@ -63,13 +64,13 @@ impl Exact {
         if let Self::Within { minutes, .. } = self { *minutes } else { None }
     }
 
-    /// Whether it has begun by `now`, by more than [`JUST_BEGUN`]. What says no hour has begun once all of it is over;
+    /// Whether it has begun by `now`, by more than [`START_TOLERANCE`]. What says no hour has begun once all of it is over;
     /// days end with those of `zone`.
     #[must_use]
     pub fn has_begun(&self, zone: &TimeZone, now: Timestamp) -> bool {
-        let now = super::instant(now).to_zoned(zone.clone());
+        let now = super::to_jiff(now).to_zoned(zone.clone());
         match self {
-            Self::At { at } | Self::Span { from: at, .. } => now.duration_since(at) > JUST_BEGUN,
+            Self::At { at } | Self::Span { from: at, .. } => now.duration_since(at) > START_TOLERANCE,
             Self::Day { day: last } | Self::Days { last, .. } => *last < now.date(),
             Self::Within { latest, .. } => *latest <= now,
         }

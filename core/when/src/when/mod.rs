@@ -22,15 +22,15 @@
 //! `human-date-parser`, `two_timer`) give one answer whatever was said, take the machine's zone or none, and settle
 //! hours that do not exist without a word.
 
-mod clocks;
 mod dates;
 mod exact;
+mod format;
 mod iso;
 mod local;
-mod read;
-mod say;
-mod settle;
-mod words;
+mod parse;
+mod resolve;
+mod time_of_day;
+mod tokens;
 pub mod zones;
 
 #[cfg(test)]
@@ -42,14 +42,14 @@ use jiff::{SignedDuration, Zoned, civil::Date};
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::Choice;
 
-pub use exact::Exact;
+pub use exact::ExactTime;
+pub(crate) use format::with_year;
+pub use format::{format_days, format_span, format_time, minute, second, zone};
 pub use local::{local_second, local_time};
-pub(crate) use say::with_year;
-pub use say::{minute, say, say_days, say_span, second, zone};
 
 /// A time as it was meant.
 #[derive(Debug, Clone, PartialEq)]
-pub enum When {
+pub enum TimeSpec {
     /// An instant, in the zone in which it was said.
     At(Zoned),
     /// From one instant to a later one, both said: "Monday 9–10:30".
@@ -64,54 +64,54 @@ pub enum When {
 
 /// What was said, resolved.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct ResolvedTime {
     /// When.
-    pub when: When,
+    pub time: TimeSpec,
     /// How long ("for 45 minutes"), where no end was said. Of an instant it makes a [`When::Span`].
-    pub lasts: Option<SignedDuration>,
+    pub duration: Option<SignedDuration>,
     /// What was taken for granted, as a sentence for the person.
-    pub assumed: Option<String>,
+    pub assumption: Option<String>,
 }
 
 /// Why it is not known which time was meant.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Unclear {
+pub enum TimeError {
     /// It says no time, or one that there is not.
-    NotUnderstood { why: String },
+    NotUnderstood { message: String },
     /// The calendar has no such day; near it there are these, where they are not over.
-    NoSuchDay { why: String, choices: Vec<Choice> },
+    NoSuchDay { message: String, choices: Vec<Choice> },
     /// The clocks jump over that hour.
-    NoSuchHour { why: String, choices: Vec<Choice> },
+    SkippedHour { message: String, choices: Vec<Choice> },
     /// The clocks go back, so that hour is there twice.
-    TwiceThatDay { why: String, choices: Vec<Choice> },
+    RepeatedHour { message: String, choices: Vec<Choice> },
     /// It can be read in several ways.
-    EitherOf { why: String, choices: Vec<Choice> },
+    Ambiguous { message: String, choices: Vec<Choice> },
     /// It is over; whoever looks back takes it as it `was` said.
-    Past { why: String, was: Box<Said>, choices: Vec<Choice> },
+    Past { message: String, resolved: Box<ResolvedTime>, choices: Vec<Choice> },
     /// No zone is called that; these are.
-    NoSuchZone { name: String, near: Vec<String> },
+    UnknownZone { name: String, suggestions: Vec<String> },
 }
 
-impl Unclear {
+impl TimeError {
     fn not(why: impl Into<String>) -> Self {
-        Self::NotUnderstood { why: why.into() }
+        Self::NotUnderstood { message: why.into() }
     }
 
     /// A sentence for the person.
     #[must_use]
-    pub fn why(&self) -> String {
+    pub fn message(&self) -> String {
         match self {
-            Self::NotUnderstood { why }
-            | Self::NoSuchDay { why, .. }
-            | Self::NoSuchHour { why, .. }
-            | Self::TwiceThatDay { why, .. }
-            | Self::EitherOf { why, .. }
-            | Self::Past { why, .. } => why.clone(),
-            Self::NoSuchZone { name, near } if near.is_empty() => {
+            Self::NotUnderstood { message }
+            | Self::NoSuchDay { message, .. }
+            | Self::SkippedHour { message, .. }
+            | Self::RepeatedHour { message, .. }
+            | Self::Ambiguous { message, .. }
+            | Self::Past { message, .. } => message.clone(),
+            Self::UnknownZone { name, suggestions } if suggestions.is_empty() => {
                 format!("I know of no time zone or city “{name}”. A name such as “Europe/Berlin” works.")
             }
-            Self::NoSuchZone { name, near } => {
-                format!("I know of no time zone or city “{name}”. There is {}.", near.join(", "))
+            Self::UnknownZone { name, suggestions } => {
+                format!("I know of no time zone or city “{name}”. There is {}.", suggestions.join(", "))
             }
         }
     }
@@ -120,11 +120,11 @@ impl Unclear {
     #[must_use]
     pub fn choices(&self) -> &[Choice] {
         match self {
-            Self::NotUnderstood { .. } | Self::NoSuchZone { .. } => &[],
+            Self::NotUnderstood { .. } | Self::UnknownZone { .. } => &[],
             Self::NoSuchDay { choices, .. }
-            | Self::NoSuchHour { choices, .. }
-            | Self::TwiceThatDay { choices, .. }
-            | Self::EitherOf { choices, .. }
+            | Self::SkippedHour { choices, .. }
+            | Self::RepeatedHour { choices, .. }
+            | Self::Ambiguous { choices, .. }
             | Self::Past { choices, .. } => choices,
         }
     }
@@ -134,44 +134,49 @@ impl Unclear {
 ///
 /// # Errors
 /// Where it is not certain which time was meant, with what can be asked.
-pub fn resolve(text: &str, now: Timestamp, zone: &TimeZone) -> Result<Said, Unclear> {
-    let text = words::clean(text)?;
-    let now = instant(now).to_zoned(zone.clone());
-    match iso::read(&text, &now) {
+pub fn resolve(text: &str, now: Timestamp, zone: &TimeZone) -> Result<ResolvedTime, TimeError> {
+    let text = tokens::normalize(text)?;
+    let now = to_jiff(now).to_zoned(zone.clone());
+    match iso::parse(&text, &now) {
         Some(exact) => exact,
-        None => settle::settle(&read::read(&text, &now)?, &now),
+        None => resolve::resolve_phrase(&parse::parse(&text, &now)?, &now),
     }
 }
 
 /// Whether the words say an hour and no day: "4pm", "from 3 to 5". Of which day that is, somebody may know better than to
 /// take today's.
 #[must_use]
-pub fn is_hour_alone(text: &str, now: Timestamp, zone: &TimeZone) -> bool {
-    let now = instant(now).to_zoned(zone.clone());
-    let heard = words::clean(text).ok().filter(|text| iso::read(text, &now).is_none());
-    heard.and_then(|text| read::read(&text, &now).ok()).is_some_and(|heard| heard.is_hour_alone())
+pub fn is_hour_only(text: &str, now: Timestamp, zone: &TimeZone) -> bool {
+    let now = to_jiff(now).to_zoned(zone.clone());
+    let heard = tokens::normalize(text).ok().filter(|text| iso::parse(text, &now).is_none());
+    heard.and_then(|text| parse::parse(&text, &now).ok()).is_some_and(|heard| heard.is_hour_only())
 }
 
 /// The same hour of that day, wherever it lies.
 ///
 /// # Errors
 /// As [`resolve`].
-pub fn resolve_on(text: &str, day: Date, now: Timestamp, zone: &TimeZone) -> Result<Said, Unclear> {
-    let now = instant(now).to_zoned(zone.clone());
-    let heard = read::read(&words::clean(text)?, &now)?;
-    match settle::settle(&heard.on(day), &now) {
-        Err(Unclear::Past { was, .. }) => Ok(*was),
+pub fn resolve_on_day(
+    text: &str,
+    day: Date,
+    now: Timestamp,
+    zone: &TimeZone,
+) -> Result<ResolvedTime, TimeError> {
+    let now = to_jiff(now).to_zoned(zone.clone());
+    let heard = parse::parse(&tokens::normalize(text)?, &now)?;
+    match resolve::resolve_phrase(&heard.with_day(day), &now) {
+        Err(TimeError::Past { resolved: was, .. }) => Ok(*was),
         said => said,
     }
 }
 
 /// What a question about a time is about: the words, in the quotes by which it is told from one about a name.
 #[must_use]
-pub fn asked_about(words: &str) -> String {
+pub fn quoted_phrase(words: &str) -> String {
     format!("“{}”", words.trim())
 }
 
 /// As jiff counts it.
-pub fn instant(at: Timestamp) -> jiff::Timestamp {
+pub fn to_jiff(at: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_microsecond(at.timestamp_micros()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }

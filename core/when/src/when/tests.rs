@@ -4,7 +4,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
-use super::{Said, Unclear, When, resolve};
+use super::{ResolvedTime, TimeError, TimeSpec, resolve};
 use nod_contract::clock::Timestamp;
 
 /// "# zone, local time" begins a part; an asterisk says that something was taken for granted, and said.
@@ -338,32 +338,34 @@ fn at(local: &str, zone: &TimeZone) -> Timestamp {
     Timestamp::from_timestamp(second, 0).unwrap()
 }
 
-fn zoned<'a>(when: &'a When, asker: &'a TimeZone) -> &'a TimeZone {
+fn zoned<'a>(when: &'a TimeSpec, asker: &'a TimeZone) -> &'a TimeZone {
     match when {
-        When::At(at) | When::Span { from: at, .. } | When::Within { from: at, .. } => at.time_zone(),
-        When::Day(_) | When::Days { .. } => asker,
+        TimeSpec::At(at) | TimeSpec::Span { from: at, .. } | TimeSpec::Within { from: at, .. } => {
+            at.time_zone()
+        }
+        TimeSpec::Day(_) | TimeSpec::Days { .. } => asker,
     }
 }
 
 fn shown(text: &str, now: Timestamp, zone: &TimeZone) -> String {
     match resolve(text, now, zone) {
         Ok(said) => {
-            let within = if matches!(said.when, When::Within { .. }) { "within " } else { "" };
-            let assumed = if said.assumed.is_some() { " *" } else { "" };
-            format!("{within}{}{assumed}", said.say(zoned(&said.when, zone), now))
+            let within = if matches!(said.time, TimeSpec::Within { .. }) { "within " } else { "" };
+            let assumed = if said.assumption.is_some() { " *" } else { "" };
+            format!("{within}{}{assumed}", said.format(zoned(&said.time, zone), now))
         }
         Err(unclear) => {
             let kind = match &unclear {
-                Unclear::NotUnderstood { .. } => "not",
-                Unclear::NoSuchDay { .. } => "none",
-                Unclear::NoSuchHour { .. } => "gap",
-                Unclear::TwiceThatDay { .. } => "twice",
-                Unclear::EitherOf { .. } => "either",
-                Unclear::Past { .. } => "past",
-                Unclear::NoSuchZone { .. } => "zone",
+                TimeError::NotUnderstood { .. } => "not",
+                TimeError::NoSuchDay { .. } => "none",
+                TimeError::SkippedHour { .. } => "gap",
+                TimeError::RepeatedHour { .. } => "twice",
+                TimeError::Ambiguous { .. } => "either",
+                TimeError::Past { .. } => "past",
+                TimeError::UnknownZone { .. } => "zone",
             };
             let labels: Vec<&str> = unclear.choices().iter().map(|choice| choice.label.as_str()).collect();
-            let said = if labels.is_empty() { unclear.why() } else { labels.join(" | ") };
+            let said = if labels.is_empty() { unclear.message() } else { labels.join(" | ") };
             format!("{kind}: {said}")
         }
     }
@@ -404,9 +406,9 @@ fn what_is_exact_reads_back_in_every_zone_and_so_does_every_choice() {
         match resolve(text, now, zone) {
             Ok(said) => {
                 let again = resolve(&said.exact(), now, zone).unwrap();
-                assert_eq!((again.when, again.lasts), (said.when.clone(), said.lasts), "{text}");
+                assert_eq!((again.time, again.duration), (said.time.clone(), said.duration), "{text}");
                 let far = resolve(&said.exact(), now, &elsewhere).unwrap();
-                assert_eq!(far.when, said.when, "{text}");
+                assert_eq!(far.time, said.time, "{text}");
             }
             Err(unclear) => {
                 for choice in unclear.choices() {
@@ -428,7 +430,7 @@ fn an_offset_that_is_how_the_asker_s_clocks_are_written_is_their_zone() {
     ] {
         let own = TimeZone::get(own).unwrap();
         let said = resolve(text, at("2026-03-04T09:00", &own), &own).unwrap();
-        assert_eq!(zoned(&said.when, &own).iana_name(), zone, "{text}");
+        assert_eq!(zoned(&said.time, &own).iana_name(), zone, "{text}");
     }
 }
 
@@ -440,7 +442,7 @@ fn what_a_reader_cannot_see_is_refused() {
     for text in
         ["٣pm", "tomorrow\u{200b} at 3", "to\u{202e}morrow", "３pm", "½ past 3", "😀", "", "  ", "\0", &long]
     {
-        assert!(matches!(resolve(text, now, &zone), Err(Unclear::NotUnderstood { .. })), "{text:?}");
+        assert!(matches!(resolve(text, now, &zone), Err(TimeError::NotUnderstood { .. })), "{text:?}");
     }
 }
 
@@ -455,7 +457,8 @@ fn typographic_dashes_and_spaces_are_read() {
 #[test]
 fn a_sentence_says_what_was_taken_for_granted() {
     let zone = TimeZone::get("Europe/Berlin").unwrap();
-    let Said { assumed, .. } = resolve("next Friday at 3", at("2026-03-04T09:00", &zone), &zone).unwrap();
+    let ResolvedTime { assumption: assumed, .. } =
+        resolve("next Friday at 3", at("2026-03-04T09:00", &zone), &zone).unwrap();
     assert_eq!(
         assumed.unwrap(),
         "“next Friday” is taken as the one of next week. “3” is taken as 15:00, within the working day, since it \
@@ -543,24 +546,24 @@ const ZONES: &[&str] = &[
     "UTC",
 ];
 
-fn real(text: &str, now: Timestamp, zone: &TimeZone) {
+fn check_round_trip(text: &str, now: Timestamp, zone: &TimeZone) {
     match resolve(text, now, zone) {
         Ok(said) => {
-            let again = resolve(&said.exact(), now, zone).map(|again| again.when);
-            assert_eq!(again, Ok(said.when.clone()), "{text:?} {}", said.exact());
-            if let When::At(at) | When::Span { from: at, .. } = &said.when {
+            let again = resolve(&said.exact(), now, zone).map(|again| again.time);
+            assert_eq!(again, Ok(said.time.clone()), "{text:?} {}", said.exact());
+            if let TimeSpec::At(at) | TimeSpec::Span { from: at, .. } = &said.time {
                 // A real instant: its civil time, read in its zone, has it among its readings.
                 let civil = at.time_zone().to_ambiguous_zoned(at.datetime());
                 let both = [civil.clone().earlier().unwrap(), civil.later().unwrap()];
                 assert!(both.contains(at), "{text:?} {at}");
             }
-            if let When::Span { from, to } | When::Within { from, to } = &said.when {
+            if let TimeSpec::Span { from, to } | TimeSpec::Within { from, to } = &said.time {
                 assert!(from < to, "{text:?}");
             }
-            assert!(!said.say(zone, now).is_empty());
+            assert!(!said.format(zone, now).is_empty());
         }
         Err(unclear) => {
-            assert!(!unclear.why().is_empty());
+            assert!(!unclear.message().is_empty());
             for choice in unclear.choices() {
                 assert!(resolve(&choice.value, now, zone).is_ok(), "{text:?} {choice:?}");
             }
@@ -572,7 +575,7 @@ proptest! {
     #[test]
     fn no_text_breaks_it(text in any::<String>(), second in 0_i64..4_000_000_000, zone in 0..ZONES.len()) {
         let zone = TimeZone::get(ZONES[zone]).unwrap();
-        real(&text, Timestamp::from_timestamp(second, 0).unwrap(), &zone);
+        check_round_trip(&text, Timestamp::from_timestamp(second, 0).unwrap(), &zone);
     }
 
     #[test]
@@ -583,6 +586,6 @@ proptest! {
     ) {
         let words: Vec<&str> = words.into_iter().map(|at| VOCABULARY[at]).collect();
         let zone = TimeZone::get(ZONES[zone]).unwrap();
-        real(&words.join(" "), Timestamp::from_timestamp(second, 0).unwrap(), &zone);
+        check_round_trip(&words.join(" "), Timestamp::from_timestamp(second, 0).unwrap(), &zone);
     }
 }

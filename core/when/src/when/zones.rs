@@ -3,11 +3,11 @@
 use jiff::Zoned;
 use jiff::tz::{Offset, TimeZone};
 
-use super::Unclear;
+use super::TimeError;
 
 /// What a name of a zone can mean.
 #[derive(Debug, Clone)]
-pub(super) enum Named {
+pub(super) enum NamedZone {
     /// One place's time, whatever the season.
     Place(TimeZone),
     /// Letters that stand for one offset ("CET"), and whose they are. People write them in the wrong season, too.
@@ -56,7 +56,7 @@ const LETTERS: &[(&str, i32, &str)] = &[
 ];
 
 /// Letters that mean several things.
-const EITHER: &[(&str, &[(&str, &str)])] = &[
+const AMBIGUOUS_ABBREVIATIONS: &[(&str, &[(&str, &str)])] = &[
     ("ist", &[("Asia/Kolkata", "India"), ("Asia/Jerusalem", "Israel"), ("Europe/Dublin", "Ireland")]),
     ("cst", &[("America/Chicago", "US Central"), ("Asia/Shanghai", "China"), ("America/Havana", "Cuba")]),
     ("bst", &[("Europe/London", "Britain"), ("Asia/Dhaka", "Bangladesh")]),
@@ -218,15 +218,18 @@ const REGIONS: &[&str] =
 /// The zone of that name: IANA's ("Europe/Berlin", "UTC") or a city's ("Berlin", "New York").
 ///
 /// # Errors
-/// [`Unclear::NoSuchZone`] with names that are near.
-pub fn known(name: &str) -> Result<TimeZone, Unclear> {
+/// [`Unclear::UnknownZone`] with names that are near.
+pub fn find_zone(name: &str) -> Result<TimeZone, TimeError> {
     let name = name.trim();
     let lower = name.to_lowercase();
-    iana(name).or_else(|| place(&lower)).or_else(|| city(&lower)).ok_or_else(|| unknown(name))
+    find_iana_zone(name)
+        .or_else(|| find_alias(&lower))
+        .or_else(|| find_city(&lower))
+        .ok_or_else(|| unknown_zone_error(name))
 }
 
 /// IANA's own name for it.
-fn iana(name: &str) -> Option<TimeZone> {
+fn find_iana_zone(name: &str) -> Option<TimeZone> {
     // jiff also takes old aliases without a region ("Cuba", "EST"): letters are handled by themselves.
     let form = name.len() <= 40 && name.contains('/') && !name.starts_with('/') && !name.contains("..");
     match form {
@@ -238,15 +241,15 @@ fn iana(name: &str) -> Option<TimeZone> {
 }
 
 /// A name that means a place's time wherever it stands.
-fn place(name: &str) -> Option<TimeZone> {
+fn find_alias(name: &str) -> Option<TimeZone> {
     if let Some((_, zone)) = PLACES.iter().find(|(place, _)| *place == name) {
         return TimeZone::get(zone).ok();
     }
-    if CITIES.contains(&name) { city(name) } else { None }
+    if CITIES.contains(&name) { find_city(name) } else { None }
 }
 
 /// A city as IANA files it. Only where the words say that it is one: there are Easter, Christmas and Center, too.
-fn city(name: &str) -> Option<TimeZone> {
+fn find_city(name: &str) -> Option<TimeZone> {
     let other = matches!(name, "easter" | "christmas" | "midway");
     if other || name.len() < 3 || name.contains('/') || !name.is_ascii() {
         return None;
@@ -258,26 +261,29 @@ fn city(name: &str) -> Option<TimeZone> {
 
 /// What those words mean as a zone, in lower case; `None` where they are none. `told` where they stand as a place:
 /// "in Dawson", "Dawson time". `now` is in the asker's zone.
-pub(super) fn named(words: &str, told: bool, now: &Zoned) -> Option<Named> {
+pub(super) fn find_named_zone(words: &str, told: bool, now: &Zoned) -> Option<NamedZone> {
     // Somebody in London who says BST means their own, also in winter of a day in summer.
-    let own = || own(words, now).map(|offset| Named::Letters { place: now.time_zone().clone(), offset });
-    if let Some((letters, places)) = EITHER.iter().find(|(letters, _)| *letters == words) {
+    let own = || {
+        find_own_abbreviation(words, now)
+            .map(|offset| NamedZone::Letters { place: now.time_zone().clone(), offset })
+    };
+    if let Some((letters, places)) = AMBIGUOUS_ABBREVIATIONS.iter().find(|(letters, _)| *letters == words) {
         let places = places.iter().filter_map(|(zone, name)| Some((TimeZone::get(zone).ok()?, *name)));
-        return own().or_else(|| Some(Named::Either(letters.to_uppercase(), places.collect())));
+        return own().or_else(|| Some(NamedZone::Either(letters.to_uppercase(), places.collect())));
     }
     if let Some((_, minutes, place)) = LETTERS.iter().find(|(letters, ..)| *letters == words) {
         let there = || {
             let offset = Offset::from_seconds(minutes * 60).ok()?;
-            Some(Named::Letters { place: TimeZone::get(place).ok()?, offset })
+            Some(NamedZone::Letters { place: TimeZone::get(place).ok()?, offset })
         };
         return own().or_else(there);
     }
-    let city = || if told { city(words) } else { None };
-    iana(words).or_else(|| place(words)).or_else(city).map(Named::Place)
+    let city = || if told { find_city(words) } else { None };
+    find_iana_zone(words).or_else(|| find_alias(words)).or_else(city).map(NamedZone::Place)
 }
 
 /// The offset for which these letters stand where the asker is, in whichever season.
-fn own(letters: &str, now: &Zoned) -> Option<Offset> {
+fn find_own_abbreviation(letters: &str, now: &Zoned) -> Option<Offset> {
     let (zone, now) = (now.time_zone(), now.timestamp());
     let today = zone.to_offset_info(now);
     if today.abbreviation().eq_ignore_ascii_case(letters) {
@@ -288,7 +294,7 @@ fn own(letters: &str, now: &Zoned) -> Option<Offset> {
 }
 
 /// No zone has that name; these are near.
-pub(super) fn unknown(name: &str) -> Unclear {
+pub(super) fn unknown_zone_error(name: &str) -> TimeError {
     let shown: String = name.chars().take(60).collect();
     let wanted = shown.to_lowercase().replace(' ', "_");
     let mut near: Vec<(f64, String)> = jiff::tz::db()
@@ -306,5 +312,5 @@ pub(super) fn unknown(name: &str) -> Unclear {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     near.truncate(3);
-    Unclear::NoSuchZone { name: shown, near: near.into_iter().map(|(_, zone)| zone).collect() }
+    TimeError::UnknownZone { name: shown, suggestions: near.into_iter().map(|(_, zone)| zone).collect() }
 }

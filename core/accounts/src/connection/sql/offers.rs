@@ -64,7 +64,7 @@ pub(in crate::connection) async fn offer(
     .fetch_optional(conn)
     .await?;
     let Some(row) = row else { return Ok(None) };
-    let Some(provider) = Provider::named(&row.provider) else { return Ok(None) };
+    let Some(provider) = Provider::from_name(&row.provider) else { return Ok(None) };
     let held = match (row.account, row.held, row.works) {
         (Some(account), Some(scopes), Some(works)) => {
             Some(Held { account, scopes, works, granted_at: row.granted_at, ends_at: row.ends_at })

@@ -34,10 +34,10 @@ pub fn shown(settings: &Settings) -> Vec<Field> {
         id: id.to_owned(),
         label: label.to_owned(),
         value,
-        lines: false,
-        limit: LONGEST,
+        multiline: false,
+        max_chars: LONGEST,
         optional,
-        people: false,
+        accepts_recipients: false,
     };
     let [zone, days, hours, buffer, notice] = FIELDS;
     let between = format!("{}-{}", settings.from.strftime("%H:%M"), settings.to.strftime("%H:%M"));
@@ -87,9 +87,9 @@ pub fn read(typed: impl Fn(&str) -> String) -> Result<Settings, Vec<FieldError>>
     }
     let zone = match typed("zone").trim() {
         "" => Ok(None),
-        name => zones::known(name)
+        name => zones::find_zone(name)
             .map(|zone| Some(zone.iana_name().unwrap_or("UTC").to_owned()))
-            .map_err(|unclear| FieldError::new("zone", unclear.why())),
+            .map_err(|unclear| FieldError::new("zone", unclear.message())),
     };
     let days = days(&typed("days"))
         .ok_or_else(|| FieldError::new("days", "Write the days like “Mon-Fri” or “Mon, Wed”."));
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn each_wrong_field_is_named_with_what_would_be_right() {
         let wrong = filled("Europe/Berln", "someday", "9-9", "-1", "a while").unwrap_err();
-        let said: Vec<String> = wrong.iter().map(|e| format!("{}: {}", e.field, e.why)).collect();
+        let said: Vec<String> = wrong.iter().map(|e| format!("{}: {}", e.field, e.message)).collect();
         assert_eq!(
             said,
             [

@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
-use nod_when::slots::{Hours, MOST_PEOPLE};
+use nod_when::slots::{MAX_PEOPLE, WeeklyHours};
 
 pub use form::{FIELDS, read, shown};
 
@@ -36,7 +36,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        let Hours { days, from, to, .. } = Hours::usual(TimeZone::UTC);
+        let WeeklyHours { days, from, to, .. } = WeeklyHours::default_in(TimeZone::UTC);
         Self { zone: None, days, from, to, buffer: 0, notice: 0 }
     }
 }
@@ -44,7 +44,7 @@ impl Default for Settings {
 /// Somebody's working time, ready for [`nod_when::slots`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Working {
-    pub hours: Hours,
+    pub hours: WeeklyHours,
     /// Whether they or their platform told the zone; else UTC stands for it.
     pub zone_known: bool,
     pub buffer: SignedDuration,
@@ -59,7 +59,7 @@ impl Settings {
         let (zone_known, zone) = (zone.is_some(), zone.unwrap_or(TimeZone::UTC));
         let minutes = |minutes: i32| SignedDuration::from_mins(minutes.into());
         Working {
-            hours: Hours { zone, days: self.days.clone(), from: self.from, to: self.to },
+            hours: WeeklyHours { zone, days: self.days.clone(), from: self.from, to: self.to },
             zone_known,
             buffer: minutes(self.buffer),
             notice: minutes(self.notice),
@@ -67,13 +67,13 @@ impl Settings {
     }
 }
 
-/// The working times of several people, in one query; of the first [`MOST_PEOPLE`]. Who is not known is left out.
+/// The working times of several people, in one query; of the first [`MAX_PEOPLE`]. Who is not known is left out.
 pub async fn working(
     conn: &mut PgConnection,
     tenant: TenantId,
     people: &[PersonId],
 ) -> sqlx::Result<HashMap<PersonId, Working>> {
-    let rows = sql::several(conn, tenant, &people[..people.len().min(MOST_PEOPLE)]).await?;
+    let rows = sql::several(conn, tenant, &people[..people.len().min(MAX_PEOPLE)]).await?;
     Ok(rows.into_iter().map(|(person, told, set)| (person, set.working(told.as_deref()))).collect())
 }
 

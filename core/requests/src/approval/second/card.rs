@@ -3,7 +3,7 @@
 use super::{Approver, Role};
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
 use crate::approval::{Approval, again, risks};
-use nod_contract::card::{Block, Button, Card, Press, Style, Verb, reconnect};
+use nod_contract::card::{Action, Block, Button, Card, OnClick, Style, reconnect};
 use nod_contract::privacy::Provenance;
 use nod_when::when::local_time;
 
@@ -72,9 +72,9 @@ pub fn seen_by(approval: &Approval) -> String {
 /// mailbox tells and without what only the owner can do.
 pub fn card(approval: &Approval, reader: &Approver) -> Card {
     let mut card = single(&seen_by_another(approval, reader), Role::Approver);
-    let theirs = |button: &Button| match &button.does {
-        Press::Verb(verb) => !matches!(verb.verb.as_str(), "look" | "again" | reconnect::VERB),
-        Press::Link(_) | Press::Connect { .. } => false,
+    let theirs = |button: &Button| match &button.on_click {
+        OnClick::Action(verb) => !matches!(verb.kind.as_str(), "look" | "again" | reconnect::VERB),
+        OnClick::Link(_) | OnClick::Connect { .. } => false,
     };
     card.buttons.retain(theirs);
     card.body.retain(|block| !matches!(block, Block::Note(note) if note == ASK_AGAIN));
@@ -89,7 +89,7 @@ pub(crate) fn seen_by_another(approval: &Approval, reader: &Approver) -> Approva
         sources: Vec::new(),
         ..approval.clone()
     };
-    seen.preview.room = reader.room;
+    seen.preview.display_limit = reader.room;
     seen
 }
 
@@ -99,7 +99,7 @@ fn told_by_itself(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
     // That it may happen twice comes first, and is about the request.
     let mut lines: Vec<String> = again::twice(approval).cloned().into_iter().collect();
-    lines.extend(risks(preview, &preview.recipients, &Provenance::Ours));
+    lines.extend(risks(preview, &preview.recipients, &Provenance::Trusted));
     lines.extend(risks::unnamed(preview));
     lines.extend(preview.risks.iter().cloned());
     if approval.outside {
@@ -110,17 +110,17 @@ fn told_by_itself(approval: &Approval) -> Vec<String> {
 
 /// What stands on their card while it waits for them, with the buttons.
 pub fn waiting(card: Card, approval: &Approval) -> Card {
-    let verb = |verb| Press::Verb(Verb::on_revision(verb, approval.id, approval.revision));
+    let verb = |verb| OnClick::Action(Action::on_revision(verb, approval.id, approval.revision));
     let list = approval.second.as_deref().unwrap_or_default();
     let expires = local_time(approval.expires_at, &approval.zone);
-    card.with(Block::Markdown(format!(
+    card.with_block(Block::Markdown(format!(
         "{} · needs one more: **you**, for {}",
         first_of(approval),
         escape(list)
     )))
-    .with(Block::Note(format!("The rules here ask for two people. Expires {expires}.")))
-    .button(&approval.preview.words.approve, Style::Primary, verb("approve"))
-    .button("Deny", Style::Danger, verb("deny"))
+    .with_block(Block::Note(format!("The rules here ask for two people. Expires {expires}.")))
+    .with_button(&approval.preview.labels.approve, Style::Primary, verb("approve"))
+    .with_button("Deny", Style::Danger, verb("deny"))
 }
 
 /// Nobody of the list is there any more.
@@ -161,11 +161,11 @@ pub(crate) fn reminder_of(approval: &Approval, reader: &Approver, address: Optio
         reader.name,
         approval.decider_name,
         line(approval),
-        approval.preview.words.not_done.to_lowercase()
+        approval.preview.labels.not_done.to_lowercase()
     );
     let card = Card { body: vec![Block::Note(line)], ..Card::default() };
     match address {
-        Some(address) => card.button("Go to the card", Style::Plain, Press::Link(address)),
+        Some(address) => card.with_button("Go to the card", Style::Plain, OnClick::Link(address)),
         None => card,
     }
 }

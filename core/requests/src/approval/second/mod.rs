@@ -17,7 +17,7 @@ pub(super) use card::{
 use super::Approval;
 use crate::policy::{Approvers, Terms};
 use nod_contract::card::Card;
-use nod_contract::chat::{Adapters, Target};
+use nod_contract::chat::{Adapters, DeliveryTarget};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_people::context::Chat;
@@ -125,7 +125,7 @@ async fn among(
     found.sort_by(|one, other| (&one.name, one.person).cmp(&(&other.name, other.person)));
     found.retain_mut(|one| {
         let adapter = adapters.get(&one.platform);
-        one.room = adapter.map_or(0, |adapter| adapter.room());
+        one.room = adapter.map_or(0, |adapter| adapter.display_limit());
         adapter.is_some()
     });
     Ok(found)
@@ -156,7 +156,7 @@ fn nobody(list: &Approvers) -> String {
 /// Somebody who is asked now, with their card.
 pub(super) struct Asking {
     one: Approver,
-    target: Target,
+    target: DeliveryTarget,
     card: Card,
 }
 
@@ -179,8 +179,8 @@ pub(super) async fn to_ask(
         let Some(user) = user else { continue };
         let card = card(approval, &one);
         // Nobody approves what they cannot see: where their platform shows less, the others are asked.
-        if core.adapters.get(&one.platform).is_some_and(|adapter| adapter.fits(&card)) {
-            let target = Target::Direct { workspace: one.workspace.clone(), user };
+        if core.adapters.get(&one.platform).is_some_and(|adapter| adapter.fits_in_one_message(&card)) {
+            let target = DeliveryTarget::DirectMessage { workspace: one.workspace.clone(), user };
             asking.push(Asking { one, target, card });
         } else {
             unshown.push(one);

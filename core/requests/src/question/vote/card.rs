@@ -5,7 +5,7 @@ use jiff::Zoned;
 use super::sql::Became;
 use super::{Voter, count};
 use crate::question::sql::Question;
-use nod_contract::card::{Block, Card, Press, Style, Time, Verb};
+use nod_contract::card::{Action, Block, Card, OnClick, Style, TimeOption};
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::Choice;
 use nod_when::when;
@@ -32,17 +32,17 @@ pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Car
         voters.iter().filter(|v| v.person != question.person).map(|v| v.name.as_str()).collect();
     let lines = question.choices.iter().enumerate();
     let mut card = titled(question, "When suits you?")
-        .with(Block::Note(format!("{asker} asks {}. Choose all that suit you.", listed(&others))))
-        .with(Block::Times(lines.map(|(at, choice)| line(choice, at, voters, now)).collect()));
+        .with_block(Block::Note(format!("{asker} asks {}. Choose all that suit you.", listed(&others))))
+        .with_block(Block::TimeOptions(lines.map(|(at, choice)| line(choice, at, voters, now)).collect()));
     let none = count::who(voters, question.choices.len());
     if !none.is_empty() {
-        card = card.with(Block::Note(format!("None of these: {}", none.join(", "))));
+        card = card.with_block(Block::Note(format!("None of these: {}", none.join(", "))));
     }
-    let vote = |at: usize| Verb { choice: u16::try_from(at).ok(), ..Verb::new("vote", question.id) };
+    let vote = |at: usize| Action { argument: u16::try_from(at).ok(), ..Action::new("vote", question.id) };
     for at in 0..question.choices.len() {
-        card = card.button((at + 1).to_string(), Style::Plain, Press::Verb(vote(at)));
+        card = card.with_button((at + 1).to_string(), Style::Plain, OnClick::Action(vote(at)));
     }
-    card.button("None of these", Style::Plain, Press::Verb(Verb::new("vote_none", question.id)))
+    card.with_button("None of these", Style::Plain, OnClick::Action(Action::new("vote_none", question.id)))
 }
 
 /// What is left of it.
@@ -76,20 +76,23 @@ pub(super) fn closed(
         Ending::Agreed(at) | Ending::Chose(at) => question.choices.get(at).map(|choice| (at, choice)),
         Ending::Another | Ending::Late | Ending::Stopped => None,
     };
-    let Some((at, choice)) = chosen else { return card.with(Block::Note(note)) };
+    let Some((at, choice)) = chosen else { return card.with_block(Block::Note(note)) };
     match span(choice).and_then(|chosen| became.instead_of(&chosen)) {
         // Nobody voted on that one.
         Some((from, to)) => {
             let time = at_that_time((at + 1).to_string(), &from, &to, String::new(), now);
-            card.with(Block::Times(vec![time])).with(Block::Note(format!("{asker} changed the time. {then}")))
+            card.with_block(Block::TimeOptions(vec![time]))
+                .with_block(Block::Note(format!("{asker} changed the time. {then}")))
         }
-        None => card.with(Block::Times(vec![line(choice, at, voters, now)])).with(Block::Note(note)),
+        None => card
+            .with_block(Block::TimeOptions(vec![line(choice, at, voters, now)]))
+            .with_block(Block::Note(note)),
     }
 }
 
 fn titled(question: &Question, says: &str) -> Card {
     let title = question.vote.as_ref().map(|vote| vote.title.as_str()).unwrap_or_default();
-    Card::default().titled(format!("{says} · {title}"))
+    Card::default().with_title(format!("{says} · {title}"))
 }
 
 pub(super) fn name_of<'a>(question: &Question, voters: &'a [Voter]) -> &'a str {
@@ -106,25 +109,25 @@ pub(super) fn listed(names: &[&str]) -> String {
     }
 }
 
-fn line(choice: &Choice, at: usize, voters: &[Voter], now: Timestamp) -> Time {
+fn line(choice: &Choice, at: usize, voters: &[Voter], now: Timestamp) -> TimeOption {
     let who = count::who(voters, at);
     let below = if who.is_empty() { String::new() } else { format!("✓ {}", who.join(", ")) };
     let label = (at + 1).to_string();
     match span(choice) {
         Some((from, to)) => at_that_time(label, &from, &to, below, now),
         // Nothing that a calendar proposes; then it reads as it was shown.
-        None => Time { label, from: 0, to: 0, said: choice.label.clone(), below },
+        None => TimeOption { label, from: 0, to: 0, text: choice.label.clone(), note: below },
     }
 }
 
-fn at_that_time(label: String, from: &Zoned, to: &Zoned, below: String, now: Timestamp) -> Time {
+fn at_that_time(label: String, from: &Zoned, to: &Zoned, below: String, now: Timestamp) -> TimeOption {
     let (begins, ends) = (from.timestamp().as_second(), to.timestamp().as_second());
-    Time { label, from: begins, to: ends, said: said(from, to, now), below }
+    TimeOption { label, from: begins, to: ends, text: said(from, to, now), note: below }
 }
 
 /// The time of a choice by the clocks of whoever asked, without whose hours it is out of: that is the asker's to see.
 fn said(from: &Zoned, to: &Zoned, now: Timestamp) -> String {
-    when::say_span(from, to, from.time_zone(), now)
+    when::format_span(from, to, from.time_zone(), now)
 }
 
 pub(super) fn span(choice: &Choice) -> Option<(Zoned, Zoned)> {

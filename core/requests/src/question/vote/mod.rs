@@ -16,8 +16,8 @@ use count::Stand;
 
 use super::sql::Question;
 use crate::work::RequestJob;
-use nod_contract::card::{Block, Card, Press, Style, Verb};
-use nod_contract::chat::{ChatError, Immediate, Target};
+use nod_contract::card::{Action, Block, Card, OnClick, Style};
+use nod_contract::chat::{ChatError, DeliveryTarget, InteractionResponse};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, QuestionId, RunId, TenantId};
 use nod_people::context::Chat;
@@ -96,15 +96,15 @@ pub(super) fn invite(question: &Question, voters: &[Voter], mut card: Card) -> C
             Stand::NoneSuits => "Everybody has answered, and no time suits all. Pick one, or another time.",
             Stand::Open | Stand::Agreed(_) => "I asked in the thread. You can pick one at any time.",
         };
-        card = card.with(Block::Note(format!("{answered} of {} have answered. {words}", voters.len())));
+        card = card.with_block(Block::Note(format!("{answered} of {} have answered. {words}", voters.len())));
     } else {
-        let ask = Press::Verb(Verb::new("ask_others", question.id));
-        card = card.button("Ask the others", Style::Primary, ask);
+        let ask = OnClick::Action(Action::new("ask_others", question.id));
+        card = card.with_button("Ask the others", Style::Primary, ask);
     }
     if away.is_empty() {
         card
     } else {
-        card.with(Block::Note(format!("Cannot vote here: {}", away.join(", "))))
+        card.with_block(Block::Note(format!("Cannot vote here: {}", away.join(", "))))
     }
 }
 
@@ -115,8 +115,8 @@ pub async fn ask(
     id: QuestionId,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
-    let whisper = |words: &str| Ok(Immediate::whisper(words));
+) -> sqlx::Result<InteractionResponse> {
+    let whisper = |words: &str| Ok(InteractionResponse::ephemeral(words));
     let Some(question) = super::sql::load(conn, tenant, id).await? else {
         return whisper("I know of no such question. Nothing was done.");
     };
@@ -129,7 +129,7 @@ pub async fn ask(
     // The lane before the row, as the job does. In the question's own lane its expiry waits, a day long.
     jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::Tally { question: id }, now, now).await?;
     match sql::open(conn, tenant, id, now).await? {
-        true => Ok(Immediate::Nothing),
+        true => Ok(InteractionResponse::Ack),
         false => whisper("They were asked already, or this was answered. Nothing more was done."),
     }
 }
@@ -142,27 +142,27 @@ pub async fn press(
     choice: Option<u16>,
     by: PersonId,
     now: Timestamp,
-) -> sqlx::Result<Immediate> {
+) -> sqlx::Result<InteractionResponse> {
     let Some(question) = super::sql::load(conn, tenant, id).await?.filter(|question| question.opened) else {
-        return Ok(Immediate::whisper("I know of no such vote. Nothing was done."));
+        return Ok(InteractionResponse::ephemeral("I know of no such vote. Nothing was done."));
     };
     let voters = sql::voters(conn, tenant, &question).await?;
     if !voters.iter().any(|voter| voter.person == by) {
         let words = uncounted(conn, tenant, &voters, by).await?;
-        return Ok(Immediate::whisper(words));
+        return Ok(InteractionResponse::ephemeral(words));
     }
     let none = question.choices.len();
     let choice = choice.map_or(none, usize::from);
     if choice > none {
-        return Ok(Immediate::whisper("That is none of the times. Nothing was counted."));
+        return Ok(InteractionResponse::ephemeral("That is none of the times. Nothing was counted."));
     }
     jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::Tally { question: id }, now, now).await?;
     if !sql::is_open(conn, tenant, id, now).await? {
         let words = over(conn, tenant, id, &voters, by, now).await?;
-        return Ok(Immediate::whisper(words));
+        return Ok(InteractionResponse::ephemeral(words));
     }
     sql::turn(conn, tenant, &question, by, choice).await?;
-    Ok(Immediate::Nothing)
+    Ok(InteractionResponse::Ack)
 }
 
 /// For whoever is not asked; a human who is two people here may be, as the other one.
@@ -206,7 +206,7 @@ async fn over(
     let zone = zone.unwrap_or_else(|| chosen.0.time_zone().clone());
     let became = sql::became(conn, tenant, &question).await?;
     let (from, to) = became.instead_of(&chosen).unwrap_or(chosen);
-    let time = when::say_span(&from, &to, &zone, now);
+    let time = when::format_span(&from, &to, &zone, now);
     Ok(match (became.booked, became.waits) {
         (true, _) => format!(
             "{asker} booked {time}. If that does not suit you any more, tell {asker}, or decline the invitation."
@@ -233,16 +233,16 @@ pub(crate) async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<
             Err(Apart::Busy(seconds)) => {
                 let until = now + chrono::TimeDelta::seconds(seconds);
                 let mut conn = core.pool.acquire().await?;
-                return Ok(jobs::put_off(&mut conn, claim, until, None, false).await?);
+                return Ok(jobs::reschedule(&mut conn, claim, until, None, false).await?);
             }
             Err(Apart::Failed(error)) => return Err(error),
             Ok(places) => places,
         };
     }
     let mut tx = core.begin().await?;
-    jobs::hold(&mut tx, claim).await?;
+    jobs::assert_lease(&mut tx, claim).await?;
     // Before the row, as whoever stops the turn locks them.
-    jobs::lock(&mut tx, tenant, question.conversation.0).await?;
+    jobs::lock_lane(&mut tx, tenant, question.conversation.0).await?;
     if sql::is_open(&mut tx, tenant, id, now).await? {
         // Read again, now that nobody votes or decides meanwhile.
         let voters = sql::voters(&mut tx, tenant, &question).await?;
@@ -260,8 +260,10 @@ pub(crate) async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<
                     apart.chain(places.iter().map(|place| place.only_for)).flatten().collect();
                 let called = sql::called(&mut tx, tenant, &question, &venue, &apart).await?;
                 let open = card::open(&question, &voters, now);
-                let calling =
-                    called.iter().rev().fold(open.clone(), |card, user| card.calling(Some(user.as_str())));
+                let calling = called
+                    .iter()
+                    .rev()
+                    .fold(open.clone(), |card, user| card.with_mention(Some(user.as_str())));
                 let card_for = |one: Option<PersonId>| if one.is_some() { &open } else { &calling };
                 for (delivery, only_for) in cards {
                     delivery::show(&mut tx, tenant, delivery, card_for(only_for), now).await?;
@@ -285,14 +287,14 @@ pub(crate) async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<
             }
         }
     }
-    jobs::finish(&mut tx, claim).await?;
+    jobs::complete(&mut tx, claim).await?;
     Ok(tx.commit().await?)
 }
 
 /// A place where a card is to stand.
 struct There {
     platform: String,
-    target: Option<Target>,
+    target: Option<DeliveryTarget>,
     only_for: Option<PersonId>,
 }
 
@@ -332,7 +334,7 @@ async fn apart(
             (None, Some(line)) if core.adapters.get(&line.0).is_some() => line,
             (None, _) => continue,
         };
-        let target = Some(Target::Direct { workspace, user });
+        let target = Some(DeliveryTarget::DirectMessage { workspace, user });
         places.push(There { platform, target, only_for: Some(voter.person) });
     }
     Ok(places)
@@ -341,14 +343,14 @@ async fn apart(
 /// Whether somebody reads along where it was asked.
 async fn reads(core: &Chat, venue: &Venue, user: &str) -> Result<bool, Apart> {
     let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
-    match adapter.is_member(&venue.workspace, &venue.place.channel, user).await {
+    match adapter.is_channel_member(&venue.workspace, &venue.place.channel, user).await {
         Ok(member) => Ok(member),
-        Err(ChatError::Busy { after_seconds }) => {
+        Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
             Err(Apart::Busy(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60)))
         }
-        Err(ChatError::Lost(reason)) => Err(Apart::Failed(reason.into())),
+        Err(ChatError::UnknownOutcome(reason)) => Err(Apart::Failed(reason.into())),
         // They are not told there for all we know.
-        Err(ChatError::Refused { .. } | ChatError::Closed { .. } | ChatError::Gone) => Ok(false),
+        Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. } | ChatError::Gone) => Ok(false),
     }
 }
 

@@ -7,7 +7,7 @@ use super::Voter;
 use crate::question::sql::Question;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, QuestionId, RunId, TenantId};
-use nod_contract::tool::Gathering;
+use nod_contract::tool::EventDetails;
 use nod_people::delivery::Venue;
 use nod_when::when;
 
@@ -277,8 +277,9 @@ pub(super) struct Became {
 impl Became {
     /// When it takes place, where that is not the time that was decided on.
     pub(super) fn instead_of(&self, chosen: &(Zoned, Zoned)) -> Option<(Zoned, Zoned)> {
-        let asked = self.gathering.clone().and_then(|kept| serde_json::from_value::<Gathering>(kept).ok())?;
-        let by = |at, like: &Zoned| when::instant(at).to_zoned(like.time_zone().clone());
+        let asked =
+            self.gathering.clone().and_then(|kept| serde_json::from_value::<EventDetails>(kept).ok())?;
+        let by = |at, like: &Zoned| when::to_jiff(at).to_zoned(like.time_zone().clone());
         let asked = (by(asked.from, &chosen.0), by(asked.to, &chosen.1));
         (asked != *chosen).then_some(asked)
     }

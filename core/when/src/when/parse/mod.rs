@@ -2,63 +2,65 @@
 //! that it does not know is said, since it may have been the one that mattered.
 
 mod days;
+mod durations;
 mod hours;
-mod lengths;
-mod names;
-mod places;
+mod named_times;
+mod zones;
 
 use jiff::civil::{Date, Weekday};
 use jiff::{SignedDuration, Zoned};
 
-use super::Unclear;
-use super::clocks::{Hours, Part};
-use super::dates::{Day, Which};
-use super::words::{Token, tokens};
-use super::zones::Named;
+use super::TimeError;
+use super::dates::{DayPhrase, Relative};
+use super::time_of_day::{Part, SpokenHours};
+use super::tokens::{Token, tokens};
+use super::zones::NamedZone;
 
 /// What was said.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heard {
-    pub(super) day: Option<Day>,
+pub(super) struct ParsedPhrase {
+    pub(super) day: Option<DayPhrase>,
     /// A weekday said beside a date, which must agree.
     pub(super) weekday: Option<Weekday>,
-    pub(super) hours: Option<Hours>,
+    pub(super) hours: Option<SpokenHours>,
     pub(super) part: Option<Part>,
-    pub(super) zone: Option<Named>,
-    pub(super) lasts: Option<SignedDuration>,
+    pub(super) zone: Option<NamedZone>,
+    pub(super) duration: Option<SignedDuration>,
     /// Minutes from now, negative where it is over.
     pub(super) from_now: Option<i64>,
     pub(super) all_day: bool,
 }
 
 /// Reads cleaned text, said at `now` by somebody in that zone.
-pub(super) fn read(text: &str, now: &Zoned) -> Result<Heard, Unclear> {
-    let mut reader = Reader { tokens: tokens(text)?, at: 0, heard: Heard::default(), now };
+pub(super) fn parse(text: &str, now: &Zoned) -> Result<ParsedPhrase, TimeError> {
+    let mut reader = Parser { tokens: tokens(text)?, at: 0, parsed: ParsedPhrase::default(), now };
     while reader.at < reader.tokens.len() {
         reader.piece()?;
     }
-    reader.heard.settled()
+    reader.parsed.validate()
 }
 
-impl Heard {
+impl ParsedPhrase {
     /// Nothing but hours.
-    pub(super) fn is_hour_alone(&self) -> bool {
+    pub(super) fn is_hour_only(&self) -> bool {
         let says_day =
             self.day.is_some() || self.weekday.is_some() || self.from_now.is_some() || self.all_day;
         self.hours.is_some() && !says_day
     }
 
     /// The same, of that day.
-    pub(super) fn on(self, day: Date) -> Self {
+    pub(super) fn with_day(self, day: Date) -> Self {
         let (year, month, of_month) = (day.year().into(), day.month().into(), day.day().into());
-        Self { day: Some(Day::Date { year: Some(year), month, day: of_month }), ..self }
+        Self { day: Some(DayPhrase::Date { year: Some(year), month, day: of_month }), ..self }
     }
 
     /// What only the whole tells: a weekday beside a week, or beside nothing.
-    fn settled(mut self) -> Result<Self, Unclear> {
+    fn validate(mut self) -> Result<Self, TimeError> {
         match (&self.day, self.weekday.take()) {
-            (None, Some(weekday)) => self.day = Some(Day::Weekday(weekday, Which::Coming)),
-            (Some(Day::Week(weeks)), Some(weekday)) => self.day = Some(Day::OfWeek(weekday, *weeks)),
+            (None, Some(weekday)) => self.day = Some(DayPhrase::Weekday(weekday, Relative::Coming)),
+            (Some(DayPhrase::Week(weeks)), Some(weekday)) => {
+                self.day = Some(DayPhrase::OfWeek(weekday, *weeks))
+            }
             (_, weekday) => self.weekday = weekday,
         }
         Ok(self)
@@ -66,7 +68,7 @@ impl Heard {
 }
 
 /// Words that say nothing of the time.
-const FILLING: &[&str] = &[
+const FILLER_WORDS: &[&str] = &[
     "on",
     "at",
     "the",
@@ -86,41 +88,41 @@ const FILLING: &[&str] = &[
     "local",
 ];
 
-struct Reader<'a> {
+struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
-    heard: Heard,
+    parsed: ParsedPhrase,
     now: &'a Zoned,
 }
 
 /// Whether something was read here.
-type Read = Result<bool, Unclear>;
+type ParseResult = Result<bool, TimeError>;
 
-impl Reader<'_> {
-    fn piece(&mut self) -> Result<(), Unclear> {
-        let read = self.words()?
-            || self.span_of_time()?
+impl Parser<'_> {
+    fn piece(&mut self) -> Result<(), TimeError> {
+        let read = self.parse_named_time()?
+            || self.parse_duration()?
             || self.ordinal_weekday()?
             || self.relative()?
             || self.day()?
             || self.hours()?
             || self.zone()?
-            || self.filling();
-        if read { Ok(()) } else { Err(self.unknown()) }
+            || self.skip_filler();
+        if read { Ok(()) } else { Err(self.unknown_word_error()) }
     }
 
-    fn unknown(&self) -> Unclear {
+    fn unknown_word_error(&self) -> TimeError {
         let said = match &self.tokens[self.at] {
             Token::Word(word) | Token::Zone(word) => word.chars().take(40).collect(),
             Token::Number(number, _) => number.to_string(),
             Token::Sign(sign) => sign.to_string(),
         };
-        Unclear::not(format!("I do not understand “{said}” as part of a time."))
+        TimeError::not(format!("I do not understand “{said}” as part of a time."))
     }
 
-    fn filling(&mut self) -> bool {
+    fn skip_filler(&mut self) -> bool {
         let filling = match self.tokens.get(self.at) {
-            Some(Token::Word(word)) => FILLING.contains(&word.as_str()) || word == "time",
+            Some(Token::Word(word)) => FILLER_WORDS.contains(&word.as_str()) || word == "time",
             Some(Token::Sign(sign)) => matches!(sign, ',' | '@' | ';' | '.'),
             _ => false,
         };
@@ -144,7 +146,7 @@ impl Reader<'_> {
         }
     }
 
-    fn sign(&self, ahead: usize, signs: &[char]) -> bool {
+    fn is_sign_ahead(&self, ahead: usize, signs: &[char]) -> bool {
         matches!(self.tokens.get(self.at + ahead), Some(Token::Sign(sign)) if signs.contains(sign))
     }
 
@@ -164,40 +166,40 @@ impl Reader<'_> {
 
     // What was heard, once of each kind.
 
-    fn hear_day(&mut self, day: Day) -> Read {
-        match (&self.heard.day, &day) {
-            (None, _) => self.heard.day = Some(day),
+    fn set_day(&mut self, day: DayPhrase) -> ParseResult {
+        match (&self.parsed.day, &day) {
+            (None, _) => self.parsed.day = Some(day),
             // "Monday, tomorrow": both are said, and must agree.
-            (Some(Day::Weekday(weekday, Which::Coming)), _) if self.heard.weekday.is_none() => {
-                self.heard.weekday = Some(*weekday);
-                self.heard.day = Some(day);
+            (Some(DayPhrase::Weekday(weekday, Relative::Coming)), _) if self.parsed.weekday.is_none() => {
+                self.parsed.weekday = Some(*weekday);
+                self.parsed.day = Some(day);
             }
-            _ => return Err(Unclear::not("It says two days.")),
+            _ => return Err(TimeError::not("It says two days.")),
         }
         Ok(true)
     }
 
-    fn hear_hours(&mut self, hours: Hours) -> Read {
-        if self.heard.hours.replace(hours).is_some() {
-            return Err(Unclear::not("It says two times."));
+    fn set_hours(&mut self, hours: SpokenHours) -> ParseResult {
+        if self.parsed.hours.replace(hours).is_some() {
+            return Err(TimeError::not("It says two times."));
         }
         Ok(true)
     }
 
-    fn hear_part(&mut self, part: Part) -> Read {
-        if self.heard.part.replace(part).is_some() {
-            return Err(Unclear::not("It says two times."));
+    fn set_day_part(&mut self, part: Part) -> ParseResult {
+        if self.parsed.part.replace(part).is_some() {
+            return Err(TimeError::not("It says two times."));
         }
         Ok(true)
     }
 }
 
 /// 26 is 2026.
-fn full(year: i64, digits: usize) -> i64 {
+fn full_year(year: i64, digits: usize) -> i64 {
     if digits == 2 { 2000 + year } else { year }
 }
 
-fn suffix(word: &str) -> bool {
+fn is_ordinal_suffix(word: &str) -> bool {
     matches!(word, "st" | "nd" | "rd" | "th")
 }
 

@@ -8,7 +8,7 @@ use super::Interval;
 
 /// The same hours on each of some weekdays.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hours {
+pub struct WeeklyHours {
     /// Where those clocks are.
     pub zone: TimeZone,
     /// On these days.
@@ -19,10 +19,10 @@ pub struct Hours {
     pub to: Time,
 }
 
-impl Hours {
+impl WeeklyHours {
     /// Monday to Friday, 09:00–17:00.
     #[must_use]
-    pub fn usual(zone: TimeZone) -> Self {
+    pub fn default_in(zone: TimeZone) -> Self {
         use Weekday::{Friday, Monday, Thursday, Tuesday, Wednesday};
         let (nine, five) = (Time::constant(9, 0, 0, 0), Time::constant(17, 0, 0, 0));
         Self { zone, days: vec![Monday, Tuesday, Wednesday, Thursday, Friday], from: nine, to: five }
@@ -30,14 +30,14 @@ impl Hours {
 
     /// Whether all of it is working time: for a risk line on an event.
     #[must_use]
-    pub fn hold(&self, from: &Zoned, to: &Zoned) -> bool {
+    pub fn is_within(&self, from: &Zoned, to: &Zoned) -> bool {
         let slot = Interval { from: from.timestamp(), to: to.timestamp() };
-        slot.to.duration_since(slot.from) <= SignedDuration::from_hours(24 * super::MOST_DAYS)
-            && super::holds(&super::merged(self.within(slot)), slot)
+        slot.to.duration_since(slot.from) <= SignedDuration::from_hours(24 * super::MAX_DAYS)
+            && super::has_containing(&super::merge_intervals(self.intervals_in(slot)), slot)
     }
 
     /// The working times that touch that window.
-    pub(super) fn within(&self, window: Interval) -> Vec<Interval> {
+    pub(super) fn intervals_in(&self, window: Interval) -> Vec<Interval> {
         if window.to <= window.from {
             return Vec::new();
         }

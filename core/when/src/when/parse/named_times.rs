@@ -2,13 +2,13 @@
 
 use jiff::civil::Weekday;
 
-use super::{Read, Reader, month};
-use crate::when::Unclear;
-use crate::when::clocks::{Hours, Part};
-use crate::when::dates::{Day, Month};
+use super::{ParseResult, Parser, month};
+use crate::when::TimeError;
+use crate::when::dates::{DayPhrase, Month};
+use crate::when::time_of_day::{Part, SpokenHours};
 
-impl Reader<'_> {
-    pub(super) fn words(&mut self) -> Read {
+impl Parser<'_> {
+    pub(super) fn parse_named_time(&mut self) -> ParseResult {
         const DAYS: &[(&str, i64)] = &[
             ("day after tomorrow", 2),
             ("overmorrow", 2),
@@ -23,45 +23,45 @@ impl Reader<'_> {
             ("yesterday", -1),
         ];
         if let Some(days) = self.take_any(DAYS) {
-            return self.hear_day(Day::From(days));
+            return self.set_day(DayPhrase::From(days));
         }
         if self.take("all day") || self.take("whole day") || self.take("full day") || self.take("allday") {
-            self.heard.all_day = true;
+            self.parsed.all_day = true;
             return Ok(true);
         }
-        if self.peek(0) == Some("all") && self.sign(1, &['-']) && self.peek(2) == Some("day") {
+        if self.peek(0) == Some("all") && self.is_sign_ahead(1, &['-']) && self.peek(2) == Some("day") {
             self.at += 3;
-            self.heard.all_day = true;
+            self.parsed.all_day = true;
             return Ok(true);
         }
         if self.take("tonight") {
-            self.hear_part(Part::Night)?;
-            return self.hear_day(Day::From(0));
+            self.set_day_part(Part::Night)?;
+            return self.set_day(DayPhrase::From(0));
         }
         if self.take("last night") {
-            self.hear_part(Part::Night)?;
-            return self.hear_day(Day::From(-1));
+            self.set_day_part(Part::Night)?;
+            return self.set_day(DayPhrase::From(-1));
         }
         if self.take("right now") || self.take("now") {
-            self.heard.from_now = Some(0);
+            self.parsed.from_now = Some(0);
             return Ok(true);
         }
         if ["end of the day", "end of day", "eod", "cob", "close of business"].iter().any(|w| self.take(w)) {
-            return self.hear_hours(Hours::EndOfDay);
+            return self.set_hours(SpokenHours::EndOfDay);
         }
         if ["end of the week", "end of week", "end of this week", "eow"].iter().any(|w| self.take(w)) {
-            self.hear_hours(Hours::EndOfDay)?;
-            return self.hear_day(Day::OfWeek(Weekday::Friday, 0));
+            self.set_hours(SpokenHours::EndOfDay)?;
+            return self.set_day(DayPhrase::OfWeek(Weekday::Friday, 0));
         }
         if ["end of the month", "end of month", "end of this month", "eom"].iter().any(|w| self.take(w)) {
-            return self.hear_day(Day::EndOfMonth(Month::From(0)));
+            return self.set_day(DayPhrase::EndOfMonth(Month::From(0)));
         }
         if self.take("end of next month") {
-            return self.hear_day(Day::EndOfMonth(Month::From(1)));
+            return self.set_day(DayPhrase::EndOfMonth(Month::From(1)));
         }
         if self.take("end of next week") {
-            self.hear_hours(Hours::EndOfDay)?;
-            return self.hear_day(Day::OfWeek(Weekday::Friday, 1));
+            self.set_hours(SpokenHours::EndOfDay)?;
+            return self.set_day(DayPhrase::OfWeek(Weekday::Friday, 1));
         }
         const YEARS: &[(&str, i64)] = &[
             ("end of the year", 0),
@@ -72,15 +72,15 @@ impl Reader<'_> {
         ];
         if let Some(years) = self.take_any(YEARS) {
             let year = Some(i64::from(self.now.year()) + years);
-            return self.hear_day(Day::Date { year, month: 12, day: 31 });
+            return self.set_day(DayPhrase::Date { year, month: 12, day: 31 });
         }
         if let Some(month) = self.peek(2).and_then(month).filter(|_| self.peek(0) == Some("end")) {
             self.at += 3;
             let year = self.year();
-            return self.hear_day(Day::EndOfMonth(Month::Named(month, year)));
+            return self.set_day(DayPhrase::EndOfMonth(Month::Named(month, year)));
         }
         if self.take("midnight") {
-            return self.hear_hours(Hours::Midnight);
+            return self.set_hours(SpokenHours::Midnight);
         }
         if self.holiday()? {
             return Ok(true);
@@ -90,7 +90,7 @@ impl Reader<'_> {
 
     /// Those that have a date of their own. The others are not guessed at: when they are hangs on the year, and often
     /// on the country.
-    fn holiday(&mut self) -> Read {
+    fn holiday(&mut self) -> ParseResult {
         const DATED: &[(&str, (i64, i64))] = &[
             ("christmas day", (12, 25)),
             ("christmas eve", (12, 24)),
@@ -126,11 +126,11 @@ impl Reader<'_> {
         self.take("in");
         if let Some((month, day)) = self.take_any(DATED) {
             let year = self.year();
-            return self.hear_day(Day::Date { year, month, day });
+            return self.set_day(DayPhrase::Date { year, month, day });
         }
         let moving = MOVING.iter().find(|name| self.take(name));
         match moving {
-            Some(name) => Err(Unclear::not(format!(
+            Some(name) => Err(TimeError::not(format!(
                 "I do not know on which day “{name}” is, so please say the date, like “6 April”."
             ))),
             None => {
@@ -140,7 +140,7 @@ impl Reader<'_> {
         }
     }
 
-    fn parts(&mut self) -> Read {
+    fn parts(&mut self) -> ParseResult {
         const PARTS: &[(&str, Part)] = &[
             ("morning", Part::Morning),
             ("lunchtime", Part::Lunch),
@@ -158,9 +158,9 @@ impl Reader<'_> {
         match self.take_any(PARTS) {
             Some(part) => {
                 if this {
-                    self.hear_day(Day::From(0))?;
+                    self.set_day(DayPhrase::From(0))?;
                 }
-                self.hear_part(part)
+                self.set_day_part(part)
             }
             None => {
                 self.at = before;

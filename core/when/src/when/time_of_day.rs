@@ -2,37 +2,37 @@
 
 use jiff::civil::Time;
 
-use super::Unclear;
+use super::TimeError;
 
 /// A time of day as it was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(super) struct ClockTime {
     pub(super) hour: i8,
     pub(super) minute: i8,
-    pub(super) half: Half,
+    pub(super) half: DayHalf,
 }
 
 /// Which half of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Half {
+pub(super) enum DayHalf {
     Am,
     Pm,
     /// Counted to 24: "15:00", "03:00".
-    Whole,
+    TwentyFourHour,
     /// Not said.
-    Open,
+    Unspecified,
 }
 
 /// The hours that were said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hours {
-    At(Clock),
-    Range(Clock, Clock),
+pub(super) enum SpokenHours {
+    At(ClockTime),
+    Range(ClockTime, ClockTime),
     /// "ten to five": ten minutes before five, or from ten until five.
-    Either(Clock, (Clock, Clock)),
-    Between(Clock, Clock),
-    After(Clock),
-    Before(Clock),
+    Either(ClockTime, (ClockTime, ClockTime)),
+    Between(ClockTime, ClockTime),
+    After(ClockTime),
+    Before(ClockTime),
     Midnight,
     EndOfDay,
 }
@@ -61,24 +61,28 @@ impl Part {
 }
 
 /// From when to when; `true` where it ends the day after.
-pub(super) type Between = (Time, Time, bool);
+pub(super) type ClockSpan = (Time, Time, bool);
 
-impl Clock {
+impl ClockTime {
     /// Of what was written, if there is such an hour.
-    pub(super) fn new(hour: i64, minute: i64, half: Half) -> Result<Self, Unclear> {
-        let twelve = matches!(half, Half::Am | Half::Pm);
+    pub(super) fn new(hour: i64, minute: i64, half: DayHalf) -> Result<Self, TimeError> {
+        let twelve = matches!(half, DayHalf::Am | DayHalf::Pm);
         let hours = if twelve { 1..=12 } else { 0..=23 };
         if !hours.contains(&hour) || !(0..=59).contains(&minute) {
             let half = match half {
-                Half::Am => " am",
-                Half::Pm => " pm",
+                DayHalf::Am => " am",
+                DayHalf::Pm => " pm",
                 _ => "",
             };
             let said =
                 if minute == 0 { format!("{hour}{half}") } else { format!("{hour}:{minute:02}{half}") };
-            return Err(Unclear::not(format!("There is no hour “{said}”.")));
+            return Err(TimeError::not(format!("There is no hour “{said}”.")));
         }
-        let half = if half == Half::Open && (hour == 0 || hour > 12) { Half::Whole } else { half };
+        let half = if half == DayHalf::Unspecified && (hour == 0 || hour > 12) {
+            DayHalf::TwentyFourHour
+        } else {
+            half
+        };
         Ok(Self { hour: hour as i8, minute: minute as i8, half })
     }
 
@@ -91,33 +95,33 @@ impl Clock {
     }
 
     /// All that it can be.
-    fn either(self) -> Vec<Time> {
+    fn both_readings(self) -> Vec<Time> {
         match self.half {
-            Half::Am => vec![self.am()],
-            Half::Pm => vec![self.pm()],
-            Half::Whole => vec![time(self.hour, self.minute)],
-            Half::Open => vec![self.am(), self.pm()],
+            DayHalf::Am => vec![self.am()],
+            DayHalf::Pm => vec![self.pm()],
+            DayHalf::TwentyFourHour => vec![time(self.hour, self.minute)],
+            DayHalf::Unspecified => vec![self.am(), self.pm()],
         }
     }
 
     /// What it is, by the rules at the head of [`super`]; two where that is open.
     pub(super) fn times(self, part: Option<Part>) -> Vec<Time> {
-        if self.half != Half::Open {
-            return self.either();
+        if self.half != DayHalf::Unspecified {
+            return self.both_readings();
         }
         match (part, self.hour) {
             (Some(Part::Morning), _) | (Some(Part::Night), 1..=4) => vec![self.am()],
             (Some(Part::Night), 12) => vec![self.am()],
             (Some(_), _) => vec![self.pm()],
             (None, 8..=11) => vec![self.am()],
-            (None, 6 | 7) => self.either(),
+            (None, 6 | 7) => self.both_readings(),
             (None, _) => vec![self.pm()],
         }
     }
 
     /// What was taken for granted in [`Self::times`].
-    pub(super) fn assumed(self, part: Option<Part>) -> Option<String> {
-        if self.half != Half::Open || part.is_some() || matches!(self.hour, 6 | 7) {
+    pub(super) fn assumption(self, part: Option<Part>) -> Option<String> {
+        if self.half != DayHalf::Unspecified || part.is_some() || matches!(self.hour, 6 | 7) {
             return None;
         }
         let said = if self.minute == 0 { format!("{}", self.hour) } else { self.twelve() };
@@ -132,37 +136,43 @@ impl Clock {
     }
 
     /// "6 can be in the morning or in the evening."
-    pub(super) fn asked(self) -> String {
+    pub(super) fn am_pm_question(self) -> String {
         let said = if self.minute == 0 { format!("{}", self.hour) } else { self.twelve() };
         format!("{said} can be in the morning or in the evening.")
     }
 }
 
 /// From one to the other, by the shortest way.
-pub(super) fn range(from: Clock, to: Clock, part: Option<Part>) -> Result<Vec<Between>, Unclear> {
-    let whole = |clock: Clock, other: Clock| match (clock.half, other.half) {
-        (Half::Open, Half::Whole) => Clock { half: Half::Whole, ..clock },
+pub(super) fn range(from: ClockTime, to: ClockTime, part: Option<Part>) -> Result<Vec<ClockSpan>, TimeError> {
+    let whole = |clock: ClockTime, other: ClockTime| match (clock.half, other.half) {
+        (DayHalf::Unspecified, DayHalf::TwentyFourHour) => {
+            ClockTime { half: DayHalf::TwentyFourHour, ..clock }
+        }
         _ => clock,
     };
     let (from, to) = (whole(from, to), whole(to, from));
-    let starts =
-        if from.half == Half::Open && to.half != Half::Open { from.either() } else { from.times(part) };
-    let shortest =
-        |start: Time| to.either().into_iter().min_by_key(|end| lasts(start, *end)).map(|e| (start, e));
+    let starts = if from.half == DayHalf::Unspecified && to.half != DayHalf::Unspecified {
+        from.both_readings()
+    } else {
+        from.times(part)
+    };
+    let shortest = |start: Time| {
+        to.both_readings().into_iter().min_by_key(|end| minutes_between(start, *end)).map(|e| (start, e))
+    };
     let mut both: Vec<(Time, Time)> = starts.into_iter().filter_map(shortest).collect();
-    if to.half != Half::Open {
-        both.sort_by_key(|(start, end)| lasts(*start, *end));
+    if to.half != DayHalf::Unspecified {
+        both.sort_by_key(|(start, end)| minutes_between(*start, *end));
         both.truncate(1);
     }
-    both.retain(|(start, end)| lasts(*start, *end) <= 14 * 60);
+    both.retain(|(start, end)| minutes_between(*start, *end) <= 14 * 60);
     if both.is_empty() {
-        return Err(Unclear::not("That ends before it begins."));
+        return Err(TimeError::not("That ends before it begins."));
     }
     Ok(both.into_iter().map(|(start, end)| (start, end, end <= start)).collect())
 }
 
 /// Minutes from one to the next of the other.
-fn lasts(from: Time, to: Time) -> i64 {
+fn minutes_between(from: Time, to: Time) -> i64 {
     let minutes = |time: Time| i64::from(time.hour()) * 60 + i64::from(time.minute());
     let between = minutes(to) - minutes(from);
     if between <= 0 { between + 24 * 60 } else { between }

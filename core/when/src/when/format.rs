@@ -5,21 +5,21 @@ use std::fmt::Write as _;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, Zoned, civil::Date};
 
-use super::{Said, When, instant};
+use super::{ResolvedTime, TimeSpec, to_jiff};
 use nod_contract::clock::Timestamp;
 
 const DAY_MINUTES: i64 = 24 * 60;
 
 /// "Fri 6 Mar, 15:00 CET"; with the year where it is not this one.
 #[must_use]
-pub fn say(at: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
+pub fn format_time(at: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
     let at = at.with_time_zone(reader.clone());
     format!("{}, {} {}", day(at.date(), year(reader, now)), at.strftime("%H:%M"), zone(&at))
 }
 
 /// "Fri 6 Mar, 15:00–15:30 CET"; the zone twice where the clocks change in between.
 #[must_use]
-pub fn say_span(from: &Zoned, to: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
+pub fn format_span(from: &Zoned, to: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
     let (from, to) = (from.with_time_zone(reader.clone()), to.with_time_zone(reader.clone()));
     let this = year(reader, now);
     let (begins, ends) = (from.strftime("%H:%M").to_string(), to.strftime("%H:%M").to_string());
@@ -41,58 +41,58 @@ pub fn say_span(from: &Zoned, to: &Zoned, reader: &TimeZone, now: Timestamp) -> 
 
 /// "Fri 6 Mar", a day of the calendar wherever it is read.
 #[must_use]
-pub(crate) fn say_day(date: Date, reader: &TimeZone, now: Timestamp) -> String {
+pub(crate) fn format_day(date: Date, reader: &TimeZone, now: Timestamp) -> String {
     day(date, year(reader, now))
 }
 
 /// "Fri 6 Mar – Sun 8 Mar", both included.
 #[must_use]
-pub fn say_days(first: Date, last: Date, reader: &TimeZone, now: Timestamp) -> String {
+pub fn format_days(first: Date, last: Date, reader: &TimeZone, now: Timestamp) -> String {
     let this = year(reader, now);
     if first == last { day(first, this) } else { format!("{} – {}", day(first, this), day(last, this)) }
 }
 
 /// "Fri 6 Mar 2026, 15:00 CET", for where the year matters: what a model reads, and what is kept.
 pub(crate) fn with_year(at: Timestamp, zone: &TimeZone) -> String {
-    let at = instant(at).to_zoned(zone.clone());
+    let at = to_jiff(at).to_zoned(zone.clone());
     format!("{} {}", at.strftime("%a %-d %b %Y, %H:%M"), self::zone(&at))
 }
 
 /// "15:00:10 CET": for what is a matter of seconds.
 pub fn second(at: Timestamp, zone: &TimeZone) -> String {
-    let at = instant(at).to_zoned(zone.clone());
+    let at = to_jiff(at).to_zoned(zone.clone());
     format!("{} {}", at.strftime("%H:%M:%S"), self::zone(&at))
 }
 
 /// "15:00 CET": for what is soon.
 pub fn minute(at: Timestamp, zone: &TimeZone) -> String {
-    let at = instant(at).to_zoned(zone.clone());
+    let at = to_jiff(at).to_zoned(zone.clone());
     format!("{} {}", at.strftime("%H:%M"), self::zone(&at))
 }
 
-impl When {
+impl TimeSpec {
     /// As the reader understands it.
     #[must_use]
-    pub fn say(&self, reader: &TimeZone, now: Timestamp) -> String {
+    pub fn format(&self, reader: &TimeZone, now: Timestamp) -> String {
         match self {
-            Self::At(at) => say(at, reader, now),
-            Self::Span { from, to } => say_span(from, to, reader, now),
-            Self::Day(day) => say_day(*day, reader, now),
-            Self::Days { first, last } => say_days(*first, *last, reader, now),
+            Self::At(at) => format_time(at, reader, now),
+            Self::Span { from, to } => format_span(from, to, reader, now),
+            Self::Day(day) => format_day(*day, reader, now),
+            Self::Days { first, last } => format_days(*first, *last, reader, now),
             Self::Within { from, to } => match whole_days(from, to) {
-                Some((first, last)) => say_days(first, last, reader, now),
-                None => say_span(from, to, reader, now),
+                Some((first, last)) => format_days(first, last, reader, now),
+                None => format_span(from, to, reader, now),
             },
         }
     }
 }
 
-impl Said {
+impl ResolvedTime {
     /// As the reader understands it, with how long.
     #[must_use]
-    pub fn say(&self, reader: &TimeZone, now: Timestamp) -> String {
-        let when = self.when.say(reader, now);
-        match self.lasts {
+    pub fn format(&self, reader: &TimeZone, now: Timestamp) -> String {
+        let when = self.time.format(reader, now);
+        match self.duration {
             Some(lasts) => format!("{when}, for {} minutes", lasts.as_mins()),
             None => when,
         }
@@ -101,60 +101,62 @@ impl Said {
     /// The same time such that it has one reading for ever; [`super::resolve`] reads it back in any zone.
     #[must_use]
     pub fn exact(&self) -> String {
-        let mut exact = match &self.when {
-            When::At(at) => at.to_string(),
-            When::Span { from, to } => format!("{from}/{to}"),
-            When::Day(day) => day.to_string(),
-            When::Days { first, last } => format!("{first}/{last}"),
-            When::Within { from, to } => format!("within {from}/{to}"),
+        let mut exact = match &self.time {
+            TimeSpec::At(at) => at.to_string(),
+            TimeSpec::Span { from, to } => format!("{from}/{to}"),
+            TimeSpec::Day(day) => day.to_string(),
+            TimeSpec::Days { first, last } => format!("{first}/{last}"),
+            TimeSpec::Within { from, to } => format!("within {from}/{to}"),
         };
-        if let Some(lasts) = self.lasts {
+        if let Some(lasts) = self.duration {
             let _ = write!(exact, " for {} minutes", lasts.as_mins());
         }
         exact
     }
 }
 
-impl From<When> for Said {
-    fn from(when: When) -> Self {
-        Self { when, lasts: None, assumed: None }
+impl From<TimeSpec> for ResolvedTime {
+    fn from(when: TimeSpec) -> Self {
+        Self { time: when, duration: None, assumption: None }
     }
 }
 
-impl Said {
+impl ResolvedTime {
     /// With a length: of an instant it makes a span, and of a day with whole days that many.
-    pub(super) fn lasting(self, lasts: Option<SignedDuration>) -> Self {
-        match (&self.when, lasts) {
-            (When::Day(first), Some(lasts)) if lasts.as_mins() % DAY_MINUTES == 0 => {
+    pub(super) fn with_duration(self, lasts: Option<SignedDuration>) -> Self {
+        match (&self.time, lasts) {
+            (TimeSpec::Day(first), Some(lasts)) if lasts.as_mins() % DAY_MINUTES == 0 => {
                 let more = Span::new().try_days(lasts.as_mins() / DAY_MINUTES - 1);
                 match more.and_then(|more| first.checked_add(more)) {
-                    Ok(last) if last > *first => Self { when: When::Days { first: *first, last }, ..self },
+                    Ok(last) if last > *first => {
+                        Self { time: TimeSpec::Days { first: *first, last }, ..self }
+                    }
                     _ => self,
                 }
             }
-            (When::At(from), Some(lasts)) => match from.checked_add(lasts) {
-                Ok(to) => Self { when: When::Span { from: from.clone(), to }, ..self },
+            (TimeSpec::At(from), Some(lasts)) => match from.checked_add(lasts) {
+                Ok(to) => Self { time: TimeSpec::Span { from: from.clone(), to }, ..self },
                 Err(_) => self,
             },
-            _ => Self { lasts, ..self },
+            _ => Self { duration: lasts, ..self },
         }
     }
 }
 
-impl Said {
+impl ResolvedTime {
     /// An offset by which Nod itself writes the asker's time ("16:00 UTC+8" in Singapore) is their own zone.
-    pub(super) fn by_own_clocks(self, own: &TimeZone) -> Self {
+    pub(super) fn in_own_zone(self, own: &TimeZone) -> Self {
         let at = |at: Zoned| {
             let there = at.with_time_zone(own.clone());
             if at.time_zone().iana_name().is_none() && zone(&there) == zone(&at) { there } else { at }
         };
-        let when = match self.when {
-            When::At(instant) => When::At(at(instant)),
-            When::Span { from, to } => When::Span { from: at(from), to: at(to) },
-            When::Within { from, to } => When::Within { from: at(from), to: at(to) },
+        let when = match self.time {
+            TimeSpec::At(instant) => TimeSpec::At(at(instant)),
+            TimeSpec::Span { from, to } => TimeSpec::Span { from: at(from), to: at(to) },
+            TimeSpec::Within { from, to } => TimeSpec::Within { from: at(from), to: at(to) },
             days => days,
         };
-        Self { when, ..self }
+        Self { time: when, ..self }
     }
 }
 
@@ -165,7 +167,7 @@ fn whole_days(from: &Zoned, to: &Zoned) -> Option<(Date, Date)> {
 }
 
 fn year(reader: &TimeZone, now: Timestamp) -> i16 {
-    instant(now).to_zoned(reader.clone()).year()
+    to_jiff(now).to_zoned(reader.clone()).year()
 }
 
 fn day(date: Date, this_year: i16) -> String {

@@ -2,14 +2,14 @@
 
 use jiff::SignedDuration;
 
-use super::{Read, Reader, month, suffix, weekday};
-use crate::when::Unclear;
-use crate::when::dates::{Day, Unit, Which};
-use crate::when::settle::LONGEST_MINUTES;
-use crate::when::words::Token;
+use super::{ParseResult, Parser, is_ordinal_suffix, month, weekday};
+use crate::when::TimeError;
+use crate::when::dates::{DayPhrase, Relative, Unit};
+use crate::when::resolve::MAX_DURATION_MINUTES;
+use crate::when::tokens::Token;
 
-impl Reader<'_> {
-    pub(super) fn span_of_time(&mut self) -> Read {
+impl Parser<'_> {
+    pub(super) fn parse_duration(&mut self) -> ParseResult {
         let before = self.at;
         let (within, lasting) = (self.take("in") || self.take("within"), self.take("for"));
         let Some(amount) = self.amount()? else {
@@ -17,7 +17,7 @@ impl Reader<'_> {
             return Ok(false);
         };
         if lasting {
-            return self.hear_length(amount);
+            return self.set_duration(amount);
         }
         // "ten minutes to five" is a time of day.
         if matches!(self.peek(0), Some("to" | "past")) && self.number(1).is_some() && !within {
@@ -25,74 +25,74 @@ impl Reader<'_> {
             return Ok(false);
         }
         if self.take("ago") {
-            return self.hear_later(amount, -1, Day::From(0));
+            return self.set_offset(amount, -1, DayPhrase::From(0));
         }
         if self.take("from now") || self.take("later") {
-            return self.hear_later(amount, 1, Day::From(0));
+            return self.set_offset(amount, 1, DayPhrase::From(0));
         }
         if within {
-            return self.hear_later(amount, 1, Day::From(0));
+            return self.set_offset(amount, 1, DayPhrase::From(0));
         }
         if self.peek(0) == Some("from") || self.peek(0) == Some("after") || self.peek(0) == Some("on") {
-            return self.later_than(amount, before);
+            return self.parse_offset_from_day(amount, before);
         }
         match amount {
-            Amount::Minutes(_) => self.hear_length(amount),
-            Amount::Days(..) => Err(Unclear::not("Say from when on, like “in 3 days”.")),
+            Amount::Minutes(_) => self.set_duration(amount),
+            Amount::Days(..) => Err(TimeError::not("Say from when on, like “in 3 days”.")),
         }
     }
 
     /// "two weeks from Friday", "a week on Monday"; not "an hour on Monday", which is how long.
-    fn later_than(&mut self, amount: Amount, before: usize) -> Read {
+    fn parse_offset_from_day(&mut self, amount: Amount, before: usize) -> ParseResult {
         if let Amount::Minutes(_) = amount {
-            return self.hear_length(amount);
+            return self.set_duration(amount);
         }
         self.at += 1;
         let day = match self.peek(0) {
-            Some("today") => Some(Day::From(0)),
-            Some("tomorrow") => Some(Day::From(1)),
-            Some(word) => weekday(word).map(|weekday| Day::Weekday(weekday, Which::Coming)),
+            Some("today") => Some(DayPhrase::From(0)),
+            Some("tomorrow") => Some(DayPhrase::From(1)),
+            Some(word) => weekday(word).map(|weekday| DayPhrase::Weekday(weekday, Relative::Coming)),
             None => None,
         };
         let Some(day) = day else {
             self.at = before;
-            return Err(Unclear::not("Say from which day on."));
+            return Err(TimeError::not("Say from which day on."));
         };
         self.at += 1;
-        self.hear_later(amount, 1, day)
+        self.set_offset(amount, 1, day)
     }
 
-    fn hear_later(&mut self, amount: Amount, sign: i64, from: Day) -> Read {
+    fn set_offset(&mut self, amount: Amount, sign: i64, from: DayPhrase) -> ParseResult {
         match amount {
             Amount::Minutes(minutes) => {
-                if self.heard.from_now.replace(sign * minutes).is_some() {
-                    return Err(Unclear::not("It says two times."));
+                if self.parsed.from_now.replace(sign * minutes).is_some() {
+                    return Err(TimeError::not("It says two times."));
                 }
                 Ok(true)
             }
             Amount::Days(amount, unit) => {
-                self.hear_day(Day::Later { amount: sign * amount, unit, from: Box::new(from) })
+                self.set_day(DayPhrase::Offset { amount: sign * amount, unit, from: Box::new(from) })
             }
         }
     }
 
-    fn hear_length(&mut self, amount: Amount) -> Read {
+    fn set_duration(&mut self, amount: Amount) -> ParseResult {
         let minutes = match amount {
             Amount::Minutes(minutes) => minutes,
             Amount::Days(days, Unit::Days) => days * 24 * 60,
-            Amount::Days(..) => LONGEST_MINUTES + 1,
+            Amount::Days(..) => MAX_DURATION_MINUTES + 1,
         };
-        if !(1..=LONGEST_MINUTES).contains(&minutes) {
-            return Err(Unclear::not("That is no length that I can plan for: a minute to two weeks."));
+        if !(1..=MAX_DURATION_MINUTES).contains(&minutes) {
+            return Err(TimeError::not("That is no length that I can plan for: a minute to two weeks."));
         }
-        if self.heard.lasts.replace(SignedDuration::from_mins(minutes)).is_some() {
-            return Err(Unclear::not("It says two lengths."));
+        if self.parsed.duration.replace(SignedDuration::from_mins(minutes)).is_some() {
+            return Err(TimeError::not("It says two lengths."));
         }
         Ok(true)
     }
 
     /// "an hour and a half", "1h30", "45 minutes", "two weeks"; moves on only where there is one.
-    fn amount(&mut self) -> Result<Option<Amount>, Unclear> {
+    fn amount(&mut self) -> Result<Option<Amount>, TimeError> {
         let before = self.at;
         if self.take("half an hour") || self.take("half a hour") || self.take("half hour") {
             return Ok(Some(Amount::Minutes(30)));
@@ -121,7 +121,7 @@ impl Reader<'_> {
             self.at += 1;
             let mut minutes = value * each + tenths * each / 10;
             if each == 60 {
-                minutes += self.and_minutes();
+                minutes += self.parse_extra_minutes();
             }
             return Ok(Some(Amount::Minutes(minutes)));
         }
@@ -138,7 +138,7 @@ impl Reader<'_> {
                 self.at += 1;
                 Ok(Some(Amount::Days(value * each, unit)))
             }
-            Some(_) => Err(Unclear::not("Say it in whole days, weeks or months.")),
+            Some(_) => Err(TimeError::not("Say it in whole days, weeks or months.")),
             None => {
                 self.at = before;
                 Ok(None)
@@ -156,7 +156,7 @@ impl Reader<'_> {
         }
         let (value, _) = self.number(0)?;
         self.at += 1;
-        if let (true, Some((tenths, 1))) = (self.sign(0, &['.', ',']), self.number(1)) {
+        if let (true, Some((tenths, 1))) = (self.is_sign_ahead(0, &['.', ',']), self.number(1)) {
             self.at += 2;
             return Some((value, tenths));
         }
@@ -164,7 +164,7 @@ impl Reader<'_> {
     }
 
     /// What follows the hours: "and a half", "30 minutes", "30".
-    fn and_minutes(&mut self) -> i64 {
+    fn parse_extra_minutes(&mut self) -> i64 {
         if self.take("and a half") {
             return 30;
         }
@@ -177,7 +177,7 @@ impl Reader<'_> {
             }
             if self.number(0).is_some_and(|(_, digits)| digits == 2)
                 && self.at == before
-                && !self.clock_goes_on()
+                && !self.is_clock_continued()
             {
                 self.at += 1;
                 return minutes;
@@ -187,8 +187,9 @@ impl Reader<'_> {
         0
     }
 
-    fn clock_goes_on(&self) -> bool {
-        self.sign(1, &[':', '.', '/', '-']) || self.peek(1).is_some_and(|w| month(w).is_some() || suffix(w))
+    fn is_clock_continued(&self) -> bool {
+        self.is_sign_ahead(1, &[':', '.', '/', '-'])
+            || self.peek(1).is_some_and(|w| month(w).is_some() || is_ordinal_suffix(w))
     }
 }
 

@@ -5,30 +5,30 @@ use std::borrow::Cow;
 /// With such marks as their number: "pay\u{202e}" is shown as "pay⟨202E⟩". What joins the parts of an emoji or of a
 /// word in some scripts stays.
 #[must_use]
-pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(hides) {
+pub fn show_hidden_chars(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden_char) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if hides(c) { shown.push_str(&format!("⟨{:04X}⟩", u32::from(c))) } else { shown.push(c) }
+        if is_hidden_char(c) { shown.push_str(&format!("⟨{:04X}⟩", u32::from(c))) } else { shown.push(c) }
     }
     Cow::Owned(shown)
 }
 
 /// The same of named values.
 pub fn fields(fields: &[(String, String)]) -> Vec<(String, String)> {
-    fields.iter().map(|(name, value)| (name.clone(), visible(value).into_owned())).collect()
+    fields.iter().map(|(name, value)| (name.clone(), show_hidden_chars(value).into_owned())).collect()
 }
 
 /// The same of lines.
 pub fn lines(lines: &[String]) -> Vec<String> {
-    lines.iter().map(|line| visible(line).into_owned()).collect()
+    lines.iter().map(|line| show_hidden_chars(line).into_owned()).collect()
 }
 
 /// Whether a mark turns or hides text.
 #[must_use]
-pub fn hides(c: char) -> bool {
+pub fn is_hidden_char(c: char) -> bool {
     matches!(
         c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'
@@ -51,7 +51,7 @@ mod tests {
             ("pay \u{200f}100\u{200e} EUR", "pay ⟨200F⟩100⟨200E⟩ EUR"),
             ("👩\u{200d}💻 می\u{200c}خواهم", "👩\u{200d}💻 می\u{200c}خواهم"),
         ] {
-            assert_eq!(visible(text), shown);
+            assert_eq!(show_hidden_chars(text), shown);
         }
     }
 }

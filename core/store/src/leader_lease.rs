@@ -9,10 +9,15 @@ use uuid::Uuid;
 use nod_contract::ids::TenantId;
 
 /// How long a seat is held without being taken anew.
-const HELD: Duration = Duration::from_secs(10);
+const LEASE_DURATION: Duration = Duration::from_secs(10);
 
 /// Takes a seat that is free, run out or the holder's own; false where it is another's.
-pub async fn take(conn: &mut PgConnection, tenant: TenantId, name: &str, holder: Uuid) -> sqlx::Result<bool> {
+pub async fn acquire(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    name: &str,
+    holder: Uuid,
+) -> sqlx::Result<bool> {
     let taken = sqlx::query!(
         "insert into seats (tenant_id, name, holder, held_until)
          values ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
@@ -21,7 +26,7 @@ pub async fn take(conn: &mut PgConnection, tenant: TenantId, name: &str, holder:
         tenant.0,
         name,
         holder,
-        HELD.as_secs_f64()
+        LEASE_DURATION.as_secs_f64()
     )
     .execute(conn)
     .await?;
@@ -29,7 +34,12 @@ pub async fn take(conn: &mut PgConnection, tenant: TenantId, name: &str, holder:
 }
 
 /// Leaves a seat, so that another need not wait.
-pub async fn leave(conn: &mut PgConnection, tenant: TenantId, name: &str, holder: Uuid) -> sqlx::Result<()> {
+pub async fn release(
+    conn: &mut PgConnection,
+    tenant: TenantId,
+    name: &str,
+    holder: Uuid,
+) -> sqlx::Result<()> {
     sqlx::query!(
         "delete from seats where tenant_id = $1 and name = $2 and holder = $3",
         tenant.0,

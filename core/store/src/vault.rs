@@ -32,10 +32,10 @@ impl std::fmt::Debug for Vault {
 pub enum VaultError {
     /// `secrets.key` is not 32 bytes in base64.
     #[error("secrets.key must be 32 bytes in base64 (try: openssl rand -base64 32)")]
-    BadKey,
+    InvalidKey,
     /// It was sealed with another key, or changed since.
     #[error("sealed with key {sealed_with}, but the key here is {key_here}, or the row was changed")]
-    CannotOpen { sealed_with: String, key_here: String },
+    UnsealFailed { sealed_with: String, key_here: String },
 }
 
 impl Vault {
@@ -44,19 +44,19 @@ impl Vault {
     /// # Errors
     /// When it is anything else.
     pub fn new(key: &SecretString) -> Result<Self, VaultError> {
-        let bytes = STANDARD.decode(key.expose_secret().trim()).map_err(|_| VaultError::BadKey)?;
+        let bytes = STANDARD.decode(key.expose_secret().trim()).map_err(|_| VaultError::InvalidKey)?;
         if bytes.len() != 32 {
-            return Err(VaultError::BadKey);
+            return Err(VaultError::InvalidKey);
         }
         let key_id = hex::encode(&Sha256::digest(&bytes)[..4]);
         let link_key = Sha256::new().chain_update(b"nod links").chain_update(&bytes).finalize();
-        let signer = <Hmac<Sha256> as Mac>::new_from_slice(&link_key).map_err(|_| VaultError::BadKey)?;
+        let signer = <Hmac<Sha256> as Mac>::new_from_slice(&link_key).map_err(|_| VaultError::InvalidKey)?;
         Ok(Self { cipher: XChaCha20Poly1305::new(Key::from_slice(&bytes)), signer, key_id })
     }
 
     /// A fresh key, in the form that [`Vault::new`] reads.
     #[must_use]
-    pub fn fresh_key(ids: &dyn Ids) -> String {
+    pub fn generate_key(ids: &dyn Ids) -> String {
         STANDARD.encode(ids.secret())
     }
 
@@ -74,7 +74,7 @@ impl Vault {
 
     /// Whether `code` is what [`Vault::sign`] makes of `text`; takes the same time whatever the code.
     #[must_use]
-    pub fn signed(&self, text: &str, code: &str) -> bool {
+    pub fn is_signature_valid(&self, text: &str, code: &str) -> bool {
         let Ok(code) = hex::decode(code) else { return false };
         self.signer.clone().chain_update(text).verify_slice(&code).is_ok()
     }
@@ -94,9 +94,9 @@ impl Vault {
     ///
     /// # Errors
     /// When the key is another one or the text was changed or moved.
-    pub fn open(&self, sealed: &str, context: &str) -> Result<SecretString, VaultError> {
+    pub fn unseal(&self, sealed: &str, context: &str) -> Result<SecretString, VaultError> {
         let parts: Vec<&str> = sealed.split('.').collect();
-        let refused = || VaultError::CannotOpen {
+        let refused = || VaultError::UnsealFailed {
             sealed_with: parts.get(1).map_or_else(|| "?".to_owned(), |id| (*id).to_owned()),
             key_here: self.key_id.clone(),
         };

@@ -1,12 +1,12 @@
 //! Hours: "3", "half past two", "9-10:30", "between 2 and 4".
 
-use super::{Read, Reader};
-use crate::when::Unclear;
-use crate::when::clocks::{Clock, Half, Hours};
-use crate::when::words::Token;
+use super::{ParseResult, Parser};
+use crate::when::TimeError;
+use crate::when::time_of_day::{ClockTime, DayHalf, SpokenHours};
+use crate::when::tokens::Token;
 
-impl Reader<'_> {
-    pub(super) fn hours(&mut self) -> Read {
+impl Parser<'_> {
+    pub(super) fn hours(&mut self) -> ParseResult {
         let before = self.at;
         if self.take("between") {
             let from = self.clock()?;
@@ -14,12 +14,12 @@ impl Reader<'_> {
                 && (self.take("and") || self.dash())
                 && let Some(to) = self.clock()?
             {
-                return self.hear_hours(Hours::Between(from, to));
+                return self.set_hours(SpokenHours::Between(from, to));
             }
-            return Err(Unclear::not("Say between which hours, like “between 2 and 4”."));
+            return Err(TimeError::not("Say between which hours, like “between 2 and 4”."));
         }
-        if let Some(either) = self.either()? {
-            return self.hear_hours(either);
+        if let Some(either) = self.parse_minutes_to_or_range()? {
+            return self.set_hours(either);
         }
         let after = self.take("after");
         let before_that = !after && (self.take("before") || self.take("until") || self.take("till"));
@@ -28,37 +28,38 @@ impl Reader<'_> {
             return Ok(false);
         };
         if after {
-            return self.hear_hours(Hours::After(from));
+            return self.set_hours(SpokenHours::After(from));
         }
         if before_that {
-            return self.hear_hours(Hours::Before(from));
+            return self.set_hours(SpokenHours::Before(from));
         }
         let here = self.at;
         if self.dash() || self.take("to") || self.take("until") || self.take("till") {
             if let Some(to) = self.clock()? {
-                return self.hear_hours(Hours::Range(from, to));
+                return self.set_hours(SpokenHours::Range(from, to));
             }
             if self.take("midnight") {
-                return self.hear_hours(Hours::Range(from, Clock::new(0, 0, Half::Whole)?));
+                return self
+                    .set_hours(SpokenHours::Range(from, ClockTime::new(0, 0, DayHalf::TwentyFourHour)?));
             }
             self.at = here;
         }
-        self.hear_hours(Hours::At(from))
+        self.set_hours(SpokenHours::At(from))
     }
 
     fn dash(&mut self) -> bool {
-        let dash = self.sign(0, &['-']);
+        let dash = self.is_sign_ahead(0, &['-']);
         self.at += usize::from(dash);
         dash
     }
 
     /// "3", "3pm", "3:30 pm", "15:00", "1500", "15h30", "noon", "half past two", "3 o'clock".
-    fn clock(&mut self) -> Result<Option<Clock>, Unclear> {
+    fn clock(&mut self) -> Result<Option<ClockTime>, TimeError> {
         let before = self.at;
         if self.take("noon") || self.take("midday") {
-            return Clock::new(12, 0, Half::Whole).map(Some);
+            return ClockTime::new(12, 0, DayHalf::TwentyFourHour).map(Some);
         }
-        if let Some(told) = self.told()? {
+        if let Some(told) = self.parse_spoken_clock()? {
             return Ok(Some(told));
         }
         let Some((value, digits)) = self.number(0) else {
@@ -70,35 +71,35 @@ impl Reader<'_> {
             let marked = self.at;
             let hours = self.take("hrs") || self.take("hours") || self.take("h");
             let half = self.half();
-            if digits == 4 || half != Half::Open {
-                let half = if half == Half::Open { Half::Whole } else { half };
-                return Clock::new(value / 100, value % 100, half).map(Some);
+            if digits == 4 || half != DayHalf::Unspecified {
+                let half = if half == DayHalf::Unspecified { DayHalf::TwentyFourHour } else { half };
+                return ClockTime::new(value / 100, value % 100, half).map(Some);
             }
             self.at = if hours { marked } else { before };
-            return Err(Unclear::not(format!("“{value}” is no time of day.")));
+            return Err(TimeError::not(format!("“{value}” is no time of day.")));
         }
         let minutes = self.minutes(value)?;
         let oclock = self.take("oclock") || self.take("o clock");
         let whole = digits == 2 && value < 10;
         let half = match self.half() {
-            Half::Open if whole => Half::Whole,
+            DayHalf::Unspecified if whole => DayHalf::TwentyFourHour,
             half => half,
         };
         if !oclock && minutes.is_none() {
             self.take("hrs");
         }
-        Clock::new(value, minutes.unwrap_or(0), half).map(Some)
+        ClockTime::new(value, minutes.unwrap_or(0), half).map(Some)
     }
 
     /// What follows an hour: ":30", ".30", "h30".
-    fn minutes(&mut self, hour: i64) -> Result<Option<i64>, Unclear> {
+    fn minutes(&mut self, hour: i64) -> Result<Option<i64>, TimeError> {
         let Some((minutes, digits)) = self.number(1) else {
             if self.take("h") {
                 return Ok(Some(0));
             }
             return Ok(None);
         };
-        let (colon, dot) = (self.sign(0, &[':']), self.sign(0, &['.']));
+        let (colon, dot) = (self.is_sign_ahead(0, &[':']), self.is_sign_ahead(0, &['.']));
         let h = self.peek(0) == Some("h");
         if !(colon || dot || h) || digits != 2 {
             if h {
@@ -111,45 +112,45 @@ impl Reader<'_> {
         if dot && (1..=12).contains(&minutes) && !matches!(self.peek(0), Some("am" | "pm" | "h" | "hrs")) {
             let said =
                 format!("“{hour}.{minutes:02}” can be a time or a day. Write it as {hour}:{minutes:02}.");
-            return Err(Unclear::not(said));
+            return Err(TimeError::not(said));
         }
-        if colon && self.sign(0, &[':']) && self.number(1).is_some() {
+        if colon && self.is_sign_ahead(0, &[':']) && self.number(1).is_some() {
             self.at += 2;
         }
         Ok(Some(minutes))
     }
 
     /// "ten to five" alone can be one time, or two hours; "at ten to five" is one, and "from ten to five" are two.
-    fn either(&mut self) -> Result<Option<Hours>, Unclear> {
+    fn parse_minutes_to_or_range(&mut self) -> Result<Option<SpokenHours>, TimeError> {
         let before = self.at;
-        if self.is_behind("at") || self.is_behind("from") {
+        if self.is_preceded_by("at") || self.is_preceded_by("from") {
             return Ok(None);
         }
         let hours = (self.number(0), self.peek(1), self.number(2));
         let (Some((from @ (5 | 10), 0)), Some("to"), Some((_, _))) = hours else { return Ok(None) };
-        let Some(told) = self.told()? else { return Ok(None) };
+        let Some(told) = self.parse_spoken_clock()? else { return Ok(None) };
         let after = std::mem::replace(&mut self.at, before + 2);
         let to = self.clock()?;
         // "ten to five thirty" are two hours.
         let Some(to) = to.filter(|_| self.at == after) else {
             self.at = before + 2;
             let to = self.clock()?;
-            let from = Clock::new(from, 0, Half::Open)?;
-            return Ok(to.map(|to| Hours::Range(from, to)));
+            let from = ClockTime::new(from, 0, DayHalf::Unspecified)?;
+            return Ok(to.map(|to| SpokenHours::Range(from, to)));
         };
-        Ok(Some(Hours::Either(told, (Clock::new(from, 0, Half::Open)?, to))))
+        Ok(Some(SpokenHours::Either(told, (ClockTime::new(from, 0, DayHalf::Unspecified)?, to))))
     }
 
     /// That word stands right before.
-    fn is_behind(&self, word: &str) -> bool {
+    fn is_preceded_by(&self, word: &str) -> bool {
         matches!(self.at.checked_sub(1).map(|at| &self.tokens[at]), Some(Token::Word(behind)) if behind == word)
     }
 
     /// "half past two", "quarter to 4", "ten to five".
-    fn told(&mut self) -> Result<Option<Clock>, Unclear> {
+    fn parse_spoken_clock(&mut self) -> Result<Option<ClockTime>, TimeError> {
         let before = self.at;
         // "from ten to twelve" are two hours.
-        let ranged = self.is_behind("from");
+        let ranged = self.is_preceded_by("from");
         self.take("a");
         let letters = self.number(0).is_some_and(|(_, digits)| digits == 0);
         let amount = if self.take("half") {
@@ -187,18 +188,18 @@ impl Reader<'_> {
             (true, hour) => (hour - 1, 60 - minutes),
             (false, hour) => (hour, minutes),
         };
-        Clock::new(hour, minutes, half).map(Some)
+        ClockTime::new(hour, minutes, half).map(Some)
     }
 
-    fn half(&mut self) -> Half {
-        const HALVES: &[(&str, Half)] =
-            &[("am", Half::Am), ("pm", Half::Pm), ("a", Half::Am), ("p", Half::Pm)];
+    fn half(&mut self) -> DayHalf {
+        const HALVES: &[(&str, DayHalf)] =
+            &[("am", DayHalf::Am), ("pm", DayHalf::Pm), ("a", DayHalf::Am), ("p", DayHalf::Pm)];
         match self.take_any(HALVES) {
             Some(half) => {
-                self.at += usize::from(self.sign(0, &['.']));
+                self.at += usize::from(self.is_sign_ahead(0, &['.']));
                 half
             }
-            None => Half::Open,
+            None => DayHalf::Unspecified,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Text as words, numbers and signs. What a reader cannot see (zero-width letters, digits of other scripts that look
 //! like ours) is refused: a person approves what they see.
 
-use super::Unclear;
+use super::TimeError;
 
 /// Nobody needs more to say a time.
-const LONGEST: usize = 200;
+const MAX_INPUT_CHARS: usize = 200;
 
 /// A piece of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,10 +20,10 @@ pub(super) enum Token {
 }
 
 /// The text with the usual signs in place of their typographic sisters.
-pub(super) fn clean(text: &str) -> Result<String, Unclear> {
+pub(super) fn normalize(text: &str) -> Result<String, TimeError> {
     let text = text.trim();
-    if text.chars().count() > LONGEST {
-        return Err(Unclear::not("That is too long for a time. Say only when, like “Friday at 15:00”."));
+    if text.chars().count() > MAX_INPUT_CHARS {
+        return Err(TimeError::not("That is too long for a time. Say only when, like “Friday at 15:00”."));
     }
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
@@ -35,17 +35,17 @@ pub(super) fn clean(text: &str) -> Result<String, Unclear> {
             c if c.is_ascii() && !c.is_ascii_control() => clean.push(c),
             c if c.is_alphabetic() => clean.push(c),
             c if c.is_numeric() => {
-                return Err(Unclear::not("I read a time in plain digits only (0 to 9)."));
+                return Err(TimeError::not("I read a time in plain digits only (0 to 9)."));
             }
-            _ => return Err(Unclear::not("There are signs in it that I cannot read as a time.")),
+            _ => return Err(TimeError::not("There are signs in it that I cannot read as a time.")),
         }
     }
     let clean = clean.trim();
-    if clean.is_empty() { Err(Unclear::not("It says no time.")) } else { Ok(clean.to_owned()) }
+    if clean.is_empty() { Err(TimeError::not("It says no time.")) } else { Ok(clean.to_owned()) }
 }
 
 /// Cuts cleaned text into its pieces.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Unclear> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, TimeError> {
     let mut tokens = Vec::new();
     for chunk in text.split_whitespace() {
         let chunk = chunk.trim_end_matches([',', ';', '!', '?']);
@@ -56,12 +56,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Unclear> {
         }
         let chunk =
             chunk.to_lowercase().replace("p.m.", "pm").replace("a.m.", "am").replace("o'clock", "oclock");
-        cut(&chunk, &mut tokens)?;
+        tokenize_chunk(&chunk, &mut tokens)?;
     }
     Ok(tokens)
 }
 
-fn cut(chunk: &str, tokens: &mut Vec<Token>) -> Result<(), Unclear> {
+fn tokenize_chunk(chunk: &str, tokens: &mut Vec<Token>) -> Result<(), TimeError> {
     let mut rest = chunk;
     while let Some(first) = rest.chars().next() {
         let of = |is: fn(char) -> bool| rest.find(|c| !is(c)).unwrap_or(rest.len());
@@ -83,10 +83,10 @@ fn cut(chunk: &str, tokens: &mut Vec<Token>) -> Result<(), Unclear> {
     Ok(())
 }
 
-fn number(digits: &str) -> Result<Token, Unclear> {
+fn number(digits: &str) -> Result<Token, TimeError> {
     match digits.parse() {
         Ok(value) if digits.len() <= 6 => Ok(Token::Number(value, digits.len())),
-        _ => Err(Unclear::not(format!("“{digits}” is no time."))),
+        _ => Err(TimeError::not(format!("“{digits}” is no time."))),
     }
 }
 
