@@ -1,7 +1,7 @@
-//! Cards: everything Nod shows, as data. A renderer per platform turns them into what the platform takes.
+//! Cards: everything Nod shows, as data. One renderer per platform turns them into the platform's format.
 //!
-//! Text is one of two kinds. *Markdown* is written by Nod or by a model and is formatted; nothing in it can
-//! ping or hide a link. *Literal* text is shown letter by letter: names, addresses, the body of a mail.
+//! Text is one of two kinds. *Markdown* is written by Nod or by a model and is formatted; nothing in it can ping or
+//! hide a link. *Literal* text is shown exactly, without formatting: names, addresses, the body of a mail.
 
 pub mod reconnect;
 
@@ -16,9 +16,9 @@ use crate::provider::Provider;
 pub struct Card {
     /// Bold first line; literal.
     pub title: Option<String>,
-    /// What it says.
+    /// The content.
     pub body: Vec<Block>,
-    /// What can be pressed.
+    /// The buttons.
     pub buttons: Vec<Button>,
 }
 
@@ -26,42 +26,42 @@ pub struct Card {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "block", content = "content", rename_all = "snake_case")]
 pub enum Block {
-    /// Somebody who is told by the platform that this concerns them, by its id of them. No other text calls anybody.
+    /// A user whom the platform notifies, by the platform's id. No other text notifies a user.
     Mention(String),
     /// Formatted text.
     Markdown(String),
     /// Named values, each literal: From, To, Subject. An empty value shows as "—".
     Fields(Vec<(String, String)>),
-    /// Text that is shown letter by letter and set off, as the body of a mail.
+    /// Text that is shown exactly and set off, such as the body of a mail.
     Literal(String),
-    /// What to be careful about, a line each; literal.
+    /// Risks, one per line; literal.
     Risks(Vec<String>),
-    /// Times to choose from, which everybody reads by their own clocks.
+    /// Times to choose from, shown to each reader in their own time zone.
     #[serde(alias = "times")]
     TimeOptions(Vec<TimeOption>),
     /// Small print; literal.
     Note(String),
 }
 
-/// One of several times.
+/// One of several times to choose from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeOption {
-    /// By which its button is found: "1"; literal.
+    /// Identifies its button: "1"; literal.
     pub label: String,
     /// Seconds since 1970.
     pub from: i64,
-    /// Seconds since 1970; where it is not later, only what is `said` is shown.
+    /// Seconds since 1970. If it is not later than `from`, only `text` is shown.
     pub to: i64,
-    /// For whoever's platform does not know their clocks: "Mon 9 Mar, 09:00–09:45 WET"; literal.
+    /// For platforms that do not know the reader's time zone: "Mon 9 Mar, 09:00–09:45 WET"; literal.
     #[serde(alias = "said")]
     pub text: String,
-    /// What stands below it; literal, and nothing where it is empty.
+    /// The line below it; literal, not shown if empty.
     #[serde(alias = "below")]
     pub note: String,
 }
 
 impl TimeOption {
-    /// What is said, as its beginning and its end.
+    /// Splits `text` into its beginning and its end.
     #[must_use]
     pub fn split_text(&self) -> Option<(&str, &str)> {
         let (from, to) = self.text.split_once('–').filter(|_| self.from < self.to)?;
@@ -69,14 +69,14 @@ impl TimeOption {
     }
 }
 
-/// Something to press.
+/// A button.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Button {
-    /// What it says.
+    /// Its label.
     pub label: String,
     /// How it looks.
     pub style: Style,
-    /// What it does.
+    /// What a click does.
     #[serde(alias = "does")]
     pub on_click: OnClick,
 }
@@ -85,133 +85,134 @@ pub struct Button {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
-    /// The thing most people want.
+    /// The choice that most people want.
     Primary,
-    /// As others.
+    /// Neutral.
     Plain,
-    /// Refuses or destroys.
+    /// Denies or destroys.
     Danger,
 }
 
-/// What pressing does.
+/// What a click does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnClick {
-    /// Comes back as an inbound that carries only this.
+    /// Returns as an inbound that carries only this action.
     #[serde(alias = "verb")]
     Action(Action),
     /// Opens a page.
     Link(String),
-    /// Opens the page that connects an account. Rows hold only the offer's id; the link is made when the card
-    /// goes out, so an adapter never sees this.
+    /// Opens the page that connects an account. Rows store only the offer's id; the link is created when the card is
+    /// sent, so an adapter never sees this variant.
     Connect { provider: Provider, offer: OfferId },
 }
 
-/// A thing's id and what to do with it. It travels as `verb:id`, or `verb:id:n` where one of several is chosen.
+/// An object's id and what to do with it. Serialised as `kind:id`, or `kind:id:n` if one of several is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     /// `approve`, `deny`, `choose`, `retry`, …
     #[serde(alias = "verb")]
     pub kind: String,
-    /// An approval's, question's, run's or delivery's id.
+    /// The id of an approval, question, run or delivery.
     pub subject: Uuid,
-    /// Which of several choices, from 0; or the revision that was seen, from 1.
+    /// Which of several choices, from 0, or the revision that was shown, from 1.
     #[serde(alias = "choice")]
     pub argument: Option<u16>,
 }
 
-/// Something to fill in and send back; opened in answer to a press or a command.
+/// A form to fill in and submit, opened in answer to a click or a command.
 ///
-/// A platform cuts a value that is longer than one of its inputs into several and joins what comes back. Some
-/// take few inputs (five, on one), so a form has at most five fields.
+/// If a value is longer than one of the platform's inputs, the adapter splits it over several and joins them again.
+/// Some platforms allow few inputs (one allows five), so a form has at most five fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
     /// A few words; literal.
     pub title: String,
-    /// What comes back with the values, and nothing else does.
+    /// Comes back with the values; nothing else does.
     pub verb: Action,
-    /// What stands above the fields.
+    /// Shown above the fields.
     pub body: Vec<Block>,
-    /// What is to be filled in; a form without fields only shows its body.
+    /// The fields; a form without fields only shows its body.
     pub fields: Vec<Field>,
-    /// What the button says that sends it: "Save".
+    /// The label of the submit button: "Save".
     pub submit: String,
-    /// What follows where the platform does not open it.
+    /// What happens if the platform does not open it.
     pub fallback: FormFallback,
 }
 
-/// What follows where a form cannot be opened.
+/// What happens if a form cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FormFallback {
-    /// The person reads this, and nothing is done.
+    /// The person reads this text, and nothing is done.
     ShowText(String),
-    /// It counts as sent as it stands.
+    /// The form counts as submitted with its initial values.
     Submit,
 }
 
-/// One thing to fill in.
+/// One input of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
-    /// `[a-z_]+`, by which its value comes back.
+    /// `[a-z_]+`; its value is returned under this id.
     pub id: String,
-    /// What it is called: "Subject".
+    /// Its label: "Subject".
     pub label: String,
-    /// What stands in it.
+    /// Its initial value.
     pub value: String,
-    /// Whether it has several lines.
+    /// Whether it accepts several lines.
     #[serde(alias = "lines")]
     pub multiline: bool,
-    /// Most characters.
+    /// The maximum number of characters.
     #[serde(alias = "limit")]
     pub max_chars: usize,
-    /// Whether it may stay empty.
+    /// Whether it can stay empty.
     pub optional: bool,
-    /// Whether it names people: addresses, or names that Nod knows, separated by commas.
+    /// Whether it takes people: addresses, or names that Nod knows, separated by commas.
     #[serde(alias = "people")]
     pub accepts_recipients: bool,
 }
 
-/// What is wrong with what was filled in.
+/// A validation error of one field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
     /// The field's id.
     pub field: String,
-    /// A sentence.
+    /// The explanation, a sentence.
     pub message: String,
 }
 
 impl FieldError {
-    /// A sentence about a field.
+    /// Creates an error for a field.
     pub fn new(field: &str, why: impl Into<String>) -> Self {
         Self { field: field.to_owned(), message: why.into() }
     }
 }
 
 impl Action {
-    /// A verb on a thing.
+    /// Creates an action on an object.
     pub fn new(verb: &str, subject: impl Into<Uuid>) -> Self {
         Self { kind: verb.to_owned(), subject: subject.into(), argument: None }
     }
 
-    /// A verb on that revision of a thing; what was seen is what it counts for.
+    /// Creates an action on one revision of an object. It applies only to the revision that the user saw.
     pub fn on_revision(verb: &str, subject: impl Into<Uuid>, revision: i32) -> Self {
-        // Nobody edits a mail 65,000 times; what does not fit is no revision and does nothing.
+        // No user edits a mail 65,000 times. A number that does not fit becomes 0, which is no revision and does
+        // nothing.
         Self { argument: Some(u16::try_from(revision).unwrap_or_default()), ..Self::new(verb, subject) }
     }
 
-    /// Whether a press says yes to what the card shows, which therefore has to be shown whole.
+    /// Returns whether a click approves what the card shows, so the card must show all of it.
     #[must_use]
     pub fn is_approval(&self) -> bool {
         matches!(self.kind.as_str(), "approve" | "approve_all" | "approve_selected")
     }
 
-    /// The revision that was seen; the first where the button does not say.
+    /// Returns the revision that was shown; 1 if the button does not say.
     #[must_use]
     pub fn revision(&self) -> i32 {
         self.argument.map_or(1, i32::from)
     }
 
-    /// Reads `verb:id` or `verb:id:n`; `None` for anything else, whoever wrote it.
+    /// Parses `kind:id` or `kind:id:n`; `None` for any other text, whatever its source.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(':');
@@ -233,18 +234,18 @@ impl std::fmt::Display for Action {
 }
 
 impl Card {
-    /// A card of one formatted text.
+    /// Creates a card with one Markdown text.
     pub fn from_markdown(markdown: impl Into<String>) -> Self {
         Self { body: vec![Block::Markdown(markdown.into())], ..Self::default() }
     }
 
-    /// Nothing stands there: a card that was posted is taken away.
+    /// Returns whether the card has no content. An empty card deletes the posted one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether somebody can say yes to what it shows, which therefore has to be shown whole.
+    /// Returns whether the card has an approve button, so it must be shown in full.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.buttons
@@ -252,35 +253,35 @@ impl Card {
             .any(|button| matches!(&button.on_click, OnClick::Action(verb) if verb.is_approval()))
     }
 
-    /// With a title.
+    /// Sets the title.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// With one more part.
+    /// Appends a block.
     #[must_use]
     pub fn with_block(mut self, block: Block) -> Self {
         self.body.push(block);
         self
     }
 
-    /// Before all else naming whom it concerns, where there is somebody.
+    /// Puts a mention of the user whom it concerns first, if there is one.
     #[must_use]
     pub fn with_mention(mut self, user: Option<&str>) -> Self {
         self.body.splice(0..0, user.map(|user| Block::Mention(user.to_owned())));
         self
     }
 
-    /// Without naming whom it concerns.
+    /// Removes the mention.
     #[must_use]
     pub fn without_mention(mut self) -> Self {
         self.body.retain(|block| !matches!(block, Block::Mention(_)));
         self
     }
 
-    /// With one more button.
+    /// Appends a button.
     #[must_use]
     pub fn with_button(mut self, label: impl Into<String>, style: Style, does: OnClick) -> Self {
         self.buttons.push(Button { label: label.into(), style, on_click: does });
@@ -288,7 +289,7 @@ impl Card {
     }
 }
 
-/// As one line, cut after so many characters.
+/// Returns the text as one line, cut after `most` characters.
 pub fn clipped(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {

@@ -1,5 +1,5 @@
-//! The contract with a chat platform: what comes in ([`Inbound`]), the answer in the same breath
-//! ([`InteractionResponse`]), and what an adapter does for the core ([`ChatAdapter`]). The core never names a platform.
+//! The contract with a chat platform: what arrives ([`Inbound`]), the synchronous answer ([`InteractionResponse`]),
+//! and what an adapter does for the core ([`ChatAdapter`]). The core never names a platform.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::card::{Action, Card, FieldError, Form};
 use crate::clock::Timestamp;
 use crate::ids::DeliveryId;
 
-/// Something that arrived: a sentence, a command, a press. They all take the same door.
+/// Something that arrived: a message, a command, a click. All of them are handled the same way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Inbound {
-    /// Which adapter brought it.
+    /// The adapter that received it.
     pub platform: String,
-    /// The platform's workspace: a user is the same human anywhere in it.
+    /// The platform's workspace. A user id means the same human anywhere in it.
     pub workspace: String,
-    /// The same for every delivery of the same thing: a message's own identity, not its event's.
+    /// The same for every delivery of one event. A message is identified by its own id, not by its event's.
     pub dedup_key: String,
-    /// Who did it, by the platform's id.
+    /// The user who did it, by the platform's id.
     pub author: Author,
     /// When the platform says it happened.
     pub at: Timestamp,
@@ -30,26 +30,26 @@ pub struct Inbound {
     pub event: Event,
 }
 
-/// Who did it.
+/// The user who caused an inbound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
     /// The platform's id.
     pub user: String,
-    /// As far as the event itself tells.
+    /// As far as the event itself says.
     pub membership: Membership,
 }
 
-/// Whether the organisation counts somebody as its own.
+/// Whether a user belongs to the organisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Membership {
-    /// The event does not tell; the profile will.
+    /// The event does not say; the profile will.
     Unknown,
     /// A full member.
     Member,
     /// A guest of the workspace.
     Guest,
-    /// Of another organisation (Slack Connect).
+    /// A member of another organisation (Slack Connect).
     External,
     /// A bot, an app or a workflow.
     Bot,
@@ -59,7 +59,7 @@ pub enum Membership {
 }
 
 impl Membership {
-    /// The name in rows.
+    /// Returns the name stored in rows.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl Membership {
         }
     }
 
-    /// From the name in rows; anything else is unknown.
+    /// Parses the name stored in rows; any other text is `Unknown`.
     #[must_use]
     pub fn from_name(name: &str) -> Self {
         [Self::Member, Self::Guest, Self::External, Self::Bot, Self::Deactivated]
@@ -81,7 +81,7 @@ impl Membership {
             .unwrap_or(Self::Unknown)
     }
 
-    /// Whether this lets somebody do more than that may.
+    /// Returns whether this membership allows more than `other`.
     #[must_use]
     pub fn is_above(self, other: Self) -> bool {
         let rank = |standing| match standing {
@@ -100,89 +100,89 @@ impl Membership {
 pub enum Event {
     /// A message that Nod can see.
     Message {
-        /// Where.
+        /// Where it was posted.
         place: ChannelRef,
         /// The platform's id of the message.
         message: String,
-        /// The words, without the mention of Nod.
+        /// The text, without the mention of Nod.
         text: String,
         /// How it concerns Nod.
         addressing: Addressing,
-        /// What came with it.
+        /// The files that came with it.
         #[serde(default)]
         attachments: Vec<Attachment>,
-        /// The platform's id of the one message that it replies to; most platforms have threads instead.
+        /// The platform's id of the single message that it replies to; most platforms have threads instead.
         #[serde(default)]
         answers: Option<String>,
     },
-    /// The words of a message were changed.
+    /// The text of a message was changed.
     MessageEdited {
-        /// Where it stands.
+        /// Where it is posted.
         place: ChannelRef,
         /// The platform's id of the message.
         message: String,
-        /// The new words, without the mention of Nod.
+        /// The new text, without the mention of Nod.
         text: String,
     },
     /// A message was deleted.
     MessageDeleted {
-        /// Where it stood.
+        /// Where it was posted.
         place: ChannelRef,
         /// The platform's id of the message.
         message: String,
     },
     /// A command (`/nod ask …`): its first word and the rest.
     Command {
-        /// Where; on some platforms in threads, too.
+        /// Where it was typed; on some platforms also in threads.
         place: ChannelRef,
         /// `help`, `ask`, `connect`, `approvals`; empty for a bare command.
         name: String,
-        /// What follows.
+        /// The text after the name.
         text: String,
     },
-    /// Somebody types what a command is about, and may choose among what is stored. Nothing is kept of it.
+    /// A user is typing a command's argument and can choose among stored values. Nothing of it is stored.
     Autocomplete {
-        /// Where.
+        /// Where it is typed.
         place: ChannelRef,
         /// The command's name.
         command: String,
-        /// What they have typed so far.
+        /// What the user has typed so far.
         typed: String,
     },
-    /// Somebody opened the page that is theirs alone.
+    /// The user opened their home page, which only they can see.
     HomeOpened,
-    /// The assistant's pane: it was opened, or the person looks at another channel meanwhile.
+    /// The assistant thread was opened, or the user switched to another channel meanwhile.
     AssistantThreadOpened {
-        /// The pane's own thread.
+        /// The assistant thread itself.
         place: ChannelRef,
-        /// The platform's id of the channel that the person looks at.
+        /// The platform's id of the channel that the user is viewing.
         viewing: Option<String>,
     },
-    /// One of our entries in the menu of a message; the person saw that message.
+    /// One of Nod's entries in a message's menu was chosen. The user can see that message.
     MessageAction {
-        /// Where the message stands.
+        /// Where the message is posted.
         place: ChannelRef,
-        /// Which entry.
+        /// Which entry was chosen.
         wish: MessageActionKind,
-        /// Whose message it is, by the platform's id, where it tells.
+        /// The platform's id of the message's author, if the platform reports it.
         author: Option<String>,
-        /// Its words.
+        /// The text of the message.
         text: String,
     },
-    /// A button.
+    /// A button was clicked.
     ButtonClicked {
-        /// Where the card stands; on a person's own page no channel at all, so its id is empty.
+        /// Where the card is posted. A home page is in no channel, so its channel id is empty.
         place: ChannelRef,
-        /// What the button carries; `None` where it is not one of ours.
+        /// The action that the button carries; `None` if it is not one of ours.
         verb: Option<Action>,
     },
-    /// A form, filled in.
+    /// A form was submitted.
     FormSubmitted {
-        /// Where it was opened; `None` where the form does not say.
+        /// Where it was opened; `None` if the form does not say.
         place: Option<ChannelRef>,
-        /// What the form carries; `None` where it is not one of ours.
+        /// The action that the form carries; `None` if it is not one of ours.
         verb: Option<Action>,
-        /// What stands in its fields, by their ids.
+        /// The values of its fields, by field id.
         values: BTreeMap<String, String>,
     },
 }
@@ -192,53 +192,52 @@ pub enum Event {
 pub struct ChannelRef {
     /// The platform's channel id.
     pub channel: String,
-    /// Between one person and Nod alone.
+    /// Whether it is a direct message channel between one person and Nod.
     #[serde(alias = "direct")]
     pub is_dm: bool,
     /// The platform's thread id; `None` at the top of a channel.
     pub thread: Option<String>,
 }
 
-/// What somebody wants of a message that they picked.
+/// What the user wants Nod to do with the message that they picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageActionKind {
-    /// To know what it is about.
+    /// Explain what it is about.
     Explain,
-    /// A reply to it.
+    /// Draft a reply to it.
     Draft,
 }
 
-/// How a message concerns Nod.
+/// Whether and how a message addresses Nod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Addressing {
-    /// It names Nod.
+    /// It mentions Nod.
     Mention,
-    /// It stands in a direct line to Nod.
+    /// It was sent in a direct message channel with Nod.
     DirectMessage,
     /// Neither: it counts only in a thread that Nod follows.
     Unaddressed,
 }
 
-/// The answer that the platform wants in the same breath.
+/// The synchronous answer that the platform expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InteractionResponse {
-    /// Nothing to say now; what there is to say is a row already.
+    /// No text: anything there is to say is already stored as a row.
     Ack,
-    /// A short note that only the author sees; in answer to a form it stands in the form, and what was typed
-    /// stays.
+    /// A short note that only the author sees. In answer to a form it is shown inside the form, and the input stays.
     Ephemeral(Card),
-    /// A form to fill in, or to read.
+    /// A form to fill in or to read.
     Form(Box<Form>),
-    /// What is wrong with what was filled in; the form stays open with all that was typed.
+    /// Validation errors of the submitted form. The form stays open with all of its input.
     FormErrors(Vec<FieldError>),
-    /// What could be meant: what the person reads, and what the command is then about.
+    /// The suggestions: the text that the person reads, and the value that the command then receives.
     Autocomplete(Vec<(String, String)>),
 }
 
 impl InteractionResponse {
-    /// A note in these words.
+    /// Creates an ephemeral note from Markdown.
     pub fn ephemeral(words: impl Into<String>) -> Self {
         Self::Ephemeral(Card::from_markdown(words))
     }
@@ -248,19 +247,19 @@ impl InteractionResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "to", rename_all = "snake_case")]
 pub enum DeliveryTarget {
-    /// Everybody in a channel or thread.
+    /// All readers of a channel or thread.
     #[serde(alias = "place")]
     Channel { workspace: String, place: ChannelRef },
-    /// One person, in their direct line.
+    /// One person, in their DM channel.
     #[serde(alias = "direct")]
     DirectMessage { workspace: String, user: String },
-    /// One person, in a channel, gone on reload. For short notes only: it cannot be found or replaced.
+    /// One person, in a channel; it disappears on reload. For short notes only: it cannot be found or replaced.
     #[serde(alias = "whisper")]
     Ephemeral { workspace: String, place: ChannelRef, user: String },
 }
 
 impl DeliveryTarget {
-    /// The platform's workspace.
+    /// Returns the platform's workspace.
     #[must_use]
     pub fn workspace(&self) -> &str {
         match self {
@@ -271,100 +270,100 @@ impl DeliveryTarget {
     }
 }
 
-/// Where a message stands on the platform.
+/// Where a message is posted on the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostedMessage {
-    /// The platform's channel id (of the direct line, where it went there; of the thread, where threads are
-    /// channels).
+    /// The platform's channel id: the DM channel's for a direct message, the thread's if threads are channels.
     pub channel: String,
     /// The platform's message id.
     pub message: String,
 }
 
 impl PostedMessage {
-    /// Whether that is this place.
+    /// Returns whether the message is in this channel or thread.
     #[must_use]
     pub fn is_in_channel(&self, place: &ChannelRef) -> bool {
         self.channel == place.channel || place.thread.as_ref() == Some(&self.channel)
     }
 }
 
-/// A message on the platform, and since when it reads as it does.
+/// A posted message, and since when it has its current content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
-    /// Where it stands.
+    /// Where it is posted.
     pub at: PostedMessage,
-    /// By the platform's clock, never too early; `None` where the platform does not tell.
+    /// By the platform's clock, never too early; `None` if the platform does not report it.
     pub since: Option<Timestamp>,
 }
 
 /// A file to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingFile {
-    /// With its ending. Holds the tail of its delivery's id ([`DeliveryId::short`]), by which it is found again.
+    /// With its extension. It contains the tail of the delivery's id ([`DeliveryId::short`]), by which it can be
+    /// found.
     pub name: String,
-    /// What stands in it.
+    /// The content.
     pub text: String,
 }
 
-/// Whether a message is already there.
+/// Whether a message was already posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageLookup {
-    /// Here.
+    /// It was posted.
     Found(Shown),
-    /// Surely not.
+    /// It was certainly not posted.
     NotFound,
-    /// The platform does not let us look.
+    /// The platform does not let us look it up.
     Unknown,
 }
 
-/// What the platform tells of a person.
+/// What the platform reports about a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// The platform's id.
     pub user: String,
     /// As shown in chat.
     pub name: String,
-    /// In full.
+    /// The full name.
     pub full_name: String,
-    /// "Sales", where the platform tells it.
+    /// The job title ("Sales"), if the platform reports it.
     pub title: Option<String>,
-    /// Their address, where the platform tells it.
+    /// The email address, if the platform reports it.
     #[serde(alias = "address")]
     pub email: Option<String>,
-    /// IANA zone name, where the platform tells it.
+    /// The IANA zone name, if the platform reports it.
     pub zone: Option<String>,
-    /// Whether they belong.
+    /// Whether they belong to the organisation.
     #[serde(alias = "standing")]
     pub membership: Membership,
 }
 
-/// What stands beside messages. It may be missing or late, and nothing depends on it.
+/// Status, title and prompts of an assistant thread. Best effort: they can be missing or late; nothing depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AssistantThreadUpdate {
-    /// What Nod is doing now, in neutral words ("is searching your mail…"); ends with the next message.
+    /// What Nod is doing now, in neutral words ("is searching your mail…"). The next message clears it.
     Status(String),
-    /// What the conversation is called.
+    /// The title of the conversation.
     Title(String),
-    /// What could be asked: what the person reads, and what is then said in their name.
+    /// Suggested questions: what the person reads, and what is then sent in their name.
     SuggestedPrompts(Vec<(String, String)>),
 }
 
-/// Why a file was not fetched.
+/// Why a file was not downloaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DownloadError {
-    /// More bytes than were asked for.
+    /// It has more bytes than the caller allows.
     #[error("too large")]
     TooLarge,
-    /// The platform does not give it to us, or it does not lie with the platform.
+    /// The platform refuses access, or the file is not hosted by the platform.
     #[error("refused: {0}")]
     Forbidden(String),
-    /// No answer, or it broke off: time may mend it.
+    /// No answer, or the transfer broke off. A retry might succeed.
     #[error("no answer: {0}")]
     NoResponse(String),
 }
 
-/// A file that came with a message, as the platform tells of it; none of this can be relied on.
+/// A file that came with a message, as the platform describes it. None of this can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// Its name.
@@ -372,105 +371,105 @@ pub struct Attachment {
     /// Its media type.
     #[serde(alias = "kind")]
     pub media_type: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: i64,
-    /// Where the platform gives it to us; `None` where it does not.
+    /// Where the platform serves it to us; `None` if it does not.
     #[serde(alias = "address")]
     pub url: Option<String>,
 }
 
-/// Why the platform did not do it, sorted by what follows.
+/// Why a platform call failed, classified by what the caller does next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChatError {
-    /// It asks to wait; nothing was done.
+    /// The platform asks to wait; nothing was done.
     #[error("asked to wait {retry_after_secs} s")]
     RateLimited { retry_after_secs: u64 },
-    /// No answer: it may or may not have been done, so look before doing it again.
+    /// No answer. It might have been done, so look it up before a retry.
     #[error("no answer: {0}")]
     UnknownOutcome(String),
-    /// The place takes nothing from us (channel gone, no member, direct messages closed): `code` is the
+    /// The channel accepts nothing from us (channel deleted, not a member, direct messages closed). `code` is the
     /// platform's.
     #[error("closed: {code}")]
     ChannelClosed { code: String },
-    /// The message that was to be changed is not there any more.
+    /// The message to change no longer exists.
     #[error("gone")]
     Gone,
-    /// It will never take this message, wherever it goes.
+    /// The platform will never accept this message, whatever its target.
     #[error("refused: {code}")]
     Rejected { code: String },
 }
 
-/// Something that was said in a place, as the platform remembers it.
+/// A message in a channel's or thread's history, as the platform stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryMessage {
-    /// The platform's id of whoever said it; `None` where it was no user.
+    /// The platform's id of the author; `None` if it was not a user.
     pub user: Option<String>,
-    /// What a bot or workflow calls itself.
+    /// The name that a bot or workflow uses.
     pub name: Option<String>,
-    /// Nod itself said it.
+    /// Whether Nod itself posted it.
     pub is_from_bot: bool,
-    /// When.
+    /// When it was posted.
     pub at: Timestamp,
-    /// The words, with mentions as `<@U1>`.
+    /// The text, with mentions as `<@U1>`.
     pub text: String,
 }
 
-/// How much of what was said is wanted.
+/// Which part of a history to return.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryRange {
-    /// Nothing said earlier.
+    /// No message posted earlier.
     pub since: Option<Timestamp>,
-    /// Nothing said at or after the message of this platform's id.
+    /// No message posted at or after the message with this platform id.
     pub before: Option<String>,
-    /// The newest so many.
+    /// The maximum number; the newest are returned.
     pub limit: usize,
 }
 
-/// What an adapter does for the core; nothing optional.
+/// What an adapter does for the core. Every method is required.
 #[async_trait]
 pub trait ChatAdapter: Send + Sync {
-    /// The platform's name in rows.
+    /// Returns the platform's name in rows.
     fn platform(&self) -> &'static str;
-    /// What people call it, behind "in".
+    /// Returns the name that people use, as it follows "in".
     fn display_name(&self) -> &'static str;
-    /// How a command is typed there, with an option and its value.
+    /// Formats a command as it is typed on the platform, with an option and its value.
     fn format_command(&self, command: &str, given: Option<(&str, &str)>) -> String;
-    /// Posts a card under a key by which it can be found again.
+    /// Posts a card under a key by which it can be found later.
     async fn post_message(
         &self,
         target: &DeliveryTarget,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError>;
-    /// Whether one message shows the card whole.
+    /// Returns whether one message can show the whole card.
     fn fits_in_one_message(&self, card: &Card) -> bool;
-    /// No message holds more characters than this; it may hold fewer.
+    /// Returns an upper bound for the characters of a message. Less might fit.
     fn most(&self) -> usize;
-    /// How much of a request its card shows beside its frame, the risks, the buttons and the receipt: its fields and
-    /// its body together, counted as `approval::whole` does.
+    /// Returns how much of a request its card can show: fields, risks and body together, counted as in
+    /// `approval::whole`. Its frame, buttons and receipt are not included.
     fn display_limit(&self) -> usize;
-    /// How long the platform wants between two posts in one place.
+    /// Returns the minimum interval between two posts in one place that the platform requires.
     fn post_interval(&self) -> TimeDelta;
-    /// Puts another card in the place of a posted one; gives since when it stands there, as [`Shown::since`].
+    /// Replaces a posted card; returns since when the new one is shown, as in [`Shown::since`].
     async fn update_message(
         &self,
         at: &PostedMessage,
         card: &Card,
         key: DeliveryId,
     ) -> Result<Option<Timestamp>, ChatError>;
-    /// Takes a posted card away; one that is gone already is no error.
+    /// Deletes a posted card. An already deleted card is not an error.
     async fn delete_message(&self, at: &PostedMessage) -> Result<(), ChatError>;
-    /// Shows what stands beside the messages of a place. A platform that has no room for it does nothing.
+    /// Updates the status, title or prompts of a thread. A platform without them does nothing.
     async fn update_assistant_thread(
         &self,
         place: &ChannelRef,
         ornament: &AssistantThreadUpdate,
     ) -> Result<(), ChatError>;
-    /// Shows a person the page that is theirs alone, the parts one below the other.
+    /// Publishes a person's home page, which only they can see, with the cards one below the other.
     async fn publish_home(&self, workspace: &str, user: &str, page: &[Card]) -> Result<(), ChatError>;
-    /// Reads a file that came with a message; at most so many bytes, else it is [`FetchError::TooLarge`].
+    /// Downloads a file that came with a message. More than `most` bytes are [`DownloadError::TooLarge`].
     async fn download_attachment(&self, address: &str, most: usize) -> Result<Vec<u8>, DownloadError>;
-    /// Sends a file, with a card's words beside it. [`ChatAdapter::find`] finds it by the key's tail in its name.
+    /// Sends a file with a card's text. [`ChatAdapter::find_message`] finds it by the key's tail in its name.
     async fn upload_file(
         &self,
         target: &DeliveryTarget,
@@ -478,27 +477,27 @@ pub trait ChatAdapter: Send + Sync {
         card: &Card,
         key: DeliveryId,
     ) -> Result<Shown, ChatError>;
-    /// Where a message can be opened, for whom may see it; none where the platform has no such addresses.
+    /// Returns a link to a message, for readers who can see it; `None` if the platform has no such links.
     fn permalink(&self, place: &ChannelRef, message: &str) -> Option<String>;
-    /// Opens a message whose words are still to come, for the person whom it answers. It ends with
-    /// [`Self::update_message`], which says what stands there for good.
+    /// Posts a message whose text will be streamed, for the person whom it answers. [`Self::update_message`] ends it
+    /// and sets its final content.
     async fn start_stream(
         &self,
         target: &DeliveryTarget,
         reader: &str,
         key: DeliveryId,
     ) -> Result<Shown, ChatError>;
-    /// Shows the words so far in an open message: Markdown, whole words only, mostly more of what was shown
-    /// before. Gives how long to wait before the next time. What is lost here is made good by
-    /// [`Self::update_message`].
+    /// Shows the text so far in a streaming message: Markdown, only whole words, usually a continuation of what was
+    /// shown before. Returns how long to wait before the next call. Whatever is lost here, [`Self::update_message`]
+    /// restores.
     async fn append_stream(
         &self,
         at: &PostedMessage,
         words: &str,
         key: DeliveryId,
     ) -> Result<Duration, ChatError>;
-    /// Looks for a card under its key among what was posted since then. One that was `opened` may stand there
-    /// with no key yet.
+    /// Looks for the card with this key among the messages posted since then. One that was `opened` (streamed) might
+    /// not have its key yet.
     async fn find_message(
         &self,
         target: &DeliveryTarget,
@@ -506,27 +505,27 @@ pub trait ChatAdapter: Send + Sync {
         since: Timestamp,
         opened: bool,
     ) -> Result<MessageLookup, ChatError>;
-    /// Who that is.
+    /// Fetches a user's profile.
     async fn fetch_profile(&self, workspace: &str, user: &str) -> Result<Profile, ChatError>;
-    /// A page of everybody in the workspace, and the cursor of the next.
+    /// Returns one page of the workspace's members, and the cursor of the next.
     async fn list_members(
         &self,
         workspace: &str,
         cursor: Option<String>,
     ) -> Result<(Vec<Profile>, Option<String>), ChatError>;
-    /// What was said in a channel (without its threads) or in a thread, oldest first.
+    /// Returns the messages of a channel (without its threads) or of a thread, oldest first.
     async fn list_messages(
         &self,
         workspace: &str,
         place: &ChannelRef,
         bound: &HistoryRange,
     ) -> Result<Vec<HistoryMessage>, ChatError>;
-    /// Whether somebody is in a channel, and so may read it.
+    /// Returns whether a user is in a channel, and so can read it.
     async fn is_channel_member(&self, workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError>;
-    /// The channels and direct lines in which Nod hears what is said, each by its id and its name.
+    /// Lists the channels and DM channels whose messages Nod receives, each with its id and name.
     async fn list_channels(&self, workspace: &str) -> Result<Vec<(String, String)>, ChatError>;
-    /// What was said since then in a channel and in its threads, these among them, as it would have arrived;
-    /// oldest first. All of it, or so much as is read at a time, `from` where the last time ended.
+    /// Returns the messages since then in a channel and its threads, including these, as they would have arrived,
+    /// oldest first. Returns all of them or one batch; `from` is the cursor of the previous batch.
     async fn list_missed_messages(
         &self,
         workspace: &str,
@@ -537,26 +536,26 @@ pub trait ChatAdapter: Send + Sync {
     ) -> Result<MissedMessages, ChatError>;
 }
 
-/// What was said in a channel while nothing of it arrived, or the next piece of it.
+/// The messages that Nod missed in a channel, or one batch of them.
 #[derive(Debug, Default)]
 pub struct MissedMessages {
-    /// As it would have arrived.
+    /// As they would have arrived.
     pub messages: Vec<Inbound>,
-    /// Where it goes on, in the adapter's words; `None` at its end.
+    /// Where the next batch begins, in the adapter's own format; `None` at the end.
     pub cursor: Option<String>,
 }
 
-/// How commands are typed on a platform; it lends nothing else of its adapter.
+/// Formats commands as they are typed on a platform. It exposes nothing else of the adapter.
 #[derive(Clone, Copy)]
 pub struct CommandSyntax<'a>(Option<&'a dyn ChatAdapter>);
 
 impl CommandSyntax<'_> {
-    /// `memory` as one types it there.
+    /// Formats `memory` as it is typed there.
     pub fn format_command(self, command: &str) -> String {
         self.0.map_or_else(|| command.to_owned(), |adapter| adapter.format_command(command, None))
     }
 
-    /// `connect google` as one types it there, where `google` is one of what its option `account` takes.
+    /// Formats `connect google` as it is typed there, where `google` is a value of its option `account`.
     pub fn with(self, command: &str, option: &str, value: &str) -> String {
         self.0.map_or_else(
             || format!("{command} {value}"),
@@ -570,23 +569,23 @@ impl CommandSyntax<'_> {
 pub struct Adapters(HashMap<&'static str, Arc<dyn ChatAdapter>>);
 
 impl Adapters {
-    /// From a list.
+    /// Creates the map from a list.
     #[must_use]
     pub fn new(adapters: impl IntoIterator<Item = Arc<dyn ChatAdapter>>) -> Self {
         Self(adapters.into_iter().map(|adapter| (adapter.platform(), adapter)).collect())
     }
 
-    /// How commands are typed on a platform.
+    /// Returns how commands are typed on a platform.
     pub fn command_syntax(&self, platform: &str) -> CommandSyntax<'_> {
         CommandSyntax(self.get(platform).map(AsRef::as_ref))
     }
 
-    /// The platforms that are served.
+    /// Returns the names of the platforms that are served.
     pub fn platforms(&self) -> impl Iterator<Item = &str> {
         self.0.keys().copied()
     }
 
-    /// The adapter of a platform.
+    /// Returns the adapter of a platform.
     #[must_use]
     pub fn get(&self, platform: &str) -> Option<&Arc<dyn ChatAdapter>> {
         self.0.get(platform)

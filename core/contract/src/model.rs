@@ -1,4 +1,4 @@
-//! What a language model is to the graph: a prompt in, words or tool calls out.
+//! The contract with a language model, as the graph uses it: a prompt in, text or tool calls out.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use tokio::sync::watch;
 
 use crate::scope::Scope;
 
-/// Which model answers; each has its own endpoint, key, temperature, time-out and token limit.
+/// Which model answers. Each tier has its own endpoint, key, temperature, timeout and token limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// Small, temperature 0: classifies.
+    /// Small, temperature 0: classifies messages.
     Router,
-    /// Thinks and calls tools.
+    /// Reasons and calls tools.
     Reasoner,
-    /// Keeps what is worth keeping of a conversation, after its answers.
+    /// Summarises what is worth remembering of a conversation, after its answers.
     Summariser,
 }
 
 impl Tier {
-    /// The name in rows, configuration and spans.
+    /// Returns the name in rows, configuration and spans.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,13 +37,13 @@ impl Tier {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Turn {
-    /// What Nod itself has to say to the model in the middle of a conversation.
+    /// What Nod itself tells the model in the middle of a conversation.
     System { text: String },
     /// A person.
     Human { text: String },
     /// The model.
     Ai { text: String, calls: Vec<ToolCall> },
-    /// What a tool gave back.
+    /// The result of a tool call.
     Tool { call_id: String, name: String, content: String },
 }
 
@@ -58,7 +58,7 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-/// A tool as the model is offered it.
+/// A tool as it is offered to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolDefinition {
     /// Its name.
@@ -78,7 +78,7 @@ pub struct CompletionRequest {
     pub system: String,
     /// The conversation, oldest first.
     pub turns: Vec<Turn>,
-    /// What it may call; empty for none.
+    /// The tools that it can call; empty for none.
     #[serde(alias = "offers")]
     pub tools: Vec<ToolDefinition>,
     /// A JSON Schema that the answer must satisfy, with its name.
@@ -86,39 +86,39 @@ pub struct CompletionRequest {
     pub response_schema: Option<(String, Value)>,
 }
 
-/// What a model said.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Completion {
-    /// Words; empty where it only calls tools.
+    /// The text; empty if the model only calls tools.
     pub text: String,
     /// Tool calls, in order.
     pub calls: Vec<ToolCall>,
-    /// Tokens, where the endpoint counts them.
+    /// Token counts, if the endpoint reports them.
     pub usage: Option<Usage>,
     /// The model that answered, as it names itself.
     pub model: String,
     /// Whether the token limit cut the answer short.
     pub truncated: bool,
-    /// Whether the model that stands in for the tier's own gave it.
+    /// Whether the tier's fallback model gave the answer.
     #[serde(default)]
     #[serde(alias = "stand_in")]
     pub from_fallback: bool,
 }
 
-/// Tokens of one call.
+/// Token counts of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Read.
+    /// Tokens read.
     pub prompt: u32,
-    /// Written.
+    /// Tokens written.
     pub completion: u32,
 }
 
-/// Why a model did not answer. Retries are over when one of these comes.
+/// Why a model did not answer. All retries are used up when one of these is returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "error", rename_all = "snake_case")]
 pub enum ModelError {
-    /// Nothing usable came within the deadline: time-outs, dropped connections, cut streams, 429, 5xx.
+    /// Nothing usable arrived within the deadline: timeouts, dropped connections, cut streams, 429, 5xx.
     #[error("no answer after {attempts} attempts in {} s: {reason}", waited.as_secs())]
     #[serde(alias = "silent")]
     Timeout {
@@ -127,7 +127,7 @@ pub enum ModelError {
         waited: Duration,
         reason: String,
     },
-    /// The endpoint refuses the request (wrong key, unknown model, prompt too long): an operator must act.
+    /// The endpoint rejects the request (wrong key, unknown model, prompt too long): an operator must act.
     #[error("refused with status {status}: {reason}")]
     #[serde(alias = "refused")]
     Rejected { status: u16, reason: String },
@@ -135,13 +135,13 @@ pub enum ModelError {
     #[error("{model} cannot call tools")]
     #[serde(alias = "no_tools")]
     ToolsUnsupported { model: String },
-    /// Neither the tier's model nor the one that stands in for it.
+    /// Neither the tier's model nor its fallback answered.
     #[error("{first}; and its stand-in: {second}")]
     Both { first: Box<ModelError>, second: Box<ModelError> },
-    /// Its provider held the answer back: other words may do.
+    /// The provider withheld the answer. A differently worded request might succeed.
     #[error("the answer was held back by a content filter")]
     Withheld,
-    /// It answered with nothing at all, several times.
+    /// The model returned an empty answer, several times.
     #[error("an empty answer, {attempts} times")]
     Empty {
         #[serde(alias = "tries")]
@@ -149,33 +149,33 @@ pub enum ModelError {
     },
 }
 
-/// The words of an answer while they come, for whoever shows them. They are no answer yet: after a break they
-/// begin anew, and tool calls may follow them.
+/// The text of an answer while it is streamed, for showing it early. It is not final: after a dropped stream it
+/// starts again, and tool calls might follow it.
 #[derive(Debug)]
 pub struct TokenSender(watch::Sender<String>);
 
 impl TokenSender {
-    /// Words, and the ear that hears them: everything so far, whenever there is more.
+    /// Creates a sender and its receiver, which sees the whole text so far after every change.
     #[must_use]
     pub fn channel() -> (Self, watch::Receiver<String>) {
         let (words, ear) = watch::channel(String::new());
         (Self(words), ear)
     }
 
-    /// Words that nobody waits for.
+    /// Creates a sender without a receiver.
     #[must_use]
     pub fn disconnected() -> Self {
         Self::channel().0
     }
 
-    /// A few more of them.
+    /// Appends a piece of text.
     pub fn push(&self, piece: &str) {
         if !piece.is_empty() && !self.0.is_closed() {
             self.0.send_modify(|so_far| so_far.push_str(piece));
         }
     }
 
-    /// What was heard is void: the answer begins anew.
+    /// Discards the text so far, because the answer starts again.
     pub fn reset(&self) {
         self.0.send_if_modified(|so_far| {
             let heard = !so_far.is_empty();
@@ -188,8 +188,8 @@ impl TokenSender {
 /// An endpoint that answers prompts.
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Asks and waits for the whole answer, with retries inside the tier's deadline. Where the endpoint
-    /// streams, `words` hears the answer's text as it comes; constrained JSON comes whole and is not heard.
+    /// Sends a request and waits for the complete answer, with retries inside the tier's deadline. If the endpoint
+    /// streams, `words` receives the answer's text as it arrives; constrained JSON is not streamed.
     async fn complete(
         &self,
         scope: &Scope,

@@ -1,8 +1,8 @@
 //! What a tool is: the documented contract between the graph and everything Nod can look up or do.
 //!
-//! A [`ReadTool`] only looks. An [`ActTool`] changes something, in four movements: `preview` says exactly
-//! what would happen, `prepare` makes the ground ready under the effect's key and may be repeated,
-//! `perform` happens once and demands a [`Permit`], and `find` answers "did it happen?" after a crash.
+//! A [`ReadTool`] only reads. An [`ActTool`] changes something, in four steps: `preview` returns exactly what would
+//! happen, `prepare` sets up what is needed under the effect's key and can be repeated, `perform` happens once and
+//! requires a [`Permit`], and `find_effect` answers "did it happen?" after a crash.
 
 pub mod draft;
 pub mod effect;
@@ -28,21 +28,21 @@ use crate::scope::Scope;
 use crate::tool::draft::{CloseReason, Draft};
 use crate::tool::effect::{EffectKey, Permit};
 
-/// What a tool is called with; it cannot be called without, and no query crosses its tenant.
+/// The context of a tool call. Every call needs one, and no query crosses its tenant.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolContext {
-    /// On whose books it stands.
+    /// The scope that the call belongs to.
     pub scope: Scope,
-    /// On whose behalf, and with whose accounts.
+    /// The person on whose behalf it runs, and whose accounts it uses.
     pub principal: Principal,
     /// The time of the call.
     pub now: Timestamp,
-    /// When the answer is no longer of use.
+    /// After this, the answer is no longer useful.
     pub deadline: Timestamp,
 }
 
 impl ToolContext {
-    /// What is left until the deadline, at least a second.
+    /// Returns the time left until the deadline, at least one second.
     #[must_use]
     pub fn time_left(&self) -> Duration {
         (self.deadline - self.now).to_std().unwrap_or_default().max(Duration::from_secs(1))
@@ -52,102 +52,102 @@ impl ToolContext {
 /// The person on whose behalf something is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// Who.
+    /// The person's id.
     pub person: PersonId,
     /// As the platform shows them.
     pub name: String,
-    /// Their address in the chat platform, where it tells one.
+    /// Their email address in the chat platform, if it reports one.
     #[serde(alias = "address")]
     pub email: Option<String>,
-    /// IANA zone name; `UTC` where none is known.
+    /// IANA zone name; `UTC` if none is known.
     pub zone: String,
 }
 
-/// Whom a tool's effect can reach; the gate decides by it.
+/// Whom a tool's effect can reach. The gate decides by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// It only looks.
+    /// It only reads.
     Reads,
-    /// It writes or throws away a draft in the person's own account, which goes to nobody without a nod.
+    /// It writes or discards a draft in the person's own account. Nothing is sent without an approval.
     Drafts,
-    /// It changes the person's own account, nobody else sees it, and it can be undone.
+    /// It changes only the person's own account, no other user sees it, and it can be undone.
     OwnAccount,
-    /// Somebody else gets something.
+    /// Another person receives something.
     Others,
 }
 
-/// What the model, the gate and the audit know of a tool.
+/// What the model, the gate and the audit know about a tool.
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
     /// Its name, `[a-z_]{1,64}`.
     pub name: &'static str,
-    /// What the model reads.
+    /// The description for the model.
     pub description: &'static str,
-    /// JSON Schema of the arguments. A string with `"format": "recipient"` takes an address or the name of
-    /// a person; the gate turns names into addresses before the tool sees them. One with
-    /// `"format": "draft"` takes the id of an open draft, or may be left out; the tool sees the
-    /// [`Draft`] as it was seen last. One with `"format": "when"` takes a time in a person's words; the tool sees an
-    /// [`ExactTime`](nod_when::when::Exact). One with `"format": "when-or-hour"` does so too, but for an hour without a day, which
-    /// the tool sees as `{"hour": "4pm"}`: it knows of which day that is.
+    /// JSON Schema of the arguments. A string with `"format": "recipient"` takes an address or the name of a person;
+    /// the gate resolves names to addresses before the tool sees them. One with `"format": "draft"` takes the id of
+    /// an open draft, or can be left out; the tool receives the [`Draft`] as it was last seen. One with `"format":
+    /// "when"` takes a time in a person's words; the tool receives a `nod_when::when::ExactTime`. `"format":
+    /// "when-or-hour"` does the same, but an hour without a day reaches the tool as `{"hour": "4pm"}`, because the
+    /// tool knows the day.
     pub parameters: Value,
     /// Whom it can reach.
     pub reach: Reach,
-    /// Whose account it uses.
+    /// The provider whose account it uses.
     pub provider: Option<Provider>,
-    /// What a person reads while it works, without the dots: "Searching your mail".
+    /// The status that a person reads while it works, without the dots: "Searching your mail".
     pub status_text: &'static str,
 }
 
-/// What a tool gives back.
+/// What a tool returns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
-    /// JSON for the model and the record.
+    /// JSON for the model and the step record.
     pub content: Value,
     /// Where it came from.
     pub provenance: Provenance,
     /// Who may read it.
     pub audience: Audience,
-    /// The answer as it stands, in Markdown, which no model rewrites; `None` where a model tells it.
+    /// The answer exactly as shown, in Markdown, never rewritten by a model; `None` if a model writes the answer.
     #[serde(default, deserialize_with = "deserialize_verbatim")]
     pub verbatim: Option<String>,
-    /// What it leaves for the next sentences of the conversation.
+    /// What it leaves for the next messages of the conversation.
     #[serde(default)]
     #[serde(rename = "leaves")]
     pub follow_up: FollowUp,
-    /// What stands under the answer, whatever a model makes of it.
+    /// A line shown under the answer, whatever the model writes.
     #[serde(default)]
     pub note: Option<String>,
 }
 
-/// Rows of earlier versions say yes or no here.
+/// Rows of earlier versions hold a boolean here.
 fn deserialize_verbatim<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
 }
 
-/// What a call leaves for the next sentences of the conversation.
+/// What a call leaves for the next messages of the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "leaves", content = "what", rename_all = "snake_case")]
 pub enum FollowUp {
     /// Nothing.
     #[default]
     Nothing,
-    /// A draft that stays open, as it is now.
+    /// A draft that stays open, in its current form.
     Draft(Box<Draft>),
-    /// A draft that was open (by the provider's id) came to its end.
+    /// A draft that was open (by the provider's id) was closed.
     #[serde(alias = "closed")]
     DraftClosed {
         draft: String,
         #[serde(alias = "how")]
         reason: CloseReason,
     },
-    /// A thread of mail in view, by the provider's id.
+    /// A mail thread that is in view, by the provider's id.
     #[serde(alias = "thread")]
     MailThread(String),
 }
 
 impl ToolOutput {
-    /// Made by Nod or said by the person, and no secret.
+    /// Creates output that Nod made or the person said, readable by the whole channel.
     #[must_use]
     pub fn trusted(content: Value) -> Self {
         Self {
@@ -160,52 +160,53 @@ impl ToolOutput {
         }
     }
 
-    /// For one person alone.
+    /// Limits the audience to one person.
     #[must_use]
     pub fn private_to(self, person: PersonId) -> Self {
         Self { audience: Audience::Person(person), ..self }
     }
 
-    /// From there.
+    /// Sets the provenance.
     #[must_use]
     pub fn with_provenance(self, provenance: Provenance) -> Self {
         Self { provenance, ..self }
     }
 
-    /// With the answer as it stands, in Markdown.
+    /// Sets the answer exactly as shown, in Markdown.
     #[must_use]
     pub fn with_verbatim(self, words: impl Into<String>) -> Self {
         Self { verbatim: Some(words.into()), ..self }
     }
 
-    /// With what stands under the answer, whatever a model makes of it.
+    /// Sets a line shown under the answer, whatever the model writes.
     #[must_use]
     pub fn with_note(self, note: impl Into<String>) -> Self {
         Self { note: Some(note.into()), ..self }
     }
 
-    /// Leaving something for the next sentences.
+    /// Sets what is left for the next messages of the conversation.
     #[must_use]
     pub fn with_follow_up(self, leaves: FollowUp) -> Self {
         Self { follow_up: leaves, ..self }
     }
 }
 
-/// What every call ends in.
+/// The result of every call.
 pub type ToolResult = Result<ToolOutput, ToolError>;
 
-/// Why a tool did not do it, sorted by who can mend it.
+/// Why a tool failed, classified by who can fix it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum ToolError {
-    /// The arguments are wrong, and the model will try others.
+    /// The arguments are wrong; the model tries others.
     #[error("invalid arguments: {reason}")]
     #[serde(alias = "invalid")]
     InvalidArguments { reason: String },
-    /// There is no such thing, and the model will look elsewhere or say so.
+    /// The thing does not exist; the model looks elsewhere or says so.
     #[error("not found: {what}")]
     NotFound { what: String },
-    /// Several things fit, and the person will pick; `why` is a sentence for them where the name alone does not tell.
+    /// Several things match, and the person picks one. `message` is a sentence for them, for when the name is not
+    /// enough.
     #[error("{name} is ambiguous")]
     Ambiguous {
         name: String,
@@ -214,14 +215,14 @@ pub enum ToolError {
         #[serde(alias = "why")]
         message: Option<String>,
     },
-    /// The time that the person said, or picked, cannot be meant: they read why, a sentence, and say another.
+    /// The time that the person said or picked is not possible. They read `message`, a sentence, and say another.
     #[error("{message}")]
     NoSuchTime {
         #[serde(alias = "why")]
         message: String,
     },
-    /// Several times suit everybody: the person will pick one for what they said (`about`), or have the others vote
-    /// (by address). Calendars say so, so they are asked alone.
+    /// Several times suit all guests. The person picks one for the time they asked for (`topic`), or has the others
+    /// vote (`voters`, by address). Because this comes from calendars, only the person is asked.
     #[error("several times fit")]
     #[serde(alias = "slots")]
     AmbiguousTime {
@@ -230,12 +231,12 @@ pub enum ToolError {
         title: String,
         choices: Vec<Choice>,
         voters: Vec<String>,
-        /// Whose calendars could not be seen.
+        /// The guests whose calendars could not be read.
         #[serde(alias = "unseen")]
         unreadable_calendars: Vec<String>,
     },
-    /// The person will connect their account, or allow more of it. `revoked` where they had and the provider took it
-    /// back; `missing` are the scopes that it takes, where that is known.
+    /// The person must connect their account or grant more scopes. `revoked` means that the provider withdrew a
+    /// grant; `missing` lists the scopes needed, if known.
     #[error("{} is not connected", provider.display_name())]
     NeedsConnect {
         provider: Provider,
@@ -243,32 +244,31 @@ pub enum ToolError {
         #[serde(default)]
         missing: Vec<String>,
     },
-    /// It is not allowed, and the model will say so.
+    /// It is not allowed; the model says so.
     #[error("not allowed: {reason}")]
     Forbidden { reason: String },
-    /// Whoever administers the accounts, or runs Nod, will mend it; the person is told so, whatever the model makes of it.
+    /// An administrator of the accounts or of Nod must fix it. The person is told so, whatever the model writes.
     #[error("not possible until an admin mends it: {reason}")]
     NeedsAdmin { reason: String },
-    /// What it was to work on is not any more as the model or the person saw it, and they will look at how it
-    /// is now.
+    /// The object changed since the model or the person saw it. They look at its `current` form.
     #[error("{}", outdated(current))]
     #[serde(alias = "outdated")]
     Conflict {
         #[serde(alias = "now")]
         current: Box<ToolOutput>,
     },
-    /// The provider asks to wait (seconds), and the job will try again then.
+    /// The provider asks to wait (in seconds); the job retries then.
     #[error("busy, try again in {retry_after_secs} s")]
     #[serde(alias = "busy")]
     RateLimited {
         #[serde(alias = "after_seconds")]
         retry_after_secs: u64,
     },
-    /// Nobody knows yet whether it happened, and the effect will look.
+    /// It is not known whether it happened; the effect looks it up.
     #[error("unknown outcome: {reason}")]
     #[serde(alias = "unknown")]
     UnknownOutcome { reason: String },
-    /// The provider or we are broken, and a person will be told with the run's id.
+    /// The provider or Nod is broken; the person is notified with the run's id.
     #[error("broken: {reason}")]
     #[serde(alias = "broken")]
     Internal { reason: String },
@@ -279,7 +279,8 @@ fn outdated(now: &ToolOutput) -> &str {
 }
 
 impl ToolError {
-    /// Whether it may tell what lies in the account, without saying to whom. (What is outdated says it itself.)
+    /// Returns whether the error can reveal data of the account and does not carry its own audience (`Conflict`
+    /// does).
     pub fn has_account_data(&self) -> bool {
         !matches!(
             self,
@@ -290,118 +291,118 @@ impl ToolError {
         )
     }
 
-    /// Shorthand for [`Fault::InvalidArguments`].
+    /// Shorthand for [`ToolError::InvalidArguments`].
     pub fn invalid(reason: impl Into<String>) -> Self {
         Self::InvalidArguments { reason: reason.into() }
     }
 
-    /// The provider does not take what it gave once: the person will connect again.
+    /// The provider no longer accepts the grant; the person must connect again.
     #[must_use]
     pub fn reconnect(provider: Provider) -> Self {
         Self::NeedsConnect { provider, revoked: true, missing: Vec::new() }
     }
 
-    /// Shorthand for [`Fault::Broken`].
+    /// Shorthand for [`ToolError::Internal`].
     pub fn internal(reason: impl Into<String>) -> Self {
         Self::Internal { reason: reason.into() }
     }
 }
 
-/// One of several things that fit.
+/// One of several things that match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
-    /// What the person reads on the button.
+    /// The label of its button.
     pub label: String,
-    /// What it stands for (an address).
+    /// The value that it selects (an address).
     pub value: String,
 }
 
-/// Longest body that a person is asked about, in characters: about ten pages, which can still be shown whole.
+/// The longest body that can be approved, in characters: about ten pages, which can still be shown in full.
 pub const MAX_BODY_CHARS: usize = 30_000;
 
-/// The field of [`Preview::fields`] that says what was taken for granted of a time.
+/// The field of [`Preview::fields`] that states what was assumed about a time.
 pub const ASSUMPTIONS_FIELD: &str = "Understood";
 
 /// Exactly what would happen, as the person approves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preview {
-    /// The exact payload that `perform` will get; the approval's digest is over it.
+    /// The exact payload that `perform` will receive; the approval's digest covers it.
     pub payload: Value,
     /// "Send this email?"
     pub question: String,
     /// Every field of the payload that is not the body, in reading order; an empty value shows as "—".
     pub fields: Vec<(String, String)>,
-    /// The body, whole; without what stands below it.
+    /// The full body, without the text below it.
     pub body: Option<String>,
-    /// What leaves below the body and stands on no card: [Show all] shows it to whoever decides.
+    /// Text that is sent below the body but shown on no card. [Show all] shows it to the decider only.
     #[serde(default)]
     #[serde(alias = "below")]
     pub trailing_text: Option<String>,
-    /// On whose account it happens (an address).
+    /// The account on which it happens (an address).
     pub account: String,
-    /// That account is the organisation's, and not the person's own.
+    /// Whether that account is the organisation's and not the person's own.
     #[serde(default)]
     #[serde(alias = "organisations")]
     pub is_organisation_account: bool,
-    /// Addresses of everybody who would get something.
+    /// The addresses of all people who would receive something.
     pub recipients: Vec<String>,
-    /// It in one line. Rows of earlier versions have none.
+    /// The request in one line. Rows of earlier versions have none.
     #[serde(default)]
     #[serde(alias = "gist")]
     pub summary: Option<Summary>,
-    /// What it is about where its recipients alone do not tell: a newer request takes the place of one that waits
-    /// only where both are about the same.
+    /// What it is about, if its recipients do not identify it. A newer request replaces a waiting one only if both
+    /// have the same topic.
     #[serde(default)]
     #[serde(alias = "about")]
     pub topic: Option<String>,
-    /// The event that it is about, where that has hours.
+    /// The times and guests of the event that it is about, if the event has hours.
     #[serde(default)]
     #[serde(rename = "gathering")]
     pub event_details: Option<EventDetails>,
-    /// What the person may change before they nod; empty where nothing can be.
+    /// What the person can change before they approve; empty if nothing can be changed.
     #[serde(default)]
     pub form: Vec<Field>,
-    /// The words around the decision.
+    /// The labels of the buttons, progress and receipt.
     #[serde(rename = "words")]
     pub labels: ActionLabels,
-    /// Who may read it, beside what its run has in view already.
+    /// Who may read it, in addition to the limits of what its run has in view.
     #[serde(default = "default_audience")]
     pub audience: Audience,
-    /// Whether outside text is in it.
+    /// Whether it contains untrusted content.
     #[serde(default = "default_provenance")]
     pub provenance: Provenance,
-    /// What only the tool can know to be careful about, a line each; computed, never written by a model.
+    /// Risks that only the tool can know, one per line; computed, never written by a model.
     #[serde(default)]
     pub risks: Vec<String>,
-    /// The same from the person's own mailbox or calendar: for cards that they alone see.
+    /// Risks from the person's own mailbox or calendar, only for cards that nobody else sees.
     #[serde(default)]
     pub private_risks: Vec<String>,
-    /// Of the recipients those whom nobody here has named, and the directory neither, while outside text is in view.
-    /// The gate's to say.
+    /// The recipients who were named neither by a user here nor by the directory, while untrusted content is in view.
+    /// The gate sets it.
     #[serde(default)]
     #[serde(alias = "unnamed")]
     pub unknown_recipients: Vec<String>,
     /// The open draft that it works on, by the provider's id.
     #[serde(default)]
     pub draft: Option<String>,
-    /// How much of it a card shows where it is asked for: see `ChatAdapter::room`.
+    /// How much of it the request's card can show: see `ChatAdapter::display_limit`.
     #[serde(default = "default_display_limit")]
     #[serde(alias = "room")]
     pub display_limit: usize,
 }
 
-/// Who comes together, and when.
+/// The guests and the times of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventDetails {
-    /// From when.
+    /// When it begins.
     pub from: Timestamp,
-    /// Until when.
+    /// When it ends.
     pub to: Timestamp,
-    /// By address, without whoever's calendar it is.
+    /// By address, without the owner of the calendar.
     pub guests: Vec<String>,
 }
 
-/// Before platforms were asked, all had what Slack has.
+/// The default for rows stored before platforms had their own limits: Slack's.
 fn default_display_limit() -> usize {
     9_000
 }
@@ -415,7 +416,7 @@ fn default_provenance() -> Provenance {
 }
 
 impl Preview {
-    /// Of something that has nothing but its payload yet.
+    /// Creates a preview with only its payload, question and labels.
     pub fn new(payload: Value, question: impl Into<String>, words: ActionLabels) -> Self {
         Self {
             payload,
@@ -442,17 +443,17 @@ impl Preview {
     }
 }
 
-/// What a person made of a field of [`Preview::form`].
+/// The value that a person entered for a field of [`Preview::form`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldValue {
-    /// Letter by letter.
+    /// The text exactly as entered.
     Text(String),
-    /// Everybody who was named, by address.
+    /// All people who were named, by address.
     Recipients(Vec<String>),
 }
 
-/// The words of one kind of act: button, progress and receipt. They also stand together ("Email sent", "Sending
-/// this email"), so they are such that this reads well.
+/// The labels of one kind of action: button, progress and receipt. They must also read well when combined ("Email
+/// sent", "Sending this email").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionLabels {
     /// "Approve & send"
@@ -464,16 +465,16 @@ pub struct ActionLabels {
     pub done: String,
     /// "Not sent", which can follow "email".
     pub not_done: String,
-    /// What stands on a receipt, in the middle of a sentence: "email".
+    /// What the receipt is about, in the middle of a sentence: "email".
     #[serde(alias = "thing")]
     pub noun: String,
-    /// What everybody whom it reaches gets by it: "mail", "invitation".
+    /// What each recipient receives: "mail", "invitation".
     #[serde(default = "default_recipient_noun")]
     #[serde(alias = "brings")]
     pub recipient_noun: String,
 }
 
-/// Before there was anything else, all that reached anybody was mail.
+/// The default for older rows: at first, everything that reached other people was mail.
 fn default_recipient_noun() -> String {
     "mail".to_owned()
 }
@@ -488,34 +489,33 @@ impl ActionLabels {
 /// Whether an effect took place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EffectLookup {
-    /// It did; here is the receipt.
+    /// It did; this is the receipt.
     Done(ToolOutput),
-    /// It surely did not.
+    /// It certainly did not.
     NotDone,
-    /// Looking did not settle it; says what was looked at.
+    /// The lookup could not tell; the text says what was looked at.
     Inconclusive(String),
 }
 
-/// A tool that only looks.
+/// A tool that only reads.
 #[async_trait]
 pub trait ReadTool: Send + Sync {
-    /// What it is.
+    /// Describes the tool.
     fn spec(&self) -> &ToolSpec;
-    /// Looks. Arguments have been validated against the schema.
+    /// Runs the tool. The arguments have been validated against the schema.
     async fn call(&self, cx: &ToolContext, args: &Value) -> ToolResult;
 }
 
 /// A tool that changes something.
 #[async_trait]
 pub trait ActTool: Send + Sync {
-    /// What it is.
+    /// Describes the tool.
     fn spec(&self) -> &ToolSpec;
-    /// Says exactly what would happen; changes nothing.
+    /// Returns exactly what would happen; changes nothing.
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError>;
-    /// The same act after the person changed it, on the same account: `payload` is the one that they saw, and
-    /// every field of its form is filled in, in that person's zone, but for those of people that were left as they
-    /// stood. A plain function, since somebody waits with the
-    /// form open.
+    /// Returns the same action after the person edited it, on the same account. `payload` is the one that they saw.
+    /// `filled` has every field of its form, in that person's zone, except recipient fields that were left unchanged.
+    /// It is a plain function because a person waits with the form open.
     fn revise(
         &self,
         payload: &Value,
@@ -523,13 +523,13 @@ pub trait ActTool: Send + Sync {
         now: Timestamp,
         zone: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>>;
-    /// Makes ready what `perform` needs and names it in a handle, which is committed before `perform`.
-    /// Reaches nobody. Repeated after a crash: when `key.attempt` is above 1, it first looks for what an
-    /// earlier attempt left under the same key.
+    /// Sets up what `perform` needs and names it in a handle, which is committed before `perform`. It reaches nobody.
+    /// It is repeated after a crash: if `key.attempt` is above 1, it first looks for what an earlier attempt left
+    /// under the same key.
     async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError>;
-    /// Does it, once. The output's content is the receipt: `id`, and `link` where there is one.
+    /// Performs the action, once. The output's content is the receipt: `id`, and `link` if there is one.
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult;
-    /// Did it happen?
+    /// Looks up whether the action happened.
     async fn find_effect(
         &self,
         cx: &ToolContext,
@@ -542,14 +542,14 @@ pub trait ActTool: Send + Sync {
 /// A tool of either kind.
 #[derive(Clone)]
 pub enum Tool {
-    /// Only looks.
+    /// Only reads.
     Read(Arc<dyn ReadTool>),
     /// Changes something.
     Act(Arc<dyn ActTool>),
 }
 
 impl Tool {
-    /// What it is.
+    /// Describes the tool.
     #[must_use]
     pub fn spec(&self) -> &ToolSpec {
         match self {
@@ -565,24 +565,24 @@ impl std::fmt::Debug for Tool {
     }
 }
 
-/// The tools of this installation, by name, in a stable order (model prompts keep their prefix).
+/// The tools of this installation, by name, in a stable order (so that model prompts keep their prefix).
 #[derive(Debug, Clone, Default)]
 pub struct Tools(BTreeMap<&'static str, Tool>);
 
 impl Tools {
-    /// From a list; of two with one name the later one stays.
+    /// Creates the registry from a list; of two with the same name, the later one is kept.
     #[must_use]
     pub fn new(tools: impl IntoIterator<Item = Tool>) -> Self {
         Self(tools.into_iter().map(|tool| (tool.spec().name, tool)).collect())
     }
 
-    /// The tool of that name.
+    /// Returns the tool with that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.0.get(name)
     }
 
-    /// All of them.
+    /// Iterates over all tools.
     pub fn iter(&self) -> impl Iterator<Item = &Tool> {
         self.0.values()
     }
