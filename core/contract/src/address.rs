@@ -1,6 +1,6 @@
-//! Addresses: who is at home where an account is, and who is outside.
+//! Email addresses: which belong to an account's organisation, and which are outside it.
 
-/// Providers at which anybody has an address: whoever else is there is no colleague for it.
+/// Providers where anyone can get an address, so two people with the same domain are not colleagues.
 pub(crate) const PUBLIC_MAIL_DOMAINS: [&str; 8] = [
     "gmail.com",
     "googlemail.com",
@@ -12,14 +12,14 @@ pub(crate) const PUBLIC_MAIL_DOMAINS: [&str; 8] = [
     "aol.com",
 ];
 
-/// The same under the endings of many countries.
+/// The same for providers with domains in many countries, by the first label of the domain.
 pub(crate) const PUBLIC_MAIL_NAMES: [&str; 3] = ["gmx", "yahoo", "hotmail"];
 
 pub fn domain(address: &str) -> String {
     address.rsplit('@').next().unwrap_or_default().to_lowercase()
 }
 
-/// The domain at which an account's colleagues have their addresses; `None` where anybody may have one there.
+/// Returns the domain of an account's colleagues; `None` if anyone can have an address there.
 pub fn organisation_domain(account: &str) -> Option<String> {
     let home = domain(account);
     let provider = home.split('.').next().unwrap_or_default();
@@ -27,7 +27,7 @@ pub fn organisation_domain(account: &str) -> Option<String> {
     (!free).then_some(home)
 }
 
-/// Whether somebody else's address is not at the account's home.
+/// Returns whether the address is not the account itself and is outside the account's organisation.
 #[must_use]
 pub fn is_outside(address: &str, account: &str) -> bool {
     !address.eq_ignore_ascii_case(account) && Some(domain(address)) != organisation_domain(account)

@@ -13,7 +13,7 @@ use crate::card::{Action, Card, FieldError, Form};
 use crate::clock::Timestamp;
 use crate::ids::DeliveryId;
 
-/// Something that arrived: a message, a command, a click. All of them are handled the same way.
+/// Something that arrived: a message, a command, a click. All of them pass through the same ingest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Inbound {
     /// The adapter that received it.
@@ -151,7 +151,7 @@ pub enum Event {
     },
     /// The user opened their home page, which only they can see.
     HomeOpened,
-    /// The assistant thread was opened, or the user switched to another channel meanwhile.
+    /// The assistant thread was opened, or the user switched channels while it is open.
     AssistantThreadOpened {
         /// The assistant thread itself.
         place: ChannelRef,

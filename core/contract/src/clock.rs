@@ -1,17 +1,17 @@
-//! Time as an argument.
+//! Time as an explicit dependency.
 
 use chrono::{DateTime, Utc};
 
-/// Instants are UTC; zones enter only where a person reads a time.
+/// Instants are in UTC; zones are applied only when a person reads a time.
 pub type Timestamp = DateTime<Utc>;
 
-/// Tells the time, so that a test can live through a week in a millisecond.
+/// Tells the time, so that a test can simulate a week in a millisecond.
 pub trait Clock: Send + Sync + 'static {
-    /// The present instant, at most microseconds fine (what Postgres keeps).
+    /// Returns the current instant, to the microsecond at most (the precision of Postgres).
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
+/// The system's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

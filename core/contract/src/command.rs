@@ -1,19 +1,19 @@
-//! A command, as help tells of it and as a platform lists it.
+//! A command's description, for the help text and for the platform's command list.
 
-/// What people type.
+/// A command that people can type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandSpec {
-    /// A word in lower case: "memory".
+    /// One word in lower case: "memory".
     pub name: &'static str,
-    /// What it does, in `help`: "shows what I remember".
+    /// What it does, for `help`: "shows what I remember".
     pub does: &'static str,
-    /// What it is about, in the list of a platform that has one: "What Nod remembers here and about you".
+    /// The description for platforms that list commands: "What Nod remembers here and about you".
     pub about: &'static str,
-    /// What may stand behind it. Where a platform has no options, it is typed behind the name.
+    /// Its options. On a platform without options, the value is typed after the name.
     pub options: &'static [CommandOption],
 }
 
-/// What may stand behind a command.
+/// An option of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandOption {
     pub name: &'static str,
@@ -21,13 +21,13 @@ pub struct CommandOption {
     pub takes: Takes,
 }
 
-/// What an option takes.
+/// The values that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// Anything.
+    /// Any text.
     Words,
-    /// Anything, and while it is typed, what fits is offered.
+    /// Any text, with suggestions while it is typed.
     Completed,
 }

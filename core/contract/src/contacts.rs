@@ -1,26 +1,26 @@
-//! Whom somebody's own mail knows.
+//! The people with whom a person exchanges mail.
 
 use async_trait::async_trait;
 
 use crate::tool::{ToolContext, ToolError};
 
-/// Somebody in a person's own mail.
+/// A sender or recipient in a person's own mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contact {
-    /// As the mail calls them; empty where it does not.
+    /// The name in the mail; empty if it has none.
     pub name: String,
     /// The bare address.
     pub email: String,
 }
 
-/// Looks into the mail of the person on whose behalf `cx` is, for them alone.
+/// Searches the mail of the person on whose behalf `cx` runs. The result is for that person only.
 #[async_trait]
 pub trait ContactSource: Send + Sync {
-    /// Those of some messages in which all of these words (letters and digits, in small letters) stand beside a
-    /// sender or recipient; first those whom the person wrote to, and of each the newest first. Others of the same
-    /// messages may be among them.
+    /// Returns the contacts of some messages that have all of these words (letters and digits, in lower case) in a
+    /// sender or recipient. Those the person wrote to come first, and within each group the newest. Other people of
+    /// the same messages can be among them.
     ///
     /// # Errors
-    /// [`Fault::NeedsConnect`] where there is no mail to look at; any other where it could not be looked at.
+    /// [`ToolError::NeedsConnect`] if there is no mail account to search; any other error if the search failed.
     async fn find_by_name(&self, cx: &ToolContext, words: &[String]) -> Result<Vec<Contact>, ToolError>;
 }

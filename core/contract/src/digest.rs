@@ -3,10 +3,10 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// SHA-256 over the RFC 8785 form of the payload (its schema version is inside), in hex.
+/// Returns SHA-256 over the RFC 8785 form of the payload (which includes its schema version), in hex.
 ///
 /// # Errors
-/// When the payload holds a number that RFC 8785 cannot write.
+/// If the payload holds a number that RFC 8785 cannot represent.
 pub fn digest(payload: &Value) -> Result<String, serde_json::Error> {
     Ok(hex::encode(Sha256::digest(serde_json_canonicalizer::to_vec(payload)?)))
 }
@@ -23,7 +23,7 @@ mod tests {
         let other = digest(&json!({ "schema": 1, "to": ["bo@x.test"], "body": "e" })).unwrap();
         assert_eq!(one, same);
         assert_ne!(one, other);
-        // What RFC 8785 asks for, written by hand.
+        // What RFC 8785 requires, written by hand.
         let by_hand = Sha256::digest("{\"body\":\"é\",\"schema\":1,\"to\":[\"bo@x.test\"]}");
         assert_eq!(one, hex::encode(by_hand));
     }

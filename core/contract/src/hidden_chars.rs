@@ -1,9 +1,10 @@
-//! Marks that turn or hide text stand on cards as what they are, so that what is read is what is there.
+//! Characters that reorder or hide text are shown as their code points, so that a person reads what the text
+//! contains.
 
 use std::borrow::Cow;
 
-/// With such marks as their number: "pay\u{202e}" is shown as "pay⟨202E⟩". What joins the parts of an emoji or of a
-/// word in some scripts stays.
+/// Replaces such characters with their code points: "pay\u{202e}" is shown as "pay⟨202E⟩". Characters that join the
+/// parts of an emoji, or of a word in some scripts, are kept.
 #[must_use]
 pub fn show_hidden_chars(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden_char) {
@@ -16,17 +17,17 @@ pub fn show_hidden_chars(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same of named values.
+/// Does the same for the values of named fields.
 pub fn fields(fields: &[(String, String)]) -> Vec<(String, String)> {
     fields.iter().map(|(name, value)| (name.clone(), show_hidden_chars(value).into_owned())).collect()
 }
 
-/// The same of lines.
+/// Does the same for lines.
 pub fn lines(lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| show_hidden_chars(line).into_owned()).collect()
 }
 
-/// Whether a mark turns or hides text.
+/// Returns whether a character reorders or hides text.
 #[must_use]
 pub fn is_hidden_char(c: char) -> bool {
     matches!(

@@ -1,7 +1,7 @@
-//! Identities, one type a thing, and the trait that hands them out.
+//! Typed ids, one type for each kind of thing, and the trait that creates them.
 //!
-//! A `PersonId` is a human known to Nod; what a platform calls a user is only ever a string beside its
-//! workspace. Asking with the wrong authority does not compile.
+//! A `PersonId` is a human known to Nod; a platform's user is only ever a string together with its workspace. Using
+//! one kind of id for another does not compile.
 
 use std::fmt;
 
@@ -17,7 +17,8 @@ macro_rules! id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// The tail that people read and search for: the head of a time-ordered id says little.
+            /// Returns the last eight digits, for reading and searching: the first digits of a time-ordered id say
+            /// little.
             #[must_use]
             pub fn short(&self) -> String {
                 let text = self.0.simple().to_string();
@@ -46,13 +47,13 @@ macro_rules! id {
 }
 
 id! {
-    /// An organisation; an installation is one tenant until it is given more.
+    /// An organisation; an installation is one tenant until more are added.
     TenantId,
-    /// A human known to Nod, whatever platform they speak from.
+    /// A human known to Nod, on any platform.
     PersonId,
-    /// A channel or direct-message line of a platform.
+    /// A channel or DM channel of a platform.
     ChannelId,
-    /// One thread of talk inside a channel; the `case` of a chat run.
+    /// One thread inside a channel; the `case` of a chat run.
     ConversationId,
     /// One message of a conversation.
     MessageId,
@@ -60,33 +61,33 @@ id! {
     RunId,
     /// One call of a tool or a model.
     InvocationId,
-    /// Ties together what one inbound caused.
+    /// Ties together everything that one inbound caused.
     TraceId,
-    /// One request for a nod.
+    /// One request for an approval.
     ApprovalId,
-    /// One act on the world; also its idempotency key.
+    /// One change outside Nod; also its idempotency key.
     EffectId,
     /// One outgoing message; also its delivery key.
     DeliveryId,
     /// One question with choices.
     QuestionId,
-    /// One offer to connect an account.
+    /// One request to connect an account.
     OfferId,
-    /// One thing that is remembered.
+    /// One remembered fact.
     FactId,
     /// One draft that stays open.
     DraftId,
 }
 
-/// Hands out ids and random bytes, so that a test can say which come next.
+/// Creates ids and random bytes, so that a test can determine them.
 pub trait Ids: Send + Sync + 'static {
-    /// A new id, later ones sorting after earlier ones.
+    /// Returns a new id; later ids sort after earlier ones.
     fn next(&self) -> Uuid;
-    /// 32 bytes nobody can guess, for link tokens, OAuth state and nonces.
+    /// Returns 32 unpredictable bytes, for link tokens, OAuth state and nonces.
     fn secret(&self) -> [u8; 32];
 }
 
-/// Ids of the running product: UUID v7 and the operating system's randomness.
+/// The ids of the running product: UUID v7 and the operating system's randomness.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemIds;
 
@@ -100,7 +101,7 @@ impl Ids for SystemIds {
     }
 }
 
-/// A lane named by words.
+/// Derives the id of a lane from words.
 pub fn named_lane_id(words: &[&str]) -> Uuid {
     let digest = Sha256::digest(words.join("\u{1f}"));
     let mut bytes = [0; 16];

@@ -1,4 +1,4 @@
-//! What tools, models, chats and abilities agree on: values and traits, no database, no network.
+//! The contract between tools, models, chat platforms and abilities: values and traits, no database, no network.
 
 pub mod address;
 pub mod card;

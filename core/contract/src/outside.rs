@@ -1,5 +1,6 @@
-//! What outsiders call themselves, before it stands in a line of ours (a prompt's marker, a risk line, a row): one line,
-//! short, with nothing in it that turns or hides text. The one place where that is cut.
+//! Names and addresses that outsiders chose, before they are shown in a line of Nod's own text (a prompt's marker, a
+//! risk line, a row). They become one short line without characters that reorder or hide text. Only this module
+//! shortens them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,18 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::hidden_chars::{is_hidden_char, show_hidden_chars};
 
-/// The longest name of a source, in characters.
+/// The maximum length of a source's name, in characters.
 const SOURCE: usize = 120;
-/// More sources of one content are not told apart: the oldest are left out.
+/// The maximum number of sources kept for one content; the oldest are dropped.
 pub(crate) const SOURCES: usize = 50;
 
-/// Where text from outside came from, in our own words: "mail from eve@x.test".
+/// Where untrusted text came from, in Nod's words: "mail from eve@x.test".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Source(String);
 
 impl Source {
-    /// Cut in its middle where it is too long, so that its end stays: that is an address's domain.
+    /// Creates a source. A name that is too long is cut in the middle, to keep its end: an address's domain.
     #[must_use]
     pub fn new(words: &str) -> Self {
         let one_line: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -34,7 +35,7 @@ impl Source {
         Self(format!("{head}…{tail}"))
     }
 
-    /// As it stands in a line.
+    /// Returns the name as one line.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -71,7 +72,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// An address that somebody outside gave as theirs, where it is one: at most 64 characters before the @ and 254 in all.
+/// Returns an outsider's address if it is valid: at most 64 characters before the @ and 254 in total.
 #[must_use]
 pub fn address(written: &str) -> Option<&str> {
     let written = written.trim();

@@ -1,26 +1,26 @@
-//! Who may read a piece of content, and where it came from. Both travel with it from the tool to the
-//! prompt, the memory and the reply.
+//! Who may read a piece of content, and where it came from. Both travel with the content from the tool to the prompt,
+//! the memory and the reply.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::PersonId;
 use crate::outside::{SOURCES, Source};
 
-/// Who may read it.
+/// Who may read a piece of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "person", rename_all = "snake_case")]
 pub enum Audience {
-    /// One person alone: what comes from their mailbox or calendar.
+    /// Only one person: content from their mailbox or calendar.
     Person(PersonId),
-    /// Everybody in the channel where it was said.
+    /// All members of the channel where it was said.
     Channel,
 }
 
 impl Audience {
-    /// The audience of two contents put together: the narrower one.
+    /// Returns the audience of two combined contents: the narrower one.
     ///
-    /// Content of two different persons never meets, since a run belongs to one person; should it
-    /// happen, the first keeps it.
+    /// Content of two different persons is never combined, because a run belongs to one person. If it were, the first
+    /// person would remain the audience.
     #[must_use]
     pub fn narrow(self, other: Self) -> Self {
         match (self, other) {
@@ -30,34 +30,34 @@ impl Audience {
     }
 }
 
-/// Where it came from.
+/// Where a piece of content came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "sources", rename_all = "snake_case")]
 pub enum Provenance {
     /// Said by the person or made by Nod.
     #[serde(alias = "ours")]
     Trusted,
-    /// Written by somebody outside: mail, documents, the web. It may try to give orders. The source whose text came last
-    /// stands last.
+    /// Written by an outsider: mail, documents, the web. It might contain instructions. The source whose text came
+    /// last is the last element.
     #[serde(alias = "outside")]
     Untrusted(Vec<Source>),
 }
 
 impl Provenance {
-    /// Outside from one named source.
+    /// Creates untrusted provenance from one named source.
     #[must_use]
     pub fn untrusted(source: impl Into<Source>) -> Self {
         Self::Untrusted(vec![source.into()])
     }
 
-    /// From these sources, in the order in which their texts came; ours where there are none.
+    /// Creates provenance from these sources, in the order in which their texts came; trusted if there are none.
     #[must_use]
     pub fn of<S: Into<Source>>(sources: impl IntoIterator<Item = S>) -> Self {
         let each = sources.into_iter().map(|source| Self::untrusted(source.into()));
         each.fold(Self::Trusted, Self::merge)
     }
 
-    /// The names of the sources, as rows have them.
+    /// Returns the names of the sources, as stored in rows.
     #[must_use]
     pub fn sources(&self) -> Vec<String> {
         match self {
@@ -66,7 +66,8 @@ impl Provenance {
         }
     }
 
-    /// The provenance of two contents put together, the later one second: a source that comes again is the last.
+    /// Returns the provenance of two combined contents, the later one second: a source that occurs again moves to the
+    /// end.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         match (self, other) {
@@ -81,7 +82,7 @@ impl Provenance {
         }
     }
 
-    /// Whether outside text is in it.
+    /// Returns whether it contains untrusted text.
     #[must_use]
     pub fn is_untrusted(&self) -> bool {
         matches!(self, Self::Untrusted(_))

@@ -1,11 +1,11 @@
-//! Services in which people have accounts of their own.
+//! Services in which people have their own accounts.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a link leads when a tool does not say it: those of mail do not.
+/// The name of the place that a link opens, if the tool's output has none: links to mail have none.
 pub const MAIL: &str = "Gmail";
 
-/// A service with accounts of its own.
+/// A service in which people have their own accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provider {
@@ -14,13 +14,13 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// The one that is meant where nobody says which.
+    /// The provider that is meant if the person names none.
     pub const DEFAULT_SCOPES: Self = Self::Google;
 
-    /// Each of them.
+    /// All providers.
     pub const ALL: [Self; 1] = [Self::Google];
 
-    /// The name in rows, routes and commands.
+    /// Returns the name in rows, routes and commands.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,13 +28,13 @@ impl Provider {
         }
     }
 
-    /// The provider of that name.
+    /// Returns the provider with that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|p| p.as_str() == name)
     }
 
-    /// As a person calls it.
+    /// Returns the name that people use.
     #[must_use]
     pub fn display_name(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! Words of ours around other text.
+//! Text that Nod puts around other text.
 
 use crate::outside::Source;
 
-/// 100000 as "100,000".
+/// Formats 100000 as "100,000".
 pub fn group_digits(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<String> = digits
@@ -14,10 +14,10 @@ pub fn group_digits(number: usize) -> String {
     groups.join(",")
 }
 
-/// Sources that a marker names.
+/// How many sources a marker names.
 pub(crate) const NAMED: usize = 3;
 
-/// Text from outside, between markers that it cannot forge. The sources that were read last are named.
+/// Fences untrusted text between markers that it cannot forge. The most recent sources are named.
 pub fn fence_untrusted<S: AsRef<str>>(content: &str, sources: &[S], marker: &str) -> String {
     let more = sources.len().saturating_sub(NAMED);
     let named = sources[more..].iter().map(|source| Source::new(source.as_ref()).into());

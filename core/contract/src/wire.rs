@@ -1,21 +1,21 @@
-//! What is said between Nod and the process that reads documents: JSON lines, and the bytes of a document after its
-//! request. Bounds are kept on both sides; neither side opens anything here.
+//! The protocol between Nod and the process that reads documents: JSON lines, and the bytes of a document after its
+//! request. Both sides enforce the limits; neither opens a file or a socket here.
 
 use serde::{Deserialize, Serialize};
 
-/// Which reader an answer came from: what broke one is tried again by another. The last part rises with each change of a
-/// parser between two versions.
+/// The reader's version. A document that made one version fail is tried again with another. The last part is
+/// incremented when a parser changes between two releases.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+1");
-/// Longest request line, in bytes.
+/// The longest request line, in bytes.
 pub const MOST_REQUEST: usize = 4 * 1024;
-/// Largest document, in bytes: Gmail's largest mail as it is written.
+/// The largest document, in bytes: Gmail's largest mail in its encoded form.
 pub const MOST_BYTES: usize = 40 * 1024 * 1024;
-/// Longest line of an answer, in bytes.
+/// The longest line of an answer, in bytes.
 pub const MOST_LINE: usize = 64 * 1024;
-/// Longest text of one block, in bytes: written as JSON it may be six times as long.
+/// The longest text of one block, in bytes. As JSON it can be six times as long.
 pub const MOST_TEXT: usize = 8 * 1024;
 
-/// How a document is read.
+/// How to read a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -25,87 +25,87 @@ pub enum Kind {
     Docx,
     /// HTML in UTF-8, such as a mail's body.
     Html,
-    /// The same without marks, as calendars have it.
+    /// HTML of a calendar description, converted without emphasis marks.
     Description,
-    /// The same without marks and lists, as it stands below letters.
+    /// HTML of a mail signature, converted without emphasis and list marks.
     Signature,
     /// A mail as it was sent.
     Mail,
-    /// A mail that is being written.
+    /// A mail draft.
     Draft,
 }
 
-/// One document that is to be read; its bytes follow the line.
+/// A request to read one document; its bytes follow the line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// How.
+    /// How to read it.
     pub kind: Kind,
-    /// What it is called; never believed.
+    /// The document's name; never trusted.
     #[serde(default)]
     pub name: String,
-    /// Bytes that follow.
+    /// The number of bytes that follow.
     pub length: usize,
-    /// Pages that are read.
+    /// The maximum number of pages to read.
     pub most_pages: usize,
-    /// Bytes of text that are given back.
+    /// The maximum number of bytes of text to return.
     pub most_bytes_out: usize,
-    /// How long it may take. Half of it may be computing time.
+    /// The time limit in seconds. Half of it can be CPU time.
     pub seconds: u64,
 }
 
-/// What a reader says of itself before it reads anything: what it tried and could not do.
+/// What a reader reports before it reads anything: which forbidden operations it tried, and whether they failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`VERSION`].
     pub version: String,
-    /// Taking more memory than it is given was refused.
+    /// Allocating more memory than its limit failed.
     pub memory: bool,
-    /// Opening a file was refused.
+    /// Opening a file was denied.
     pub files: bool,
-    /// Opening a socket was refused.
+    /// Opening a socket was denied.
     pub network: bool,
 }
 
-/// A piece of a document. Texts follow one another as they stand: line ends are in them.
+/// A piece of a document. Texts are concatenated unchanged: they contain their line ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "b", rename_all = "snake_case")]
 pub enum Block {
     /// A heading.
     Heading {
-        /// 1 for the highest.
+        /// 1 for the top level.
         level: u8,
-        /// Its words.
+        /// Its text.
         text: String,
-        /// Where it stands.
+        /// The page that it is on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         page: Option<u32>,
     },
     /// Text.
     Text {
-        /// Its words.
+        /// The text itself.
         text: String,
-        /// Where it stands.
+        /// The page that it is on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         page: Option<u32>,
     },
     /// A row of a table.
     Row {
-        /// What its columns are called.
+        /// The names of the columns.
         head: Vec<String>,
-        /// What it holds.
+        /// The values of the columns.
         cells: Vec<String>,
     },
     /// A named value, such as a mail's subject.
     Field {
-        /// What it is called.
+        /// Its name.
         name: String,
-        /// What it is.
+        /// Its value.
         text: String,
     },
 }
 
 impl Block {
-    /// Bytes of its words.
+    /// Returns the number of bytes of its text.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {
@@ -116,47 +116,47 @@ impl Block {
     }
 }
 
-/// How a document was read to its end.
+/// The result of reading a document to its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
-    /// Pages that it has.
+    /// The number of pages in the document.
     #[serde(default)]
     pub pages: Option<usize>,
-    /// What it calls itself.
+    /// The document's own title.
     #[serde(default)]
     pub title: Option<String>,
-    /// What was left out, and why.
+    /// Why something was left out, if it was.
     #[serde(default)]
     pub cut: Option<Cut>,
 }
 
-/// Why not all of a document was read.
+/// Why a document was read only in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
     /// Pages were left out.
     Pages,
-    /// There is more text than was asked for.
+    /// The text is longer than requested.
     Size,
-    /// There was no time for the rest.
+    /// The time limit was reached.
     Time,
 }
 
-/// Why a document has no words for us.
+/// Why no text can be read from a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
-    /// A password is needed.
+    /// A password is required.
     Locked,
-    /// There are pages and no text.
+    /// It has pages, but no text.
     Scan,
-    /// It is not what it claims to be, or is damaged.
+    /// It is damaged, or not of the type that it claims.
     Broken,
-    /// It holds nothing.
+    /// It is empty.
     Empty,
-    /// It unpacks to too much.
+    /// It decompresses to too much data.
     Large,
-    /// It is of a kind that is not read.
+    /// Its type is not supported.
     Unknown,
 }
 
@@ -166,17 +166,17 @@ pub enum Failure {
 pub enum Line {
     /// The first one.
     Hello {
-        /// See there.
+        /// What the reader reports.
         hello: Hello,
     },
-    /// The last one of a document that was read.
+    /// The last one, if the document was read.
     Done {
-        /// See there.
+        /// The result.
         done: Done,
     },
-    /// The last one of a document that cannot be read.
+    /// The last one, if the document cannot be read.
     Failed {
-        /// Why.
+        /// The reason.
         failed: Failure,
     },
     /// One of the lines before the last.

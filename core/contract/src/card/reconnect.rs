@@ -1,10 +1,10 @@
-//! [Reconnect]: the button that leads to a link to an account that no longer lets Nod in.
+//! [Reconnect]: the button that leads to a link for an account to which Nod no longer has access.
 
 use crate::card::{Action, Card, OnClick, Style};
 use crate::ids::{PersonId, named_lane_id};
 use crate::provider::Provider;
 
-/// With the button that gives the link.
+/// Adds the button that returns the link.
 pub fn with_reconnect(card: Card, person: PersonId, provider: Provider) -> Card {
     card.with_button(
         format!("Reconnect {}", provider.display_name()),
@@ -13,15 +13,15 @@ pub fn with_reconnect(card: Card, person: PersonId, provider: Provider) -> Card 
     )
 }
 
-/// What the button carries.
+/// The kind of the button's action.
 pub const VERB: &str = "reconnect";
 
-/// The button's press: it counts from this person alone.
+/// Returns the button's click action. It is valid only for this person.
 pub fn reconnect(person: PersonId, provider: Provider) -> OnClick {
     OnClick::Action(account_action(VERB, person, provider))
 }
 
-/// Of this person's account; nobody else has a button with it.
+/// Returns an action on this person's account. No other user has a button with it.
 pub fn account_action(word: &str, person: PersonId, provider: Provider) -> Action {
     Action::new(word, named_lane_id(&["account", &person.to_string(), provider.as_str()]))
 }

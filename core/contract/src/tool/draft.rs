@@ -1,27 +1,27 @@
-//! What a tool tells of a draft that it keeps in somebody's account.
+//! How a tool describes a draft that it keeps in a person's account.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A draft as it stands at its provider. Tools tell it, the core keeps it and hands it back.
+/// A draft in its current form at the provider. Tools create it; the core stores it and passes it back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
-    /// The provider's id of it, the same through all edits.
+    /// The provider's id of the draft, the same through all edits.
     pub id: String,
-    /// Another one after every edit, whoever made it.
+    /// Changes with every edit, by any client.
     pub version: String,
-    /// The tool's own exact form of what is written. The core does not look into it.
+    /// The tool's own exact representation of the content. The core does not read it.
     #[serde(alias = "letter")]
     pub content: Value,
     /// Every field that is not the body, in reading order; an empty value shows as "—".
     pub fields: Vec<(String, String)>,
-    /// The body, whole.
+    /// The full body.
     pub body: String,
-    /// In the middle of a sentence: "“Running late” to bo@acme.test".
+    /// For the middle of a sentence: "“Running late” to bo@acme.test".
     pub label: String,
-    /// Where the person finds it.
+    /// The link where the person finds it.
     pub link: String,
-    /// What they call that place: "Gmail".
+    /// The name of that place: "Gmail".
     #[serde(alias = "place")]
     pub provider_name: String,
     /// The tools that work on it.
@@ -29,50 +29,51 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// What the tool performs that throws it away. A press on [Discard] plans that at once, with no call and no preview before
-    /// it, so this one payload has a form on which the core and such tools agree; the core keeps all others as they are.
+    /// Returns the payload with which the tool discards it. A click on [Discard] plans that effect at once, without a
+    /// call or a preview, so this is the one payload whose form the core and such tools agree on; the core treats all
+    /// others as opaque.
     #[must_use]
     pub fn payload(&self) -> Value {
         json!({ "draft": self })
     }
 
-    /// From that payload, and from the arguments of a tool that calls its own one `draft`.
+    /// Reads a draft from that payload, or from the arguments of a tool whose draft argument is named `draft`.
     ///
     /// # Errors
-    /// When there is none in it.
+    /// If it contains no draft.
     pub fn handed(payload: &Value) -> serde_json::Result<Self> {
         Self::deserialize(&payload["draft"])
     }
 }
 
-/// Names of the tools that work on a draft. Each takes it in an argument of format `draft`.
+/// The names of the tools that work on a draft. Each takes it in an argument of format `draft`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftTools {
-    /// Reads it as it stands.
+    /// Reads its current form.
     pub read: String,
     /// Changes it.
     pub update: String,
     /// Sends it.
     pub send: String,
-    /// Throws it away: its payload is [`Draft::payload`].
+    /// Discards it: its payload is [`Draft::payload`].
     pub discard: String,
 }
 
-/// How a draft came to its end.
+/// Why a draft was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CloseReason {
     /// It was sent.
     Sent,
-    /// The person threw it away.
+    /// The person discarded it.
     Discarded,
-    /// It is not there any more: sent or thrown away by hand.
+    /// It no longer exists: it was sent or deleted outside Nod.
     #[serde(alias = "gone")]
     DeletedExternally,
 }
 
 impl CloseReason {
-    /// The name in rows.
+    /// Returns the name stored in rows.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -7,26 +7,27 @@ use crate::ids::EffectId;
 /// The idempotency key of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectKey {
-    /// The same for every attempt.
+    /// The same for every attempt of the effect.
     pub id: EffectId,
-    /// From 1. Above 1, an earlier attempt may have left something.
+    /// Starts at 1. Above 1, an earlier attempt might have left something.
     pub attempt: u32,
 }
 
-/// Exists because a committed row says *started*.
+/// Proof that a committed row says *started*.
 #[derive(Debug)]
 pub struct Permit {
     key: EffectKey,
 }
 
 impl Permit {
-    /// For whoever has just committed *started*, and nobody else: see the list of disallowed methods.
+    /// Creates a permit. Only the code that has just committed *started* is allowed to call it (see
+    /// `disallowed-methods`).
     #[must_use]
     pub fn mint(key: EffectKey) -> Self {
         Self { key }
     }
 
-    /// The effect that it permits.
+    /// Returns the effect that it permits.
     #[must_use]
     pub fn key(&self) -> EffectKey {
         self.key

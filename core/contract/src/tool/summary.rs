@@ -1,32 +1,34 @@
-//! A request in one line, for wherever its card does not stand: lists, reminders, prompts, the form that asks why not.
+//! A request in one line, for places that do not show its card: lists, reminders, prompts, the form for a denial's
+//! reason.
 
 use serde::{Deserialize, Serialize};
 
-/// Longest title in such a line, in characters.
+/// The maximum length of a title in such a line, in characters.
 const MAX_TITLE_CHARS: usize = 80;
-/// More people are counted.
+/// The number of people who are listed; the rest are counted.
 const MAX_LISTED: usize = 3;
 
-/// What a request is about.
+/// One line that says what a request is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// "Cancel “Standup” on Mon 9 Mar, 10:00–10:30 WET, with bo@acme.test"
     #[serde(alias = "said")]
     pub full: String,
-    /// The same without what somebody outside may have written: "Cancel an event on Mon 9 Mar, …". It is for where a
-    /// model reads the line as Nod's own words.
+    /// The same without text that an outsider might have written: "Cancel an event on Mon 9 Mar, …". It is for places
+    /// where a model reads the line as Nod's own words.
     #[serde(alias = "bare")]
     pub redacted: String,
 }
 
 impl Summary {
-    /// `said` and `bare` are made by one function of what the thing is called: its title, or what such a thing is.
+    /// Builds `full` from the title and `redacted` from `thing` (what kind of thing it is), both with the function
+    /// `line`.
     pub fn from_title(title: &str, thing: &str, line: impl Fn(&str) -> String) -> Self {
         Self { full: line(&quoted(title)), redacted: line(thing) }
     }
 }
 
-/// "“Standup”", on one line and not longer than such a line takes.
+/// Returns the title as "“Standup”": quoted, on one line, and shortened if it is too long.
 #[must_use]
 pub fn quoted(title: &str) -> String {
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -36,7 +38,7 @@ pub fn quoted(title: &str) -> String {
     }
 }
 
-/// "bo@acme.test, cho@acme.test"; a crowd is counted.
+/// Returns "bo@acme.test, cho@acme.test"; after the first few, the rest are counted.
 #[must_use]
 pub fn join_emails(all: &[String]) -> String {
     let named = all.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
