@@ -97,7 +97,7 @@ pub enum Style {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnClick {
-    /// Returns as an inbound that carries only this action.
+    /// Arrives as an inbound that carries only this action.
     #[serde(alias = "verb")]
     Action(Action),
     /// Opens a page.
@@ -195,8 +195,7 @@ impl Action {
 
     /// Creates an action on one revision of an object. It applies only to the revision that the user saw.
     pub fn on_revision(verb: &str, subject: impl Into<Uuid>, revision: i32) -> Self {
-        // No user edits a mail 65,000 times. A number that does not fit becomes 0, which is no revision and does
-        // nothing.
+        // No user edits a mail 65,000 times. A number that does not fit becomes 0, no revision, and does nothing.
         Self { argument: Some(u16::try_from(revision).unwrap_or_default()), ..Self::new(verb, subject) }
     }
 

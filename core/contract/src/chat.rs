@@ -524,8 +524,8 @@ pub trait ChatAdapter: Send + Sync {
     async fn is_channel_member(&self, workspace: &str, channel: &str, user: &str) -> Result<bool, ChatError>;
     /// Lists the channels and DM channels whose messages Nod receives, each with its id and name.
     async fn list_channels(&self, workspace: &str) -> Result<Vec<(String, String)>, ChatError>;
-    /// Returns the messages since then in a channel and its threads, including these, as they would have arrived,
-    /// oldest first. Returns all of them or one batch; `from` is the cursor of the previous batch.
+    /// Returns the messages since then in a channel and its threads (`threads` among them), as they would have
+    /// arrived, oldest first. Returns all of them or one batch; `from` is the cursor of the previous batch.
     async fn list_missed_messages(
         &self,
         workspace: &str,

@@ -16,8 +16,8 @@ pub struct Contact {
 /// Searches the mail of the person on whose behalf `cx` runs. The result is for that person only.
 #[async_trait]
 pub trait ContactSource: Send + Sync {
-    /// Returns the contacts of some messages that have all of these words (letters and digits, in lower case) in a
-    /// sender or recipient. Those the person wrote to come first, and within each group the newest. Other people of
+    /// Returns the contacts of some messages in which each of these words (letters and digits, in lower case) occurs in
+    /// a sender or recipient. Those the person wrote to come first, and within each group the newest. Other people of
     /// the same messages can be among them.
     ///
     /// # Errors

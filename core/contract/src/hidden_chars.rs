@@ -1,5 +1,4 @@
-//! Characters that reorder or hide text are shown as their code points, so that a person reads what the text
-//! contains.
+//! Characters that reorder or hide text appear on cards as code points, so that a card shows what the text contains.
 
 use std::borrow::Cow;
 

@@ -17,8 +17,7 @@ macro_rules! id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// Returns the last eight digits, for reading and searching: the first digits of a time-ordered id say
-            /// little.
+            /// Returns the last eight hex digits, to read and search by: those of a time-ordered id begin alike.
             #[must_use]
             pub fn short(&self) -> String {
                 let text = self.0.simple().to_string();

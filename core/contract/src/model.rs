@@ -114,7 +114,7 @@ pub struct Usage {
     pub completion: u32,
 }
 
-/// Why a model did not answer. All retries are used up when one of these is returned.
+/// Why a model did not answer. No retry follows when one of these is returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "error", rename_all = "snake_case")]
 pub enum ModelError {
@@ -155,7 +155,7 @@ pub enum ModelError {
 pub struct TokenSender(watch::Sender<String>);
 
 impl TokenSender {
-    /// Creates a sender and its receiver, which sees the whole text so far after every change.
+    /// Creates a sender and its receiver, which reads the whole text so far whenever it has changed.
     #[must_use]
     pub fn channel() -> (Self, watch::Receiver<String>) {
         let (words, ear) = watch::channel(String::new());

@@ -69,7 +69,7 @@ pub struct Principal {
 pub enum Reach {
     /// It only reads.
     Reads,
-    /// It writes or discards a draft in the person's own account. Nothing is sent without an approval.
+    /// It writes or discards a draft in the person's own account. The draft is sent to no one without an approval.
     Drafts,
     /// It changes only the person's own account, no other user sees it, and it can be undone.
     OwnAccount,
@@ -86,10 +86,10 @@ pub struct ToolSpec {
     pub description: &'static str,
     /// JSON Schema of the arguments. A string with `"format": "recipient"` takes an address or the name of a person;
     /// the gate resolves names to addresses before the tool sees them. One with `"format": "draft"` takes the id of
-    /// an open draft, or can be left out; the tool receives the [`Draft`] as it was last seen. One with `"format":
-    /// "when"` takes a time in a person's words; the tool receives a `nod_when::when::ExactTime`. `"format":
-    /// "when-or-hour"` does the same, but an hour without a day reaches the tool as `{"hour": "4pm"}`, because the
-    /// tool knows the day.
+    /// an open draft, or can be left out; the tool receives the [`Draft`] as it was last seen. One with
+    /// `"format": "when"` takes a time in a person's words; the tool receives a `nod_when::when::ExactTime`.
+    /// `"format": "when-or-hour"` does the same, but an hour without a day reaches the tool as `{"hour": "4pm"}`,
+    /// because the tool knows the day.
     pub parameters: Value,
     /// Whom it can reach.
     pub reach: Reach,
@@ -222,7 +222,7 @@ pub enum ToolError {
         message: String,
     },
     /// Several times suit all guests. The person picks one for the time they asked for (`topic`), or has the others
-    /// vote (`voters`, by address). Because this comes from calendars, only the person is asked.
+    /// vote (`voters`, by address). Free times come from calendars, so only the person is asked.
     #[error("several times fit")]
     #[serde(alias = "slots")]
     AmbiguousTime {
@@ -279,8 +279,7 @@ fn outdated(now: &ToolOutput) -> &str {
 }
 
 impl ToolError {
-    /// Returns whether the error can reveal data of the account and does not carry its own audience (`Conflict`
-    /// does).
+    /// Returns whether the error can reveal data of the account without naming its audience (`Conflict` names one).
     pub fn has_account_data(&self) -> bool {
         !matches!(
             self,
@@ -365,7 +364,7 @@ pub struct Preview {
     /// The labels of the buttons, progress and receipt.
     #[serde(rename = "words")]
     pub labels: ActionLabels,
-    /// Who may read it, in addition to the limits of what its run has in view.
+    /// Who may read it. The audience of what its run has in view limits this further.
     #[serde(default = "default_audience")]
     pub audience: Audience,
     /// Whether it contains untrusted content.
@@ -374,11 +373,11 @@ pub struct Preview {
     /// Risks that only the tool can know, one per line; computed, never written by a model.
     #[serde(default)]
     pub risks: Vec<String>,
-    /// Risks from the person's own mailbox or calendar, only for cards that nobody else sees.
+    /// Risks from the person's own mailbox or calendar, only for cards that no other user sees.
     #[serde(default)]
     pub private_risks: Vec<String>,
-    /// The recipients who were named neither by a user here nor by the directory, while untrusted content is in view.
-    /// The gate sets it.
+    /// The recipients whom no user here has named and who are not in the directory, while untrusted content is in
+    /// view. The gate sets it.
     #[serde(default)]
     #[serde(alias = "unnamed")]
     pub unknown_recipients: Vec<String>,
@@ -523,9 +522,9 @@ pub trait ActTool: Send + Sync {
         now: Timestamp,
         zone: &TimeZone,
     ) -> Result<Preview, Vec<FieldError>>;
-    /// Sets up what `perform` needs and names it in a handle, which is committed before `perform`. It reaches nobody.
-    /// It is repeated after a crash: if `key.attempt` is above 1, it first looks for what an earlier attempt left
-    /// under the same key.
+    /// Sets up what `perform` needs and names it in a handle, which is committed before `perform`. It reaches no other
+    /// person. It is repeated after a crash: if `key.attempt` is above 1, it first looks for what an earlier attempt
+    /// left under the same key.
     async fn prepare(&self, cx: &ToolContext, payload: &Value, key: EffectKey) -> Result<Value, ToolError>;
     /// Performs the action, once. The output's content is the receipt: `id`, and `link` if there is one.
     async fn perform(&self, cx: &ToolContext, payload: &Value, handle: &Value, permit: Permit) -> ToolResult;

@@ -20,8 +20,7 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Creates a permit. Only the code that has just committed *started* is allowed to call it (see
-    /// `disallowed-methods`).
+    /// Creates a permit. Only the code that has just committed *started* is allowed to call it: see `clippy.toml`.
     #[must_use]
     pub fn mint(key: EffectKey) -> Self {
         Self { key }

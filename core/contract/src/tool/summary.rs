@@ -21,8 +21,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Builds `full` from the title and `redacted` from `thing` (what kind of thing it is), both with the function
-    /// `line`.
+    /// Builds both lines with `line`: `full` from the title, and `redacted` from `thing`, the kind of thing it is.
     pub fn from_title(title: &str, thing: &str, line: impl Fn(&str) -> String) -> Self {
         Self { full: line(&quoted(title)), redacted: line(thing) }
     }
