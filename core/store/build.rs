@@ -1,4 +1,4 @@
-//! A new migration is seen: the macro that takes them in tracks the files that it saw, not their folder.
+//! Rebuilds when a migration is added: `sqlx::migrate!` tracks the files that it saw, but not their folder.
 
 fn main() {
     println!("cargo:rerun-if-changed=../../migrations");

@@ -1,5 +1,5 @@
-//! The process itself: it gives up what it does not need, says so, and reads one document after another from its
-//! standard input until that ends.
+//! The reader process. It gives up what it does not need, reports that, and reads one document after another from its
+//! standard input until the input ends.
 
 use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use nod_contract::wire::{Block, Line, MOST_BYTES, MOST_REQUEST, Request};
 
 use crate::limits;
 
-/// Reads documents until its input ends or is not understood.
+/// Reads documents until the input ends or cannot be parsed.
 pub fn main() -> ExitCode {
     let (mut input, mut output) = (io::stdin().lock(), BufWriter::new(io::stdout().lock()));
     let hello = limits::confine();
@@ -42,7 +42,7 @@ fn serve(input: &mut dyn BufRead, output: &mut dyn Write, hello: Line) -> io::Re
     Ok(())
 }
 
-/// The next request; `None` where nothing more comes.
+/// Returns the next request, or `None` at the end of the input.
 fn next(input: &mut dyn BufRead) -> io::Result<Option<Request>> {
     let mut line = Vec::new();
     input.take(MOST_REQUEST as u64).read_until(b'\n', &mut line)?;

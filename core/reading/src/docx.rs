@@ -1,4 +1,4 @@
-//! The words of a Word document (DOCX), within bounds: it is a packed archive, and a small one may unpack to gigabytes.
+//! Extracts the text of a Word document (DOCX), within limits: a small zip archive can unpack to gigabytes.
 
 use std::io::{Cursor, Read};
 
@@ -9,19 +9,19 @@ use zip::ZipArchive;
 
 use crate::sink::Sink;
 
-/// Where the text lies.
+/// The archive entry that holds the text.
 const TEXT: &str = "word/document.xml";
-/// Bytes that the text may unpack to.
+/// The largest unpacked text, in bytes.
 const MOST_UNPACKED: u64 = 8 * 1024 * 1024;
 
-/// What stands in here is not what the document says: moved away, or once more for older programs.
+/// Elements whose content is not the document's text: text moved away, copies for older programs, paragraph properties.
 const PASSED_OVER: [&str; 3] = ["moveFrom", "Fallback", "pPr"];
 
 pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|_| Failure::Unknown)?;
     let packed = archive.by_name(TEXT).map_err(|_| Failure::Unknown)?;
     let mut text = Vec::new();
-    // What the archive says of its size may be wrong.
+    // The size that the archive states can be wrong.
     packed.take(MOST_UNPACKED + 1).read_to_end(&mut text).map_err(|_| Failure::Broken)?;
     if text.len() as u64 > MOST_UNPACKED {
         return Err(Failure::Large);
@@ -38,12 +38,12 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     }
 }
 
-/// Paragraphs as lines, a few more bytes than `most` of them. What was struck out or moved away while changes were
-/// recorded is left out.
+/// Returns paragraphs as lines, and stops a few bytes after `most`. Text that tracked changes deleted or moved away is
+/// left out.
 fn spoken(xml: &str, most: usize) -> Option<String> {
     let mut reader = Reader::from_str(xml);
     let mut words = String::new();
-    // In a text; in how many things that are passed over.
+    // Whether the reader is inside a text element, and inside how many elements that are skipped.
     let (mut in_text, mut over) = (false, 0_u32);
     while words.len() <= most {
         let event = reader.read_event().ok()?;
@@ -75,7 +75,7 @@ fn spoken(xml: &str, most: usize) -> Option<String> {
     Some(words)
 }
 
-/// `&amp;`, `&#228;`; what a document names itself is not looked up.
+/// Resolves `&amp;` and `&#228;`. Entities that a document defines itself are not looked up.
 fn letter(name: &BytesRef<'_>) -> Option<char> {
     if let Some(letter) = name.resolve_char_ref().ok().flatten() {
         return Some(letter);

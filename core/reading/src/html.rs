@@ -1,5 +1,5 @@
-//! The words of HTML: bodies of mail, descriptions of events, signatures. A small text may nest so that it takes
-//! gigabytes, which the limits of the process end.
+//! Extracts the text of HTML: mail bodies, event descriptions, signatures. A small text can be nested so that it takes
+//! gigabytes; the limits of the process end that.
 
 use html2text::config;
 use html2text::render::TrivialDecorator;
@@ -7,7 +7,7 @@ use nod_contract::wire::{Cut, Done, Failure, Kind};
 
 use crate::sink::Sink;
 
-/// HTML beyond this is not rendered: it would take long and is cut anyway.
+/// HTML beyond this is not rendered, because it would take long and is cut anyway.
 const MOST_BYTES: usize = 1 << 20;
 const COLUMNS: usize = 100;
 const WIDE_COLUMNS: usize = 200;

@@ -1,5 +1,5 @@
-//! Reads documents of others, in a process that can do nothing else (`nod parse`). Whatever a document holds ends that
-//! process at worst: it is given bytes and gives back text, and never opens a file, a socket or another program.
+//! Reads untrusted documents, in a process that can do nothing else (`nod parse`). At worst a document ends that
+//! process, which receives bytes and returns text, and never opens a file, a socket or another program.
 
 mod child;
 mod docx;
@@ -14,10 +14,10 @@ use nod_contract::wire::{Block, Done, Failure, Kind, Request};
 pub use child::main;
 use sink::Sink;
 
-/// Reads one document and hands on its blocks.
+/// Reads one document and passes its blocks to `out`.
 ///
 /// # Errors
-/// When it has no words for us.
+/// If no text can be read from the document.
 pub fn read(request: &Request, bytes: &[u8], out: &mut dyn FnMut(Block)) -> Result<Done, Failure> {
     let mut sink = Sink::new(request, out);
     match request.kind {
@@ -35,10 +35,10 @@ mod tests {
 
     use super::*;
 
-    /// Bytes of text that tests ask for.
+    /// How many bytes of text the tests request.
     pub(crate) const MOST_OUT: usize = 20_000;
 
-    /// The words of a document, and why not all of them are there.
+    /// Returns the text of a document, and why it is incomplete.
     pub(crate) fn words(kind: Kind, bytes: &[u8]) -> Result<(String, Option<Cut>), Failure> {
         let (blocks, cut) = blocks(kind, bytes)?;
         let text = |block| match block {
@@ -48,7 +48,7 @@ mod tests {
         Ok((blocks.into_iter().map(text).collect(), cut))
     }
 
-    /// Its blocks, and why not all of them are there.
+    /// Returns the blocks of a document, and why they are incomplete.
     pub(crate) fn blocks(kind: Kind, bytes: &[u8]) -> Result<(Vec<Block>, Option<Cut>), Failure> {
         let mut blocks = Vec::new();
         let request = Request {

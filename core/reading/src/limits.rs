@@ -1,5 +1,5 @@
-//! What the process that reads gives up, for good, before it reads a byte. Where a system cannot keep it from
-//! something, it goes on without that and says so: it tries each thing against itself.
+//! Permanently restricts the reader process before it reads a byte. If a system cannot enforce a restriction, the
+//! process goes on without it and reports that: it tries each forbidden action itself.
 
 use std::hint::black_box;
 use std::io::ErrorKind;
@@ -7,14 +7,14 @@ use std::io::ErrorKind;
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 use nod_contract::wire::{Hello, VERSION};
 
-/// Memory that it may have, in bytes: with the pages of its program some 256 MB.
+/// The memory limit in bytes; together with the pages of the program it is about 256 MB.
 const MOST_MEMORY: usize = 240 * 1024 * 1024;
-/// Computing time of all that it reads, in seconds.
+/// CPU time for everything that the process reads, in seconds.
 const MOST_SECONDS: u64 = 120;
 
-/// Gives everything up that reading does not need.
+/// Gives up everything that reading does not need.
 pub(crate) fn confine() -> Hello {
-    // Whatever a system refuses here is found below.
+    // If the system refuses a call here, the checks below show it.
     let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
     #[cfg(target_os = "linux")]
     linux::confine();
@@ -27,7 +27,7 @@ pub(crate) fn confine() -> Hello {
     }
 }
 
-/// Computing time for one more document that may take so many seconds: half of them. Then SIGXCPU ends the process.
+/// Allows one more document CPU time of half the given seconds. After that, SIGXCPU ends the process.
 pub(crate) fn allow(seconds: u64) {
     let used = getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| {
         let (user, system) = (usage.user_time(), usage.system_time());
@@ -68,9 +68,9 @@ mod linux {
     /// Standard input, output and error.
     const MOST_FILES: u64 = 3;
 
-    /// In this order: Landlock needs a descriptor of its own, and nothing here is possible behind the last filter.
+    /// The order matters: Landlock needs its own file descriptor, and no step here is possible after the last filter.
     pub(super) fn confine() {
-        // It would end by itself when its input does; this ends also one that is busy.
+        // An idle process ends when its input does; this also ends a busy one when the parent dies.
         let _ = set_pdeathsig(Signal::SIGKILL);
         let _ = setrlimit(Resource::RLIMIT_DATA, MOST_MEMORY as u64, MOST_MEMORY as u64);
         let _ = keep_from_files_and_network();
@@ -90,7 +90,7 @@ mod linux {
         Ok(())
     }
 
-    /// Whatever is not listed is answered with EPERM.
+    /// System calls that are not listed fail with EPERM.
     fn keep_from_system_calls() -> Result<(), Box<dyn Error>> {
         const FREE: [libc::c_long; 24] = [
             libc::SYS_read,
@@ -120,8 +120,8 @@ mod linux {
         ];
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
             FREE.iter().map(|call| (*call, Vec::new())).collect();
-        // Computing time is set anew for each document: its own, which 0 stands for, and not that of another process of
-        // its user, which could be ended so.
+        // CPU time is set again for each document. Only pid 0, the process itself, is allowed: a limit for another
+        // process of the same user could end that process.
         let itself = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
         let its_time =
             SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, Resource::RLIMIT_CPU as u64)?;
@@ -142,7 +142,7 @@ mod linux {
 
         use super::*;
 
-        /// The filter holds for the thread that sets it and no other.
+        /// The filter applies only to the thread that sets it.
         #[test]
         fn no_process_that_is_named_gets_other_limits() {
             let kept = std::thread::spawn(|| {

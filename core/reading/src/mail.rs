@@ -1,5 +1,5 @@
-//! A mail as it was sent, and one that is being written: what they say, and what came with them. Such a mail may hold
-//! hundreds of thousands of parts in one another, which the limits of the process end.
+//! Reads sent mails and drafts: their text, and what is attached. A mail can nest hundreds of thousands of parts in one
+//! another; the limits of the process end that.
 
 use mail_parser::{Addr, Address, HeaderValue, Message, MessageParser, MimeHeaders, PartType};
 use nod_contract::wire::{Block, Cut, Done, Failure};
@@ -7,15 +7,15 @@ use sha2::{Digest, Sha256};
 
 use crate::sink::Sink;
 
-/// Parts of one mail; one with more is not read.
+/// The most parts of a mail; one with more is not read.
 const MOST_PARTS: usize = 1_000;
-/// How a file is called that has no name, as Gmail shows it.
+/// The name of a file that has none, as Gmail shows it.
 const NAMELESS: &str = "noname";
 const HEADER_CHARS: usize = 1_000;
-/// Of a header that is parsed by itself, in bytes.
+/// The longest header that is parsed by itself, in bytes.
 const HEADER_BYTES: usize = 8 * 1024;
 
-/// What an attached mail says, with who wrote it.
+/// Reads an attached mail: its main headers, the names of its files, and its text.
 pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let mail = parsed(bytes)?;
     let mut lines = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     Ok(ended(sink.text(&lines.join("\n"), None)))
 }
 
-/// A draft: each header that counts, the digests of its files in their order, whether somebody gave it a look, its text.
+/// Reads a draft: each header that counts, the digests of its files in order, whether it is formatted, and its text.
 pub(crate) fn draft(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
     let mail = parsed(bytes)?;
     let mut whole = true;
@@ -81,7 +81,7 @@ fn field(name: &str, text: &str) -> Block {
     Block::Field { name: name.to_owned(), text: text.to_owned() }
 }
 
-/// Their name, empty where there is none, and their address.
+/// Returns a row with the name, empty if there is none, and the email address.
 fn person(list: &str, one: &Addr<'_>) -> Block {
     let cells = [one.name(), one.address()].map(|text| text.unwrap_or_default().to_owned());
     Block::Row { head: vec![list.to_owned()], cells: cells.into() }
@@ -91,7 +91,7 @@ fn ids(value: &HeaderValue<'_>) -> Vec<String> {
     value.as_text_list().unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 
-/// RFC 2047 words in people's letters; plain text stays as it is.
+/// Decodes the RFC 2047 encoded words of a header; plain text is only trimmed.
 fn decoded(value: &str) -> String {
     let value = &value[..value.floor_char_boundary(HEADER_BYTES)];
     if !value.contains("=?") {
@@ -102,7 +102,7 @@ fn decoded(value: &str) -> String {
     mail.and_then(|mail| mail.subject().map(str::to_owned)).unwrap_or_else(|| value.to_owned())
 }
 
-/// Somebody's words as they stand in a line of ours.
+/// Fits text into one of our lines: control characters become spaces, and long text is cut.
 fn one_line(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let plain = plain.trim();
@@ -112,8 +112,8 @@ fn one_line(text: &str) -> String {
     }
 }
 
-/// Whether somebody gave it a look that plain text cannot keep. Gmail writes every draft as HTML, but plain words as
-/// nothing but lines.
+/// Returns whether the mail has formatting that plain text cannot keep. Gmail writes every draft as HTML, but plain
+/// text only as lines.
 fn formatted(mail: &Message<'_>) -> bool {
     const LINES: [&str; 10] = ["", "!doctype", "html", "head", "meta", "body", "div", "p", "br", "wbr"];
     let look = |tag: &str| {

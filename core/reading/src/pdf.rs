@@ -1,12 +1,12 @@
-//! The words of a PDF file, page by page. Such files are packed: a small one may unpack to gigabytes, or keep its reader
-//! busy for ever, which the limits of the process end.
+//! Extracts the text of a PDF file, page by page. Such files are compressed: a small one can unpack to gigabytes, or
+//! keep its reader busy forever; the limits of the process end that.
 
 use lopdf::{Document, LoadOptions};
 use nod_contract::wire::{Cut, Done, Failure};
 
 use crate::sink::Sink;
 
-/// Bytes that one page, or one packed part of the file, may unpack to.
+/// The largest unpacked size of one page, or of one compressed part of the file, in bytes.
 const MOST_UNPACKED: usize = 8 * 1024 * 1024;
 
 pub(crate) fn read(bytes: &[u8], sink: &mut Sink<'_>) -> Result<Done, Failure> {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use crate::tests::words;
 
-    /// A file with these contents of pages, packed.
+    /// Builds a compressed file with these page contents.
     fn file(pages: &[Vec<u8>]) -> Vec<u8> {
         let mut file = Document::with_version("1.5");
         let root = file.new_object_id();

@@ -1,4 +1,4 @@
-//! Where the words of a document go: in blocks of a bounded size, as many as were asked for.
+//! Takes the text of a document and emits it in blocks of a bounded size, up to the requested amount.
 
 use std::time::{Duration, Instant};
 
@@ -13,22 +13,22 @@ pub(crate) struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     pub(crate) fn new(request: &Request, out: &'a mut dyn FnMut(Block)) -> Self {
-        // What can stop between two pages stops before the limit on computing time would end all of it.
+        // A reader that can stop between two pages stops before the CPU limit would end the whole process.
         let until = Instant::now() + Duration::from_millis(request.seconds.min(600) * 400);
         Self { out, left: request.most_bytes_out, most_pages: request.most_pages, until }
     }
 
-    /// Bytes of text that are still wanted.
+    /// Returns how many bytes of text are still wanted.
     pub(crate) fn left(&self) -> usize {
         self.left
     }
 
-    /// There is no time for more.
+    /// Returns whether the time for this document has run out.
     pub(crate) fn is_late(&self) -> bool {
         Instant::now() > self.until
     }
 
-    /// Hands on a block that is small by itself. False where it was too large, or not wanted any more.
+    /// Emits a block that is small by itself. Returns false if it was too large or no longer wanted.
     pub(crate) fn block(&mut self, block: Block) -> bool {
         let size = block.size();
         let wanted = size <= self.left.min(MOST_TEXT);
@@ -39,7 +39,7 @@ impl<'a> Sink<'a> {
         wanted
     }
 
-    /// Hands on a text. False where not all of it was wanted.
+    /// Emits a text. Returns false if not all of it was wanted.
     pub(crate) fn text(&mut self, text: &str, page: Option<u32>) -> bool {
         let mut rest = &text[..text.floor_char_boundary(self.left)];
         let whole = rest.len() == text.len();

@@ -1,4 +1,4 @@
-//! What an ability brings, and is plugged in with.
+//! The definition of an ability: what it adds to Nod, and the traits that it implements.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ use nod_contract::command::CommandSpec;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::Tool;
 
-/// All that an ability adds to Nod; what it does not have stays empty.
+/// Everything that an ability adds to Nod; lists that it does not need stay empty.
 pub struct Ability {
-    /// Its name, for whoever reads logs.
+    /// Its name in the logs.
     pub name: &'static str,
-    /// What the model may call.
+    /// Tools that the model can call.
     pub tools: Vec<Tool>,
-    /// What is done later.
+    /// Handlers of its jobs.
     pub jobs: Vec<Arc<dyn JobHandler>>,
-    /// What happens when somebody presses its buttons.
+    /// Handlers of clicks on its buttons.
     pub buttons: Vec<Arc<dyn Buttons>>,
-    /// What people can type.
+    /// Commands that people can type.
     pub commands: Vec<Arc<dyn Command>>,
-    /// What it does when something happens elsewhere.
+    /// Its reactions to events of other abilities.
     pub hooks: Vec<Arc<dyn Hook>>,
 }
 
 impl Ability {
-    /// With nothing yet.
+    /// Creates an ability that adds nothing yet.
     #[must_use]
     pub fn named(name: &'static str) -> Self {
         let (tools, jobs, buttons) = (Vec::new(), Vec::new(), Vec::new());
@@ -39,7 +39,7 @@ impl Ability {
     }
 }
 
-/// Who asks, and where they are.
+/// The person who types a command or clicks a button, and where they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker<'a> {
     pub tenant: TenantId,
@@ -47,30 +47,30 @@ pub struct Asker<'a> {
     pub workspace: &'a str,
     pub place: &'a ChannelRef,
     pub person: PersonId,
-    /// The platform's id.
+    /// The person's id on the platform.
     pub user: &'a str,
     pub now: Timestamp,
 }
 
 impl<'a> Asker<'a> {
-    /// The thread in which they are; a direct line is one conversation, without a thread.
+    /// Returns the thread of the place; a DM is one conversation without threads, so it is always `Some("")`.
     #[must_use]
     pub fn thread(&self) -> Option<&'a str> {
         if self.place.is_dm { Some("") } else { self.place.thread.as_deref() }
     }
 }
 
-/// A command. It is answered within three seconds, in the transaction that stores that it arrived: what takes longer is a
-/// job.
+/// A command. It must be answered within three seconds, in the transaction that stores its arrival: longer work belongs
+/// in a job.
 #[async_trait]
 pub trait Command: Send + Sync {
-    /// How it is told of.
+    /// Describes the command to `help` and to the platform.
     fn spec(&self) -> CommandSpec;
 
-    /// Somebody typed it, with these words behind it.
+    /// Answers the command; `words` is the text that was typed after its name.
     ///
     /// # Errors
-    /// When the database does not answer; then nothing of it happened.
+    /// If the database does not answer; nothing has changed then.
     async fn typed(
         &self,
         conn: &mut PgConnection,
@@ -78,11 +78,11 @@ pub trait Command: Send + Sync {
         words: &str,
     ) -> sqlx::Result<InteractionResponse>;
 
-    /// What fits what somebody types just now: what they read, and the words that it stands for. Nothing is written. Asked
-    /// where an option is [`Takes::Completed`](nod_contract::command::Takes::Completed).
+    /// Returns autocomplete choices for the text typed so far, each with its label and the text that it inserts. Writes
+    /// nothing. Called if an option is [`Takes::Completed`](nod_contract::command::Takes::Completed).
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     async fn choices(
         &self,
         _conn: &mut PgConnection,
@@ -93,16 +93,16 @@ pub trait Command: Send + Sync {
     }
 }
 
-/// Buttons of its cards. A press can come from anybody, late, and twice: what it may do is decided by the rows.
+/// Buttons of an ability's cards. A click can come from any user, late and twice: the rows decide what it can do.
 #[async_trait]
 pub trait Buttons: Send + Sync {
-    /// Their verbs, which no other ability has.
+    /// The kinds of its [`Action`]s, which no other ability uses.
     fn verbs(&self) -> &'static [&'static str];
 
-    /// Somebody pressed one.
+    /// Handles a click.
     ///
     /// # Errors
-    /// When the database does not answer; then nothing of it happened.
+    /// If the database does not answer; nothing has changed then.
     async fn pressed(
         &self,
         conn: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! Who did what, append-only. Never the words of a mail: ids, digests and kinds.
+//! The audit: who did what, append-only. It holds ids, digests and kinds, and never the text of a mail.
 
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 
-/// Writes a line, in the transaction of what it tells.
+/// Appends an entry, in the transaction of the change that it records.
 #[expect(clippy::too_many_arguments, reason = "a line of the audit has this many columns")]
 pub async fn insert_entry(
     conn: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! The database, time, ids and jobs.
+//! The dependencies shared by all features: the database, time, ids and jobs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::store;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::{Ids, TenantId};
 
-/// What everything that is kept needs.
+/// The dependencies of everything that is stored.
 #[derive(Clone)]
 pub struct Base {
     pub pool: PgPool,
@@ -31,7 +31,7 @@ impl Base {
         self.clock.now()
     }
 
-    /// A new id of any kind.
+    /// Returns a new id of any kind.
     pub fn id<T: From<Uuid>>(&self) -> T {
         T::from(self.ids.next())
     }

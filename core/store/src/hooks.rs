@@ -1,4 +1,4 @@
-//! What happens in one ability and concerns another: it is told in the same commit.
+//! Hooks: an ability reacts to an event of another ability in the same commit.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -7,19 +7,19 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::provider::Provider;
 
-/// An account can be used no more.
+/// An account can no longer be used.
 #[derive(Debug, Clone, Copy)]
 pub struct AccountEnded<'a> {
     pub tenant: TenantId,
     pub person: PersonId,
     pub provider: Provider,
-    /// The account that takes its place.
+    /// The account that replaces it, if any.
     pub but: Option<&'a str>,
-    /// Why, for the person.
+    /// The reason, as the person reads it.
     pub reason: &'a str,
 }
 
-/// Hears of it before the account is gone, in the transaction that ends it.
+/// Called before the account is removed, in the transaction that ends it.
 #[async_trait]
 pub trait Hook: Send + Sync {
     async fn account_ended(

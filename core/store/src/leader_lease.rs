@@ -1,5 +1,5 @@
-//! Seats: what only one replica may do at a time, such as keeping a connection that would bring everything twice.
-//! Held for ten seconds by the database's clock, and taken anew before they are over.
+//! Leader leases (table `seats`) for work that only one replica can do at a time, such as keeping a connection that
+//! would deliver everything twice. A lease lasts ten seconds by the database's clock and is renewed before it expires.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use nod_contract::ids::TenantId;
 
-/// How long a seat is held without being taken anew.
+/// How long a lease lasts if it is not renewed.
 const LEASE_DURATION: Duration = Duration::from_secs(10);
 
-/// Takes a seat that is free, run out or the holder's own; false where it is another's.
+/// Acquires a lease that is free, expired or already the holder's own; returns false if another holder has it.
 pub async fn acquire(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -33,7 +33,7 @@ pub async fn acquire(
     Ok(taken.rows_affected() == 1)
 }
 
-/// Leaves a seat, so that another need not wait.
+/// Releases a lease, so that another replica need not wait until it expires.
 pub async fn release(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! The mailbox of a run: whoever has news for one writes a job, and knows nothing else of it.
+//! The mailbox of a run. A sender enqueues a job with an event and knows nothing else about the run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,11 +9,11 @@ use nod_contract::ids::{ApprovalId, QuestionId, RunId};
 use nod_contract::provider::Provider;
 use nod_contract::tool::ToolResult;
 
-/// Moves a run on; in the lane of its conversation.
+/// Advances a run, in the lane of its conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum RunJob {
-    /// News is consumed by the commit that absorbs it, which turns the job into one without.
+    /// The commit that applies the event also removes it from the job.
     Advance { run: RunId, news: Option<RunEvent> },
 }
 
@@ -21,11 +21,11 @@ impl Job for RunJob {
     const KINDS: &'static [&'static str] = &["advance"];
 }
 
-/// What a waiting run hears.
+/// An event for a waiting run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "news", rename_all = "snake_case")]
 pub enum RunEvent {
-    /// An approval ended without an effect; `about` says in a line which.
+    /// An approval ended without an effect; `about` describes the approval in one line.
     #[serde(alias = "verdict")]
     ApprovalClosed {
         approval: ApprovalId,
@@ -33,29 +33,29 @@ pub enum RunEvent {
         #[serde(default)]
         about: Option<String>,
     },
-    /// The person changed what waits for their nod; `changes` are the payload's new values, by name.
+    /// The person edited a pending approval; `changes` has the payload's new values by name.
     #[serde(alias = "revised")]
     ApprovalEdited { approval: ApprovalId, changes: Value },
-    /// An effect ended; `ticket` is its approval's id, or its own where it needed none.
+    /// An effect ended; `awaited_id` is its approval's id, or the effect's own id if it needed no approval.
     #[serde(alias = "outcome")]
     EffectFinished {
         #[serde(alias = "ticket")]
         awaited_id: Uuid,
         result: ToolResult,
     },
-    /// A question was answered, or nobody did.
+    /// A question was answered, or expired (`None`).
     #[serde(alias = "answer")]
     QuestionClosed { question: QuestionId, answer: Option<String> },
-    /// An account was connected, or will not be.
+    /// An attempt to connect an account ended.
     #[serde(alias = "connection")]
     ConnectFinished {
         provider: Provider,
         #[serde(alias = "ended")]
         outcome: ConnectOutcome,
     },
-    /// The person asks for another try of a failed run.
+    /// The person asks for a retry of a failed run.
     Retry,
-    /// The message that began the run has other words now.
+    /// The message that began the run was edited.
     #[serde(rename = "edited")]
     MessageEdited { text: String },
     /// The message that began the run was deleted.
@@ -63,24 +63,24 @@ pub enum RunEvent {
     MessageDeleted,
 }
 
-/// How the way to an account ended.
+/// The outcome of an attempt to connect an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectOutcome {
-    /// It is connected.
+    /// The account is connected.
     Connected,
-    /// Nobody followed the link in time.
+    /// No user followed the link in time.
     #[serde(alias = "late")]
     Expired,
-    /// The person said no at the provider.
+    /// The person declined on the provider's page.
     Declined,
-    /// Not everything was granted that the tools need.
+    /// The person did not grant all scopes that the tools need.
     #[serde(alias = "too_little")]
     InsufficientScopes,
     /// An admin did not allow the account.
     #[serde(alias = "not_allowed")]
     DeniedByAdmin,
-    /// The provider did not play along.
+    /// The provider did not complete the sign-in.
     Failed,
 }
 
@@ -88,25 +88,25 @@ pub enum ConnectOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The person said no.
+    /// The person denied it.
     Denied,
-    /// The person said no, and why, in their own words.
+    /// The person denied it, with a reason in their own words.
     #[serde(alias = "denied_because")]
     DeniedWithReason(String),
-    /// The second person whom the rules want said no, and perhaps why.
+    /// The co-approver whom the policy requires denied it, perhaps with a reason.
     #[serde(alias = "second_denied")]
     DeniedByCoApprover {
-        /// In their own words.
+        /// The reason in the co-approver's own words.
         #[serde(alias = "why")]
         reason: Option<String>,
     },
-    /// Nobody answered in time.
+    /// No decision was made in time.
     Expired,
-    /// A newer request of the same kind took its place.
+    /// A newer request of the same kind replaced it.
     Superseded,
-    /// The person said yes, and took it back in time.
+    /// The person approved it and undid that in time.
     Undone,
-    /// The person said yes, and by then the rules forbade it, for this reason.
+    /// The person approved it, but by then the policy forbade it, for this reason.
     #[serde(alias = "never")]
     ForbiddenByPolicy(String),
 }

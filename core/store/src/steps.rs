@@ -1,4 +1,4 @@
-//! What a run did, step after step, as rows: one record a node, tool call and model call.
+//! What a run did, step by step: one row per node, tool call and model call.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use nod_contract::privacy::Audience;
 /// One thing that a run did.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepRecord {
-    /// This call.
+    /// The id of this call.
     pub invocation: InvocationId,
     /// `node`, `tool` or `model`.
     pub kind: &'static str,
@@ -32,12 +32,12 @@ pub struct StepRecord {
     pub input: Option<Value>,
     /// The answer or the result.
     pub output: Option<Value>,
-    /// Why it failed.
+    /// The error, if it failed.
     pub error: Option<String>,
 }
 
 impl StepRecord {
-    /// A record of something that took from `started_at` to `ended_at`.
+    /// Creates a record of a step that lasted from `started_at` to `ended_at`.
     pub fn new(
         kind: &'static str,
         name: &str,
@@ -73,7 +73,7 @@ pub fn only_for(audience: Audience) -> Option<Uuid> {
     }
 }
 
-/// Keeps what a run did.
+/// Stores what a run did.
 pub async fn record(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -81,7 +81,7 @@ pub async fn record(
     steps: &[StepRecord],
     audience: Audience,
 ) -> sqlx::Result<()> {
-    // One statement however many steps: they come as one JSON array.
+    // All steps are inserted by one statement, from one JSON array.
     sqlx::query!(
         "insert into run_steps (tenant_id, run_id, invocation_id, kind, name, started_at, duration_us,
              prompt_tokens, completion_tokens, input, output, error, only_for)
@@ -100,7 +100,7 @@ pub async fn record(
     Ok(())
 }
 
-/// That it did something stays, and nothing of what it read or wrote.
+/// Deletes the inputs and outputs of a run's steps and keeps the rest of each record.
 pub async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<()> {
     sqlx::query!(
         "update run_steps set input = null, output = null where tenant_id = $1 and run_id = $2",

@@ -1,11 +1,11 @@
-//! Organisations; an installation is one until it is given more.
+//! Tenants (organisations). An installation has one until more are added.
 
 use sqlx::PgConnection;
 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 
-/// Makes the tenant known.
+/// Inserts the tenant, or updates its name.
 pub async fn upsert(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! Seals secrets before they are stored: XChaCha20-Poly1305, with the id of the key beside the ciphertext
+//! Seals secrets before they are stored: XChaCha20-Poly1305, with the id of the key next to the ciphertext
 //! so that keys can rotate, and the row's identity as associated data so that a sealed value cannot be
 //! moved to another row.
 
@@ -16,7 +16,7 @@ use nod_contract::ids::Ids;
 #[derive(Clone)]
 pub struct Vault {
     cipher: XChaCha20Poly1305,
-    /// Keyed with a key derived from the vault's, so that links and seals share none.
+    /// Uses a key derived from the vault's key, so that signed links and sealed secrets share none.
     signer: Hmac<Sha256>,
     key_id: String,
 }
@@ -33,16 +33,16 @@ pub enum VaultError {
     /// `secrets.key` is not 32 bytes in base64.
     #[error("secrets.key must be 32 bytes in base64 (try: openssl rand -base64 32)")]
     InvalidKey,
-    /// It was sealed with another key, or changed since.
+    /// The value was sealed with another key, or was changed since.
     #[error("sealed with key {sealed_with}, but the key here is {key_here}, or the row was changed")]
     UnsealFailed { sealed_with: String, key_here: String },
 }
 
 impl Vault {
-    /// A vault with this key: 32 bytes in base64.
+    /// Creates a vault with this key: 32 bytes in base64.
     ///
     /// # Errors
-    /// When it is anything else.
+    /// If the key is anything else.
     pub fn new(key: &SecretString) -> Result<Self, VaultError> {
         let bytes = STANDARD.decode(key.expose_secret().trim()).map_err(|_| VaultError::InvalidKey)?;
         if bytes.len() != 32 {
@@ -54,25 +54,25 @@ impl Vault {
         Ok(Self { cipher: XChaCha20Poly1305::new(Key::from_slice(&bytes)), signer, key_id })
     }
 
-    /// A fresh key, in the form that [`Vault::new`] reads.
+    /// Generates a key, in the form that [`Vault::new`] reads.
     #[must_use]
     pub fn generate_key(ids: &dyn Ids) -> String {
         STANDARD.encode(ids.secret())
     }
 
-    /// The id of its key: says which, tells nothing.
+    /// Returns the id of the key, which identifies the key without revealing it.
     #[must_use]
     pub fn key_id(&self) -> &str {
         &self.key_id
     }
 
-    /// A code that only this key can make of `text`, for links.
+    /// Signs `text`, for links. Only this key can produce the code.
     #[must_use]
     pub fn sign(&self, text: &str) -> String {
         hex::encode(self.signer.clone().chain_update(text).finalize().into_bytes())
     }
 
-    /// Whether `code` is what [`Vault::sign`] makes of `text`; takes the same time whatever the code.
+    /// Returns whether `code` is the result of [`Vault::sign`] for `text`. The comparison takes constant time.
     #[must_use]
     pub fn is_signature_valid(&self, text: &str, code: &str) -> bool {
         let Ok(code) = hex::decode(code) else { return false };
@@ -90,10 +90,10 @@ impl Vault {
         format!("v1.{}.{}.{}", self.key_id, STANDARD.encode(nonce), STANDARD.encode(sealed))
     }
 
-    /// Opens what [`Vault::seal`] made for the same context.
+    /// Decrypts the result of [`Vault::seal`] for the same context.
     ///
     /// # Errors
-    /// When the key is another one or the text was changed or moved.
+    /// If it was sealed with another key, or was changed or moved.
     pub fn unseal(&self, sealed: &str, context: &str) -> Result<SecretString, VaultError> {
         let parts: Vec<&str> = sealed.split('.').collect();
         let refused = || VaultError::UnsealFailed {

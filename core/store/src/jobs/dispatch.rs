@@ -1,4 +1,4 @@
-//! Claims lanes and hands their jobs to whoever does their kind, as many at once as it may, with heartbeats.
+//! Claims lanes and runs their jobs in the handlers of their kinds, with heartbeats and a limit on concurrent jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::store;
 use nod_contract::clock::{Clock, Timestamp};
 use nod_contract::ids::Ids;
 
-/// How long until a look for what other replicas left behind.
+/// The longest wait before looking for jobs that other replicas left behind.
 const POLL: Duration = Duration::from_secs(1);
-/// How long without work until the database is asked when there will be some.
+/// How long to wait for a wake-up before asking the database when the next job is due.
 const IDLE_PAUSE: Duration = Duration::from_millis(50);
-/// How many jobs are done at once; most of their time is waiting for models and providers.
+/// How many jobs run at once; they spend most of their time waiting for models and providers.
 const MAX_CONCURRENT_JOBS: usize = 256;
-/// How many are claimed by one statement.
+/// How many jobs one statement claims.
 const CLAIM_BATCH_SIZE: usize = 16;
-/// After so many failures, half an hour of them, a job is given up: whatever stands behind it in its lane goes on.
+/// A job is dead-lettered after this many failures (about half an hour), so that the rest of its lane can go on.
 const MAX_ATTEMPTS: i32 = 32;
 
-/// Claims and dispatches until it is told to stop.
+/// Claims and dispatches jobs until it is stopped.
 pub struct Dispatcher {
     pool: PgPool,
     clock: Arc<dyn Clock>,
@@ -35,7 +35,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Over a pool; `jobs` wakes it.
+    /// Creates a dispatcher, which `jobs` wakes.
     pub fn new(
         pool: PgPool,
         clock: Arc<dyn Clock>,
@@ -46,7 +46,7 @@ impl Dispatcher {
         Self { pool, clock, ids, jobs, handlers }
     }
 
-    /// Runs until `stop`, then lets the jobs under way end.
+    /// Runs until `stop` is cancelled, then waits for the running jobs to end.
     pub async fn run(self, stop: CancellationToken) {
         let this = Arc::new(self);
         let room = Arc::new(Semaphore::new(MAX_CONCURRENT_JOBS));
@@ -58,7 +58,7 @@ impl Dispatcher {
                 permit = room.clone().acquire_owned() => permit,
             };
             let Ok(permit) = permit else { break };
-            // Only this loop takes permits, so there is room for whatever is claimed now.
+            // Only this loop takes permits, so there is one for every job claimed now.
             let most = (room.available_permits() + 1).min(CLAIM_BATCH_SIZE);
             drop(permit);
             let claims = this.claim(most).await;
@@ -94,9 +94,9 @@ impl Dispatcher {
         }
     }
 
-    /// Until woken, until the next job is due, or until it is time to look again.
+    /// Waits until woken, until the next job is due, or until the next poll.
     async fn wait_for_work(&self, stop: &CancellationToken) {
-        // Under load the next wake is near, and nobody need ask the database what will be due.
+        // Under load the next wake-up comes soon, and the database need not be asked what is due next.
         if tokio::time::timeout(IDLE_PAUSE, self.jobs.notified()).await.is_ok() {
             return;
         }
@@ -113,11 +113,11 @@ impl Dispatcher {
     }
 
     fn until(&self, due: Timestamp) -> Duration {
-        // A lane that is due already was locked by another replica a moment ago: no hurry.
+        // A lane that is due already was locked by another replica a moment ago, so there is no hurry.
         (due - self.clock.now()).to_std().map_or(Duration::from_millis(100), |d| d.min(POLL))
     }
 
-    /// Does a job under heartbeat. A lost lease abandons it; a failure or panic puts it off.
+    /// Runs a job with heartbeats. A lost lease abandons it; a failure or panic reschedules it.
     async fn perform(&self, claim: Claim) {
         let handlers = self.handlers.clone();
         let job = claim.clone();
@@ -140,7 +140,7 @@ impl Dispatcher {
         self.reschedule(&claim, &failure).await;
     }
 
-    /// False only where the database says that the lease is another's; an unanswered heartbeat is not that.
+    /// Returns false only if the database says that the lease was lost; a heartbeat that fails does not prove that.
     async fn renew(&self, claim: &Claim) -> bool {
         let renewed = async { sql::renew(&mut *self.pool.acquire().await?, claim).await };
         renewed.await.unwrap_or(true)
@@ -151,7 +151,7 @@ impl Dispatcher {
         let put_off = async {
             let mut tx = store::begin(&self.pool).await?;
             sql::assert_lease(&mut tx, claim).await?;
-            // An effect that was begun needs its receipt, however long that takes.
+            // The job of a started effect is never given up: the effect needs its receipt, however long that takes.
             let may_end = claim.payload["work"] != "perform";
             if claim.attempt >= MAX_ATTEMPTS && may_end {
                 tracing::error!(job = claim.job, lane = %claim.lane, error = %failure, "a job was given up");
@@ -162,7 +162,7 @@ impl Dispatcher {
             }
             tx.commit().await
         };
-        // If this fails too, the lease runs out and the job is found again.
+        // If this fails too, the lease expires and the job is claimed again.
         if let Err(error) = put_off.await {
             tracing::warn!(job = claim.job, %error, "a failed job could not be put off");
         }

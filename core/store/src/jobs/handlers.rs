@@ -1,4 +1,4 @@
-//! Who does which kind of job.
+//! Maps each kind of job to its handler.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,43 +9,43 @@ use serde::de::DeserializeOwned;
 
 use super::Claim;
 
-/// The jobs of one ability: an enum, whose variants are told apart by `work` in JSON. The compiler is the checklist of
-/// those who do them.
+/// The jobs of one ability: an enum, tagged by `work` in JSON. The compiler checks that its handler covers every
+/// variant.
 pub trait Job: Serialize + DeserializeOwned + Send + Sync {
-    /// The kinds, as rows name them. No other ability has a kind of the same name.
+    /// The kinds, as stored in the rows. No other ability has a kind of the same name.
     const KINDS: &'static [&'static str];
 }
 
-/// Does jobs. It commits the end of each itself, together with what the job caused.
+/// Runs jobs. It commits the completion of each job itself, together with what the job caused.
 #[async_trait]
 pub trait JobHandler: Send + Sync {
-    /// Which ones.
+    /// Returns the kinds of job that it handles.
     fn kinds(&self) -> &'static [&'static str];
 
-    /// Does one of them.
+    /// Runs one job.
     ///
     /// # Errors
-    /// When it neither ended nor put itself off, for a reason that time may mend.
+    /// If the job was neither completed nor rescheduled, for a reason that a retry might fix.
     async fn work(&self, claim: &Claim) -> Result<(), WorkError>;
 }
 
-/// Why a job could not be done now; it is tried again.
+/// Why a job failed; the job is retried.
 pub type WorkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Two abilities want to do the same kind of job.
+/// Two abilities have a handler for the same kind of job.
 #[derive(Debug, thiserror::Error)]
 #[error("two abilities do jobs of the kind {0}")]
 pub struct Twice(pub &'static str);
 
-/// Whoever does jobs, by kind.
+/// The job handlers, by kind.
 #[derive(Clone, Default)]
 pub struct Handlers(Arc<BTreeMap<&'static str, Arc<dyn JobHandler>>>);
 
 impl Handlers {
-    /// From everybody who does some.
+    /// Indexes the handlers by kind.
     ///
     /// # Errors
-    /// When two do the same.
+    /// If two of them handle the same kind.
     pub fn new(all: impl IntoIterator<Item = Arc<dyn JobHandler>>) -> Result<Self, Twice> {
         let mut by_kind = BTreeMap::new();
         for handler in all {
@@ -58,7 +58,7 @@ impl Handlers {
         Ok(Self(Arc::new(by_kind)))
     }
 
-    /// What is done here.
+    /// Returns the kinds that have a handler.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
         self.0.keys().copied()
     }

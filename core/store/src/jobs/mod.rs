@@ -1,10 +1,10 @@
-//! Work to do, as rows. A job is written in the caller's transaction and belongs to a *lane*: the jobs of
-//! one lane are done one after another, different lanes in parallel. Whoever holds a lane's lease does its
-//! first job; when they die, the lease passes on by the database's clock.
+//! Jobs, stored as rows. A job is written in the caller's transaction and belongs to a *lane*: the jobs of one
+//! lane run one after another, different lanes run in parallel. The holder of a lane's lease runs its first job;
+//! if the holder dies, the lease expires by the database's clock and another replica acquires it.
 //!
-//! The row is the memory and not the path: right after its commit the caller calls [`Jobs::wake`], and the
-//! dispatcher of this replica claims without waiting for a poll. (After a job has ended it looks by itself.) Polling finds only what another replica
-//! left behind and what became due with time.
+//! The row makes a job durable, but a job need not wait for a poll: right after the commit the caller calls
+//! [`JobNotifier::wake`], and the dispatcher of this replica claims it. (After a job has ended, the dispatcher
+//! looks by itself.) Polling finds only jobs that another replica left behind or that became due with time.
 
 mod dispatch;
 mod handlers;
@@ -21,33 +21,33 @@ pub use handlers::{Handlers, Job, JobHandler, Twice, WorkError};
 
 use nod_contract::ids::TenantId;
 
-/// How long a lease lasts without a heartbeat: what a killed replica held goes on after this long.
+/// How long a lease lasts without a heartbeat. After that, another replica takes over the lanes of a killed one.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
-/// How often a lease is renewed while its job is being done.
+/// How often a lease is renewed while its job runs.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(3);
 
-/// A claimed job. Whoever commits for it shows the lease, so that a replica that lost it commits nothing.
+/// A claimed job. Every commit asserts the lease, so a replica that lost it cannot commit.
 #[derive(Debug, Clone)]
 pub struct Claim {
-    /// The tenant it serves.
+    /// The tenant of the job.
     pub tenant: TenantId,
-    /// Its place in line.
+    /// The job's id, which is also its position in the lane.
     pub job: i64,
-    /// The line.
+    /// The lane.
     pub lane: Uuid,
-    /// Proof of holding the line.
+    /// Proof of holding the lane.
     pub lease: Uuid,
-    /// From 1.
+    /// The number of this attempt, from 1.
     pub attempt: i32,
-    /// What to do, as written: a row of another version must not stop whoever claims it.
+    /// The job as stored, not yet parsed: a row of another version must not make the claim fail.
     pub payload: serde_json::Value,
 }
 
 impl Claim {
-    /// The job, as whoever does its kind reads it.
+    /// Parses the job for the handler of its kind.
     ///
     /// # Errors
-    /// When another version wrote it.
+    /// If another version of Nod wrote the job in a form that this one cannot parse.
     pub fn job<J: Job>(&self) -> serde_json::Result<J> {
         J::deserialize(&self.payload)
     }
@@ -60,7 +60,7 @@ pub struct JobNotifier {
 }
 
 impl JobNotifier {
-    /// There may be work: call after the commit that enqueued it.
+    /// Signals that there might be work. Call it after the commit that enqueued the job.
     pub fn wake(&self) {
         self.notify.notify_one();
     }

@@ -1,4 +1,4 @@
-//! Rows of work. Every function takes a connection, so that a job is written in its caller's transaction.
+//! SQL of jobs and lanes. Every function takes a connection, so that a job is written in its caller's transaction.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -15,8 +15,8 @@ fn decode_error(error: serde_json::Error) -> sqlx::Error {
     sqlx::Error::Decode(Box::new(error))
 }
 
-/// A value as a row holds it. Models, mails and people may write NUL, which Postgres does not store: it is
-/// shown as what it is, a character that cannot be shown.
+/// Serialises a value for a row. Models, mails and people can write NUL, which Postgres does not store: it is
+/// replaced by U+FFFD, the replacement character.
 pub fn to_json(value: &impl serde::Serialize) -> sqlx::Result<serde_json::Value> {
     let mut value = serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(Box::new(e)))?;
     replace_nul_chars(&mut value);
@@ -42,7 +42,7 @@ pub fn from_json<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> sq
     serde_json::from_value(value).map_err(decode_error)
 }
 
-/// Writes a job at the end of a lane (`enqueue` in the migrations: the lane's row is locked first).
+/// Appends a job to a lane (`enqueue` in the migrations: the lane's row is locked first).
 pub async fn enqueue(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -57,7 +57,7 @@ pub async fn enqueue(
     Ok(())
 }
 
-/// Locks a lane, where it has work, as the first thing of a transaction that changes what its jobs work on.
+/// Locks a lane if it has jobs. Call it before a transaction changes rows that these jobs work on.
 pub async fn lock_lane(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<()> {
     sqlx::query!("select 1 as held from lanes where tenant_id = $1 and id = $2 for update", tenant.0, lane)
         .fetch_optional(conn)
@@ -65,8 +65,8 @@ pub async fn lock_lane(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) ->
     Ok(())
 }
 
-/// Writes a job unless the lane has one that nobody has begun: that one will see what changed now. The lane is
-/// locked before looking, so that none begins in between.
+/// Writes a job unless the lane has one that has not begun, because that one will see the current change. The lane
+/// is locked before the check, so that no job begins in between.
 pub async fn enqueue_once(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -97,8 +97,8 @@ pub async fn enqueue_once(
     Ok(())
 }
 
-/// Has the job for which a lane waits done now, where its time is after `later` and nobody has begun it; false where
-/// there is none.
+/// Makes the job that a lane waits for due now, if it is due after `later` and has not begun; returns false if there is
+/// no such job.
 pub async fn bring_forward(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -120,7 +120,7 @@ pub async fn bring_forward(
     Ok(moved.execute(conn).await?.rows_affected() > 0)
 }
 
-/// Leases the lanes that have waited longest, at most so many, and returns the first job of each (`claim` in the
+/// Leases the lanes that have waited longest, at most `most` of them, and returns the first job of each (`claim` in the
 /// migrations).
 pub(super) async fn claim(
     conn: &mut PgConnection,
@@ -151,7 +151,7 @@ pub(super) async fn claim(
         .collect())
 }
 
-/// Renews a lease; false where it was lost.
+/// Renews a lease; returns false if it was lost.
 pub(super) async fn renew(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
     let done = sqlx::query!(
         "update lanes set leased_until = clock_timestamp() + make_interval(secs => $4)
@@ -166,7 +166,7 @@ pub(super) async fn renew(conn: &mut PgConnection, claim: &Claim) -> sqlx::Resul
     Ok(done.rows_affected() == 1)
 }
 
-/// Locks the lane and proves that the lease still holds; the first statement of every commit of a job.
+/// Locks the lane and checks that the lease is still held. It is the first statement of every commit of a job.
 pub async fn assert_lease(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     let held = sqlx::query!(
         "select 1 as held from lanes where tenant_id = $1 and id = $2 and lease = $3 for update",
@@ -176,11 +176,11 @@ pub async fn assert_lease(conn: &mut PgConnection, claim: &Claim) -> sqlx::Resul
     )
     .fetch_optional(conn)
     .await?;
-    // Rolls the caller back: somebody else does this job now.
+    // Makes the caller roll back, because another claim holds the lane now.
     held.map(|_| ()).ok_or(sqlx::Error::RowNotFound)
 }
 
-/// Ends a job and frees its lane (`finish` in the migrations). It shows the lease itself, so it may be the only
+/// Ends a job and frees its lane (`finish` in the migrations). It asserts the lease itself, so it can be the only
 /// statement of a commit.
 pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()> {
     let held = sqlx::query_scalar!(
@@ -195,9 +195,9 @@ pub async fn complete(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<()
     if held { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
-/// Puts the job off and frees the lane until then: it is the lane's first job, and stays that. `count` false
-/// takes the attempt back: waiting because a provider asked to is no failure. It shows the lease itself, as
-/// [`finish`] does.
+/// Reschedules the job to `until` and frees the lane; the job stays the lane's first. If `count` is false, this
+/// attempt is not counted, because waiting at a provider's request is no failure. It asserts the lease itself, as
+/// [`complete`] does.
 pub async fn reschedule(
     conn: &mut PgConnection,
     claim: &Claim,
@@ -224,7 +224,7 @@ pub async fn reschedule(
     if done.rows_affected() == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
-/// Gives a job up: it is kept with its error, and its lane goes on.
+/// Gives a job up: moves it to `dead_jobs` with its error, and its lane goes on.
 pub(super) async fn dead_letter(
     conn: &mut PgConnection,
     claim: &Claim,
@@ -244,7 +244,7 @@ pub(super) async fn dead_letter(
     complete(conn, claim).await
 }
 
-/// Whether a lane has nothing to do.
+/// Returns whether a lane has no jobs.
 pub async fn is_lane_idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
         r#"select not exists (select 1 from lanes where tenant_id = $1 and id = $2) as "idle!""#,
@@ -255,7 +255,7 @@ pub async fn is_lane_idle(conn: &mut PgConnection, tenant: TenantId, lane: Uuid)
     .await
 }
 
-/// Changes what is left of a job, without ending it.
+/// Replaces the payload of a job with what is left to do, without ending the job.
 pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl Job) -> sqlx::Result<()> {
     sqlx::query!(
         "update jobs set work = $3 where tenant_id = $1 and id = $2",
@@ -268,7 +268,7 @@ pub async fn update_payload(conn: &mut PgConnection, claim: &Claim, work: &impl 
     Ok(())
 }
 
-/// Whether news of a change to what a run was asked stands behind this job in its lane.
+/// Returns whether a later job in this lane says that the run's message was edited or deleted.
 pub async fn has_pending_message_change(
     conn: &mut PgConnection,
     claim: &Claim,
@@ -287,8 +287,9 @@ pub async fn has_pending_message_change(
     .await
 }
 
-/// Puts the first news that stands behind this job in its lane before it, and changes no other order; false where there
-/// is none. The jobs stay, and what is to be done moves: the caller has begun nothing of its own.
+/// Finds the first job with an event behind this one, moves it before this one and keeps the order of the others;
+/// returns false if there is none. The rows stay and their payloads move, so the caller must not have begun any work of
+/// its own.
 pub async fn news_first(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<bool> {
     let moved = sqlx::query!(
         "with news as (
@@ -305,7 +306,7 @@ pub async fn news_first(conn: &mut PgConnection, claim: &Claim) -> sqlx::Result<
     Ok(moved.execute(conn).await?.rows_affected() > 0)
 }
 
-/// When the next lane becomes due, leased ones left out.
+/// Returns when the next lane becomes due. Leased lanes are left out.
 pub(super) async fn next_due(conn: &mut PgConnection) -> sqlx::Result<Option<Timestamp>> {
     sqlx::query_scalar!("select min(due_at) from lanes where leased_until is null").fetch_one(conn).await
 }
