@@ -48,7 +48,7 @@ pub struct Attendee {
 pub struct SlotQuery {
     /// The current time.
     pub now: Timestamp,
-    /// The window that contains the slots.
+    /// Where to look.
     pub window: Interval,
     /// The length of a slot.
     pub duration: SignedDuration,
@@ -67,32 +67,32 @@ pub struct SlotQuery {
 pub struct Slot {
     pub from: Timestamp,
     pub to: Timestamp,
-    /// Names of the attendees who do not work then, in the order of the input.
+    /// Names of the attendees who do not work then, in input order.
     pub out_of_hours: Vec<String>,
 }
 
 /// Why a search is rejected; each message is a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlotQueryError {
-    /// There are more than [`MAX_PEOPLE`] attendees.
+    /// More than [`MAX_PEOPLE`] attendees.
     #[error("I look for a time for at most {MAX_PEOPLE} people at once.")]
     TooManyPeople,
     /// The window ends before it begins, or is too long.
     #[error("I look for a time within at most {MAX_DAYS} days.")]
     Window,
-    /// The slot is shorter than five minutes or longer than a day.
+    /// The length is under five minutes or over a day.
     #[error("I look for a time of five minutes to one day.")]
     Length,
-    /// The step is shorter than five minutes or longer than a day.
+    /// The step is under five minutes or over a day.
     #[error("A slot can begin every five minutes at most, and once a day at least.")]
     Step,
-    /// An attendee has more busy intervals than a person's calendar can have.
+    /// A calendar with more intervals than a person's can have.
     #[error("The calendar of {0} is too full for me to look at.")]
     TooBusy(String),
 }
 
-/// Returns the best slots, best first: those within everybody's working hours, then those outside the hours of the
-/// fewest attendees; of equals the earlier one. No two overlap.
+/// Returns the best slots, best first: with the fewest attendees outside their hours, and of equals the earlier one.
+/// No two overlap.
 ///
 /// # Errors
 /// If the query is invalid.
@@ -122,7 +122,7 @@ fn validate(wish: &SlotQuery, people: &[Attendee]) -> Result<(), SlotQueryError>
         return Err(SlotQueryError::TooManyPeople);
     }
     let long = wish.window.to.duration_since(wish.window.from);
-    // The additional hour is for the end of daylight saving time in autumn.
+    // The additional hour is for the end of summer time.
     if long <= SignedDuration::ZERO || long > SignedDuration::from_hours(24 * MAX_DAYS + 1) {
         return Err(SlotQueryError::Window);
     }
@@ -148,7 +148,7 @@ fn blocked_intervals(person: &Attendee) -> impl Iterator<Item = Interval> {
     person.busy.iter().filter(|busy| busy.from < busy.to).map(wider)
 }
 
-/// Sorts the intervals, and merges those that overlap or touch.
+/// Sorts, and merges those that overlap or touch.
 fn merge_intervals(mut all: Vec<Interval>) -> Vec<Interval> {
     all.sort_unstable();
     let mut merged: Vec<Interval> = Vec::with_capacity(all.len());
@@ -179,8 +179,7 @@ fn out_of_hours(people: &[Attendee], working: &[Option<Vec<Interval>>], slot: In
     off.map(|(person, _)| person.name.clone()).collect()
 }
 
-/// Returns the start times: every step of every day in the window by the clocks of the requester's zone, without times
-/// that the clocks skip, and the preferred start.
+/// Returns every step of every day in the window by the clocks of the requester's zone, except times that they skip.
 fn starts(wish: &SlotQuery, window: Interval) -> Vec<Timestamp> {
     let step = usize::try_from(wish.step.as_mins()).unwrap_or(30).max(5);
     let mut starts = Vec::new();
@@ -201,7 +200,7 @@ fn starts(wish: &SlotQuery, window: Interval) -> Vec<Timestamp> {
     starts
 }
 
-/// Returns the days in that zone that the window touches.
+/// Returns the days that the window touches.
 fn days(window: Interval, zone: &TimeZone) -> impl Iterator<Item = Date> {
     let first = zone.to_datetime(window.from).date();
     let last = zone.to_datetime(window.to).date();

@@ -1,4 +1,4 @@
-//! Example weeks of fictional people, and properties that hold for all of them.
+//! Weeks of made-up people, and properties of all of them.
 
 use jiff::civil::{DateTime, Time, Weekday};
 use jiff::tz::TimeZone;

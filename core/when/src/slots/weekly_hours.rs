@@ -15,7 +15,7 @@ pub struct WeeklyHours {
     pub days: Vec<Weekday>,
     /// When work begins.
     pub from: Time,
-    /// When work ends. If this is not later than `from`, it is on the next day ("22:00–06:00", and midnight).
+    /// When work ends; on the next day if it is not later than `from` ("22:00–06:00", and midnight).
     pub to: Time,
 }
 
@@ -28,7 +28,7 @@ impl WeeklyHours {
         Self { zone, days: vec![Monday, Tuesday, Wednesday, Thursday, Friday], from: nine, to: five }
     }
 
-    /// Returns whether the whole interval is working time. Used for a risk line on an event.
+    /// Returns whether all of it is working time; for a risk line on an event.
     #[must_use]
     pub fn is_within(&self, from: &Zoned, to: &Zoned) -> bool {
         let slot = Interval { from: from.timestamp(), to: to.timestamp() };

@@ -1,4 +1,4 @@
-//! Resolves day phrases to dates: "Friday", "the sixth of March", "the first Monday".
+//! Resolves days to dates: "Friday", "6 March", "the first Monday".
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan as _};
@@ -11,7 +11,7 @@ pub(super) enum DayPhrase {
     /// This many days from today.
     From(i64),
     Weekday(Weekday, Relative),
-    /// A weekday of the week that is this many weeks from now.
+    /// A weekday, this many weeks from this week.
     OfWeek(Weekday, i64),
     Date {
         year: Option<i64>,
@@ -42,7 +42,7 @@ pub(super) enum DayPhrase {
     Weekend(Relative),
     Month(Month),
     EndOfMonth(Month),
-    /// From the first day to the second, both included.
+    /// From one to the other, both included.
     Through(Box<DayPhrase>, Box<DayPhrase>),
 }
 
@@ -85,12 +85,12 @@ pub(super) struct DateReadings {
     pub(super) readings: Vec<Range>,
     /// Why there are several readings.
     pub(super) why: Option<String>,
-    /// Set if the calendar has no such day, to the reason. The readings are then the neighbouring days.
+    /// The reason if the day does not exist; the readings are then its neighbours.
     pub(super) no_such_day: Option<String>,
     pub(super) assumption: Option<String>,
     /// The phrase itself refers to the past: "last Friday".
     pub(super) is_past: bool,
-    /// What the phrase can mean instead if the reading has passed.
+    /// Other readings, for when the first has passed.
     pub(super) alternatives: Vec<Date>,
 }
 
@@ -286,7 +286,7 @@ fn of_month(day: i64, today: Date) -> Result<DateReadings, TimeError> {
     Err(TimeError::not(format!("No month has a day {day}.")))
 }
 
-/// Returns the first day of the month, and whether the phrase refers to a past month.
+/// Returns the first of the month, and whether the phrase names a past month.
 fn first_of(month: Month, today: Date) -> Result<(Date, bool), TimeError> {
     let this = today.first_of_month();
     match month {

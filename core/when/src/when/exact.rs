@@ -58,7 +58,7 @@ impl ExactTime {
         }
     }
 
-    /// Returns the duration, if the phrase gave one without an hour.
+    /// The duration, if it was given without an hour.
     #[must_use]
     pub fn minutes(&self) -> Option<i64> {
         if let Self::Within { minutes, .. } = self { *minutes } else { None }

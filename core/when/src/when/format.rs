@@ -64,7 +64,7 @@ pub fn second(at: Timestamp, zone: &TimeZone) -> String {
     format!("{} {}", at.strftime("%H:%M:%S"), self::zone(&at))
 }
 
-/// "15:00 CET": for times in the near future.
+/// "15:00 CET": for times that are soon.
 pub fn minute(at: Timestamp, zone: &TimeZone) -> String {
     let at = to_jiff(at).to_zoned(zone.clone());
     format!("{} {}", at.strftime("%H:%M"), self::zone(&at))
@@ -122,7 +122,7 @@ impl From<TimeSpec> for ResolvedTime {
 }
 
 impl ResolvedTime {
-    /// Adds a duration: an instant becomes a span, and a day with a duration of whole days becomes that many days.
+    /// Adds a duration: an instant becomes a span, and a day with whole days becomes that many days.
     pub(super) fn with_duration(self, lasts: Option<SignedDuration>) -> Self {
         match (&self.time, lasts) {
             (TimeSpec::Day(first), Some(lasts)) if lasts.as_mins() % DAY_MINUTES == 0 => {

@@ -1,4 +1,4 @@
-//! Parses exact times in the form of ISO 8601 and RFC 9557, which [`super::ResolvedTime::exact`] also writes.
+//! Parses ISO 8601 and RFC 9557, and what [`super::ResolvedTime::exact`] writes.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::temporal::{Pieces, PiecesOffset};
@@ -104,7 +104,7 @@ fn nearest_days(text: &str, now: &Zoned) -> Result<ResolvedTime, TimeError> {
     let hour = text.get(11..16).map(|hour| format!(" {hour}")).unwrap_or_default();
     let heard = parse::parse(&format!("{day}.{month}.{year}{hour}"), now)?;
     match resolve::resolve_phrase(&heard, now) {
-        // Text after the hour, such as a zone, was not read, and the zone might not be the requester's.
+        // Text after the hour was not read; a zone there might not be the requester's.
         Err(TimeError::NoSuchDay { message: why, .. }) if text.len() > 16 => {
             Err(TimeError::NoSuchDay { message: why, choices: Vec::new() })
         }

@@ -1,7 +1,7 @@
 //! Resolves what a person writes about a time ("next Friday at 3") in their zone: in code, never by a model, and never
 //! by arithmetic on offsets. An ambiguous phrase is not guessed: it returns choices that the person can click.
 //!
-//! The rules for what English leaves open ("asks" means that choices are returned):
+//! The rules for what English leaves open ("asks": returns choices):
 //!
 //! - *Hours* without am or pm: 8 to 11 are in the morning, 12 is noon, 1 to 5 are in the afternoon, and the answer says
 //!   so; 6 and 7 ask, unless one of the two has passed. "03:00" and "15:00" are on the 24-hour clock. "ten to five"
@@ -87,7 +87,7 @@ pub enum TimeError {
     Ambiguous { message: String, choices: Vec<Choice> },
     /// It has passed; a caller that looks back uses `resolved`.
     Past { message: String, resolved: Box<ResolvedTime>, choices: Vec<Choice> },
-    /// No zone has that name; the suggestions are similar.
+    /// No zone has that name.
     UnknownZone { name: String, suggestions: Vec<String> },
 }
 

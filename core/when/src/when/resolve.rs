@@ -99,7 +99,7 @@ pub(super) fn resolve_phrase(heard: &ParsedPhrase, now: &Zoned) -> Result<Resolv
     }
 }
 
-/// Adds the duration to the choices, because a choice replaces the whole phrase.
+/// Adds the duration: a choice replaces the whole phrase.
 pub(super) fn with_duration(mut unclear: TimeError, lasts: Option<SignedDuration>) -> TimeError {
     let Some(lasts) = lasts else { return unclear };
     if let TimeError::NoSuchDay { choices, .. }
@@ -184,7 +184,7 @@ fn readings(civils: &[CivilTime], zones: &[(TimeZone, Option<String>)]) -> Vec<R
     civils.iter().flat_map(of).collect()
 }
 
-/// Adds the reading of "3pm CET" in July by CET's own offset to the one by the clocks in Berlin.
+/// For "3pm CET" in July, adds the reading by CET's own offset to that by Berlin's clocks.
 fn seasonal(readings: &mut Vec<Reading>, offset: jiff::tz::Offset) {
     let strict = TimeZone::fixed(offset);
     let other = |reading: &Reading| {
@@ -322,7 +322,7 @@ fn midnight(day: Date) -> DateTime {
     day.to_datetime(Time::midnight())
 }
 
-/// Returns the choices for a phrase whose time has passed.
+/// Returns the choices if the time has passed.
 fn future_alternatives(
     heard: &ParsedPhrase,
     dates: &DateReadings,
@@ -355,7 +355,7 @@ fn future_alternatives(
 
 type LabelledTime = (ResolvedTime, Option<String>);
 
-/// Returns the only reading that is left, or an error with choices.
+/// Returns the only reading left, or choices.
 pub(super) fn single_or_ambiguous(
     readings: Vec<Reading>,
     now: &Zoned,
@@ -441,7 +441,7 @@ fn at_this_minute(at: &Zoned, now: &Zoned) -> bool {
     now.timestamp().duration_since(at.timestamp()) < SignedDuration::from_mins(1)
 }
 
-/// Returns the times of a reading. If the clocks change then, there are two; the flag is `true` if the clocks skip it.
+/// Returns the times of a reading: two if the clocks change then, with `true` if they skip it.
 fn expand(reading: &Reading) -> (Vec<LabelledTime>, Option<(bool, String)>) {
     let zone = &reading.zone;
     let label = |when: TimeSpec| (ResolvedTime::from(when), reading.hint.clone());

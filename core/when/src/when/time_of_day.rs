@@ -48,7 +48,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Returns the hours of its start and end; 24 is the next midnight.
+    /// Start and end hour; 24 is the next midnight.
     pub(super) fn hours(self) -> (i8, i8) {
         match self {
             Self::Morning => (8, 12),
@@ -64,7 +64,7 @@ impl Part {
 pub(super) type ClockSpan = (Time, Time, bool);
 
 impl ClockTime {
-    /// Checks the written numbers, and fails if there is no such hour.
+    /// Fails if there is no such time.
     pub(super) fn new(hour: i64, minute: i64, half: DayHalf) -> Result<Self, TimeError> {
         let twelve = matches!(half, DayHalf::Am | DayHalf::Pm);
         let hours = if twelve { 1..=12 } else { 0..=23 };
@@ -94,7 +94,7 @@ impl ClockTime {
         time(self.hour % 12 + 12, self.minute)
     }
 
-    /// Returns all times that it can be.
+    /// Returns all readings.
     fn both_readings(self) -> Vec<Time> {
         match self.half {
             DayHalf::Am => vec![self.am()],
@@ -104,7 +104,7 @@ impl ClockTime {
         }
     }
 
-    /// Returns the time by the rules at the head of [`super`], or two times if the rules leave it open.
+    /// Applies the rules at the head of [`super`]; returns two times if they ask.
     pub(super) fn times(self, part: Option<Part>) -> Vec<Time> {
         if self.half != DayHalf::Unspecified {
             return self.both_readings();
@@ -142,7 +142,7 @@ impl ClockTime {
     }
 }
 
-/// Returns the shortest range from one time to the other.
+/// Returns the shortest range between them.
 pub(super) fn range(from: ClockTime, to: ClockTime, part: Option<Part>) -> Result<Vec<ClockSpan>, TimeError> {
     let whole = |clock: ClockTime, other: ClockTime| match (clock.half, other.half) {
         (DayHalf::Unspecified, DayHalf::TwentyFourHour) => {
@@ -171,7 +171,7 @@ pub(super) fn range(from: ClockTime, to: ClockTime, part: Option<Part>) -> Resul
     Ok(both.into_iter().map(|(start, end)| (start, end, end <= start)).collect())
 }
 
-/// Returns the minutes from one time to the next occurrence of the other.
+/// Returns the minutes to the next occurrence of `to`.
 fn minutes_between(from: Time, to: Time) -> i64 {
     let minutes = |time: Time| i64::from(time.hour()) * 60 + i64::from(time.minute());
     let between = minutes(to) - minutes(from);

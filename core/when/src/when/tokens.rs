@@ -1,5 +1,5 @@
-//! Splits text into words, numbers and signs. Characters that a reader cannot see or distinguish (zero-width
-//! characters, similar digits of other scripts) are rejected, because a person approves what they see.
+//! Splits text into words, numbers and signs. What a reader cannot see or distinguish (zero-width characters, similar
+//! digits of other scripts) is rejected, because a person approves what they see.
 
 use super::TimeError;
 

@@ -12,7 +12,7 @@ pub(super) enum NamedZone {
     Place(TimeZone),
     /// An abbreviation of one offset ("CET"), and its place. People also write it in the wrong season.
     Letters { place: TimeZone, offset: Offset },
-    /// An abbreviation that several places use, with the names of the places.
+    /// An abbreviation that several places use, with their names.
     Either(String, Vec<(TimeZone, &'static str)>),
 }
 
@@ -228,7 +228,7 @@ pub fn find_zone(name: &str) -> Result<TimeZone, TimeError> {
         .ok_or_else(|| unknown_zone_error(name))
 }
 
-/// Returns the zone with that IANA name.
+/// Finds a zone by IANA's name.
 fn find_iana_zone(name: &str) -> Option<TimeZone> {
     // jiff also accepts old aliases without a region ("Cuba", "EST"); abbreviations are handled separately.
     let form = name.len() <= 40 && name.contains('/') && !name.starts_with('/') && !name.contains("..");
@@ -240,7 +240,7 @@ fn find_iana_zone(name: &str) -> Option<TimeZone> {
     }
 }
 
-/// Returns the zone of a name that means a place's time in any context.
+/// Finds names that mean a place's time in any context.
 fn find_alias(name: &str) -> Option<TimeZone> {
     if let Some((_, zone)) = PLACES.iter().find(|(place, _)| *place == name) {
         return TimeZone::get(zone).ok();
@@ -248,8 +248,7 @@ fn find_alias(name: &str) -> Option<TimeZone> {
     if CITIES.contains(&name) { find_city(name) } else { None }
 }
 
-/// Returns the zone of a city in IANA's list. Only for words that name a city: Easter, Christmas and Center are listed
-/// too.
+/// Finds a city in IANA's list. Only for words that name a city: Easter, Christmas and Center are listed too.
 fn find_city(name: &str) -> Option<TimeZone> {
     let other = matches!(name, "easter" | "christmas" | "midway");
     if other || name.len() < 3 || name.contains('/') || !name.is_ascii() {
@@ -294,7 +293,7 @@ fn find_own_abbreviation(letters: &str, now: &Zoned) -> Option<Offset> {
     next.into_iter().find(|next| next.abbreviation().eq_ignore_ascii_case(letters)).map(|next| next.offset())
 }
 
-/// Returns the error for an unknown name, with similar names.
+/// The error for an unknown name, with similar ones.
 pub(super) fn unknown_zone_error(name: &str) -> TimeError {
     let shown: String = name.chars().take(60).collect();
     let wanted = shown.to_lowercase().replace(' ', "_");

@@ -228,7 +228,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Reads a year of four digits, also after a comma, or of two digits as in '27.
+    /// Reads a year of four digits, also after a comma, or '27.
     pub(super) fn year(&mut self) -> Option<i64> {
         let apart = usize::from(self.is_sign_ahead(0, &[',', '\'']));
         let quoted = self.is_sign_ahead(0, &['\'']);

@@ -141,7 +141,7 @@ impl Parser<'_> {
         Ok(Some(SpokenHours::Either(told, (ClockTime::new(from, 0, DayHalf::Unspecified)?, to))))
     }
 
-    /// Returns whether that word is right before the current position.
+    /// Whether that word comes right before.
     fn is_preceded_by(&self, word: &str) -> bool {
         matches!(self.at.checked_sub(1).map(|at| &self.tokens[at]), Some(Token::Word(behind)) if behind == word)
     }

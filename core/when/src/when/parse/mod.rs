@@ -16,11 +16,11 @@ use super::time_of_day::{Part, SpokenHours};
 use super::tokens::{Token, tokens};
 use super::zones::NamedZone;
 
-/// A parsed phrase, before it is resolved.
+/// A phrase before it is resolved.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ParsedPhrase {
     pub(super) day: Option<DayPhrase>,
-    /// A weekday that was given in addition to a date; the two must agree.
+    /// A weekday next to a date; the two must agree.
     pub(super) weekday: Option<Weekday>,
     pub(super) hours: Option<SpokenHours>,
     pub(super) part: Option<Part>,
@@ -41,20 +41,20 @@ pub(super) fn parse(text: &str, now: &Zoned) -> Result<ParsedPhrase, TimeError> 
 }
 
 impl ParsedPhrase {
-    /// Returns whether the phrase gives hours and no day.
+    /// Whether it gives hours, but no day.
     pub(super) fn is_hour_only(&self) -> bool {
         let says_day =
             self.day.is_some() || self.weekday.is_some() || self.from_now.is_some() || self.all_day;
         self.hours.is_some() && !says_day
     }
 
-    /// Returns the same phrase with that day.
+    /// Replaces the day.
     pub(super) fn with_day(self, day: Date) -> Self {
         let (year, month, of_month) = (day.year().into(), day.month().into(), day.day().into());
         Self { day: Some(DayPhrase::Date { year: Some(year), month, day: of_month }), ..self }
     }
 
-    /// Combines what only the whole phrase shows: a weekday with a week, or a weekday on its own.
+    /// Handles what only the whole shows: a weekday with a week, or on its own.
     fn validate(mut self) -> Result<Self, TimeError> {
         match (&self.day, self.weekday.take()) {
             (None, Some(weekday)) => self.day = Some(DayPhrase::Weekday(weekday, Relative::Coming)),
@@ -194,7 +194,7 @@ impl Parser<'_> {
     }
 }
 
-/// Expands a year of two digits: 26 is 2026.
+/// 26 is 2026.
 fn full_year(year: i64, digits: usize) -> i64 {
     if digits == 2 { 2000 + year } else { year }
 }
