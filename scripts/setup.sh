@@ -1,8 +1,8 @@
-# Sourced by the other scripts: finds or installs what Nod needs to be built and run. Says what it installs.
+# Sourced by the other scripts: finds or installs what Nod needs to build and run. Prints what it installs.
 # shellcheck shell=bash
 
 export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
-# Most of a story's time is waiting, for leases above all.
+# Stories mostly wait, above all for leases.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 
 say() { printf '» %s\n' "$*" >&2; }
@@ -21,8 +21,8 @@ as_root() {
     fi
 }
 
-# Installs packages on Debian and Ubuntu; elsewhere says what is missing.
-# $1: what it is for; $2: what to do elsewhere; then the packages.
+# Installs packages on Debian and Ubuntu; on other systems prints what is missing.
+# $1: the purpose; $2: what to do on other systems; then the packages.
 install_packages() {
     local reason=$1 elsewhere=$2
     shift 2
@@ -44,10 +44,10 @@ need_rust() {
     fi
 }
 
-# The folder of postgres and initdb, newest first; nothing where there is none.
+# Prints the folder of postgres and initdb, newest first; nothing if there is none.
 postgres_folder() {
     local found
-    # A link in /usr/local/bin leads to the folder where the other programs are.
+    # A link in /usr/local/bin leads to the folder with the other programs.
     for found in "${PG_BIN:-}" "$(dirname "$(readlink -f "$(command -v initdb)" 2>/dev/null)" 2>/dev/null)" \
         $(printf '%s\n' /usr/lib/postgresql/*/bin /usr/pgsql-*/bin | sort -rV) \
         /opt/homebrew/opt/postgresql*/bin /usr/local/opt/postgresql*/bin \
@@ -66,8 +66,8 @@ need_postgres() {
     [ -n "$(postgres_folder)" ] || die "PostgreSQL was installed, and its programs are still not found"
 }
 
-# Starts a Postgres for tests in a folder of its own, which ends with this script: fast, and not safe from a
-# power failure. Sets POSTGRES_URL (of the database postgres, whose user may make others).
+# Starts a Postgres for tests in its own folder, and stops it when this script exits. It is fast, and does not survive a
+# power failure. Sets POSTGRES_URL (the database postgres, whose user can create others).
 start_test_postgres() {
     local programs pid
     need_postgres
@@ -76,7 +76,7 @@ start_test_postgres() {
     trap stop_test_postgres EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    # PostgreSQL refuses to be root.
+    # PostgreSQL refuses to run as root.
     POSTGRES_AS=()
     if [ "$(id -u)" = 0 ]; then
         local user=nobody

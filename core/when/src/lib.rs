@@ -1,4 +1,4 @@
-//! Times in a person's words, and free times.
+//! Resolves times written in English, and finds free slots.
 
 pub mod slots;
 pub mod when;

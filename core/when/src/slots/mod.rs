@@ -1,5 +1,5 @@
-//! When several people have time together: pure, from their busy times and working hours to the best slots. It knows
-//! no calendar and no titles, only from when to when somebody is busy.
+//! Finds slots at which several people are free: a pure function from busy times and working hours to the best slots.
+//! It reads no calendar and no event titles, only busy intervals.
 
 mod weekly_hours;
 
@@ -12,90 +12,90 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 pub use weekly_hours::WeeklyHours;
 
-/// More people are not looked at together.
+/// The most people in one search.
 pub const MAX_PEOPLE: usize = 50;
-/// Days that are looked at.
+/// The longest search window, in days.
 pub const MAX_DAYS: i64 = 62;
-/// Busy times of one person that are looked at: a calendar that has more in two months is no person's.
+/// The most busy intervals of one attendee: no person's calendar has more in two months.
 pub(crate) const MAX_BUSY_INTERVALS: usize = 5_000;
-/// Slots that are given.
+/// The most slots that a search returns.
 pub const MAX_SLOTS: usize = 20;
 
-/// From an instant until right before another.
+/// A half-open interval: `from` is included, `to` is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Interval {
     pub from: Timestamp,
     pub to: Timestamp,
 }
 
-/// One of those who should have time.
+/// A person who has to be free.
 #[derive(Debug, Clone)]
 pub struct Attendee {
-    /// As whoever reads the slots knows them.
+    /// The name by which the reader of the slots knows them.
     pub name: String,
-    /// When they work; `None` where nobody knows (somebody from outside), which holds against no slot.
+    /// Working hours; `None` if they are unknown (an external person), which counts against no slot.
     pub hours: Option<WeeklyHours>,
-    /// When they are busy, in any order.
+    /// Busy times, in any order.
     pub busy: Vec<Interval>,
-    /// What they want free around everything else they have.
+    /// Free time that is required before and after each busy interval.
     pub buffer: SignedDuration,
-    /// How long before it they want to know.
+    /// The shortest time from now to the start of a slot.
     pub notice: SignedDuration,
 }
 
-/// What is looked for.
+/// A search for slots.
 #[derive(Debug, Clone)]
 pub struct SlotQuery {
-    /// The present.
+    /// The current time.
     pub now: Timestamp,
     /// Where to look.
     pub window: Interval,
-    /// How long it takes.
+    /// The length of a slot.
     pub duration: SignedDuration,
-    /// It begins at multiples of this since midnight, in [`Self::zone`]: "every half hour".
+    /// A slot starts at multiples of this after midnight in [`Self::zone`]: "every half hour".
     pub step: SignedDuration,
-    /// It may begin then, too, whatever the step: somebody named that hour.
+    /// An additional start, whatever the step, because the requester named that hour.
     pub preferred_start: Option<Timestamp>,
-    /// The zone of whoever asks.
+    /// The requester's zone.
     pub zone: TimeZone,
-    /// How many to give, at most [`MAX_SLOTS`].
+    /// How many slots to return, at most [`MAX_SLOTS`].
     pub limit: usize,
 }
 
-/// A time at which nobody is busy.
+/// A time at which no attendee is busy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
     pub from: Timestamp,
     pub to: Timestamp,
-    /// Names of those who do not work then, as they came in.
+    /// Names of the attendees who do not work then, in input order.
     pub out_of_hours: Vec<String>,
 }
 
-/// Why nothing was looked for; a sentence each.
+/// Why a search is rejected; each message is a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlotQueryError {
-    /// More people than are looked at.
+    /// More than [`MAX_PEOPLE`] attendees.
     #[error("I look for a time for at most {MAX_PEOPLE} people at once.")]
     TooManyPeople,
-    /// It ends before it begins, or is too long.
+    /// The window ends before it begins, or is too long.
     #[error("I look for a time within at most {MAX_DAYS} days.")]
     Window,
-    /// It takes no time, or more than a day.
+    /// The length is under five minutes or over a day.
     #[error("I look for a time of five minutes to one day.")]
     Length,
-    /// The step is none.
+    /// The step is under five minutes or over a day.
     #[error("A slot can begin every five minutes at most, and once a day at least.")]
     Step,
-    /// A calendar that is too full to be somebody's.
+    /// A calendar with more intervals than a person's can have.
     #[error("The calendar of {0} is too full for me to look at.")]
     TooBusy(String),
 }
 
-/// The best slots, best first: where everybody works, then where the fewest do not, and of equals the earlier one.
+/// Returns the best slots, best first: with the fewest attendees outside their hours, and of equals the earlier one.
 /// No two overlap.
 ///
 /// # Errors
-/// Where the wish is none that can be looked for.
+/// If the query is invalid.
 pub fn find_slots(wish: &SlotQuery, people: &[Attendee]) -> Result<Vec<Slot>, SlotQueryError> {
     validate(wish, people)?;
     let notice = people.iter().map(|person| person.notice).max().unwrap_or_default();
@@ -122,7 +122,7 @@ fn validate(wish: &SlotQuery, people: &[Attendee]) -> Result<(), SlotQueryError>
         return Err(SlotQueryError::TooManyPeople);
     }
     let long = wish.window.to.duration_since(wish.window.from);
-    // The hour more is for the autumn.
+    // The additional hour is for the end of summer time.
     if long <= SignedDuration::ZERO || long > SignedDuration::from_hours(24 * MAX_DAYS + 1) {
         return Err(SlotQueryError::Window);
     }
@@ -138,7 +138,7 @@ fn validate(wish: &SlotQuery, people: &[Attendee]) -> Result<(), SlotQueryError>
     }
 }
 
-/// A person's busy times with their buffer around.
+/// Returns a person's busy times, widened by their buffer.
 fn blocked_intervals(person: &Attendee) -> impl Iterator<Item = Interval> {
     let buffer = person.buffer.max(SignedDuration::ZERO);
     let wider = move |busy: &Interval| Interval {
@@ -148,7 +148,7 @@ fn blocked_intervals(person: &Attendee) -> impl Iterator<Item = Interval> {
     person.busy.iter().filter(|busy| busy.from < busy.to).map(wider)
 }
 
-/// In order, and none touching the next.
+/// Sorts, and merges those that overlap or touch.
 fn merge_intervals(mut all: Vec<Interval>) -> Vec<Interval> {
     all.sort_unstable();
     let mut merged: Vec<Interval> = Vec::with_capacity(all.len());
@@ -179,7 +179,7 @@ fn out_of_hours(people: &[Attendee], working: &[Option<Vec<Interval>>], slot: In
     off.map(|(person, _)| person.name.clone()).collect()
 }
 
-/// Every step of every day of the window, as the clocks in the asker's zone show it; what they jump over is left out.
+/// Returns every step of every day in the window by the clocks of the requester's zone, except times that they skip.
 fn starts(wish: &SlotQuery, window: Interval) -> Vec<Timestamp> {
     let step = usize::try_from(wish.step.as_mins()).unwrap_or(30).max(5);
     let mut starts = Vec::new();
@@ -200,7 +200,7 @@ fn starts(wish: &SlotQuery, window: Interval) -> Vec<Timestamp> {
     starts
 }
 
-/// The days that the window touches there.
+/// Returns the days that the window touches.
 fn days(window: Interval, zone: &TimeZone) -> impl Iterator<Item = Date> {
     let first = zone.to_datetime(window.from).date();
     let last = zone.to_datetime(window.to).date();
@@ -212,7 +212,7 @@ fn clock(day: Date, minute: i64) -> Option<DateTime> {
     Some(day.to_datetime(Time::new(hour, minute, 0, 0).ok()?))
 }
 
-/// Those that do not overlap with a better one.
+/// Keeps the slots that do not overlap with a better one.
 fn select_non_overlapping(slots: Vec<Slot>, most: usize) -> Vec<Slot> {
     let mut apart: Vec<Slot> = Vec::new();
     for slot in slots {

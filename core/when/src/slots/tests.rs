@@ -1,4 +1,4 @@
-//! Weeks of made-up people, and what holds for all of them.
+//! Weeks of made-up people, and properties of all of them.
 
 use jiff::civil::{DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
@@ -29,7 +29,7 @@ fn person(name: &str, there: &str) -> Attendee {
     }
 }
 
-/// An hour in the week from Monday, 9 March, every half hour, three of them, for somebody in Berlin.
+/// A query of a requester in Berlin: three one-hour slots in the week from Monday, 9 March, every half hour.
 fn query() -> SlotQuery {
     SlotQuery {
         now: at("2026-03-06T12:00", "Europe/Berlin"),
@@ -81,7 +81,7 @@ fn the_earliest_free_hours_come_first() {
 
 #[test]
 fn hours_are_each_ones_own() {
-    // 09:00–17:00 in New York is 14:00–22:00 in Berlin that week: their clocks have changed, Berlin's have not.
+    // 09:00–17:00 in New York is 14:00–22:00 in Berlin that week: New York's clocks have changed, Berlin's have not.
     let people = [person("Ana", "Europe/Berlin"), person("Bo", "America/New_York")];
     assert_eq!(
         find_and_format(&query(), &people),

@@ -1,4 +1,4 @@
-//! When somebody works, as the clocks in their own zone show it.
+//! A person's working hours, by the clocks of their own zone.
 
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
@@ -6,16 +6,16 @@ use jiff::{SignedDuration, ToSpan as _, Zoned};
 
 use super::Interval;
 
-/// The same hours on each of some weekdays.
+/// The same hours on each of the given weekdays.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeeklyHours {
-    /// Where those clocks are.
+    /// The zone of the hours.
     pub zone: TimeZone,
-    /// On these days.
+    /// The weekdays on which the hours begin.
     pub days: Vec<Weekday>,
-    /// From when.
+    /// When work begins.
     pub from: Time,
-    /// Until when; where it is not later, on the day after ("22:00–06:00", and midnight).
+    /// When work ends; on the next day if it is not later than `from` ("22:00–06:00", and midnight).
     pub to: Time,
 }
 
@@ -28,7 +28,7 @@ impl WeeklyHours {
         Self { zone, days: vec![Monday, Tuesday, Wednesday, Thursday, Friday], from: nine, to: five }
     }
 
-    /// Whether all of it is working time: for a risk line on an event.
+    /// Returns whether all of it is working time; for a risk line on an event.
     #[must_use]
     pub fn is_within(&self, from: &Zoned, to: &Zoned) -> bool {
         let slot = Interval { from: from.timestamp(), to: to.timestamp() };
@@ -36,7 +36,7 @@ impl WeeklyHours {
             && super::has_containing(&super::merge_intervals(self.intervals_in(slot)), slot)
     }
 
-    /// The working times that touch that window.
+    /// Returns the working intervals that touch the window.
     pub(super) fn intervals_in(&self, window: Interval) -> Vec<Interval> {
         if window.to <= window.from {
             return Vec::new();
@@ -47,7 +47,7 @@ impl WeeklyHours {
         let days = first.series(1.day()).take_while(|day| *day <= last);
         let hours = |day: jiff::civil::Date| {
             let ends = if self.to <= self.from { day.tomorrow().ok()? } else { day };
-            // Where the clocks jump over their beginning, they begin when the clocks go on.
+            // If the clocks skip that time, `compatible` moves it after the gap.
             let at = |day: jiff::civil::Date, time| {
                 self.zone.to_ambiguous_timestamp(day.to_datetime(time)).compatible().ok()
             };

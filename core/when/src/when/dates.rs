@@ -1,17 +1,17 @@
-//! Days: which Friday, which sixth of March, which first Monday.
+//! Resolves days to dates: "Friday", "6 March", "the first Monday".
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Span, ToSpan as _};
 
 use super::{TimeError, iso};
 
-/// A day, or several, as they were said.
+/// One day or several, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DayPhrase {
-    /// So many days from today.
+    /// This many days from today.
     From(i64),
     Weekday(Weekday, Relative),
-    /// A weekday of the week so many weeks on.
+    /// A weekday, this many weeks from this week.
     OfWeek(Weekday, i64),
     Date {
         year: Option<i64>,
@@ -26,13 +26,13 @@ pub(super) enum DayPhrase {
     },
     /// "the 14th"
     OfMonth(i64),
-    /// "the first Monday of May"; the last one is -1.
+    /// "the first Monday of May"; `nth` is -1 for the last one.
     Nth {
         nth: i8,
         weekday: Weekday,
         month: Month,
     },
-    /// So much later (or earlier) than a day.
+    /// This much later (or earlier) than another day.
     Offset {
         amount: i64,
         unit: Unit,
@@ -42,7 +42,7 @@ pub(super) enum DayPhrase {
     Weekend(Relative),
     Month(Month),
     EndOfMonth(Month),
-    /// From the one to the other.
+    /// From one to the other, both included.
     Through(Box<DayPhrase>, Box<DayPhrase>),
 }
 
@@ -64,40 +64,40 @@ pub(super) enum Unit {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Month {
-    /// So many months from this one.
+    /// This many months from the current one.
     From(i64),
     Named(i64, Option<i64>),
 }
 
-/// Days on the calendar.
+/// Resolved calendar days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Range {
     Day(Date),
     /// Both included.
     Days(Date, Date),
-    /// Some time in there; the end is not in it.
+    /// Some time in this range; the end is excluded.
     Within(Date, Date),
 }
 
-/// What the words can mean.
+/// The possible readings of a phrase.
 #[derive(Debug, Default)]
 pub(super) struct DateReadings {
     pub(super) readings: Vec<Range>,
-    /// Why there are several.
+    /// Why there are several readings.
     pub(super) why: Option<String>,
-    /// The day that was said is none, for this reason: the readings are those beside it.
+    /// The reason if the day does not exist; the readings are then its neighbours.
     pub(super) no_such_day: Option<String>,
     pub(super) assumption: Option<String>,
-    /// It was said of something that is over.
+    /// The phrase itself refers to the past: "last Friday".
     pub(super) is_past: bool,
-    /// What it may mean instead, should it be over.
+    /// Other readings, for when the first has passed.
     pub(super) alternatives: Vec<Date>,
 }
 
-/// Days a week begins on Monday with.
+/// Days in a week, which begins on Monday.
 const WEEK: i64 = 7;
 
-/// Said of a day without a year that is over by so many days, it may well be meant as it is.
+/// A date without a year that passed at most this many days ago can still mean that day.
 const RECENT_PAST_DAYS: i64 = 60;
 
 fn out_of_range<E>(_: E) -> TimeError {
@@ -116,7 +116,7 @@ fn single(day: Date) -> DateReadings {
     DateReadings { readings: vec![Range::Day(day)], ..DateReadings::default() }
 }
 
-/// The days that are meant, today being `today`.
+/// Resolves a day phrase relative to `today`.
 pub(super) fn dates(day: &DayPhrase, today: Date) -> Result<DateReadings, TimeError> {
     match day {
         DayPhrase::From(days) => Ok(DateReadings {
@@ -199,7 +199,7 @@ fn weekend(which: Relative, today: Date) -> Result<DateReadings, TimeError> {
     Ok(DateReadings { readings, why, is_past: which == Relative::Last, ..DateReadings::default() })
 }
 
-/// The day; where the month has not so many, its last day and the day after it are near.
+/// Returns the date. If the month is too short, the error holds its last day and the day after it.
 fn date_or_neighbours(year: i64, month: i64, day: i64) -> Result<Date, Box<DateReadings>> {
     if let Some(date) = iso::date(year, month, day) {
         return Ok(date);
@@ -235,7 +235,7 @@ fn of_date(year: Option<i64>, month: i64, day: i64, today: Date) -> Result<DateR
         };
     }
     if (month, day) == (2, 29) {
-        // The next one that there is.
+        // The next year that has one.
         let leap = (this..this + 9).filter_map(|year| iso::date(year, 2, 29)).find(|date| *date >= today);
         return leap.map(single).ok_or_else(no_such_day);
     }
@@ -286,7 +286,7 @@ fn of_month(day: i64, today: Date) -> Result<DateReadings, TimeError> {
     Err(TimeError::not(format!("No month has a day {day}.")))
 }
 
-/// The first of that month, and whether it was said of one that is over.
+/// Returns the first of the month, and whether the phrase names a past month.
 fn first_of(month: Month, today: Date) -> Result<(Date, bool), TimeError> {
     let this = today.first_of_month();
     match month {
@@ -317,7 +317,7 @@ fn nth_of(nth: i8, weekday: Weekday, month: Month, today: Date) -> Result<DateRe
     let (first, back) = first_of(month, today)?;
     let date = of(first)?;
     match month {
-        // Said in May of a Monday of May that is over, it is next year's.
+        // If that weekday of the current month has passed, next year's is a choice too.
         Month::Named(_, None) if date < today => {
             let next = of(first.checked_add(1.year()).map_err(out_of_range)?)?;
             Ok(DateReadings { alternatives: vec![next, date], ..single(date) })
@@ -348,7 +348,7 @@ fn through(first: &DayPhrase, last: &DayPhrase, today: Date) -> Result<DateReadi
     let mut readings = Vec::new();
     for range in &begins.readings {
         let Range::Day(from) = *range else { return Err(TimeError::not("Say from which day to which.")) };
-        // The end is counted from the beginning on: "Friday to Monday" is one weekend.
+        // The end is resolved relative to the start: "Friday to Monday" is one weekend.
         let ends = dates(last, from)?;
         if let Some(why) = ends.no_such_day {
             return Err(TimeError::NoSuchDay { message: why, choices: Vec::new() });

@@ -1,4 +1,4 @@
-//! A resolved time as tools get it: JSON that has one reading for ever.
+//! A resolved time as tools receive it: JSON whose meaning never changes.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned, civil::Date};
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{ResolvedTime, TimeSpec};
 use nod_contract::clock::Timestamp;
 
-/// What begins "now" has begun by the time somebody agrees to it, and is wanted all the same.
+/// An event that starts "now" has already started when it is approved. This much delay is accepted.
 pub(crate) const START_TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// A time without anything left to resolve.
+/// A fully resolved time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum ExactTime {
@@ -22,8 +22,8 @@ pub enum ExactTime {
     Day { day: Date },
     /// Whole days, both included.
     Days { first: Date, last: Date },
-    /// Some time in there: too vague for an event, good for looking for one. With the words that said so, and for how
-    /// many minutes where they said that too.
+    /// Some time in this range: too vague for an event, but enough for a slot search. Holds the original phrase, and
+    /// the duration in minutes if the phrase gave one.
     Within {
         earliest: Zoned,
         latest: Zoned,
@@ -35,8 +35,8 @@ pub enum ExactTime {
 }
 
 impl ExactTime {
-    /// What was said in these words, resolved, by somebody in that zone. A length without an hour ("an hour on Friday")
-    /// is some time in there.
+    /// Converts a resolved phrase (`words`) of a person in `zone`. A duration without an hour ("an hour on Friday")
+    /// becomes [`Self::Within`].
     #[must_use]
     pub fn from_resolved(said: ResolvedTime, words: &str, zone: &TimeZone) -> Self {
         let minutes = said.duration.map(|lasts| lasts.as_mins());
@@ -58,14 +58,14 @@ impl ExactTime {
         }
     }
 
-    /// How long, where it was said without an hour.
+    /// The duration, if it was given without an hour.
     #[must_use]
     pub fn minutes(&self) -> Option<i64> {
         if let Self::Within { minutes, .. } = self { *minutes } else { None }
     }
 
-    /// Whether it has begun by `now`, by more than [`START_TOLERANCE`]. What says no hour has begun once all of it is over;
-    /// days end with those of `zone`.
+    /// Returns whether it began more than [`START_TOLERANCE`] before `now`. Days and ranges have begun once they are
+    /// over; days end at midnight in `zone`.
     #[must_use]
     pub fn has_begun(&self, zone: &TimeZone, now: Timestamp) -> bool {
         let now = super::to_jiff(now).to_zoned(zone.clone());

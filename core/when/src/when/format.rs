@@ -1,4 +1,4 @@
-//! Times as a person reads them: in the reader's zone, and such that there is one reading only.
+//! Formats times for a person, in the reader's zone, so that each text has only one meaning.
 
 use std::fmt::Write as _;
 
@@ -10,14 +10,14 @@ use nod_contract::clock::Timestamp;
 
 const DAY_MINUTES: i64 = 24 * 60;
 
-/// "Fri 6 Mar, 15:00 CET"; with the year where it is not this one.
+/// "Fri 6 Mar, 15:00 CET"; with the year if it is not the current one.
 #[must_use]
 pub fn format_time(at: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
     let at = at.with_time_zone(reader.clone());
     format!("{}, {} {}", day(at.date(), year(reader, now)), at.strftime("%H:%M"), zone(&at))
 }
 
-/// "Fri 6 Mar, 15:00–15:30 CET"; the zone twice where the clocks change in between.
+/// "Fri 6 Mar, 15:00–15:30 CET"; with both zone abbreviations if the clocks change in between.
 #[must_use]
 pub fn format_span(from: &Zoned, to: &Zoned, reader: &TimeZone, now: Timestamp) -> String {
     let (from, to) = (from.with_time_zone(reader.clone()), to.with_time_zone(reader.clone()));
@@ -39,7 +39,7 @@ pub fn format_span(from: &Zoned, to: &Zoned, reader: &TimeZone, now: Timestamp) 
     format!("{first}, {begins}{between} – {}, {ends} {}", day(to.date(), this), zone(&to))
 }
 
-/// "Fri 6 Mar", a day of the calendar wherever it is read.
+/// "Fri 6 Mar", a calendar day, which is the same in every zone.
 #[must_use]
 pub(crate) fn format_day(date: Date, reader: &TimeZone, now: Timestamp) -> String {
     day(date, year(reader, now))
@@ -52,26 +52,26 @@ pub fn format_days(first: Date, last: Date, reader: &TimeZone, now: Timestamp) -
     if first == last { day(first, this) } else { format!("{} – {}", day(first, this), day(last, this)) }
 }
 
-/// "Fri 6 Mar 2026, 15:00 CET", for where the year matters: what a model reads, and what is kept.
+/// "Fri 6 Mar 2026, 15:00 CET", for the model and for stored text, where the year matters.
 pub(crate) fn with_year(at: Timestamp, zone: &TimeZone) -> String {
     let at = to_jiff(at).to_zoned(zone.clone());
     format!("{} {}", at.strftime("%a %-d %b %Y, %H:%M"), self::zone(&at))
 }
 
-/// "15:00:10 CET": for what is a matter of seconds.
+/// "15:00:10 CET": for times where seconds matter.
 pub fn second(at: Timestamp, zone: &TimeZone) -> String {
     let at = to_jiff(at).to_zoned(zone.clone());
     format!("{} {}", at.strftime("%H:%M:%S"), self::zone(&at))
 }
 
-/// "15:00 CET": for what is soon.
+/// "15:00 CET": for times that are soon.
 pub fn minute(at: Timestamp, zone: &TimeZone) -> String {
     let at = to_jiff(at).to_zoned(zone.clone());
     format!("{} {}", at.strftime("%H:%M"), self::zone(&at))
 }
 
 impl TimeSpec {
-    /// As the reader understands it.
+    /// Formats the time for the reader.
     #[must_use]
     pub fn format(&self, reader: &TimeZone, now: Timestamp) -> String {
         match self {
@@ -88,7 +88,7 @@ impl TimeSpec {
 }
 
 impl ResolvedTime {
-    /// As the reader understands it, with how long.
+    /// Formats the time for the reader, with the duration.
     #[must_use]
     pub fn format(&self, reader: &TimeZone, now: Timestamp) -> String {
         let when = self.time.format(reader, now);
@@ -98,7 +98,7 @@ impl ResolvedTime {
         }
     }
 
-    /// The same time such that it has one reading for ever; [`super::resolve`] reads it back in any zone.
+    /// Returns the time as text whose meaning never changes; [`super::resolve`] reads it back in any zone.
     #[must_use]
     pub fn exact(&self) -> String {
         let mut exact = match &self.time {
@@ -122,7 +122,7 @@ impl From<TimeSpec> for ResolvedTime {
 }
 
 impl ResolvedTime {
-    /// With a length: of an instant it makes a span, and of a day with whole days that many.
+    /// Adds a duration: an instant becomes a span, and a day with whole days becomes that many days.
     pub(super) fn with_duration(self, lasts: Option<SignedDuration>) -> Self {
         match (&self.time, lasts) {
             (TimeSpec::Day(first), Some(lasts)) if lasts.as_mins() % DAY_MINUTES == 0 => {
@@ -144,7 +144,7 @@ impl ResolvedTime {
 }
 
 impl ResolvedTime {
-    /// An offset by which Nod itself writes the asker's time ("16:00 UTC+8" in Singapore) is their own zone.
+    /// Replaces an offset that is how Nod writes the requester's zone ("16:00 UTC+8" in Singapore) with that zone.
     pub(super) fn in_own_zone(self, own: &TimeZone) -> Self {
         let at = |at: Zoned| {
             let there = at.with_time_zone(own.clone());
@@ -175,7 +175,7 @@ fn day(date: Date, this_year: i16) -> String {
     date.strftime(format).to_string()
 }
 
-/// "CET", or "UTC+5:45" where the zone has no letters of its own.
+/// "CET", or "UTC+5:45" if the zone has no abbreviation.
 pub fn zone(at: &Zoned) -> String {
     let named = at.strftime("%Z").to_string();
     if named.starts_with(|c: char| c.is_ascii_alphabetic()) {

@@ -1,4 +1,4 @@
-//! Exact times in the form of ISO 8601 and RFC 9557, also what [`super::Said::exact`] writes.
+//! Parses ISO 8601 and RFC 9557, and what [`super::ResolvedTime::exact`] writes.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::temporal::{Pieces, PiecesOffset};
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Zoned};
 use super::resolve::{self, Reading};
 use super::{ResolvedTime, TimeError, TimeSpec, parse, zones};
 
-/// `None` where it is written otherwise. `now` is in the asker's zone.
+/// Returns `None` if the text has another form. `now` is in the requester's zone.
 pub(super) fn parse(text: &str, now: &Zoned) -> Option<Result<ResolvedTime, TimeError>> {
     let (text, lasts) = match text.split_once(" for ") {
         Some((text, lasts)) => (text, Some(minutes(lasts)?)),
@@ -33,7 +33,7 @@ fn minutes(lasts: &str) -> Option<SignedDuration> {
 }
 
 fn interval(text: &str, now: &Zoned) -> Option<Result<(ResolvedTime, ResolvedTime), TimeError>> {
-    // Zone names in brackets have slashes of their own.
+    // Zone names in brackets contain slashes too.
     let mut depth = 0;
     let at = text.char_indices().find_map(|(at, c)| {
         match c {
@@ -44,7 +44,7 @@ fn interval(text: &str, now: &Zoned) -> Option<Result<(ResolvedTime, ResolvedTim
         (c == '/' && depth == 0).then_some(at)
     })?;
     let (from, to) = (parse_instant(&text[..at], now)?, parse_instant(&text[at + 1..], now)?);
-    // What stands beside one end is not the whole that was said.
+    // The choices for one end are not choices for the whole interval.
     let alone = |unclear: TimeError| match unclear {
         TimeError::NoSuchDay { message: why, .. } => {
             TimeError::NoSuchDay { message: why, choices: Vec::new() }
@@ -84,14 +84,14 @@ fn parse_instant(text: &str, now: &Zoned) -> Option<Result<ResolvedTime, TimeErr
     }
     let pieces = match Pieces::parse(text) {
         Ok(pieces) => pieces,
-        // Only what has the very form is answered here: "2026-02-30" has, and is no day.
+        // Only text of exactly this form is handled here: "2026-02-30" has it, but is not a day.
         Err(_) if text.len() == 10 || text.as_bytes()[10] == b'T' => return Some(nearest_days(text, now)),
         Err(_) => return None,
     };
     Some(exact(&pieces, text, now))
 }
 
-/// What has the form and is none, as anybody would have written it: a day that there is not has others beside it.
+/// Reads text that has the form but is not valid as an ordinary phrase: a missing day gets its neighbours as choices.
 fn nearest_days(text: &str, now: &Zoned) -> Result<ResolvedTime, TimeError> {
     let none = || TimeError::not(format!("There is no “{text}” in the calendar."));
     let number = |at: std::ops::Range<usize>| text.get(at).and_then(|digits| digits.parse::<i64>().ok());
@@ -104,7 +104,7 @@ fn nearest_days(text: &str, now: &Zoned) -> Result<ResolvedTime, TimeError> {
     let hour = text.get(11..16).map(|hour| format!(" {hour}")).unwrap_or_default();
     let heard = parse::parse(&format!("{day}.{month}.{year}{hour}"), now)?;
     match resolve::resolve_phrase(&heard, now) {
-        // What is said after the hour, such as a zone, is not known to be the asker's.
+        // Text after the hour was not read; a zone there might not be the requester's.
         Err(TimeError::NoSuchDay { message: why, .. }) if text.len() > 16 => {
             Err(TimeError::NoSuchDay { message: why, choices: Vec::new() })
         }
@@ -136,7 +136,7 @@ fn exact(pieces: &Pieces<'_>, text: &str, now: &Zoned) -> Result<ResolvedTime, T
     Ok(TimeSpec::At(at).into())
 }
 
-/// The day, for what is written in digits elsewhere.
+/// Builds a date from numbers, also for the other modules.
 pub(super) fn date(year: i64, month: i64, day: i64) -> Option<Date> {
     Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }

@@ -1,16 +1,16 @@
-//! A time as somebody reads it in their own zone.
+//! Formats a time in a person's own zone.
 
 use jiff::tz::TimeZone;
 
 use super::{second, with_year};
 use nod_contract::clock::Timestamp;
 
-/// "Fri 6 Mar 2026, 15:00 CET"; UTC where the zone is not known.
+/// "Fri 6 Mar 2026, 15:00 CET"; UTC if the zone is unknown.
 pub fn local_time(now: Timestamp, zone: &str) -> String {
     with_year(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
 }
 
-/// "09:30:10 WET": for what is a matter of seconds.
+/// "09:30:10 WET": for times where seconds matter.
 pub fn local_second(now: Timestamp, zone: &str) -> String {
     second(now, &TimeZone::get(zone).unwrap_or(TimeZone::UTC))
 }

@@ -1,26 +1,26 @@
-//! What a person says of a time ("next Friday at 3"), resolved by code from their zone: never by a model, and never
-//! by arithmetic on offsets. What has two readings is not guessed: it comes back as choices that a person can press.
+//! Resolves what a person writes about a time ("next Friday at 3") in their zone: in code, never by a model, and never
+//! by arithmetic on offsets. An ambiguous phrase is not guessed: it returns choices that the person can click.
 //!
-//! The rules, where English leaves it open:
+//! The rules for what English leaves open ("asks": returns choices):
 //!
 //! - *Hours* without am or pm: 8 to 11 are in the morning, 12 is noon, 1 to 5 are in the afternoon, and the answer says
-//!   so; 6 and 7 are asked, unless one of the two is over already. "03:00" and "15:00" are meant as they are written.
-//!   "ten to five" is asked; behind "at" it is ten minutes before five, behind "from" it is from ten until five.
-//! - *"Friday"* is the coming one; on a Friday it is asked. *"this Friday"* is the one of this week (Monday to Sunday).
-//!   *"next Friday"* is the one of next week. While this week's is three days off or more, many mean that one: asked.
-//! - *"6/3"* is asked, "6.3." is the sixth of March. A day without a year is the coming one; one that is over by two
-//!   months or less is asked. One that there is not ("31 February") is never taken as another: it is said, and the days
-//!   beside it can be picked where they are not over.
-//! - *Morning* is 8–12, *afternoon* 12–18, *evening* 18–22, *tonight* 18–24, *end of day* 17:00. "midnight" of a day is
-//!   asked, since it may be its beginning or its end.
-//! - A day is the asker's also where the hour is said in another zone. A city needs "in" or "time", but for those that
-//!   everybody knows. Holidays are known where they have a date of their own; the others are asked for theirs.
-//! - What was said of the past ("yesterday", a date with its year) is taken as it was said: whoever uses it says whether
-//!   that is of use.
+//!   so; 6 and 7 ask, unless one of the two has passed. "03:00" and "15:00" are on the 24-hour clock. "ten to five"
+//!   asks; after "at" it is ten minutes before five, after "from" it is from ten until five.
+//! - *"Friday"* is the coming one; on a Friday it asks. *"this Friday"* is the one of this week (Monday to Sunday).
+//!   *"next Friday"* is the one of next week. If this week's is at least three days ahead, it asks, because many people
+//!   mean that one.
+//! - *"6/3"* asks, "6.3." is the sixth of March. A date without a year is the coming one; one that passed at most two
+//!   months ago asks. A date that does not exist ("31 February") is never replaced: the error says so, and offers the
+//!   neighbouring days that have not passed.
+//! - *Morning* is 8–12, *afternoon* 12–18, *evening* 18–22, *tonight* 18–24, *end of day* 17:00. "midnight" of a day
+//!   asks, because it can be its beginning or its end.
+//! - A day is in the requester's zone even if the hour is given in another zone. A city needs "in" or "time", except
+//!   for well-known ones. Holidays with a fixed date are known; for the others, the person has to give the date.
+//! - A phrase about the past ("yesterday", a date with its year) is accepted: the caller decides whether it is useful.
 //!
-//! No crate does this: those over jiff or chrono (interim, chrono-english, jiff-english, temps, `fuzzydate`,
-//! `human-date-parser`, `two_timer`) give one answer whatever was said, take the machine's zone or none, and settle
-//! hours that do not exist without a word.
+//! No crate does this: those on top of jiff or chrono (interim, chrono-english, jiff-english, temps, `fuzzydate`,
+//! `human-date-parser`, `two_timer`) return one answer for any input, use the machine's zone or none, and silently
+//! resolve hours that do not exist.
 
 mod dates;
 mod exact;
@@ -47,48 +47,47 @@ pub(crate) use format::with_year;
 pub use format::{format_days, format_span, format_time, minute, second, zone};
 pub use local::{local_second, local_time};
 
-/// A time as it was meant.
+/// A resolved time, as precise as the phrase.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TimeSpec {
-    /// An instant, in the zone in which it was said.
+    /// An instant, in the zone of the phrase.
     At(Zoned),
-    /// From one instant to a later one, both said: "Monday 9–10:30".
+    /// From one instant to a later one, both given: "Monday 9–10:30".
     Span { from: Zoned, to: Zoned },
-    /// A whole day, of the calendar.
+    /// A whole calendar day.
     Day(Date),
     /// Several whole days, both included.
     Days { first: Date, last: Date },
-    /// Some time in there: "tomorrow afternoon", "next week". Good for looking for a time, too vague for an event.
+    /// Some time in this range: "tomorrow afternoon", "next week". Enough for a slot search, too vague for an event.
     Within { from: Zoned, to: Zoned },
 }
 
-/// What was said, resolved.
+/// A resolved phrase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedTime {
-    /// When.
     pub time: TimeSpec,
-    /// How long ("for 45 minutes"), where no end was said. Of an instant it makes a [`When::Span`].
+    /// The duration ("for 45 minutes") if no end was given. It turns an instant into a [`TimeSpec::Span`].
     pub duration: Option<SignedDuration>,
-    /// What was taken for granted, as a sentence for the person.
+    /// What was assumed, as a sentence for the person.
     pub assumption: Option<String>,
 }
 
-/// Why it is not known which time was meant.
+/// Why a phrase could not be resolved to one time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TimeError {
-    /// It says no time, or one that there is not.
+    /// It contains no time, or one that does not exist.
     NotUnderstood { message: String },
-    /// The calendar has no such day; near it there are these, where they are not over.
+    /// The calendar has no such day; the choices are the neighbouring days that have not passed.
     NoSuchDay { message: String, choices: Vec<Choice> },
-    /// The clocks jump over that hour.
+    /// The clocks skip that hour.
     SkippedHour { message: String, choices: Vec<Choice> },
-    /// The clocks go back, so that hour is there twice.
+    /// The clocks go back, so that hour occurs twice.
     RepeatedHour { message: String, choices: Vec<Choice> },
     /// It can be read in several ways.
     Ambiguous { message: String, choices: Vec<Choice> },
-    /// It is over; whoever looks back takes it as it `was` said.
+    /// It has passed; a caller that looks back uses `resolved`.
     Past { message: String, resolved: Box<ResolvedTime>, choices: Vec<Choice> },
-    /// No zone is called that; these are.
+    /// No zone has that name.
     UnknownZone { name: String, suggestions: Vec<String> },
 }
 
@@ -97,7 +96,7 @@ impl TimeError {
         Self::NotUnderstood { message: why.into() }
     }
 
-    /// A sentence for the person.
+    /// Returns a sentence for the person.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -116,7 +115,7 @@ impl TimeError {
         }
     }
 
-    /// What the person can press; each value is exact and reads back as what its label says.
+    /// Returns what the person can click; each value is exact and reads back as its label.
     #[must_use]
     pub fn choices(&self) -> &[Choice] {
         match self {
@@ -130,10 +129,10 @@ impl TimeError {
     }
 }
 
-/// Resolves the words of somebody in that zone. Reads also what [`Said::exact`] writes.
+/// Resolves a phrase of a person in that zone. Also reads the output of [`ResolvedTime::exact`].
 ///
 /// # Errors
-/// Where it is not certain which time was meant, with what can be asked.
+/// If it is not certain which time is meant; the error holds the choices.
 pub fn resolve(text: &str, now: Timestamp, zone: &TimeZone) -> Result<ResolvedTime, TimeError> {
     let text = tokens::normalize(text)?;
     let now = to_jiff(now).to_zoned(zone.clone());
@@ -143,8 +142,8 @@ pub fn resolve(text: &str, now: Timestamp, zone: &TimeZone) -> Result<ResolvedTi
     }
 }
 
-/// Whether the words say an hour and no day: "4pm", "from 3 to 5". Of which day that is, somebody may know better than to
-/// take today's.
+/// Returns whether the phrase gives an hour and no day: "4pm", "from 3 to 5". The caller might then know a better day
+/// than today.
 #[must_use]
 pub fn is_hour_only(text: &str, now: Timestamp, zone: &TimeZone) -> bool {
     let now = to_jiff(now).to_zoned(zone.clone());
@@ -152,7 +151,7 @@ pub fn is_hour_only(text: &str, now: Timestamp, zone: &TimeZone) -> bool {
     heard.and_then(|text| parse::parse(&text, &now).ok()).is_some_and(|heard| heard.is_hour_only())
 }
 
-/// The same hour of that day, wherever it lies.
+/// Resolves the hour on that day, even if it has passed.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -170,13 +169,13 @@ pub fn resolve_on_day(
     }
 }
 
-/// What a question about a time is about: the words, in the quotes by which it is told from one about a name.
+/// Returns the subject of a question about a time: the phrase in quotes, unlike in a question about a name.
 #[must_use]
 pub fn quoted_phrase(words: &str) -> String {
     format!("“{}”", words.trim())
 }
 
-/// As jiff counts it.
+/// Converts to jiff's timestamp.
 pub fn to_jiff(at: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_microsecond(at.timestamp_micros()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }

@@ -1,4 +1,4 @@
-//! From what was heard to instants: all readings are made, and where more than one is left, it is asked.
+//! Resolves a parsed phrase to instants: builds all readings, and returns choices if more than one is left.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::{AmbiguousOffset, TimeZone};
@@ -12,20 +12,20 @@ use super::{ResolvedTime, TimeError, TimeSpec, format};
 use nod_contract::clock::Timestamp;
 use nod_contract::tool::Choice;
 
-/// The longest something lasts, in minutes: a fortnight.
+/// The longest duration, in minutes: a fortnight.
 pub(super) const MAX_DURATION_MINUTES: i64 = 14 * 24 * 60;
 
-/// Years from now in which times are taken: nobody plans for more.
+/// Years around the current one that are accepted: no plan reaches further.
 const AHEAD: i16 = 10;
 const BACK: i16 = 60;
 
-/// Before this hour it is still the night of the day before.
+/// Before this hour it is still the night of the previous day.
 const NIGHT_ENDS: i8 = 5;
 
-/// More choices are not shown.
+/// The most choices that are shown.
 const MAX_CHOICES: usize = 6;
 
-/// Hours on the calendar, before any zone.
+/// Hours on the calendar, before a zone is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CivilTime {
     At(DateTime),
@@ -35,12 +35,12 @@ enum CivilTime {
     Days(Date, Date),
 }
 
-/// One way to understand it.
+/// One reading of a phrase.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
     civil: CivilTime,
     zone: TimeZone,
-    /// What tells its button from others: "India".
+    /// Distinguishes its button from the others: "India".
     hint: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl Reading {
     }
 }
 
-/// Of the words, in the zone of `now`.
+/// Resolves a parsed phrase in the zone of `now`.
 pub(super) fn resolve_phrase(heard: &ParsedPhrase, now: &Zoned) -> Result<ResolvedTime, TimeError> {
     let today = now.date();
     if let Some(minutes) = heard.from_now {
@@ -99,7 +99,7 @@ pub(super) fn resolve_phrase(heard: &ParsedPhrase, now: &Zoned) -> Result<Resolv
     }
 }
 
-/// A choice stands for all that was said, also for how long.
+/// Adds the duration: a choice replaces the whole phrase.
 pub(super) fn with_duration(mut unclear: TimeError, lasts: Option<SignedDuration>) -> TimeError {
     let Some(lasts) = lasts else { return unclear };
     if let TimeError::NoSuchDay { choices, .. }
@@ -125,7 +125,7 @@ fn from_now(heard: &ParsedPhrase, minutes: i64, now: &Zoned) -> Result<ResolvedT
     Ok(ResolvedTime::from(TimeSpec::At(at)).with_duration(heard.duration))
 }
 
-/// The days that were said, or today; a weekday beside a date must be that date's.
+/// Returns the days of the phrase, or today. A weekday next to a date must be that date's.
 fn days(heard: &ParsedPhrase, today: Date) -> Result<DateReadings, TimeError> {
     let Some(day) = &heard.day else {
         if heard.hours.is_none() && heard.part.is_none() && !heard.all_day {
@@ -184,7 +184,7 @@ fn readings(civils: &[CivilTime], zones: &[(TimeZone, Option<String>)]) -> Vec<R
     civils.iter().flat_map(of).collect()
 }
 
-/// "3pm CET" in July: what the clocks in Berlin show, or CET to the letter?
+/// For "3pm CET" in July, adds the reading by CET's own offset to that by Berlin's clocks.
 fn seasonal(readings: &mut Vec<Reading>, offset: jiff::tz::Offset) {
     let strict = TimeZone::fixed(offset);
     let other = |reading: &Reading| {
@@ -213,7 +213,7 @@ fn clock_assumption(heard: &ParsedPhrase) -> Option<String> {
     }
 }
 
-/// All hours of all days, and why there are several.
+/// Returns all hours on all days, and why there are several.
 fn civil_times(
     heard: &ParsedPhrase,
     ranges: &[Range],
@@ -253,7 +253,7 @@ fn civil_times(
     Ok((all, why))
 }
 
-/// The days of a week on which people work, or both of a weekend.
+/// Returns the working days of a week, or both days of a weekend.
 fn working_days(first: Date, end: Date) -> Option<Vec<Date>> {
     let days: Vec<Date> =
         first.series(jiff::Span::new().days(1)).take_while(|day| *day < end).take(8).collect();
@@ -287,7 +287,7 @@ fn civil_times_on(heard: &ParsedPhrase, day: Date) -> Result<(Vec<CivilTime>, Op
         Ok((all.into_iter().map(civil).collect(), asked))
     };
     Ok(match hours {
-        // A night's small hours are those of the next day.
+        // The small hours of a night are on the next day.
         SpokenHours::At(clock) if part == Some(time_of_day::Part::Night) => each(clock, &|at| {
             let at = if at.hour() < NIGHT_ENDS { next.to_datetime(at.time()) } else { at };
             Some(CivilTime::At(at))
@@ -322,14 +322,14 @@ fn midnight(day: Date) -> DateTime {
     day.to_datetime(Time::midnight())
 }
 
-/// The choices where what was said is over.
+/// Returns the choices if the time has passed.
 fn future_alternatives(
     heard: &ParsedPhrase,
     dates: &DateReadings,
     zones: &[(TimeZone, Option<String>)],
     now: &Zoned,
 ) -> Vec<Choice> {
-    // The other half of the same day, where none was said.
+    // The afternoon of the same day, if neither am nor pm was given.
     let late = match heard.hours {
         Some(SpokenHours::At(clock))
             if clock.half == time_of_day::DayHalf::Unspecified && clock.hour < 12 =>
@@ -355,7 +355,7 @@ fn future_alternatives(
 
 type LabelledTime = (ResolvedTime, Option<String>);
 
-/// What is left of the readings: one, or a question.
+/// Returns the only reading left, or choices.
 pub(super) fn single_or_ambiguous(
     readings: Vec<Reading>,
     now: &Zoned,
@@ -400,7 +400,7 @@ pub(super) fn single_or_ambiguous(
     })
 }
 
-/// The same instants, in whichever zone they were said.
+/// Compares the instants; their zones can differ.
 fn is_same_instant(one: &ResolvedTime, other: &ResolvedTime) -> bool {
     one.time == other.time
 }
@@ -441,7 +441,7 @@ fn at_this_minute(at: &Zoned, now: &Zoned) -> bool {
     now.timestamp().duration_since(at.timestamp()) < SignedDuration::from_mins(1)
 }
 
-/// The instants of a reading. Two where the clocks change then: with `true` where they jump over it.
+/// Returns the times of a reading: two if the clocks change then, with `true` if they skip it.
 fn expand(reading: &Reading) -> (Vec<LabelledTime>, Option<(bool, String)>) {
     let zone = &reading.zone;
     let label = |when: TimeSpec| (ResolvedTime::from(when), reading.hint.clone());
@@ -449,7 +449,7 @@ fn expand(reading: &Reading) -> (Vec<LabelledTime>, Option<(bool, String)>) {
         CivilTime::Day(day) => (vec![label(TimeSpec::Day(day))], None),
         CivilTime::Days(first, last) => (vec![label(TimeSpec::Days { first, last })], None),
         CivilTime::Within(from, to) => {
-            // Its ends are not meant to the minute.
+            // The ends of a range are not exact to the minute.
             let ends = |at: DateTime| zone.to_ambiguous_zoned(at).compatible().ok();
             let when = ends(from).zip(ends(to)).filter(|(from, to)| from < to);
             (when.map(|(from, to)| label(TimeSpec::Within { from, to })).into_iter().collect(), None)

@@ -1,4 +1,4 @@
-//! Phrases with what becomes of them, in zones of several kinds, and what holds for every text.
+//! Phrases with their expected results, in zones of several kinds, and properties that hold for every text.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{ResolvedTime, TimeError, TimeSpec, resolve};
 use nod_contract::clock::Timestamp;
 
-/// "# zone, local time" begins a part; an asterisk says that something was taken for granted, and said.
+/// "# zone, local time" begins a section; an asterisk means that the answer states an assumption.
 const TABLE: &str = r#"
 # Europe/Berlin 2026-03-04T09:00
 next Friday at 3  =>  Fri 13 Mar, 15:00 CET *
@@ -466,7 +466,7 @@ fn a_sentence_says_what_was_taken_for_granted() {
     );
 }
 
-/// Words that mean something here, so that what is made of them goes deep.
+/// Words that the parser knows, so that random phrases get far into it.
 const VOCABULARY: &[&str] = &[
     "next",
     "this",
@@ -552,7 +552,7 @@ fn check_round_trip(text: &str, now: Timestamp, zone: &TimeZone) {
             let again = resolve(&said.exact(), now, zone).map(|again| again.time);
             assert_eq!(again, Ok(said.time.clone()), "{text:?} {}", said.exact());
             if let TimeSpec::At(at) | TimeSpec::Span { from: at, .. } = &said.time {
-                // A real instant: its civil time, read in its zone, has it among its readings.
+                // A real instant: it is among the readings of its civil time in its zone.
                 let civil = at.time_zone().to_ambiguous_zoned(at.datetime());
                 let both = [civil.clone().earlier().unwrap(), civil.later().unwrap()];
                 assert!(both.contains(at), "{text:?} {at}");

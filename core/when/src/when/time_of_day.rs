@@ -1,10 +1,10 @@
-//! Hours of a day: what "3" is, and "9–5", and "evening".
+//! Hours of a day: the meaning of "3", "9–5" and "evening".
 
 use jiff::civil::Time;
 
 use super::TimeError;
 
-/// A time of day as it was said.
+/// A time of day as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ClockTime {
     pub(super) hour: i8,
@@ -17,13 +17,13 @@ pub(super) struct ClockTime {
 pub(super) enum DayHalf {
     Am,
     Pm,
-    /// Counted to 24: "15:00", "03:00".
+    /// On the 24-hour clock: "15:00", "03:00".
     TwentyFourHour,
-    /// Not said.
+    /// Not given.
     Unspecified,
 }
 
-/// The hours that were said.
+/// The hours of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpokenHours {
     At(ClockTime),
@@ -48,7 +48,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// From which hour to which; 24 is the next midnight.
+    /// Start and end hour; 24 is the next midnight.
     pub(super) fn hours(self) -> (i8, i8) {
         match self {
             Self::Morning => (8, 12),
@@ -60,11 +60,11 @@ impl Part {
     }
 }
 
-/// From when to when; `true` where it ends the day after.
+/// Start and end; `true` if it ends on the next day.
 pub(super) type ClockSpan = (Time, Time, bool);
 
 impl ClockTime {
-    /// Of what was written, if there is such an hour.
+    /// Fails if there is no such time.
     pub(super) fn new(hour: i64, minute: i64, half: DayHalf) -> Result<Self, TimeError> {
         let twelve = matches!(half, DayHalf::Am | DayHalf::Pm);
         let hours = if twelve { 1..=12 } else { 0..=23 };
@@ -94,7 +94,7 @@ impl ClockTime {
         time(self.hour % 12 + 12, self.minute)
     }
 
-    /// All that it can be.
+    /// Returns all readings.
     fn both_readings(self) -> Vec<Time> {
         match self.half {
             DayHalf::Am => vec![self.am()],
@@ -104,7 +104,7 @@ impl ClockTime {
         }
     }
 
-    /// What it is, by the rules at the head of [`super`]; two where that is open.
+    /// Applies the rules at the head of [`super`]; returns two times if they ask.
     pub(super) fn times(self, part: Option<Part>) -> Vec<Time> {
         if self.half != DayHalf::Unspecified {
             return self.both_readings();
@@ -119,7 +119,7 @@ impl ClockTime {
         }
     }
 
-    /// What was taken for granted in [`Self::times`].
+    /// Returns the assumption that [`Self::times`] made.
     pub(super) fn assumption(self, part: Option<Part>) -> Option<String> {
         if self.half != DayHalf::Unspecified || part.is_some() || matches!(self.hour, 6 | 7) {
             return None;
@@ -142,7 +142,7 @@ impl ClockTime {
     }
 }
 
-/// From one to the other, by the shortest way.
+/// Returns the shortest range between them.
 pub(super) fn range(from: ClockTime, to: ClockTime, part: Option<Part>) -> Result<Vec<ClockSpan>, TimeError> {
     let whole = |clock: ClockTime, other: ClockTime| match (clock.half, other.half) {
         (DayHalf::Unspecified, DayHalf::TwentyFourHour) => {
@@ -171,7 +171,7 @@ pub(super) fn range(from: ClockTime, to: ClockTime, part: Option<Part>) -> Resul
     Ok(both.into_iter().map(|(start, end)| (start, end, end <= start)).collect())
 }
 
-/// Minutes from one to the next of the other.
+/// Returns the minutes to the next occurrence of `to`.
 fn minutes_between(from: Time, to: Time) -> i64 {
     let minutes = |time: Time| i64::from(time.hour()) * 60 + i64::from(time.minute());
     let between = minutes(to) - minutes(from);

@@ -1,9 +1,9 @@
-//! Text as words, numbers and signs. What a reader cannot see (zero-width letters, digits of other scripts that look
-//! like ours) is refused: a person approves what they see.
+//! Splits text into words, numbers and signs. What a reader cannot see or distinguish (zero-width characters, similar
+//! digits of other scripts) is rejected, because a person approves what they see.
 
 use super::TimeError;
 
-/// Nobody needs more to say a time.
+/// No phrase about a time needs more.
 const MAX_INPUT_CHARS: usize = 200;
 
 /// A piece of the text.
@@ -11,7 +11,7 @@ const MAX_INPUT_CHARS: usize = 200;
 pub(super) enum Token {
     /// Letters, in lower case.
     Word(String),
-    /// Its value, and with how many digits it was written (0: in letters).
+    /// The value, and the number of digits (0 if written in letters).
     Number(i64, usize),
     /// Anything else.
     Sign(char),
@@ -19,7 +19,7 @@ pub(super) enum Token {
     Zone(String),
 }
 
-/// The text with the usual signs in place of their typographic sisters.
+/// Replaces typographic signs with the usual ones.
 pub(super) fn normalize(text: &str) -> Result<String, TimeError> {
     let text = text.trim();
     if text.chars().count() > MAX_INPUT_CHARS {
@@ -44,7 +44,7 @@ pub(super) fn normalize(text: &str) -> Result<String, TimeError> {
     if clean.is_empty() { Err(TimeError::not("It says no time.")) } else { Ok(clean.to_owned()) }
 }
 
-/// Cuts cleaned text into its pieces.
+/// Splits normalized text into tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, TimeError> {
     let mut tokens = Vec::new();
     for chunk in text.split_whitespace() {

@@ -1,22 +1,22 @@
-//! Time zones by the names that people use: IANA's, cities, and letters such as CET where they mean one thing.
+//! Time zones by the names that people use: IANA's, cities, and abbreviations such as CET if they have one meaning.
 
 use jiff::Zoned;
 use jiff::tz::{Offset, TimeZone};
 
 use super::TimeError;
 
-/// What a name of a zone can mean.
+/// What a zone's name can mean.
 #[derive(Debug, Clone)]
 pub(super) enum NamedZone {
-    /// One place's time, whatever the season.
+    /// The time of one place, in any season.
     Place(TimeZone),
-    /// Letters that stand for one offset ("CET"), and whose they are. People write them in the wrong season, too.
+    /// An abbreviation of one offset ("CET"), and its place. People also write it in the wrong season.
     Letters { place: TimeZone, offset: Offset },
-    /// Letters that several places use, with the places' names.
+    /// An abbreviation that several places use, with their names.
     Either(String, Vec<(TimeZone, &'static str)>),
 }
 
-/// Letters, minutes east of UTC, and a place which uses them.
+/// Abbreviation, minutes east of UTC, and a place that uses it.
 const LETTERS: &[(&str, i32, &str)] = &[
     ("pst", -480, "America/Los_Angeles"),
     ("pdt", -420, "America/Los_Angeles"),
@@ -55,7 +55,7 @@ const LETTERS: &[(&str, i32, &str)] = &[
     ("nzdt", 780, "Pacific/Auckland"),
 ];
 
-/// Letters that mean several things.
+/// Abbreviations with several meanings.
 const AMBIGUOUS_ABBREVIATIONS: &[(&str, &[(&str, &str)])] = &[
     ("ist", &[("Asia/Kolkata", "India"), ("Asia/Jerusalem", "Israel"), ("Europe/Dublin", "Ireland")]),
     ("cst", &[("America/Chicago", "US Central"), ("Asia/Shanghai", "China"), ("America/Havana", "Cuba")]),
@@ -65,7 +65,7 @@ const AMBIGUOUS_ABBREVIATIONS: &[(&str, &[(&str, &str)])] = &[
     ("sst", &[("Asia/Singapore", "Singapore"), ("Pacific/Pago_Pago", "Samoa")]),
 ];
 
-/// What people say for a place's time, where IANA has another name for it.
+/// What people call a place's time if IANA has another name for it.
 const PLACES: &[(&str, &str)] = &[
     ("et", "America/New_York"),
     ("eastern", "America/New_York"),
@@ -153,7 +153,7 @@ const PLACES: &[(&str, &str)] = &[
     ("wellington", "Pacific/Auckland"),
 ];
 
-/// Cities of which nobody thinks anything else, so that they need no "in" and no "time".
+/// Cities whose names mean nothing else, so they need no "in" and no "time".
 const CITIES: &[&str] = &[
     "london",
     "dublin",
@@ -211,14 +211,14 @@ const CITIES: &[&str] = &[
     "johannesburg",
 ];
 
-/// Where on earth IANA files a city.
+/// The regions under which IANA lists cities.
 const REGIONS: &[&str] =
     &["Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian"];
 
-/// The zone of that name: IANA's ("Europe/Berlin", "UTC") or a city's ("Berlin", "New York").
+/// Returns the zone with that name: IANA's ("Europe/Berlin", "UTC") or a city's ("Berlin", "New York").
 ///
 /// # Errors
-/// [`Unclear::UnknownZone`] with names that are near.
+/// [`TimeError::UnknownZone`] with similar names.
 pub fn find_zone(name: &str) -> Result<TimeZone, TimeError> {
     let name = name.trim();
     let lower = name.to_lowercase();
@@ -228,9 +228,9 @@ pub fn find_zone(name: &str) -> Result<TimeZone, TimeError> {
         .ok_or_else(|| unknown_zone_error(name))
 }
 
-/// IANA's own name for it.
+/// Finds a zone by IANA's name.
 fn find_iana_zone(name: &str) -> Option<TimeZone> {
-    // jiff also takes old aliases without a region ("Cuba", "EST"): letters are handled by themselves.
+    // jiff also accepts old aliases without a region ("Cuba", "EST"); abbreviations are handled separately.
     let form = name.len() <= 40 && name.contains('/') && !name.starts_with('/') && !name.contains("..");
     match form {
         true => TimeZone::get(name).ok(),
@@ -240,7 +240,7 @@ fn find_iana_zone(name: &str) -> Option<TimeZone> {
     }
 }
 
-/// A name that means a place's time wherever it stands.
+/// Finds names that mean a place's time in any context.
 fn find_alias(name: &str) -> Option<TimeZone> {
     if let Some((_, zone)) = PLACES.iter().find(|(place, _)| *place == name) {
         return TimeZone::get(zone).ok();
@@ -248,7 +248,7 @@ fn find_alias(name: &str) -> Option<TimeZone> {
     if CITIES.contains(&name) { find_city(name) } else { None }
 }
 
-/// A city as IANA files it. Only where the words say that it is one: there are Easter, Christmas and Center, too.
+/// Finds a city in IANA's list. Only for words that name a city: Easter, Christmas and Center are listed too.
 fn find_city(name: &str) -> Option<TimeZone> {
     let other = matches!(name, "easter" | "christmas" | "midway");
     if other || name.len() < 3 || name.contains('/') || !name.is_ascii() {
@@ -259,10 +259,10 @@ fn find_city(name: &str) -> Option<TimeZone> {
     REGIONS.iter().chain(&nested).find_map(|region| TimeZone::get(&format!("{region}/{city}")).ok())
 }
 
-/// What those words mean as a zone, in lower case; `None` where they are none. `told` where they stand as a place:
-/// "in Dawson", "Dawson time". `now` is in the asker's zone.
+/// Returns what those words, in lower case, mean as a zone, if anything. `told` is set if they are marked as a place:
+/// "in Dawson", "Dawson time". `now` is in the requester's zone.
 pub(super) fn find_named_zone(words: &str, told: bool, now: &Zoned) -> Option<NamedZone> {
-    // Somebody in London who says BST means their own, also in winter of a day in summer.
+    // A requester in London who writes BST means London's, also in winter about a day in summer.
     let own = || {
         find_own_abbreviation(words, now)
             .map(|offset| NamedZone::Letters { place: now.time_zone().clone(), offset })
@@ -282,7 +282,7 @@ pub(super) fn find_named_zone(words: &str, told: bool, now: &Zoned) -> Option<Na
     find_iana_zone(words).or_else(|| find_alias(words)).or_else(city).map(NamedZone::Place)
 }
 
-/// The offset for which these letters stand where the asker is, in whichever season.
+/// Returns the offset that these letters have in the requester's zone, in any season.
 fn find_own_abbreviation(letters: &str, now: &Zoned) -> Option<Offset> {
     let (zone, now) = (now.time_zone(), now.timestamp());
     let today = zone.to_offset_info(now);
@@ -293,7 +293,7 @@ fn find_own_abbreviation(letters: &str, now: &Zoned) -> Option<Offset> {
     next.into_iter().find(|next| next.abbreviation().eq_ignore_ascii_case(letters)).map(|next| next.offset())
 }
 
-/// No zone has that name; these are near.
+/// The error for an unknown name, with similar ones.
 pub(super) fn unknown_zone_error(name: &str) -> TimeError {
     let shown: String = name.chars().take(60).collect();
     let wanted = shown.to_lowercase().replace(' ', "_");

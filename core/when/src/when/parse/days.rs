@@ -1,4 +1,4 @@
-//! Days of the calendar: "next Friday", "the first Monday of May", "6 March", "6/3".
+//! Parses calendar days: "next Friday", "the first Monday of May", "6 March", "6/3".
 
 use super::{ParseResult, Parser, full_year, is_ordinal_suffix, month, weekday};
 use crate::when::TimeError;
@@ -167,7 +167,7 @@ impl Parser<'_> {
         if digits > 2 {
             return Ok(None);
         }
-        // "6.3. 15:00" says an hour there.
+        // In "6.3. 15:00" the third number is an hour.
         let third =
             third.filter(|(_, digits)| *digits == 4 || (*digits == 2 && !self.is_sign_ahead(5, &[':', '.'])));
         let year = third.filter(|_| !self.is_clock_ahead(4)).map(|(year, digits)| full_year(year, digits));
@@ -228,7 +228,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// A year of four digits, also behind a comma or as '27.
+    /// Reads a year of four digits, also after a comma, or '27.
     pub(super) fn year(&mut self) -> Option<i64> {
         let apart = usize::from(self.is_sign_ahead(0, &[',', '\'']));
         let quoted = self.is_sign_ahead(0, &['\'']);
@@ -237,7 +237,7 @@ impl Parser<'_> {
         if !fits {
             return None;
         }
-        // "6 March 1500" is a time of day to nobody; "6 March 0900" has been left to the hours.
+        // The number in "6 March 1500" is a year; the one in "6 March 0900" is left to the hours.
         self.at += apart + 1;
         Some(full_year(year, digits))
     }

@@ -1,4 +1,4 @@
-//! So much time: "in two weeks", "for 45 minutes", "3 days ago".
+//! Parses durations and offsets: "in two weeks", "for 45 minutes", "3 days ago".
 
 use jiff::SignedDuration;
 
@@ -42,7 +42,7 @@ impl Parser<'_> {
         }
     }
 
-    /// "two weeks from Friday", "a week on Monday"; not "an hour on Monday", which is how long.
+    /// "two weeks from Friday", "a week on Monday"; "an hour on Monday" is a duration.
     fn parse_offset_from_day(&mut self, amount: Amount, before: usize) -> ParseResult {
         if let Amount::Minutes(_) = amount {
             return self.set_duration(amount);
@@ -91,7 +91,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// "an hour and a half", "1h30", "45 minutes", "two weeks"; moves on only where there is one.
+    /// "an hour and a half", "1h30", "45 minutes", "two weeks"; advances only if there is one.
     fn amount(&mut self) -> Result<Option<Amount>, TimeError> {
         let before = self.at;
         if self.take("half an hour") || self.take("half a hour") || self.take("half hour") {
@@ -111,7 +111,7 @@ impl Parser<'_> {
             _ => None,
         };
         if let Some(each) = minutes {
-            // "15h" is a time of day, unless a word before it says otherwise.
+            // "15h" is a time of day, unless "in" or "for" precedes it.
             let led = before > 0
                 && matches!(&self.tokens[before - 1], Token::Word(word) if word == "in" || word == "for");
             if word == "h" && value >= 7 && !led {
@@ -163,7 +163,7 @@ impl Parser<'_> {
         Some((value, 0))
     }
 
-    /// What follows the hours: "and a half", "30 minutes", "30".
+    /// Reads what follows the hours: "and a half", "30 minutes", "30".
     fn parse_extra_minutes(&mut self) -> i64 {
         if self.take("and a half") {
             return 30;
@@ -193,7 +193,7 @@ impl Parser<'_> {
     }
 }
 
-/// So much time: on the clock, or on the calendar.
+/// An amount of time: on the clock, or on the calendar.
 #[derive(Debug, Clone, Copy)]
 enum Amount {
     Minutes(i64),

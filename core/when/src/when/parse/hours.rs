@@ -1,4 +1,4 @@
-//! Hours: "3", "half past two", "9-10:30", "between 2 and 4".
+//! Parses hours: "3", "half past two", "9-10:30", "between 2 and 4".
 
 use super::{ParseResult, Parser};
 use crate::when::TimeError;
@@ -91,7 +91,7 @@ impl Parser<'_> {
         ClockTime::new(value, minutes.unwrap_or(0), half).map(Some)
     }
 
-    /// What follows an hour: ":30", ".30", "h30".
+    /// Reads the minutes after an hour: ":30", ".30", "h30".
     fn minutes(&mut self, hour: i64) -> Result<Option<i64>, TimeError> {
         let Some((minutes, digits)) = self.number(1) else {
             if self.take("h") {
@@ -120,7 +120,7 @@ impl Parser<'_> {
         Ok(Some(minutes))
     }
 
-    /// "ten to five" alone can be one time, or two hours; "at ten to five" is one, and "from ten to five" are two.
+    /// "ten to five" can be one time or a range; "at ten to five" is one time, "from ten to five" is a range.
     fn parse_minutes_to_or_range(&mut self) -> Result<Option<SpokenHours>, TimeError> {
         let before = self.at;
         if self.is_preceded_by("at") || self.is_preceded_by("from") {
@@ -131,7 +131,7 @@ impl Parser<'_> {
         let Some(told) = self.parse_spoken_clock()? else { return Ok(None) };
         let after = std::mem::replace(&mut self.at, before + 2);
         let to = self.clock()?;
-        // "ten to five thirty" are two hours.
+        // "ten to five thirty" is a range.
         let Some(to) = to.filter(|_| self.at == after) else {
             self.at = before + 2;
             let to = self.clock()?;
@@ -141,7 +141,7 @@ impl Parser<'_> {
         Ok(Some(SpokenHours::Either(told, (ClockTime::new(from, 0, DayHalf::Unspecified)?, to))))
     }
 
-    /// That word stands right before.
+    /// Whether that word comes right before.
     fn is_preceded_by(&self, word: &str) -> bool {
         matches!(self.at.checked_sub(1).map(|at| &self.tokens[at]), Some(Token::Word(behind)) if behind == word)
     }
@@ -149,7 +149,7 @@ impl Parser<'_> {
     /// "half past two", "quarter to 4", "ten to five".
     fn parse_spoken_clock(&mut self) -> Result<Option<ClockTime>, TimeError> {
         let before = self.at;
-        // "from ten to twelve" are two hours.
+        // "from ten to twelve" is a range.
         let ranged = self.is_preceded_by("from");
         self.take("a");
         let letters = self.number(0).is_some_and(|(_, digits)| digits == 0);
@@ -168,7 +168,7 @@ impl Parser<'_> {
         let to =
             !past && (self.take("to") || (amount == Some(15) && (self.take("of") || self.take("before"))));
         let told = match amount {
-            // "9 to 5" are two hours, "ten to five" is one.
+            // "9 to 5" is a range, "ten to five" is one time.
             Some(30) if to => None,
             Some(15) => (past || to).then_some(15),
             Some(minutes) if past => Some(minutes),

@@ -1,5 +1,5 @@
-//! English as people write it, from left to right, into what was heard: day, hours, zone, how long. Strict: a word
-//! that it does not know is said, since it may have been the one that mattered.
+//! Parses English as people write it, from left to right, into day, hours, zone and duration. Strict: an unknown word
+//! is an error, because it might have been the one that mattered.
 
 mod days;
 mod durations;
@@ -16,22 +16,22 @@ use super::time_of_day::{Part, SpokenHours};
 use super::tokens::{Token, tokens};
 use super::zones::NamedZone;
 
-/// What was said.
+/// A phrase before it is resolved.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ParsedPhrase {
     pub(super) day: Option<DayPhrase>,
-    /// A weekday said beside a date, which must agree.
+    /// A weekday next to a date; the two must agree.
     pub(super) weekday: Option<Weekday>,
     pub(super) hours: Option<SpokenHours>,
     pub(super) part: Option<Part>,
     pub(super) zone: Option<NamedZone>,
     pub(super) duration: Option<SignedDuration>,
-    /// Minutes from now, negative where it is over.
+    /// Minutes from now, negative for the past.
     pub(super) from_now: Option<i64>,
     pub(super) all_day: bool,
 }
 
-/// Reads cleaned text, said at `now` by somebody in that zone.
+/// Parses normalized text; `now` is in the requester's zone.
 pub(super) fn parse(text: &str, now: &Zoned) -> Result<ParsedPhrase, TimeError> {
     let mut reader = Parser { tokens: tokens(text)?, at: 0, parsed: ParsedPhrase::default(), now };
     while reader.at < reader.tokens.len() {
@@ -41,20 +41,20 @@ pub(super) fn parse(text: &str, now: &Zoned) -> Result<ParsedPhrase, TimeError> 
 }
 
 impl ParsedPhrase {
-    /// Nothing but hours.
+    /// Whether it gives hours, but no day.
     pub(super) fn is_hour_only(&self) -> bool {
         let says_day =
             self.day.is_some() || self.weekday.is_some() || self.from_now.is_some() || self.all_day;
         self.hours.is_some() && !says_day
     }
 
-    /// The same, of that day.
+    /// Replaces the day.
     pub(super) fn with_day(self, day: Date) -> Self {
         let (year, month, of_month) = (day.year().into(), day.month().into(), day.day().into());
         Self { day: Some(DayPhrase::Date { year: Some(year), month, day: of_month }), ..self }
     }
 
-    /// What only the whole tells: a weekday beside a week, or beside nothing.
+    /// Handles what only the whole shows: a weekday with a week, or on its own.
     fn validate(mut self) -> Result<Self, TimeError> {
         match (&self.day, self.weekday.take()) {
             (None, Some(weekday)) => self.day = Some(DayPhrase::Weekday(weekday, Relative::Coming)),
@@ -67,7 +67,7 @@ impl ParsedPhrase {
     }
 }
 
-/// Words that say nothing of the time.
+/// Words that say nothing about the time.
 const FILLER_WORDS: &[&str] = &[
     "on",
     "at",
@@ -95,7 +95,7 @@ struct Parser<'a> {
     now: &'a Zoned,
 }
 
-/// Whether something was read here.
+/// Whether tokens were consumed.
 type ParseResult = Result<bool, TimeError>;
 
 impl Parser<'_> {
@@ -130,7 +130,7 @@ impl Parser<'_> {
         filling
     }
 
-    // What stands next.
+    // The next tokens.
 
     fn peek(&self, ahead: usize) -> Option<&str> {
         match self.tokens.get(self.at + ahead) {
@@ -150,7 +150,7 @@ impl Parser<'_> {
         matches!(self.tokens.get(self.at + ahead), Some(Token::Sign(sign)) if signs.contains(sign))
     }
 
-    /// Takes these words, if they all stand next.
+    /// Consumes these words if all of them come next.
     fn take(&mut self, words: &str) -> bool {
         let words: Vec<&str> = words.split(' ').collect();
         let there = words.iter().enumerate().all(|(ahead, word)| self.peek(ahead) == Some(word));
@@ -164,12 +164,12 @@ impl Parser<'_> {
         of.iter().find(|(words, _)| self.take(words)).map(|(_, what)| *what)
     }
 
-    // What was heard, once of each kind.
+    // Setters: each part can be given only once.
 
     fn set_day(&mut self, day: DayPhrase) -> ParseResult {
         match (&self.parsed.day, &day) {
             (None, _) => self.parsed.day = Some(day),
-            // "Monday, tomorrow": both are said, and must agree.
+            // "Monday, tomorrow": both are given, and must agree.
             (Some(DayPhrase::Weekday(weekday, Relative::Coming)), _) if self.parsed.weekday.is_none() => {
                 self.parsed.weekday = Some(*weekday);
                 self.parsed.day = Some(day);

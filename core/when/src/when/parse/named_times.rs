@@ -1,4 +1,4 @@
-//! Words that stand for a time by themselves: "tomorrow", "tonight", "end of the month", "Christmas".
+//! Parses words that are a time on their own: "tomorrow", "tonight", "end of the month", "Christmas".
 
 use jiff::civil::Weekday;
 
@@ -88,8 +88,8 @@ impl Parser<'_> {
         self.parts()
     }
 
-    /// Those that have a date of their own. The others are not guessed at: when they are hangs on the year, and often
-    /// on the country.
+    /// Reads holidays with a fixed date. The others are not guessed, because they depend on the year, and often on the
+    /// country.
     fn holiday(&mut self) -> ParseResult {
         const DATED: &[(&str, (i64, i64))] = &[
             ("christmas day", (12, 25)),

@@ -1,4 +1,4 @@
-//! By whose clocks: "CET", "London time", "UTC+2".
+//! Parses time zones: "CET", "London time", "UTC+2".
 
 use jiff::tz::{Offset, TimeZone};
 
