@@ -118,8 +118,7 @@ impl<F: Fn(&Card) -> bool> Book<F> {
         const FEW: usize = 20;
         let shorter = |room: usize| room * 3 / 4;
         let all = window.text.chars().count();
-        // A longer rest surely does not fit as a whole, so all of the window can be tried; otherwise the whole was
-        // tried.
+        // A window that is the whole rest was already tried and did not fit; of a longer rest, all of the window might.
         let mut room = if window.is_all { shorter(all) } else { all };
         loop {
             let cut = cut(&window.text, room);

@@ -52,7 +52,7 @@ pub fn western(bytes: &[u8]) -> Option<String> {
     (beyond * 3 < bytes.len()).then(|| bytes.iter().map(letter).collect())
 }
 
-/// A platform that does not let us in answers with its sign-in page. A file that was announced as a page is one.
+/// Detects the sign-in page with which a platform answers if it does not let us in. A file announced as HTML is none.
 pub(super) fn is_page(bytes: &[u8], kind: &str) -> bool {
     if kind.to_ascii_lowercase().contains("html") {
         return false;
