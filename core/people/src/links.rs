@@ -1,5 +1,5 @@
-//! The private link behind [Connect]: the offer's id and a code that only this installation can make. Rows hold only
-//! the id, so reading a row gives no working link.
+//! The private link behind Connect: the offer's id and a code that only this installation can make. Rows hold only the
+//! id, so reading a row gives no working link.
 
 use nod_contract::card::{Card, OnClick};
 use nod_contract::ids::OfferId;

@@ -1,4 +1,4 @@
-//! The progress line of a turn that takes long, with its [Stop] button, and whether the turn was stopped.
+//! The progress line of a turn that takes long, with its Stop button, and whether the turn was stopped.
 
 use sqlx::PgConnection;
 

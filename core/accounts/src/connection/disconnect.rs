@@ -78,7 +78,7 @@ pub async fn ask(
     )))
 }
 
-/// Handles a click on [Disconnect].
+/// Handles a click on Disconnect.
 pub async fn press(
     conn: &mut PgConnection,
     lending: &Lending,

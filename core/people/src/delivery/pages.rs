@@ -77,7 +77,7 @@ impl<F: Fn(&Card) -> bool> Book<F> {
         self.open = joined(&self.open, block);
     }
 
-    /// A mention is not posted without content.
+    /// Returns whether there is more than mentions, which are not posted on their own.
     fn says_something(&self) -> bool {
         self.open.body.iter().any(|block| !matches!(block, Block::Mention(_)))
     }

@@ -89,7 +89,7 @@ async fn not_yet(
     Ok(sql::reserve(&mut conn, claim.tenant, claim.lane, pause, core.now()).await?)
 }
 
-/// Reschedules a job that did nothing. The next attempt need not look the message up, unless an earlier one was lost.
+/// Reschedules a job that did nothing. The next attempt looks the message up only if an earlier one might be lost.
 async fn put_off(core: &Chat, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::reschedule(&mut conn, claim, until, None, claim.attempt > 1).await?)

@@ -104,7 +104,7 @@ pub async fn words(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String
     let kind = match &bytes {
         bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
         bytes if text::is_packed(bytes) => Kind::Docx,
-        // Reading plain text is never slow.
+        // Plain text cannot make decoding slow, so it needs no reader process.
         bytes => return Ok(kept(text::of(bytes)?, false)),
     };
     let read = desk.read(kind, &bytes, LIMITS).await.map_err(|unread| unread.sentence(kind))?;

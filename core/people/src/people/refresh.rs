@@ -39,7 +39,7 @@ impl<'a> Lists<'a> {
         Self { pool: &core.pool, jobs: &core.jobs, clock: &core.clock, platforms, tenant }
     }
 
-    /// The same on the connections of requests that must not wait behind the jobs.
+    /// The same on connections that no job takes, for requests that cannot wait.
     pub fn at_the_door(core: &'a Chat) -> Self {
         Self { pool: &core.door, ..Self::of(core, core.tenant) }
     }
@@ -96,7 +96,7 @@ impl<'a> Lists<'a> {
 }
 
 impl Reading {
-    /// Returns whether it was requested and is not read yet. After that time, it is no longer waited for.
+    /// Returns whether it was requested and is not read yet. A request older than `FRESH` no longer counts.
     fn is_being_read(&self, now: Timestamp) -> bool {
         self.asked_at
             .is_some_and(|asked| self.synced_at.is_none_or(|read| read < asked) && now - asked < FRESH)

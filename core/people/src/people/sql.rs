@@ -140,7 +140,7 @@ pub async fn load_there(
     Ok(row.map(Person::from))
 }
 
-/// Returns whether the person still exists, and keeps them until the transaction ends.
+/// Returns whether the person still exists, and prevents their deletion until the transaction ends.
 pub async fn is_somebody(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<bool> {
     let found = sqlx::query_scalar!(
         "select id from people where tenant_id = $1 and id = $2 for key share",
@@ -219,8 +219,8 @@ pub(crate) async fn told_standing(
 }
 
 /// Stores what a platform reports about a person. If a person is known in several places, their name, zone and address
-/// are those of the place that reports an address; the others only say whether they are a member there. An answer that
-/// was asked for (`at`) before a later report changes nothing.
+/// are those of the place that reports an address; the others only say whether they are a member there. A profile that
+/// was requested, at `at`, before a later report changes nothing.
 pub async fn learn(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -94,7 +94,8 @@ impl Desk for OneDesk {
         if let Some(why) = self.died.take() {
             document.remember(&self.pool.rows, why, self.pool.clock.now()).await;
         }
-        // After the timeout, the process is killed with its future. The machine might be busy, so that proves nothing.
+        // After the timeout, the process is dropped and thereby killed. The machine might be busy, so a timeout proves
+        // nothing.
         read.unwrap_or(Err(Unread::Time))
     }
 }

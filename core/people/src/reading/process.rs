@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use nod_contract::wire::{Block, Done, Failure, Hello, Line, MOST_LINE, Request};
 
-/// Bytes that the lines of one document can have in addition to its text, with every byte escaped.
+/// Bytes that the lines of one document can have in addition to its escaped text.
 const MOST_BESIDE: usize = 1024 * 1024;
 /// How long a process whose output ended can take to exit.
 const LINGERS: Duration = Duration::from_millis(500);
@@ -27,7 +27,7 @@ impl Program {
         Self(path.map_or_else(itself, Path::to_path_buf))
     }
 
-    /// Starts a reader and returns its greeting, which says what it could not restrict.
+    /// Starts a reader and returns its greeting, which reports what was denied to it.
     ///
     /// # Errors
     /// If it does not start or does not greet.
