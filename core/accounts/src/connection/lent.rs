@@ -1,6 +1,5 @@
 //! Accounts that the operator lends to people who connected none: their own account at the organisation, by delegation,
-//! or one that belongs to the organisation. Each is the operator's explicit choice, and none is stored in
-//! `connections`.
+//! or one that belongs to the organisation. Each is the operator's explicit choice; none is stored in `connections`.
 //!
 //! A borrower is identified by what a platform says about its members. An address that a person or a model wrote, or
 //! one that a person once signed in with, opens no mailbox.

@@ -52,8 +52,7 @@ pub fn western(bytes: &[u8]) -> Option<String> {
     (beyond * 3 < bytes.len()).then(|| bytes.iter().map(letter).collect())
 }
 
-/// Detects the sign-in page with which a platform answers if it does not let us in. A file announced as HTML is not
-/// one.
+/// Detects the sign-in page that a platform sends if it does not let us in. A file announced as HTML is not one.
 pub(super) fn is_page(bytes: &[u8], kind: &str) -> bool {
     if kind.to_ascii_lowercase().contains("html") {
         return false;

@@ -45,8 +45,7 @@ pub async fn viewing(
     Ok(viewing.flatten())
 }
 
-/// Records that a thread has its title; true only for the first caller, false if the conversation is no assistant
-/// thread.
+/// Records that a thread has its title; true only for the first caller, false if it is no assistant thread.
 pub async fn titled(
     conn: &mut PgConnection,
     tenant: TenantId,

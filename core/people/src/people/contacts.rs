@@ -1,6 +1,5 @@
 //! Resolves a name to people outside the workspace whom a person's own mail knows. The name in a mail is chosen by its
-//! sender, so it never resolves by itself, not even if only one fits: the person is shown it with its address, and
-//! picks.
+//! sender, so it never resolves by itself, not even if only one fits: the person sees it with its address, and picks.
 
 use nod_contract::contacts::Contact;
 use nod_contract::hidden_chars::show_hidden_chars;

@@ -70,8 +70,7 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
 }
 
 /// Stores what a platform reports by itself about a user who joined, changed or left. A report can be late or
-/// duplicated, so it can lower a membership but not raise it: a user who seems to have gained one is looked up at their
-/// next use.
+/// duplicated, so it can lower a membership, not raise it: a user who seems to gain one is looked up at their next use.
 pub async fn told(core: &Chat, platform: &str, workspace: &str, mut profile: Profile) -> sqlx::Result<()> {
     let (tenant, now) = (core.tenant, core.now());
     let mut tx = store::begin(&core.door).await?;
@@ -122,8 +121,7 @@ async fn write(
     tx.commit().await
 }
 
-/// Returns the person, after asking the platform if their membership is unknown. `person` comes with their membership
-/// there.
+/// Returns the person. If the membership in `person`, loaded for this place, is unknown, the platform is asked.
 pub async fn known(
     core: &Chat,
     tenant: TenantId,

@@ -195,8 +195,7 @@ pub async fn by_user(
     Ok(row.map(Person::from))
 }
 
-/// Returns the membership that a platform reported for a user, and locks it against changes; `None` if it reported
-/// none.
+/// Returns the membership that a platform reported for a user, if any, and locks it against changes.
 pub(crate) async fn told_standing(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -375,8 +374,8 @@ pub async fn introduce(
 }
 
 /// Returns members of workspaces whose people are known, with all of these words in their name. If one of this
-/// workspace who has an address is among them, only those of this workspace are returned: a person who is known in two
-/// places and has not linked them is two people here.
+/// workspace has an address, only those of this workspace are returned: a person known in two places and not linked is
+/// two here.
 pub async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,

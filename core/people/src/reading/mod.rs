@@ -21,8 +21,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Reads documents.
 pub trait Reader: Send + Sync {
-    /// Returns a desk for one call of one person; nothing is waited for after `until`. It costs nothing until it reads
-    /// something.
+    /// Returns a desk for one call of one person; nothing waits beyond `until`. It costs nothing until it reads.
     fn desk(&self, whose: Whose, until: Instant) -> Box<dyn Desk>;
 }
 

@@ -94,8 +94,7 @@ impl Desk for OneDesk {
         if let Some(why) = self.died.take() {
             document.remember(&self.pool.rows, why, self.pool.clock.now()).await;
         }
-        // After the timeout, the process is dropped and thereby killed. The machine might be busy, so a timeout proves
-        // nothing.
+        // After the timeout, the process is dropped and so killed. The machine might be busy, so that proves nothing.
         read.unwrap_or(Err(Unread::Time))
     }
 }
@@ -146,9 +145,8 @@ impl OneDesk {
     }
 }
 
-/// Returns what a document did to its reader, and the reason if it would certainly do so again. A document that had
-/// less than the full time might be read the next time. A SIGKILL comes from elsewhere: the out-of-memory killer, an
-/// operator.
+/// Returns what a document did to its reader, and the reason if it would certainly do so again: one that had less than
+/// the full time might be read the next time. A SIGKILL comes from elsewhere: the out-of-memory killer, an operator.
 fn cause(ended: ExitStatus, whole_time: bool) -> (Unread, Option<&'static str>) {
     match ended.signal().and_then(|signal| Signal::try_from(signal).ok()) {
         Some(Signal::SIGABRT | Signal::SIGSEGV | Signal::SIGBUS) => (Unread::Memory, Some("memory")),

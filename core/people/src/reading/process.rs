@@ -36,8 +36,8 @@ impl Program {
     }
 
     pub(super) async fn start(&self) -> io::Result<Process> {
-        // Keys are in the environment, so it gets none. It dies with the task that waits for it, and by itself when the
-        // thread that starts it ends: this must not be called from a short-lived thread.
+        // Keys are in the environment, so the process gets an empty one. It dies with the task that waits for it, and
+        // by itself when the thread that starts it ends: this must not be called from a short-lived thread.
         let mut child = Command::new(&self.0)
             .arg0("nod")
             .arg("parse")

@@ -67,8 +67,7 @@ impl Settings {
     }
 }
 
-/// Returns the working times of several people in one query; only of the first [`MAX_PEOPLE`]. Unknown people are left
-/// out.
+/// Returns the working times of the first [`MAX_PEOPLE`] people, in one query. Unknown people are left out.
 pub async fn working(
     conn: &mut PgConnection,
     tenant: TenantId,
