@@ -8,15 +8,15 @@ use nod_contract::ids::{ConversationId, OfferId, PersonId};
 use nod_contract::provider::Provider;
 use nod_store::jobs::Job;
 
-/// One piece of work.
+/// A job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum AccountJob {
-    /// Nobody connected.
+    /// Expire an offer through which no account was connected.
     ExpireOffer { offer: OfferId },
-    /// Give a grant back to its provider; in a lane of its own.
+    /// Revoke a grant at its provider; in a lane of its own.
     GiveBack { revocation: Uuid },
-    /// A grant is about to end by itself; in a lane of its own, a day before.
+    /// Warn one day before a grant expires; in a lane of its own.
     WarnOfEnd { person: PersonId, provider: Provider, conversation: ConversationId, ends_at: Timestamp },
 }
 

@@ -1,4 +1,4 @@
-//! Does the jobs of connected accounts.
+//! Handles the jobs of connected accounts.
 
 use async_trait::async_trait;
 

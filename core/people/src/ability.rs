@@ -7,14 +7,14 @@ use crate::delivery;
 use nod_contract::ids::ConversationId;
 use nod_store::ability::{Ability, Asker};
 
-/// Makes an ability, once there is a database and somebody to talk to.
+/// Creates an ability, once there are a database and chat platforms.
 pub type Plug = Box<dyn FnOnce(&Chat) -> Ability + Send>;
 
-/// The conversation in which somebody asks, begun if new: in that thread of the place, or in one that is still to be
-/// opened. Where it is another person's alone, the asker gets one of their own.
+/// Returns the conversation in which a person asks, created if new: in that thread of the channel, or in a thread that
+/// is still to be opened. If the conversation found is private to another person, the asker gets one of their own.
 ///
 /// # Errors
-/// When the database does not answer.
+/// If the database does not answer.
 pub async fn conversation(
     core: &Chat,
     conn: &mut PgConnection,

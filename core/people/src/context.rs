@@ -1,4 +1,4 @@
-//! The platforms where people are, and who is served there.
+//! The platforms where people are, and who may use Nod there.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use nod_store::context::Base;
 #[derive(Clone)]
 pub struct Chat {
     pub base: Base,
-    /// Connections that no worker takes: who stands at the door is answered within three seconds.
+    /// Connections that no worker takes, because a platform's request must be answered within three seconds.
     pub door: PgPool,
     pub adapters: Adapters,
     pub links: Links,
     pub reading: Arc<dyn Reader>,
     pub welcome: Welcome,
-    /// The first admins, as their platform knows them: the platform, and a user there.
+    /// The first admins, each as a platform and a user id there.
     pub admins: Vec<(String, String)>,
 }
 
@@ -33,13 +33,13 @@ impl Deref for Chat {
 }
 
 impl Chat {
-    /// The first admins on a platform.
+    /// Returns the first admins on a platform.
     pub fn admins_on(&self, platform: &str) -> impl Iterator<Item = &str> {
         self.admins.iter().filter(move |(on, _)| on == platform).map(|(_, user)| user.as_str())
     }
 }
 
-/// Who may use Nod beside the members of a workspace.
+/// Who can use Nod in addition to the members of a workspace.
 #[derive(Debug, Clone, Copy)]
 pub struct Welcome {
     pub guests: bool,
@@ -48,7 +48,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// Whether somebody of this standing may: strangers are refused by default.
+    /// Returns whether a user with this membership can use Nod: non-members are refused by default.
     pub fn admits(self, standing: Membership) -> bool {
         match standing {
             Membership::Member => true,

@@ -1,4 +1,4 @@
-//! Who is where and how words reach them: people, hours, conversations, attachments, every outgoing message.
+//! People, hours, conversations, attachments, and every outgoing message.
 
 pub mod ability;
 pub mod context;

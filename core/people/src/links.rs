@@ -1,26 +1,26 @@
-//! The private link behind [Connect]: the offer's id and a code that only this installation can make. Rows
-//! hold the id alone, so reading a row gives nobody a working link.
+//! The private link behind Connect: the offer's id and a code that only this installation can make. Rows hold only the
+//! id, so reading a row gives no working link.
 
 use nod_contract::card::{Card, OnClick};
 use nod_contract::ids::OfferId;
 use nod_contract::provider::Provider;
 use nod_store::vault::Vault;
 
-/// Makes the links, and tells its own from others'.
+/// Makes the links, and recognises its own.
 #[derive(Clone)]
 pub struct Links {
     pub vault: Vault,
-    /// Where a browser reaches this Nod, without a trailing slash.
+    /// The public URL of this Nod, without a trailing slash.
     pub public_url: String,
 }
 
 impl Links {
-    /// The text that the link carries.
+    /// Returns the token in the link.
     fn token(&self, offer: OfferId) -> String {
         format!("{}.{}", offer.0.simple(), self.vault.sign(&format!("offer/{offer}")))
     }
 
-    /// The offer behind a token, if this installation made it.
+    /// Returns the offer behind a token, if this installation made it.
     pub fn offer(&self, token: &str) -> Option<OfferId> {
         let (id, code) = token.split_once('.')?;
         let offer = OfferId(id.parse().ok()?);
@@ -32,7 +32,7 @@ impl Links {
         format!("{base}/oauth/{}/start?t={}", provider.as_str(), self.token(offer))
     }
 
-    /// A card as it goes out, its links made.
+    /// Returns the card as it is sent, with its links.
     pub fn resolved(&self, mut card: Card) -> Card {
         for button in &mut card.buttons {
             if let OnClick::Connect { provider, offer } = button.on_click {

@@ -1,14 +1,14 @@
-//! Somebody whom the configuration names.
+//! A person whom the configuration names.
 
 use serde::{Deserialize, Serialize};
 
-/// Somebody whom a rule names.
+/// A person whom a rule names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Named {
-    /// By the address that a platform tells of them.
+    /// By the address that a platform reports for them.
     Address(String),
-    /// By what a platform calls them.
+    /// By their id on a platform.
     User {
         /// The platform.
         platform: String,

@@ -1,4 +1,4 @@
-//! The line that says that a turn takes long, with its button to stop, and whether somebody pressed it.
+//! The progress line of a turn that takes long, with its Stop button, and whether the turn was stopped.
 
 use sqlx::PgConnection;
 
@@ -8,7 +8,7 @@ use nod_contract::ids::{ConversationId, DeliveryId, RunId, TenantId, named_lane_
 use nod_store::context::Base;
 use nod_store::jobs::Claim;
 
-/// The id of the line; it follows from the run's, so that whoever ends the run finds it.
+/// Returns the id of the line, derived from the run's, so that the code that ends the run finds it.
 pub fn id(run: RunId) -> DeliveryId {
     DeliveryId(named_lane_id(&["progress", &run.to_string()]))
 }
@@ -21,8 +21,8 @@ fn working(run: RunId, words: String) -> Card {
     )
 }
 
-/// Says why it takes long, in neutral words; for an effect that has no card, in the transaction that puts it off, which
-/// has locked the conversation's lane. A turn that was stopped goes on saying that it was.
+/// Says why it takes long, in neutral words. It is for an effect without a card, in the transaction that reschedules it
+/// and has locked the conversation's lane. The line of a stopped turn is not changed.
 pub async fn waits(
     core: &Base,
     conn: &mut PgConnection,
@@ -63,7 +63,7 @@ pub async fn stands(
     delivery::send(conn, tenant, venue, &new, now).await
 }
 
-/// Takes the line away, where one stands, in the transaction that ends the turn.
+/// Deletes the line, if it is shown, in the transaction that ends the turn.
 pub async fn end(core: &Base, conn: &mut PgConnection, claim: &Claim, run: RunId) -> sqlx::Result<()> {
     let line = id(run);
     match delivery::sql::load(conn, claim.tenant, line).await? {

@@ -1,17 +1,17 @@
-//! The jobs of people and what is posted to them.
+//! The jobs of people and their messages.
 
 use serde::{Deserialize, Serialize};
 
 use nod_contract::ids::{ConversationId, DeliveryId};
 use nod_store::jobs::Job;
 
-/// One piece of work.
+/// A job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum PeopleJob {
     /// Post or replace an outgoing message; in the lane of its channel or person.
     Deliver { delivery: DeliveryId },
-    /// Name a pane, or offer prompts in it; in a lane of its own.
+    /// Set the title or the prompts of an assistant thread; in a lane of its own.
     DressPane { conversation: ConversationId, title: Option<String> },
     /// Read the people of a workspace.
     ReadDirectory { platform: String, workspace: String },

@@ -1,4 +1,4 @@
-//! Does the jobs of people and what is posted to them.
+//! Handles the jobs of people and their messages.
 
 use async_trait::async_trait;
 

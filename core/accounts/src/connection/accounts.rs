@@ -1,4 +1,4 @@
-//! Connected accounts, and what has to do with them.
+//! Connected accounts, and the parts that work with them.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use crate::connection::{Grantor, Lending};
 use nod_people::context::Chat;
 use nod_store::hooks::Hook;
 
-/// What connecting and giving back need.
+/// What connecting and giving back accounts needs.
 #[derive(Clone)]
 pub struct Accounts {
     pub chat: Chat,
     pub lending: Arc<Lending>,
-    /// One for each provider that is configured.
+    /// One per configured provider.
     pub grantors: Vec<Arc<dyn Grantor>>,
-    /// Who does something in the same commit once an account has ended.
+    /// Hooks that run in the transaction that ends an account.
     pub hooks: Vec<Arc<dyn Hook>>,
     /// The name of the organisation.
     pub tenant_name: String,

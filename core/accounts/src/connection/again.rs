@@ -1,4 +1,4 @@
-//! [Reconnect]: the press makes the private link. A card may stand for days; a link is good for an hour.
+//! The Reconnect button. A click creates the private link, because a card can be days old and a link lasts one hour.
 
 use sqlx::PgConnection;
 
@@ -9,7 +9,7 @@ use nod_contract::chat::InteractionResponse;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, OfferId, PersonId, TenantId};
 
-/// Somebody pressed: a link to all that they had allowed, or to what is usual.
+/// Handles a click on Reconnect: sends a link that asks for the scopes granted before, or for the usual ones.
 pub async fn press(
     core: &Accounts,
     conn: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! What Nod says about accounts.
+//! The texts and cards about accounts.
 
 use uuid::Uuid;
 
@@ -11,12 +11,12 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{OfferId, PersonId};
 use nod_contract::provider::Provider;
 
-/// The private link to the person's own account. `why` is one sentence.
+/// Returns the card with the private link to the person's own account. `why` is one sentence.
 pub fn connect(provider: Provider, offer: OfferId, why: &str) -> Card {
     link(provider, offer, "Connect", why, OWN)
 }
 
-/// What somebody reads who asks for the link without saying what for.
+/// Returns the reason shown to a person who asks for the link without saying what for.
 pub fn why_connect(provider: Provider, lending: &Lending, whose: &Whose) -> String {
     let title = provider.display_name();
     match whose {
@@ -30,7 +30,7 @@ pub fn why_connect(provider: Provider, lending: &Lending, whose: &Whose) -> Stri
     }
 }
 
-/// The private link to an account that an admin allowed.
+/// Returns the card with the private link to an account that an admin allowed.
 pub(crate) fn connect_allowed(provider: Provider, offer: OfferId, account: &str) -> Card {
     let why = format!("An admin allowed {account} for you. You can connect it now.");
     link(provider, offer, "Connect", &why, &sign_in_as(account))
@@ -49,7 +49,7 @@ fn link(provider: Provider, offer: OfferId, does: &str, why: &str, takes: &str) 
         .with_button(label, Style::Primary, OnClick::Connect { provider, offer })
 }
 
-/// An account, or more of one, is asked for in the middle of a request.
+/// Returns the card that asks for an account, or for more scopes, in the middle of a request.
 pub fn needed(need: &Need, offer: OfferId, now: Timestamp) -> Card {
     let (provider, asked) = (need.provider, need.asked());
     if need.revoked {
@@ -82,7 +82,7 @@ pub fn needed(need: &Need, offer: OfferId, now: Timestamp) -> Card {
     }
 }
 
-/// "I may read your mail"
+/// "I may read your mail".
 fn may(scopes: &Scopes, granted: &[String]) -> String {
     match scopes.known(granted) {
         none if none.is_empty() => "I may look at your account's address".to_owned(),
@@ -90,8 +90,8 @@ fn may(scopes: &Scopes, granted: &[String]) -> String {
     }
 }
 
-/// The moment it happened, and what the person left out. What was connected `before` is not said to be once more: what
-/// is new is.
+/// Confirms the connection and names what the person left out. If the account was connected `before`, only what is new
+/// is announced.
 pub fn connected(
     provider: Provider,
     scopes: &Scopes,
@@ -119,7 +119,7 @@ pub fn connected(
     Card { body, ..Card::default() }
 }
 
-/// A day before a grant ends by itself.
+/// Warns one day before a grant expires at the provider.
 pub fn ending(provider: Provider, held: &Held, person: PersonId, when: &str) -> Card {
     let (title, account) = (provider.display_name(), &held.account);
     let week = if held.is_for_a_week() {
@@ -132,7 +132,7 @@ pub fn ending(provider: Provider, held: &Held, person: PersonId, when: &str) -> 
     with_reconnect(Card::from_markdown(why), person, provider)
 }
 
-/// Why grants end after a week (<https://developers.google.com/identity/protocols/oauth2#expiration>).
+/// Explains why grants end after a week (<https://developers.google.com/identity/protocols/oauth2#expiration>).
 fn tested(provider: Provider) -> String {
     format!(
         "{}'s consent screen for this Nod is in “Testing”, which ends every access after seven days; whoever runs Nod \
@@ -141,14 +141,14 @@ fn tested(provider: Provider) -> String {
     )
 }
 
-/// The private link to an account that was connected before.
+/// Returns the card with the private link to an account that was connected before.
 pub(crate) fn reconnect_link(provider: Provider, offer: OfferId, held: Option<&Held>) -> Card {
     let takes = held.map_or_else(|| OWN.to_owned(), |held| sign_in_as(&held.account));
     let why = format!("Connect your {} account again.", provider.display_name());
     link(provider, offer, "Reconnect", &why, &takes)
 }
 
-/// One line of what is connected.
+/// Adds one connected account to the card.
 pub fn account(card: Card, provider: Provider, scopes: &Scopes, held: &Held, disconnect: Action) -> Card {
     let title = provider.display_name();
     let state = if held.works {
@@ -161,7 +161,7 @@ pub fn account(card: Card, provider: Provider, scopes: &Scopes, held: &Held, dis
         .with_button(format!("Disconnect {title}"), Style::Danger, OnClick::Action(disconnect))
 }
 
-/// Asks once more.
+/// Asks for confirmation before disconnecting.
 pub fn sure(provider: Provider, held: &Held, lent: Option<&str>, yes: Action) -> Card {
     let title = provider.display_name();
     let then = lent.map_or_else(String::new, |lent| format!(" From then on I work with {lent}."));
@@ -177,7 +177,7 @@ pub(crate) fn nothing_connected(provider: Provider) -> String {
     format!("Your {} account is not connected. Nothing was done.", provider.display_name())
 }
 
-/// The same to whoever wants to disconnect it, with what is lent to them.
+/// Tells a person who wants to disconnect that nothing is connected, and names what is lent to them.
 pub fn not_connected(provider: Provider, lent: Option<&str>) -> String {
     let said = nothing_connected(provider);
     match lent {
@@ -208,7 +208,7 @@ pub(crate) fn given_back(provider: Provider, account: &str) -> Card {
     ))
 }
 
-/// It could not be given back, or somebody else still uses it.
+/// The grant could not be revoked, or another person still uses the account.
 pub(crate) fn not_given_back(provider: Provider, account: &str) -> Card {
     let title = provider.display_name();
     noted(format!(
@@ -217,12 +217,12 @@ pub(crate) fn not_given_back(provider: Provider, account: &str) -> Card {
     ))
 }
 
-/// It was disconnected, and connected again before the provider had heard of it.
+/// The account was disconnected, and connected again before it was revoked at the provider.
 pub(crate) fn connected_again(provider: Provider, account: &str) -> Card {
     noted(format!("{} was disconnected, and is connected again: {account}.", provider.display_name()))
 }
 
-/// More was asked of one account, and another came.
+/// More scopes were requested for one account, and the person signed in to another.
 pub fn not_that_account(account: &str, connected: &str) -> Card {
     Card {
         body: vec![Block::Note(format!(
@@ -233,7 +233,7 @@ pub fn not_that_account(account: &str, connected: &str) -> Card {
     }
 }
 
-/// The link was used and led nowhere.
+/// The link was used, but no account was connected.
 pub fn failed(provider: Provider, why: Setback) -> Card {
     let title = provider.display_name();
     Card::from_markdown(match why {
@@ -254,12 +254,12 @@ pub fn failed(provider: Provider, why: Setback) -> Card {
     })
 }
 
-/// Nobody followed the link, since what it was for was allowed by another.
+/// The link was not used, because what it asked for was granted through another link.
 pub(crate) fn not_needed(account: &str) -> Card {
     noted(format!("This link is not needed any more: {account} allows it by now."))
 }
 
-/// Nobody followed the link.
+/// The link was not used.
 pub fn expired(provider: Provider) -> Card {
     Card::from_markdown(format!(
         "The link to connect {} was not used in time. Nothing was connected; ask again for a new one.",
@@ -267,7 +267,7 @@ pub fn expired(provider: Provider) -> Card {
     ))
 }
 
-/// Another account than the person's own.
+/// The account is not the person's own.
 pub fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -> Card {
     let own =
         expected.map_or("your address is not known here".to_owned(), |e| format!("your address here is {e}"));
@@ -282,7 +282,7 @@ pub fn other_account(account: &str, expected: Option<&str>, admin_asked: bool) -
     }
 }
 
-/// To an admin: may this person connect that account?
+/// Asks an admin whether this person may connect that account.
 pub(crate) fn may_they(id: Uuid, name: &str, account: &str, expected: Option<&str>) -> Card {
     let own = expected.unwrap_or("unknown");
     Card::default()

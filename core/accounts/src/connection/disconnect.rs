@@ -1,5 +1,5 @@
-//! Giving an account back: its tokens go from where tools find them, and in the same commit a job is written that
-//! revokes them at the provider. So no crash leaves a token that can be used, or forgets one that still lives.
+//! Disconnects an account. One commit deletes its tokens from where tools find them and stores a job that revokes them
+//! at the provider. So no crash leaves a usable token, or forgets one that is still valid.
 
 use chrono::TimeDelta;
 use secrecy::SecretString;
@@ -23,19 +23,19 @@ use nod_store::context::Base;
 use nod_store::hooks::AccountEnded;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
-/// How long a provider that does not answer is asked again.
+/// How long revocation is retried if the provider does not answer.
 const GIVES_UP: TimeDelta = TimeDelta::days(1);
-/// Between two tries: as long as it has been tried already, within these.
+/// The shortest and longest wait between two attempts. Within them, it equals the time since the first attempt.
 const WAITS: (TimeDelta, TimeDelta) = (TimeDelta::seconds(30), TimeDelta::hours(1));
 
-/// After a press on what is another person's.
+/// The answer to a click on another person's account.
 pub(super) const NOT_THEIRS: &str = "That is somebody else's account. Nothing was done.";
 
 pub(super) fn meant(verb_: &Action, person: PersonId) -> Option<Provider> {
     Provider::ALL.into_iter().find(|provider| account_action("", person, *provider).subject == verb_.subject)
 }
 
-/// What a person has connected, with what it allows; `None` where it is nothing.
+/// Returns a card with what the person has connected and what it allows; `None` if nothing is connected.
 pub async fn list(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -57,7 +57,7 @@ pub async fn list(
     Ok(card)
 }
 
-/// Asks once more.
+/// Asks for confirmation.
 pub async fn ask(
     conn: &mut PgConnection,
     lending: &Lending,
@@ -78,7 +78,7 @@ pub async fn ask(
     )))
 }
 
-/// A press on [Disconnect].
+/// Handles a click on Disconnect.
 pub async fn press(
     conn: &mut PgConnection,
     lending: &Lending,
@@ -92,7 +92,7 @@ pub async fn press(
     }
 }
 
-/// The account is gone from here with this commit; the provider hears of it by a job.
+/// Handles the confirmation. The account is deleted with this commit; a job revokes it at the provider.
 pub async fn done(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -118,13 +118,13 @@ pub async fn done(
     Ok(InteractionResponse::ephemeral(cards::disconnected(provider)))
 }
 
-/// A grant that is of no use here any more.
+/// A grant that is no longer of use here.
 #[derive(Debug)]
 pub struct Over {
     pub(super) person: PersonId,
     pub(super) provider: Provider,
     pub(super) account: String,
-    /// Either of its tokens; none where they could not be opened.
+    /// The refresh token, else the access token; `None` if it could not be decrypted.
     pub(super) token: Option<SecretString>,
 }
 
@@ -142,7 +142,7 @@ impl Over {
     }
 }
 
-/// The person reads that it ends, and a job tells the provider; the job's subject.
+/// Notifies the person and enqueues the job that revokes the grant. Returns the job's subject.
 pub async fn end(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -175,8 +175,8 @@ pub async fn end(
     Ok(id)
 }
 
-/// Whether somebody here works with that account: taking it back at the provider ends every grant of it to this Nod,
-/// also somebody else's, and the operator's.
+/// Returns whether a person or the operator still uses that account. Revoking it at the provider would end every grant
+/// of it to this Nod, theirs included.
 pub(super) async fn is_used(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -188,8 +188,7 @@ pub(super) async fn is_used(
     Ok(lent || sql::is_held(conn, tenant, provider.as_str(), account).await?)
 }
 
-/// Another account takes the place of this one, or of one that was lent: what waits for a nod on it ends, and so does
-/// what the provider gave for it.
+/// Another account replaces this one, or a lent one. Approvals waiting on it end, and its grant is revoked.
 pub(super) async fn make_way(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -212,7 +211,7 @@ pub(super) async fn make_way(
     Ok(())
 }
 
-/// Tells whoever has to do with the account that it ends.
+/// Tells the hooks that the account ends.
 async fn tell(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -225,7 +224,7 @@ async fn tell(
     Ok(())
 }
 
-/// Says it to the person directly.
+/// Sends the card to the person directly.
 pub(super) async fn say(
     core: &Base,
     conn: &mut PgConnection,
@@ -254,23 +253,23 @@ pub(super) async fn say(
     Ok(Some(id))
 }
 
-/// A grant that is still to be given back.
+/// A grant that is still to be revoked.
 pub(super) struct Revocation {
     pub(super) provider: Provider,
     pub(super) account: String,
-    /// Sealed for this alone.
+    /// Sealed for this row only.
     pub(super) token: String,
     pub(super) conversation: ConversationId,
     pub(super) delivery: DeliveryId,
     pub(super) since: Timestamp,
 }
 
-/// Ties the sealed token to its row.
+/// The context that ties the sealed token to its row.
 fn sealed_for(id: Uuid) -> String {
     format!("revocation/{id}")
 }
 
-/// The job: asks the provider, again and again within a day.
+/// The job: revokes the grant at the provider, with retries for a day.
 pub(crate) async fn give_back(core: &Accounts, claim: &Claim, id: Uuid) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     let Some(row) = sql::revocation(&mut conn, claim.tenant, id).await? else {

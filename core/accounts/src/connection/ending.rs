@@ -1,4 +1,4 @@
-//! Grants that the provider ends by itself: whoever gave one hears so a day before.
+//! Grants that expire at the provider. Their owner is warned one day before.
 
 use chrono::TimeDelta;
 use sqlx::{PgConnection, PgPool};
@@ -14,12 +14,12 @@ use nod_store::context::Base;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_when::when::local_time;
 
-/// How long before the end it is said.
+/// How long before the expiry the warning is sent.
 const BEFORE: TimeDelta = TimeDelta::days(1);
-/// A provider tells how long a grant still lasts, not until when: two answers differ by the way they took.
+/// A provider tells a grant's remaining lifetime, not its end, so two answers differ by their travel time.
 const SAME: TimeDelta = TimeDelta::hours(1);
 
-/// A grant that is about to be kept ends by itself.
+/// Schedules the warning for a grant that expires by itself and is about to be stored.
 #[expect(clippy::too_many_arguments, reason = "whose, where and when")]
 pub(super) async fn remember(
     core: &Base,
@@ -35,7 +35,7 @@ pub(super) async fn remember(
     jobs::enqueue(conn, tenant, core.id(), &work, ends_at - BEFORE, now).await
 }
 
-/// The job. Whoever disconnected, or connected again meanwhile, hears nothing.
+/// The job. A person who disconnected or connected again meanwhile is not warned.
 pub async fn warn(
     core: &Base,
     claim: &Claim,
@@ -61,23 +61,23 @@ pub async fn warn(
     Ok(())
 }
 
-/// What is known of grants that end by themselves: numbers alone.
+/// Statistics of grants that expire by themselves: only numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Endings {
     /// Connected accounts.
     pub accounts: usize,
-    /// Those of them that the provider ends within a week of when they were given.
+    /// Those that the provider ends within a week of their granting.
     pub for_a_week: usize,
-    /// The first of those ends.
+    /// The first of those expiries.
     pub first: Option<Timestamp>,
-    /// Accounts whose access ended after a week, and were not connected again.
+    /// Accounts whose access ended after a week, and that were not connected again.
     pub ended: usize,
 }
 
-/// Looks at every account of a provider.
+/// Counts over every account of a provider.
 ///
 /// # Errors
-/// When the database does not answer.
+/// If the database does not answer.
 pub async fn endings(
     pool: &PgPool,
     tenant: TenantId,
@@ -93,7 +93,7 @@ pub async fn endings(
         }
         seen.accounts += 1;
         match held.ends_at.filter(|_| held.is_for_a_week()) {
-            // Nobody has noticed yet.
+            // The expiry was not noticed yet.
             Some(ends) if ends <= now => seen.ended += 1,
             Some(ends) => {
                 seen.for_a_week += 1;

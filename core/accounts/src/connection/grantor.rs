@@ -1,5 +1,5 @@
-//! What a provider is here, as its connector hands it in. (Which ones there can be is
-//! [`Provider`](nod_contract::provider::Provider), a name.)
+//! A provider as its connector describes it. The list of possible providers is
+//! [`Provider`](nod_contract::provider::Provider), a name.
 
 use async_trait::async_trait;
 use secrecy::SecretString;
@@ -7,14 +7,14 @@ use secrecy::SecretString;
 use super::scopes::Scopes;
 use nod_contract::provider::Provider;
 
-/// Whoever grants: what it can allow, and how that is taken back.
+/// A provider that grants access: what it can allow, and how that is revoked.
 #[async_trait]
 pub trait Grantor: Send + Sync {
-    /// Whose grants.
+    /// The provider.
     fn provider(&self) -> Provider;
     /// What it can allow.
     fn scopes(&self) -> &'static Scopes;
-    /// Ends the grant behind a token; one that has ended already is no error.
+    /// Revokes the grant behind a token; a grant that has already ended is no error.
     async fn revoke(&self, token: &SecretString) -> Result<(), Unreached>;
 }
 

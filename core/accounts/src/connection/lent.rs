@@ -1,8 +1,8 @@
-//! Accounts that the operator lends to whoever has connected none: their own at the organisation, by its delegation, or
-//! one that is the organisation's. Each is the operator's explicit choice, and nothing of it stands in `connections`.
+//! Accounts that the operator lends to people who connected none: their own account at the organisation, by delegation,
+//! or one that belongs to the organisation. Each is the operator's explicit choice; none is stored in `connections`.
 //!
-//! Whoever is lent one is known by what a platform says of its members: an address that a person or a model wrote, or
-//! one that somebody once signed in with, opens no mailbox.
+//! A borrower is identified by what a platform says about its members. An address that a person or a model wrote, or
+//! one that a person once signed in with, opens no mailbox.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,35 +14,35 @@ use nod_contract::provider::Provider;
 use nod_people::named::Named;
 use nod_people::people::{self, Member};
 
-/// To whom the operator lends what; nothing to anybody unless said.
+/// What the operator lends, and to whom; by default nothing.
 #[derive(Debug, Default)]
 pub struct Lending {
-    /// Nod may act as the members whose address is at one of these, in lower case.
+    /// Nod can act as the members whose address is at one of these domains, in lower case.
     domains: Vec<String>,
     /// Who may use the organisation's account.
     borrowers: Borrowers,
-    /// That account's address, once the provider has told it.
+    /// That account's address, once the provider has reported it.
     organisations: OnceLock<String>,
 }
 
 /// Who may use the organisation's account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Borrowers {
-    /// Nobody.
+    /// No person.
     #[default]
     Nobody,
-    /// These.
+    /// These people.
     These(Vec<Named>),
     /// Every member.
     Everybody,
 }
 
-/// Whose account Nod works with for somebody.
+/// Which account Nod uses for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whose {
-    /// The one that they connected, whether it works or not.
+    /// The account that they connected, whether it works or not.
     Own,
-    /// One that is lent to them.
+    /// An account that is lent to them.
     Lent(Loan),
     /// None, until they connect theirs.
     Nobodys,
@@ -51,34 +51,34 @@ pub enum Whose {
 /// An account that is lent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Loan {
-    /// The person's own at the organisation, by its address.
+    /// The person's own account at the organisation, by its address.
     Own(String),
-    /// The organisation's.
+    /// The organisation's account.
     Organisations,
 }
 
 impl Lending {
-    /// At these domains, and of the organisation's account to these people.
+    /// Lends members at these domains their own accounts, and these people the organisation's account.
     #[must_use]
     pub fn new(domains: &[String], borrowers: Borrowers) -> Self {
         let domains = domains.iter().map(|domain| domain.to_lowercase()).collect();
         Self { domains, borrowers, organisations: OnceLock::new() }
     }
 
-    /// Whether anybody is lent anything.
+    /// Returns whether anything is lent to any person.
     #[must_use]
     pub fn lends(&self) -> bool {
         !self.domains.is_empty() || self.borrowers != Borrowers::Nobody
     }
 
-    /// The domains whose members Nod may act as.
+    /// Returns the domains whose members Nod can act as.
     #[must_use]
     pub fn domains(&self) -> &[String] {
         &self.domains
     }
 
-    /// Whose account is used: what somebody connected goes before all else, and their own before the organisation's.
-    /// `member` is nobody where they do not belong everywhere they are known.
+    /// Decides which account is used: a connected one first, then the person's own, then the organisation's. `member`
+    /// is `None` for a person who is not a member everywhere they are known.
     #[must_use]
     pub fn decide(&self, connected: bool, member: Option<&Member>) -> Whose {
         match member {
@@ -96,26 +96,26 @@ impl Lending {
         at.is_some_and(|(_, domain)| self.domains.iter().any(|one| one.eq_ignore_ascii_case(domain)))
     }
 
-    /// The provider told whose the organisation's account is.
+    /// Remembers the address of the organisation's account, as the provider reported it.
     pub fn learn_organisations(&self, address: &str) {
-        // Whoever comes second was told the same.
+        // A second caller was given the same address.
         let _ = self.organisations.set(address.to_owned());
     }
 
-    /// The organisation's account, as far as it is known.
+    /// Returns the address of the organisation's account, if it is known.
     #[must_use]
     pub fn organisations(&self) -> Option<&str> {
         self.organisations.get().map(String::as_str)
     }
 
-    /// Whether this may be the organisation's account, which is not told before its first use: what Nod does to it is
-    /// done to everybody who is lent it.
+    /// Returns whether this can be the organisation's account, whose address is unknown before its first use. What Nod
+    /// does to that account affects every borrower.
     pub(crate) fn may_be_organisations(&self, account: &str) -> bool {
         let is = |theirs: &str| theirs.eq_ignore_ascii_case(account);
         self.borrowers != Borrowers::Nobody && self.organisations().is_none_or(is)
     }
 
-    /// "ana@acme.test, as your organisation lets me"
+    /// Describes the loan: "ana@acme.test, as your organisation lets me".
     pub fn words(&self, loan: &Loan) -> String {
         match (loan, self.organisations()) {
             (Loan::Own(address), _) => format!("{address}, as your organisation lets me"),
@@ -143,7 +143,7 @@ impl Borrowers {
     }
 }
 
-/// Says whose account is used, to the connector that comes by it.
+/// Tells a connector which account is lent to a person.
 #[derive(Clone)]
 pub struct Loans {
     pool: PgPool,
@@ -151,31 +151,31 @@ pub struct Loans {
 }
 
 impl Loans {
-    /// Over a pool.
+    /// Creates it over a pool.
     #[must_use]
     pub fn new(pool: PgPool, lending: Arc<Lending>) -> Self {
         Self { pool, lending }
     }
 
-    /// To whom what is lent.
+    /// Returns what is lent to whom.
     #[must_use]
     pub fn lending(&self) -> &Lending {
         &self.lending
     }
 
-    /// The address of some member as whom Nod may act, for whoever tries whether it can.
+    /// Returns the address of any member as whom Nod can act, for testing the delegation.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn somebody(&self, tenant: TenantId) -> Result<Option<String>, sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
         people::sql::somebody_at(&mut conn, tenant, self.lending.domains()).await
     }
 
-    /// What is lent to `person`; `None` where they use their own, or have to connect it.
+    /// Returns what is lent to `person`; `None` if they use their own account, or have to connect it.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn of(
         &self,
         tenant: TenantId,
@@ -193,7 +193,7 @@ impl Loans {
     }
 }
 
-/// Whose account is used for `person`.
+/// Returns which account is used for `person`.
 pub async fn whose(
     conn: &mut PgConnection,
     lending: &Lending,
@@ -205,7 +205,7 @@ pub async fn whose(
     Ok(lending.decide(connected, member(conn, lending, tenant, person).await?.as_ref()))
 }
 
-/// In words what `person` is lent where they have connected nothing.
+/// Describes what is lent to `person` if they have connected nothing.
 pub async fn words(
     conn: &mut PgConnection,
     lending: &Lending,
@@ -260,7 +260,7 @@ mod tests {
             (false, Some(member(Some("ana@evilacme.test"))), &acme, Borrowers::Nobody, Whose::Nobodys),
             (false, Some(member(Some("ana@x.test@acme.test"))), &acme, Borrowers::Nobody, Whose::Nobodys),
             (false, Some(member(Some("@acme.test"))), &acme, Borrowers::Nobody, Whose::Nobodys),
-            // Guests, people of other organisations, and whoever has left.
+            // Guests, people of other organisations, and people who have left.
             (false, None, &acme, Borrowers::Everybody, Whose::Nobodys),
             (false, ana(), &[], Borrowers::Nobody, Whose::Nobodys),
         ] {

@@ -1,6 +1,6 @@
-//! Accounts that people connected: sealed tokens, one row a person and provider.
+//! Accounts that people connected: sealed tokens, one row per person and provider.
 //!
-//! What it never does: talk to the provider. The connector refreshes and tells us.
+//! It never talks to the provider: the connector refreshes the tokens and reports the result.
 
 use chrono::TimeDelta;
 use secrecy::SecretString;
@@ -42,23 +42,23 @@ pub struct Connections {
     ids: Arc<dyn Ids>,
 }
 
-/// A connected account, its tokens opened.
+/// A connected account with decrypted tokens.
 #[derive(Debug, Clone)]
 pub struct Grant {
     /// The account's address.
     pub account: String,
     /// What was granted.
     pub scopes: Vec<String>,
-    /// Good until `expires_at`.
+    /// Valid until `expires_at`.
     pub access: SecretString,
-    /// Gets the next access token.
+    /// Used to get the next access token.
     pub refresh: Option<SecretString>,
-    /// When `access` ends.
+    /// When `access` expires.
     pub expires_at: Timestamp,
 }
 
 impl Grant {
-    /// Whether the access token should be renewed before it is used.
+    /// Returns whether the access token should be refreshed before it is used.
     #[must_use]
     pub fn stale(&self, now: Timestamp) -> bool {
         self.expires_at - now < TimeDelta::seconds(60)
@@ -68,11 +68,11 @@ impl Grant {
 /// What is known of a person's account with a provider.
 #[derive(Debug, Clone)]
 pub enum Connected {
-    /// Ready.
+    /// Usable.
     Yes(Box<Grant>),
-    /// It was, until the provider took it back or it could not be opened any more.
+    /// Was connected, until the provider revoked it or its tokens could not be decrypted.
     Revoked,
-    /// Never was, or was disconnected.
+    /// Was never connected, or was disconnected.
     No,
 }
 
@@ -81,27 +81,27 @@ pub enum Connected {
 pub struct Tokens {
     /// The new access token.
     pub access: SecretString,
-    /// A new refresh token, where the provider gave one; else the old one stays.
+    /// A new refresh token, if the provider sent one; otherwise the old one is kept.
     pub refresh: Option<SecretString>,
-    /// When `access` ends.
+    /// When `access` expires.
     pub expires_at: Timestamp,
-    /// What was granted, where the provider says so.
+    /// What was granted, if the provider says so.
     pub scopes: Option<Vec<String>>,
-    /// When the grant ends by itself, where the provider says so.
+    /// When the grant expires, if the provider says so.
     pub ends_at: Option<Timestamp>,
 }
 
 impl Connections {
-    /// Over a pool and a vault.
+    /// Creates it over a pool and a vault.
     #[must_use]
     pub fn new(pool: PgPool, vault: Vault, ids: Arc<dyn Ids>) -> Self {
         Self { pool, vault, ids }
     }
 
-    /// The account of `person` with `provider`.
+    /// Loads the account of `person` with `provider`.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn of(
         &self,
         tenant: TenantId,
@@ -133,10 +133,10 @@ impl Connections {
         }
     }
 
-    /// Keeps what a consent gave, in place of whatever was there.
+    /// Stores what a consent granted, replacing any existing account.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     #[expect(clippy::too_many_arguments, reason = "a row of that many columns")]
     pub async fn connect(
         &self,
@@ -152,10 +152,10 @@ impl Connections {
         sql::upsert(conn, tenant, person, provider.as_str(), account, &sealed, now).await
     }
 
-    /// Keeps what a refresh of `seen` gave, unless the account was connected anew meanwhile.
+    /// Stores what a refresh of `seen` returned, unless the account was connected again meanwhile.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn refreshed(
         &self,
         tenant: TenantId,
@@ -170,11 +170,11 @@ impl Connections {
         sql::refreshed(&mut conn, tenant, person, provider.as_str(), seen.expires_at, &sealed, now).await
     }
 
-    /// Whether this process is the one that renews `seen` now: another's turn lasts ten seconds at most, by the
-    /// database's clock. Whoever is told no reads the account again in a moment.
+    /// Tries to acquire the lease for refreshing `seen`, which lasts ten seconds by the database's clock. If another
+    /// process holds it, the caller reloads the account after a short wait.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn may_renew(
         &self,
         tenant: TenantId,
@@ -187,10 +187,10 @@ impl Connections {
         sql::may_renew(&mut conn, tenant, person, provider.as_str(), seen.expires_at, by).await
     }
 
-    /// The renewal came to nothing: another may try at once.
+    /// Releases the lease after a failed refresh, so that another process can try at once.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn gave_up(
         &self,
         tenant: TenantId,
@@ -202,16 +202,16 @@ impl Connections {
         sql::gave_up(&mut conn, tenant, person, provider.as_str(), by).await
     }
 
-    /// A new id, for whoever renews.
+    /// Returns a new id for a process that refreshes.
     #[must_use]
     pub fn renewer(&self) -> Uuid {
         self.ids.next()
     }
 
-    /// Notes that the provider took the grant `seen` back, unless the account was connected anew meanwhile.
+    /// Records that the provider revoked the grant `seen`, unless the account was connected again meanwhile.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn revoked(
         &self,
         tenant: TenantId,
@@ -239,8 +239,8 @@ impl Connections {
     }
 }
 
-/// The accounts of one person become another's, sealed anew. Where both have one with a provider, that of whoever
-/// stays is kept.
+/// Moves the accounts of one person to another and seals them again. If both have an account with a provider, that of
+/// the remaining person is kept.
 pub async fn move_all(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -295,18 +295,18 @@ pub async fn move_all(
     Ok(moved)
 }
 
-/// What became of two people's accounts.
+/// The result of moving one person's accounts to another.
 #[derive(Debug, Default)]
 pub struct Moved {
-    /// Where both had one: the provider, the account that is kept, and the other.
+    /// If both had one: the provider, the account that is kept, and the other.
     pub kept: Vec<(String, String, String)>,
-    /// What of these is still allowed at its provider, to be ended once the two are one.
+    /// Grants of these that are still valid at their provider, to be revoked after the merge.
     pub over: Vec<disconnect::Over>,
-    /// Whoever stays has an account with these now, which allow that.
+    /// The providers with which the remaining person now has an account, and its scopes.
     pub gained: Vec<(Provider, Vec<String>)>,
 }
 
-/// Runs that wait for an account which their person has gained go on.
+/// Resumes runs that wait for an account which their person has gained.
 pub async fn gained(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -321,7 +321,7 @@ pub async fn gained(
     Ok(())
 }
 
-/// Ties a sealed token to its row.
+/// The context that ties a sealed token to its row.
 fn context(tenant: TenantId, person: PersonId, provider: Provider) -> String {
     format!("{tenant}/{person}/{}", provider.as_str())
 }

@@ -1,4 +1,4 @@
-//! What a request needs of somebody's account beyond what they have allowed.
+//! What a request needs of a person's account beyond what they have allowed.
 
 use chrono::TimeDelta;
 use sqlx::PgConnection;
@@ -9,32 +9,32 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::provider::Provider;
 
-/// An account that is there.
+/// An existing account.
 #[derive(Debug, Clone)]
 pub struct Held {
     pub account: String,
     /// What was granted.
     pub scopes: Vec<String>,
-    /// Whether the provider still lets Nod in, as far as is known.
+    /// Whether the provider still grants access, as far as is known.
     pub works: bool,
-    /// When the person agreed last, where that was written down.
+    /// When the person last agreed, if it was recorded.
     pub(crate) granted_at: Option<Timestamp>,
-    /// When the grant ends by itself, where the provider said so.
+    /// When the grant expires, if the provider said so.
     pub ends_at: Option<Timestamp>,
 }
 
-/// Google ends what an app in "Testing" was granted after seven days
+/// Google ends the grants of an app in "Testing" after seven days
 /// (<https://developers.google.com/identity/protocols/oauth2#expiration>).
 const TESTED: TimeDelta = TimeDelta::days(7);
 
 impl Held {
-    /// Whether the provider said that the grant ends after a week, or sooner.
+    /// Returns whether the provider said that the grant ends after a week, or sooner.
     pub(crate) fn is_for_a_week(&self) -> bool {
         self.granted_at.zip(self.ends_at).is_some_and(|(granted, ends)| ends - granted <= TESTED)
     }
 
-    /// Whether it looks as if the grant ended by itself after a week, and was not taken back. Google does not tell the
-    /// two apart; it says beforehand only in some cases when a grant will end.
+    /// Returns whether the grant seems to have expired after a week, rather than being revoked. Google does not
+    /// distinguish the two, and says only in some cases beforehand when a grant will expire.
     pub(crate) fn ended_after_a_week(&self, now: Timestamp) -> bool {
         let Some(granted) = self.granted_at else { return false };
         match self.ends_at {
@@ -44,7 +44,7 @@ impl Held {
     }
 }
 
-/// The account of `person`, without its tokens.
+/// Loads the account of `person`, without its tokens.
 pub async fn held(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -66,15 +66,15 @@ pub async fn held(
 pub struct Need {
     pub provider: Provider,
     pub revoked: bool,
-    /// Nothing where the tool does not say.
+    /// Empty if the tool does not say.
     pub missing: Vec<String>,
     pub held: Option<Held>,
-    /// What there is to be allowed.
+    /// What the provider can allow.
     pub scopes: &'static Scopes,
 }
 
 impl Need {
-    /// What the consent has to ask for: what is missing alone, or all that there was where it is gone.
+    /// Returns what the consent has to ask for: the missing scopes, and also all earlier ones if access has ended.
     pub fn asked(&self) -> Vec<String> {
         let missing = self.scopes.with(Vec::new(), self.missing.clone());
         let missing = self.scopes.asked(missing);
@@ -86,7 +86,7 @@ impl Need {
         }
     }
 
-    /// The account that more is asked of.
+    /// Returns the account for which more is requested.
     pub(crate) fn of_account(&self) -> Option<&Held> {
         self.held.as_ref().filter(|held| held.works && !self.revoked)
     }

@@ -1,8 +1,8 @@
 //! Offers: the way from a private link to a connected account, one guarded step after another.
 //!
-//! open → begun (the link was used, by a POST) → resumed (the provider sent the browser back) → done |
-//! declined | other_account; or expired. Each step happens once. Where the chat platform tells no address, the browser
-//! is sent there first, and comes back from it as from a provider: resumed → begun, signed in.
+//! open → begun (the link was used, by a POST) → resumed (the provider sent the browser back) → done | declined |
+//! other_account; or expired. Each step happens once. If the chat platform reports no address, the browser is sent
+//! there first, and comes back from it as from a provider: resumed → begun, signed in.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -33,63 +33,63 @@ pub struct Offers {
     core: Accounts,
 }
 
-/// What the page says before anything happens.
+/// What the page shows before anything happens.
 #[derive(Debug, Clone)]
 pub struct OfferPage {
-    /// Whose account it will be.
+    /// The person whose account it will be.
     pub person_name: String,
-    /// The one address that is taken.
+    /// The only address that is accepted.
     pub address: Option<String>,
-    /// Where the person talks with Nod.
+    /// The platform where the person talks with Nod.
     pub platform: String,
-    /// Where the person works.
+    /// The name of the person's workspace.
     pub workspace_name: String,
-    /// Whose service.
+    /// The provider.
     pub provider: Provider,
     /// What it asks for.
     pub scopes: Vec<String>,
-    /// When the link ends.
+    /// When the link expires.
     pub expires_at: Timestamp,
 }
 
-/// The link was used: what goes to the provider.
+/// The link was used: the data for the request to the provider.
 #[derive(Debug, Clone)]
 pub struct Begun {
     /// OAuth `state`, single-use.
     pub state: String,
     /// PKCE verifier.
     pub verifier: String,
-    /// The one address that is taken, where the platform tells one.
+    /// The only address that is accepted, if the platform reports one.
     pub address: Option<String>,
-    /// The account that is connected already.
+    /// The account that is already connected.
     pub account: Option<String>,
     /// What to ask for.
     pub scopes: Vec<String>,
-    /// Where the person talks with Nod: where it tells no address, whoever signs in there as that person may connect
-    /// any account of theirs.
+    /// The platform where the person talks with Nod. If it reports no address, a user who signs in there as that person
+    /// can connect any account of theirs.
     pub platform: String,
 }
 
-/// The browser came back: what is needed to end it.
+/// The browser came back: the data for completing the offer.
 #[derive(Debug, Clone)]
 pub struct Pending {
     /// PKCE verifier.
     pub verifier: String,
-    /// Whose service.
+    /// The provider.
     pub provider: Provider,
     /// What was asked for.
     pub scopes: Vec<String>,
     offer: OfferId,
 }
 
-/// Why it led nowhere.
+/// Why no account was connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setback {
-    /// The person said no at the provider.
+    /// The person declined at the provider.
     Declined,
     /// The person left every box empty.
     TooLittle,
-    /// Whoever followed the link is not the person it was made for.
+    /// The user who followed the link is not the person it was made for.
     SomebodyElse,
     /// The provider did not complete it.
     Broken,
@@ -105,50 +105,50 @@ impl From<Setback> for ConnectOutcome {
     }
 }
 
-/// How it ended.
+/// The result of a completed offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Completion {
     /// The account is connected.
     Connected {
         /// Its address.
         account: String,
-        /// What was asked for and left out.
+        /// Scopes that were requested but not granted.
         lacks: Vec<String>,
     },
-    /// More was asked of the account that is connected, and another was offered.
+    /// More was requested for the connected account, and the person signed in to another.
     NotThatAccount {
-        /// The address that was offered.
+        /// The account they signed in to.
         account: String,
-        /// The one that is connected.
+        /// The connected account.
         connected: String,
     },
-    /// It is not the person's own, and no admin has allowed it.
+    /// The account is not the person's own, and no admin has allowed it.
     OtherAccount {
-        /// The address that was offered.
+        /// The account they signed in to.
         account: String,
-        /// The one that would be taken.
+        /// The address that would be accepted.
         expected: Option<String>,
         /// Whether an admin was asked.
         admin_asked: bool,
     },
 }
 
-/// Why a step of an offer was not taken.
+/// Why a step of an offer failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OfferError {
-    /// This installation never made that link or state.
+    /// This installation did not make that link or state.
     #[error("This link is not one of mine. Ask Nod in chat to connect, and use the link it gives you.")]
     Unknown,
-    /// Too late.
+    /// The link has expired.
     #[error("It worked for an hour. Ask Nod in chat to connect, and use the new link.")]
     Expired,
     /// A link works once.
     #[error("A link works once. Ask Nod in chat to connect if you need another.")]
     Used,
-    /// It is somebody's who does not belong.
+    /// The link belongs to a person who is not a member.
     #[error("I work for members of this workspace only. Nothing was connected. An admin can change that.")]
     Stranger,
-    /// Whether they belong cannot be told now.
+    /// The person's membership cannot be determined now.
     #[error(
         "I could not find out yet whose link this is. Nothing was connected; please try again in a moment."
     )]
@@ -167,8 +167,8 @@ impl Offers {
         self.core.tenant
     }
 
-    /// The offer behind a link, with the address of its person: where nobody has asked the platform for it yet,
-    /// it is asked now.
+    /// Loads the offer behind a link, with the address of its person. If the platform has not been asked for the
+    /// address yet, asks it now.
     async fn usable(&self, token: &str) -> Result<Offer, OfferError> {
         let (core, tenant) = (&self.core, self.tenant());
         let id = core.links.offer(token).ok_or(OfferError::Unknown)?;
@@ -195,10 +195,10 @@ impl Offers {
         Ok(offer)
     }
 
-    /// What the page behind a link says. It uses nothing up: previews fetch links.
+    /// Returns what the page behind a link shows. This does not use the link up, because previews fetch links.
     ///
     /// # Errors
-    /// When the link is unknown, expired or used, or the database does not answer.
+    /// If the link is unknown, expired or used, or the database does not answer.
     pub async fn read(&self, token: &str) -> Result<OfferPage, OfferError> {
         let offer = self.usable(token).await?;
         Ok(OfferPage {
@@ -215,7 +215,7 @@ impl Offers {
     /// Uses the link up.
     ///
     /// # Errors
-    /// When the link is unknown, expired or used, or the database does not answer.
+    /// If the link is unknown, expired or used, or the database does not answer.
     pub async fn begin(&self, token: &str) -> Result<Begun, OfferError> {
         let core = &self.core;
         let offer = self.usable(token).await?;
@@ -228,11 +228,11 @@ impl Offers {
         Ok(leg.begun(offer))
     }
 
-    /// The platform says that `user` sits at the browser: where that is whose link it is, the way goes on to the
-    /// provider, and any account will do. None where it is somebody else: that ends it.
+    /// The platform says that `user` is signed in in the browser. If the link is theirs, the browser goes on to the
+    /// provider, and any account is accepted. Otherwise the offer ends, and this returns `None`.
     ///
     /// # Errors
-    /// When the offer is gone, or the database does not answer.
+    /// If the offer no longer exists, or the database does not answer.
     pub async fn signed_in(&self, pending: Pending, user: &str) -> Result<Option<Begun>, OfferError> {
         let (core, tenant) = (&self.core, self.tenant());
         let leg = self.leg(pending.offer);
@@ -259,10 +259,10 @@ impl Offers {
         Leg { state, verifier, sealed }
     }
 
-    /// The provider sent the browser back with this state; it works once.
+    /// Resumes the offer after the provider sent the browser back with this state, which works once.
     ///
     /// # Errors
-    /// When the state is unknown or used, or the database does not answer.
+    /// If the state is unknown or used, or the database does not answer.
     pub async fn resume(&self, state: &str) -> Result<Pending, OfferError> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
@@ -275,10 +275,10 @@ impl Offers {
         Ok(Pending { verifier: verifier.expose_secret().to_owned(), provider, scopes, offer })
     }
 
-    /// It led nowhere: whoever waits for the account hears why.
+    /// Ends the offer without an account. The person and the waiting runs receive the reason.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn failed(&self, pending: Pending, why: Setback) -> Result<(), OfferError> {
         let (core, tenant, now) = (&self.core, self.tenant(), self.core.now());
         let mut tx = core.begin().await?;
@@ -293,10 +293,10 @@ impl Offers {
         Ok(())
     }
 
-    /// The provider gave tokens for `account`: keeps them if the account is the person's own or allowed.
+    /// Takes the tokens that the provider gave for `account`, and stores them if it is the person's own or allowed.
     ///
     /// # Errors
-    /// When the offer is gone, or the database does not answer.
+    /// If the offer no longer exists, or the database does not answer.
     pub async fn complete(
         &self,
         pending: Pending,
@@ -304,7 +304,7 @@ impl Offers {
         tokens: &Tokens,
     ) -> Result<Completion, OfferError> {
         match self.completed(&pending, account, tokens).await {
-            // The link is used up and cannot be followed again: once more.
+            // The link is used up and cannot be followed again, so this retries.
             Err(OfferError::Database(error)) if is_deadlock(&error) => {
                 self.completed(&pending, account, tokens).await
             }
@@ -386,7 +386,7 @@ impl Offers {
     }
 }
 
-/// An account that is not kept: what the provider gave for it ends, unless somebody here works with that account.
+/// The account is not kept: its new grant is revoked, unless a person here uses that account.
 async fn refused(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -406,7 +406,7 @@ async fn refused(
     Ok(())
 }
 
-/// What one way of the browser to somebody and back needs.
+/// What one round trip of the browser needs.
 struct Leg {
     state: String,
     verifier: SecretString,
@@ -422,12 +422,12 @@ impl Leg {
     }
 }
 
-/// An offer as loaded, with whose it is.
+/// An offer as loaded, with its person.
 pub struct Offer {
     pub id: OfferId,
     pub person: PersonId,
     pub person_name: String,
-    /// As the platform tells it.
+    /// As the platform reports it.
     pub address: Option<String>,
     pub platform: String,
     pub workspace: String,
@@ -438,7 +438,7 @@ pub struct Offer {
     pub delivery: Option<DeliveryId>,
     /// What it asks for.
     pub scopes: Vec<String>,
-    /// The account that is there.
+    /// The existing account.
     pub held: Option<Held>,
     pub status: String,
     pub signed_in: bool,
@@ -454,13 +454,14 @@ impl Offer {
         }
     }
 
-    /// A request asks for more of the account that is connected: another one does not take its place.
+    /// Returns the connected account if a request asks for more of it and `account` is another, which must not replace
+    /// it.
     fn not_that(&self, account: &str) -> Option<String> {
         let held = self.held.as_ref().filter(|held| held.works && self.run.is_some())?;
         (!held.account.eq_ignore_ascii_case(account)).then(|| held.account.clone())
     }
 
-    /// Whether what came is better than what is there: a grant is never narrowed for nothing.
+    /// Returns whether the new grant is better than the existing one, so that a grant is never narrowed in vain.
     fn improves(&self, scopes: &Scopes, account: &str, granted: &[String]) -> bool {
         let same = |held: &&Held| held.works && held.account.eq_ignore_ascii_case(account);
         let held = self.held.as_ref().filter(same);
@@ -468,7 +469,7 @@ impl Offer {
     }
 }
 
-/// A new offer and the job that ends it.
+/// A new offer and the job that expires it.
 pub struct NewOffer {
     pub id: OfferId,
     pub person: PersonId,
@@ -479,7 +480,7 @@ pub struct NewOffer {
     pub delivery: Option<DeliveryId>,
 }
 
-/// Writes an offer down.
+/// Stores an offer.
 pub async fn make(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -492,7 +493,7 @@ pub async fn make(
     jobs::enqueue(conn, tenant, new.id.0, &AccountJob::ExpireOffer { offer: new.id }, expires_at, now).await
 }
 
-/// The link was not used in time, or led nowhere.
+/// The job: expires an offer whose link was not used in time or led to no account.
 pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
@@ -502,10 +503,10 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
     {
         let (person, provider) = (offer.person, offer.provider);
         wake_unless_another(&mut tx, tenant, person, provider, ConnectOutcome::Expired, now).await?;
-        // Where an admin was asked, the card says so already.
+        // If an admin was asked, the card says so already.
         if offer.delivery.is_some() && offer.status != "other_account" {
             let card = match offer.held.as_ref().filter(|held| held.works) {
-                // By another link.
+                // Granted through another link.
                 Some(held) if core.scopes(offer.provider).missing(&held.scopes, &offer.scopes).is_empty() => {
                     cards::not_needed(&held.account)
                 }
@@ -518,7 +519,7 @@ pub async fn expire(core: &Accounts, claim: &Claim, id: OfferId) -> Result<(), W
     Ok(tx.commit().await?)
 }
 
-/// Says it where the link stood, or to the person directly.
+/// Shows the card where the link was posted, or sends it to the person directly.
 pub(super) async fn say(
     core: &Accounts,
     conn: &mut PgConnection,

@@ -1,5 +1,5 @@
-//! Accounts whose address is not the person's own: an admin allows or refuses each once, so that a forwarded
-//! link never hands one person's mail to another.
+//! Accounts whose address is not the person's own. An admin allows or refuses each once, so that a forwarded link never
+//! gives one person's mail to another.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -18,7 +18,7 @@ use nod_people::people;
 use nod_store::audit;
 use nod_store::runs::ConnectOutcome;
 
-/// Whether an admin allowed this account for this person.
+/// Returns whether an admin allowed this account for this person.
 pub(super) async fn allowed(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -29,7 +29,7 @@ pub(super) async fn allowed(
     sql::other_allowed(conn, tenant, person, provider.as_str(), &account.to_lowercase()).await
 }
 
-/// Asks every admin; false where there is none. A second try of the same account asks nobody again.
+/// Asks every admin; returns false if there is none. A second attempt with the same account asks no admin again.
 pub(super) async fn ask(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -74,7 +74,7 @@ pub(super) async fn ask(
     Ok(true)
 }
 
-/// An admin's press.
+/// Handles an admin's click.
 pub async fn press(
     core: &Accounts,
     conn: &mut PgConnection,
@@ -109,14 +109,14 @@ pub async fn press(
     Ok(InteractionResponse::Ack)
 }
 
-/// Who pressed, as the platform and as Nod know them.
+/// The user who clicked, as the platform and as Nod know them.
 pub struct Presser<'a> {
     pub person: PersonId,
     pub user: &'a str,
     pub platform: &'a str,
 }
 
-/// The person hears the decision; an allowed account comes with a new link.
+/// Notifies the person of the decision; for an allowed account with a new link.
 async fn tell(
     core: &Accounts,
     conn: &mut PgConnection,

@@ -54,7 +54,8 @@ pub(super) async fn load(
     .await
 }
 
-/// Every account with a provider, and when it was last written: of one that works no more, when that was noticed.
+/// Returns every account with a provider and when its row was last written. For an account that no longer works, that
+/// is when this was noticed.
 pub(super) async fn all_held(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -81,7 +82,7 @@ pub(super) async fn all_held(
     Ok(held.collect())
 }
 
-/// Takes away every account of somebody, each with its provider.
+/// Deletes and returns every account of a person, each with its provider.
 pub(super) async fn take_all(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -150,7 +151,7 @@ pub(super) async fn upsert(
     Ok(())
 }
 
-/// How long one replica's turn to renew lasts, in seconds.
+/// How long the lease for refreshing an account lasts, in seconds.
 const TURN: f64 = 10.0;
 
 pub(super) async fn may_renew(
@@ -198,7 +199,7 @@ pub(super) async fn gave_up(
     Ok(())
 }
 
-/// Takes an account away, with its tokens.
+/// Deletes and returns an account, with its tokens.
 pub(super) async fn take(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -217,7 +218,7 @@ pub(super) async fn take(
     .await
 }
 
-/// Whether anybody has this account connected.
+/// Returns whether any person has this account connected.
 pub(super) async fn is_held(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -295,7 +296,7 @@ pub(super) async fn delete_revocation(
     Ok(())
 }
 
-/// The account was connected again before it was given back: giving it back now would end the new grant too.
+/// Drops pending revocations of an account that was connected again: revoking it now would end the new grant too.
 pub(super) async fn keep(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -367,7 +368,7 @@ pub(super) async fn revoked(
     Ok(())
 }
 
-/// The providers with connected accounts.
+/// Returns the providers with connected accounts.
 pub async fn providers(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!("select distinct provider from connections where tenant_id = $1 order by 1", tenant.0)
         .fetch_all(conn)

@@ -1,4 +1,4 @@
-//! Runs that wait for an account, and how they hear what became of it.
+//! Runs that wait for an account, and how they receive the outcome.
 
 use sqlx::PgConnection;
 
@@ -9,18 +9,18 @@ use nod_contract::provider::Provider;
 use nod_store::jobs;
 use nod_store::runs::{ConnectOutcome, RunEvent, RunJob};
 
-/// A run of the person that waits for an account, or is on the way to: in the middle of a step it may park next.
-/// Whoever does not wait takes no notice.
+/// A run of the person that waits for an account or might soon: a run in the middle of a step might park next. A run
+/// that does not wait ignores the event.
 pub(super) struct Waiting {
     pub(super) run: RunId,
     pub(super) conversation: ConversationId,
-    /// What its newest link asked for; nothing where it has none.
+    /// What its newest link asked for; empty if it has none.
     pub(super) scopes: Vec<String>,
-    /// A link of its own can still be followed.
+    /// Whether a link of its own still works.
     pub(super) has_link: bool,
 }
 
-/// Every run that waits goes on with how it ended, unless a link of its own still works.
+/// Resumes every waiting run with the outcome, unless a link of its own still works.
 pub(super) async fn wake(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -37,7 +37,7 @@ pub(super) async fn wake(
     Ok(())
 }
 
-/// One way has ended; the runs hear so unless the person still has another.
+/// One way to an account has ended: resumes the runs, unless the person still has another.
 pub(super) async fn wake_unless_another(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -52,8 +52,8 @@ pub(super) async fn wake_unless_another(
     wake(conn, tenant, person, provider, ended, now).await
 }
 
-/// Something was granted through a link that `asker` had: every run goes on that this is enough for. One that still
-/// has a link of its own waits for that; the asker hears that it was too little; the rest try, and ask again.
+/// Scopes were granted through a link of `asker`: resumes every run for which they suffice. Of the others, a run whose
+/// own link still works keeps waiting, the asker receives that it was too little, and the rest try and ask again.
 #[expect(clippy::too_many_arguments, reason = "whose account it is, what of it, and who asked")]
 pub(super) async fn granted(
     core: &Accounts,

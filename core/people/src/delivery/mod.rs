@@ -1,7 +1,7 @@
-//! Everything that leaves is a row first. The deliver job posts it under the row's id, records where it
-//! stands, and looks before it posts again. A card that changes is replaced where it stands.
+//! Every outgoing message is stored as a row first. The deliver job posts it under the row's id, records where it is
+//! posted, and looks it up before it posts again. A changed card replaces the posted one.
 //!
-//! Jobs of one channel run in order, so that messages arrive as they were said.
+//! Jobs of one channel run in order, so that messages arrive in the order in which they were sent.
 
 pub mod open;
 mod pages;
@@ -22,7 +22,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, TenantId, named_lane_id};
 use nod_store::jobs::sql as jobs;
 
-/// Sends a message: its row and its job, in the caller's transaction.
+/// Sends a message: stores its row and its job in the caller's transaction.
 pub async fn send(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -33,7 +33,7 @@ pub async fn send(
     sql::insert(conn, tenant, lane(venue, new.target), new, now).await
 }
 
-/// Shows another card where a message stands or is to stand.
+/// Replaces the card of a message that is posted or still to be posted.
 pub async fn show(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -42,21 +42,21 @@ pub async fn show(
     now: Timestamp,
 ) -> sqlx::Result<()> {
     let (conversation, target, platform) = sql::aim(conn, tenant, delivery).await?;
-    // What is asked of somebody elsewhere is no part of the conversation's platform.
+    // A message to a person elsewhere can be on another platform than its conversation.
     let venue = Venue { platform, ..sql::venue(conn, tenant, conversation).await? };
     let work = PeopleJob::Deliver { delivery };
-    // The lane before the row, as the deliver job does: the other order could lock both for ever.
+    // Locks the lane before the row, as the deliver job does; the other order could deadlock.
     jobs::enqueue(conn, tenant, lane(&venue, target.as_ref()), &work, now, now).await?;
     sql::change(conn, tenant, delivery, card).await
 }
 
-/// The id of the line that stands in the thread for a message that went to one person. It follows from the
-/// message's, so that the line can be found when the message could not be shown.
+/// Returns the id of the line that is posted in the thread for a message that went to one person. It is derived from
+/// the message's id, so that the line can be found if the message could not be shown.
 pub fn line_of(delivery: DeliveryId) -> DeliveryId {
     DeliveryId(named_lane_id(&["line", &delivery.to_string()]))
 }
 
-/// The id of a further message of what takes several, by the id of the first.
+/// Returns the id of a further message of a text that takes several, by the id of the first.
 pub fn page_of(first: DeliveryId, page: usize) -> DeliveryId {
     if page == 0 {
         first
@@ -65,12 +65,12 @@ pub fn page_of(first: DeliveryId, page: usize) -> DeliveryId {
     }
 }
 
-/// The id of the message by which one that went to one person alone was shared with the others.
+/// Returns the id of the message by which one that went to only one person was shared with the others.
 pub fn shared(delivery: DeliveryId) -> DeliveryId {
     DeliveryId(named_lane_id(&["shared", &delivery.to_string()]))
 }
 
-/// The lane in which the messages to a target are posted, or to the conversation's own place where there is none.
+/// Returns the lane for messages to a target, or to the conversation's own channel if there is none.
 pub fn lane(venue: &Venue, target: Option<&DeliveryTarget>) -> Uuid {
     let person = |workspace, user| named_lane_id(&["person", &venue.platform, workspace, user]);
     let (workspace, channel) = match target {

@@ -1,4 +1,4 @@
-//! Rows of messages whose words are still coming.
+//! Rows of messages that are still being streamed.
 
 use sqlx::PgConnection;
 
@@ -9,7 +9,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, RunId, TenantId};
 use nod_store::jobs::sql::{from_json, to_json};
 
-/// The message that a run opened and has not closed.
+/// Returns the message that a run opened and has not closed.
 pub async fn open_of(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<Option<Open>> {
     let row = sqlx::query!(
         "select id, posted, created_at from deliveries where tenant_id = $1 and run_id = $2 and streamed = 'open'",
@@ -29,8 +29,8 @@ pub async fn open_of(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> s
     .transpose()
 }
 
-/// Begins a message in the conversation's own place, for everybody there. It has no job: whoever closes it
-/// makes one.
+/// Begins a message in the conversation's own channel, visible to everyone there. It has no job: the caller that closes
+/// it creates one.
 pub async fn open(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -57,7 +57,7 @@ pub async fn open(
     Ok(())
 }
 
-/// What an open message is to say if nothing more comes.
+/// Stores the card to show if no more text comes.
 pub async fn keep(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -75,7 +75,7 @@ pub async fn keep(
     Ok(())
 }
 
-/// Closes a message: it is to say what its row says, or `card` where there is one.
+/// Closes a message with the card of its row, or with `card` if there is one.
 pub async fn close(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -96,15 +96,15 @@ pub async fn close(
     Ok(())
 }
 
-/// A message whose words are still coming.
+/// A message that is still being streamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Open {
     /// Its row.
     pub id: DeliveryId,
-    /// Where it stands.
+    /// Where it is posted.
     pub at: Option<PostedMessage>,
-    /// When it was begun.
+    /// When it was started.
     pub since: Timestamp,
-    /// It may stand somewhere without our knowing: look before opening it again.
+    /// It might be posted without our knowing: look it up before opening it again.
     pub perhaps: bool,
 }

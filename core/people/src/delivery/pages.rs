@@ -1,12 +1,12 @@
-//! A card that is too long for one message becomes several: cut between paragraphs, items and rows where it can
-//! be, code closed at the end of a message and opened again in the next, numbers of a list kept. Pure.
+//! Splits a card that is too long for one message into several: cut between paragraphs, items and rows if possible.
+//! Code is closed at the end of a message and opened again in the next; list numbers continue. Pure.
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use nod_contract::card::{Block, Card};
 
-/// The card as one or more messages, each of which `fits`; nothing of more than `most` characters does. The title opens
-/// the first; what can be pressed stands under the last.
+/// Returns the card as one or more messages, each of which `fits` and has at most `most` characters. The title is in
+/// the first, the buttons are in the last.
 pub fn pages(card: &Card, most: usize, fits: impl Fn(&Card) -> bool) -> Vec<Card> {
     if letters(card) <= most && fits(card) {
         return vec![card.clone()];
@@ -31,7 +31,7 @@ pub fn pages(card: &Card, most: usize, fits: impl Fn(&Card) -> bool) -> Vec<Card
     book.done
 }
 
-/// The beginning of a text, at most so many characters of it, cut as a message is.
+/// Returns the beginning of a text, at most `most` characters, cut as a message is.
 pub fn beginning(text: &str, most: usize) -> String {
     let mut left = most;
     let mut shown = Vec::new();
@@ -47,7 +47,7 @@ pub fn beginning(text: &str, most: usize) -> String {
     shown.join("\n\n")
 }
 
-/// Of what can be cut.
+/// Counts the characters of the blocks that can be cut.
 fn letters(card: &Card) -> usize {
     let of = |block: &Block| match block {
         Block::Markdown(text) | Block::Literal(text) => text.chars().count(),
@@ -69,7 +69,7 @@ impl<F: Fn(&Card) -> bool> Book<F> {
         self.done.push(std::mem::take(&mut self.open));
     }
 
-    /// Adds what cannot be cut.
+    /// Adds a block that cannot be cut.
     fn add(&mut self, block: Block) {
         if !(self.fits)(&joined(&self.open, block.clone())) && self.says_something() {
             self.turn();
@@ -77,12 +77,12 @@ impl<F: Fn(&Card) -> bool> Book<F> {
         self.open = joined(&self.open, block);
     }
 
-    /// Whom it calls does not stand alone.
+    /// Returns whether there is more than mentions, which are not posted on their own.
     fn says_something(&self) -> bool {
         self.open.body.iter().any(|block| !matches!(block, Block::Mention(_)))
     }
 
-    /// Adds a text; what does not fit goes on in the next message.
+    /// Adds a text; what does not fit continues in the next message.
     fn write(&mut self, text: &str, cut: fn(&str, usize) -> Cut, block: fn(String) -> Block) {
         let mut rest = Rest { before: String::new(), text };
         loop {
@@ -106,8 +106,8 @@ impl<F: Fn(&Card) -> bool> Book<F> {
         }
     }
 
-    /// The longest head that fits, and what is left. A head of a few characters is taken as it is: no platform refuses
-    /// that little for its length.
+    /// Returns the longest head that fits, and the rest. A head of a few characters is accepted unchecked: no platform
+    /// refuses so little for its length.
     fn fitting<'t>(
         &self,
         rest: &Rest<'t>,
@@ -118,7 +118,7 @@ impl<F: Fn(&Card) -> bool> Book<F> {
         const FEW: usize = 20;
         let shorter = |room: usize| room * 3 / 4;
         let all = window.text.chars().count();
-        // Not all of a longer one fits for sure, and all of what is in the window may.
+        // A window that is the whole rest was already tried and did not fit; of a longer rest, all of the window might.
         let mut room = if window.is_all { shorter(all) } else { all };
         loop {
             let cut = cut(&window.text, room);
@@ -136,14 +136,14 @@ impl<F: Fn(&Card) -> bool> Book<F> {
     }
 }
 
-/// What is left of a text: what is repeated before it (the line that opens code, a table's head, the next number), and
-/// where it goes on.
+/// The rest of a text: what is repeated before it (the line that opens code, a table's head, the next number), and
+/// where it continues.
 struct Rest<'t> {
     before: String,
     text: &'t str,
 }
 
-/// As much of a rest as one message can hold at most.
+/// The most of a rest that one message can hold.
 struct Window {
     text: String,
     is_all: bool,
@@ -155,7 +155,7 @@ impl<'t> Rest<'t> {
         Window { text: format!("{}{text}", self.before), is_all: text.len() == self.text.len() }
     }
 
-    /// What is left behind that place in the window.
+    /// Returns the rest after that offset in the window.
     fn after(&self, at: usize, before: String) -> Self {
         match at.checked_sub(self.before.len()) {
             Some(at) => Self { before, text: &self.text[at..] },
@@ -168,19 +168,19 @@ impl<'t> Rest<'t> {
     }
 }
 
-/// A text in two: its head, whole in itself, and its tail, which begins at that byte and is read behind `before`.
+/// A text in two: its head, complete in itself, and its tail, which begins at that byte and is read after `before`.
 struct Cut {
     head: String,
     before: String,
     at: usize,
 }
 
-/// The first characters of a text.
+/// Returns the first characters of a text.
 fn head(text: &str, letters: usize) -> &str {
     &text[..offset(text, letters)]
 }
 
-/// The card with one more block; Markdown follows Markdown as the next paragraph.
+/// Returns the card with one more block; Markdown is appended to Markdown as the next paragraph.
 fn joined(card: &Card, block: Block) -> Card {
     let mut card = card.clone();
     match (card.body.last_mut(), block) {
@@ -197,7 +197,7 @@ fn options() -> Options {
     Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS
 }
 
-/// Paragraphs, lists, tables and code, each whole, in order.
+/// Returns paragraphs, lists, tables and code, each complete, in order.
 fn units(text: &str) -> Vec<&str> {
     let mut starts = Vec::new();
     let mut depth = 0_usize;
@@ -219,7 +219,7 @@ fn units(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut from = 0;
     for at in starts.into_iter().chain([text.len()]) {
-        // What stands before the first, or between two, belongs to the one before it.
+        // Text before the first unit, or between two, belongs to the one before it.
         if at > from {
             parts.push(text[from..at].trim_end().trim_start_matches('\n'));
             from = at;
@@ -233,7 +233,7 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Cuts one unit of Markdown after at most `room` characters: both halves read as the whole did.
+/// Cuts one unit of Markdown after at most `room` characters; both halves render as the whole did.
 fn cut(text: &str, room: usize) -> Cut {
     let end = offset(text, room);
     match shape(text) {
@@ -256,7 +256,7 @@ fn cut(text: &str, room: usize) -> Cut {
     }
 }
 
-/// Where the `letters`th character begins.
+/// Returns the byte offset of the `letters`th character.
 fn offset(text: &str, letters: usize) -> usize {
     text.char_indices().nth(letters).map_or(text.len(), |(at, _)| at)
 }
@@ -306,8 +306,8 @@ fn shape(text: &str) -> Shape {
     }
 }
 
-/// The rest of a numbered list goes on counting: Markdown counts from its first number on. Gives what stands in the
-/// place of its number, and where it goes on behind it.
+/// Makes the rest of a numbered list go on counting: Markdown counts from its first number. Returns what replaces that
+/// number, and the offset after it.
 fn renumbered(text: &str, item: &Item) -> (String, usize) {
     let Some(number) = item.number else { return (String::new(), item.at) };
     let tail = &text[item.at..];
@@ -316,11 +316,11 @@ fn renumbered(text: &str, item: &Item) -> (String, usize) {
     (format!("{}{number}", &tail[..indent]), text.len() - rest.len())
 }
 
-/// Cuts before `end`: after a sentence where one ends in the latter half, else after a word.
+/// Cuts before `end`: after a sentence if one ends in the latter half, else after a word.
 fn cut_words(text: &str, end: usize) -> Cut {
     let head = &text[..end];
     let late = |at: &usize| *at > end / 2;
-    // The dot after a number that begins a line is no full stop.
+    // The dot after a number that begins a line is not a full stop.
     let numbered = |at: usize| head[..at].trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('\n');
     let last = |mark: &str| head.rmatch_indices(mark).map(|(at, _)| at).find(|at| !numbered(*at));
     let sentence = [". ", "! ", "? ", ".\n", "\n"].into_iter().filter_map(last).max();
@@ -331,7 +331,7 @@ fn cut_words(text: &str, end: usize) -> Cut {
     Cut { head: text[..at].trim_end().to_owned(), before: String::new(), at: text.len() - tail.len() }
 }
 
-/// Cuts after a line, or in one that is too long. Code that is open there is closed, and opened again.
+/// Cuts after a line, or within one that is too long. Code that is open there is closed, and opened again.
 fn cut_lines(text: &str, room: usize) -> Cut {
     let end = offset(text, room);
     let at = match text[..end].rfind('\n') {
@@ -341,7 +341,7 @@ fn cut_lines(text: &str, room: usize) -> Cut {
     let (head, tail) = text.split_at(at);
     let head = head.strip_suffix('\n').unwrap_or(head);
     match open_fence(head) {
-        // Nothing but the fence's own line stands before the cut: so it goes on there, in its line.
+        // Only the fence's own line is before the cut, so the text continues there, within the next line.
         Some(fence) if head.trim() == fence.trim() => {
             let end = offset(tail, room);
             let word = tail[..end].rfind(char::is_whitespace).filter(|at| *at > end / 2);
@@ -354,7 +354,7 @@ fn cut_lines(text: &str, room: usize) -> Cut {
     }
 }
 
-/// The line that opened the code which is still open at the end of the text.
+/// Returns the line that opened the code which is still open at the end of the text.
 fn open_fence(text: &str) -> Option<&str> {
     let mut open: Option<&str> = None;
     for line in text.lines() {
@@ -368,7 +368,7 @@ fn open_fence(text: &str) -> Option<&str> {
     open
 }
 
-/// The run of backticks or tildes that a line begins with.
+/// Returns the run of backticks or tildes at the start of a line.
 fn mark_of(line: &str) -> &str {
     let line = line.trim_start();
     let Some(first) = line.chars().next().filter(|c| matches!(c, '`' | '~')) else { return "" };
@@ -380,7 +380,7 @@ fn closes(line: &str, fence: &str) -> bool {
     mark.len() >= opened.len() && mark.starts_with(&opened[..1]) && line.trim() == mark
 }
 
-/// The line that closes what this one opened.
+/// Returns the line that closes the code opened by this one.
 fn closing(fence: &str) -> String {
     let indent = &fence[..fence.len() - fence.trim_start().len()];
     format!("{indent}{}", mark_of(fence))

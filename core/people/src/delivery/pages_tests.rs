@@ -95,7 +95,7 @@ fn buttons_stand_under_the_last_and_the_title_over_the_first() {
     assert_eq!((pages[1].title.as_deref(), pages[1].buttons.len()), (None, 1));
 }
 
-/// Small numbers from a seed, the same in every run.
+/// Small pseudo-random numbers from a seed, the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -161,7 +161,7 @@ fn whom_it_calls_stands_with_the_first_words() {
     assert!(pages[1..].iter().all(|page| !page.body.contains(&Block::Mention("U1".to_owned()))));
 }
 
-/// Twice the text takes about twice the looks, however it is made.
+/// Twice the text takes about twice the work, whatever the text.
 #[test]
 fn cutting_is_linear() {
     type Text = fn(usize) -> String;

@@ -1,4 +1,4 @@
-//! The deliver job: post once, or replace what stands.
+//! The deliver job: posts once, or replaces the posted message.
 
 use chrono::TimeDelta;
 
@@ -11,7 +11,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, PersonId, TenantId};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
-/// After so many tries a message that the platform never answers for is given up; its row says so.
+/// After this many attempts without an answer from the platform, a message is given up; its row says so.
 const MOST_TRIES: i32 = 20;
 
 /// Posts or replaces a message.
@@ -25,9 +25,9 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
     }
     let adapter = core.adapters.get(&delivery.platform).ok_or("no such platform here")?;
     let card = core.links.resolved(delivery.card.clone());
-    // A direct line tells by itself.
+    // A DM notifies its user without a mention.
     let card = if matches!(target, DeliveryTarget::Channel { .. }) { card } else { card.without_mention() };
-    // What is to be taken away before it stood was never said.
+    // A message to delete that was never posted needs no call.
     if delivery.posted.is_none() && card.is_empty() && claim.attempt == 1 && !delivery.streamed {
         return finish(core, claim).await;
     }
@@ -65,7 +65,7 @@ pub async fn deliver(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), W
     }
 }
 
-/// Somebody took the message away that was to be changed: what it says now is told anew.
+/// The message to update was deleted on the platform: posts its current card as a new message.
 async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkError> {
     tracing::info!(delivery = %id, "a message is gone and is posted anew");
     let mut tx = core.begin().await?;
@@ -75,7 +75,7 @@ async fn gone(core: &Chat, claim: &Claim, id: DeliveryId) -> Result<(), WorkErro
     Ok(tx.commit().await?)
 }
 
-/// When this place may next be posted to, where that is not now. Whispers are not counted among the posts.
+/// Returns when the rate limit allows the next post, or `None` if it does now. Ephemeral messages are exempt.
 async fn not_yet(
     core: &Chat,
     claim: &Claim,
@@ -89,13 +89,13 @@ async fn not_yet(
     Ok(sql::reserve(&mut conn, claim.tenant, claim.lane, pause, core.now()).await?)
 }
 
-/// Puts a job off that did nothing: the next try need not look, but one before it may have been lost.
+/// Reschedules a job that did nothing. The next attempt looks the message up only if an earlier one might be lost.
 async fn put_off(core: &Chat, claim: &Claim, until: Timestamp) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::reschedule(&mut conn, claim, until, None, claim.attempt > 1).await?)
 }
 
-/// Posts, after looking for an earlier try's message where there was one.
+/// Posts the message. If there was an earlier attempt, looks for its message first.
 async fn post(
     adapter: &dyn ChatAdapter,
     target: &DeliveryTarget,
@@ -103,12 +103,12 @@ async fn post(
     delivery: &Delivery,
     tried: bool,
 ) -> Result<Shown, ChatError> {
-    // Where a platform does not let us look, a message twice is better than none.
+    // If a platform does not let us look, a duplicate is better than no message.
     if tried
         && let MessageLookup::Found(Shown { at, since }) =
             adapter.find_message(target, delivery.id, delivery.created_at, delivery.streamed).await?
     {
-        // It was posted as it then was, and may have changed since: people press before we know it stands.
+        // It was posted as it was then and might have changed since: people click before we know that it is posted.
         let since = if card.is_empty() {
             adapter.delete_message(&at).await?;
             None
@@ -131,7 +131,7 @@ async fn post(
     }
 }
 
-/// Where it goes: its own target, else its conversation's place or the person it is alone with.
+/// Returns where it goes: to its own target, else to its conversation's channel, or to the person if it is private.
 async fn target(
     conn: &mut sqlx::PgConnection,
     tenant: TenantId,
@@ -141,7 +141,7 @@ async fn target(
     match (&delivery.target, venue.alone_with) {
         (Some(target), _) => Ok(target.clone()),
         (None, Some(with)) => {
-            // Whoever asked, should the place have gone on with somebody else since.
+            // The person who asked, because the conversation might have gone on with another person since.
             let asker = match delivery.run {
                 Some(run) => sql::person_of(conn, tenant, run).await?,
                 None => None,
@@ -155,7 +155,7 @@ async fn target(
     }
 }
 
-/// The direct line of a person on the venue's platform.
+/// Returns the DM target of a person on the venue's platform.
 pub async fn direct(
     conn: &mut sqlx::PgConnection,
     tenant: TenantId,
@@ -168,10 +168,10 @@ pub async fn direct(
 
 async fn posted(core: &Chat, claim: &Claim, delivery: &Delivery, shown: &Shown) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
-    // First, since it locks the lane.
+    // First, because it locks the lane.
     jobs::complete(&mut tx, claim).await?;
     if delivery.card.is_empty() {
-        // Should something be said there again, it is a new message.
+        // Anything shown there later is a new message.
         sql::removed(&mut tx, claim.tenant, delivery.id, Some(delivery.version)).await?;
     } else {
         sql::posted(&mut tx, claim.tenant, delivery.id, shown, delivery.version).await?;
@@ -187,8 +187,8 @@ async fn finish(core: &Chat, claim: &Claim) -> Result<(), WorkError> {
     Ok(jobs::complete(&mut conn, claim).await?)
 }
 
-/// The platform will never take it there. Where the place is closed to us, it goes where the person can still
-/// read it; where the message itself is refused, a plain line says so in its place.
+/// The platform rejected the message for good. If the channel is closed to us, the message goes where the person can
+/// still read it; if the message itself is rejected, a plain line says so instead.
 async fn refused(
     core: &Chat,
     claim: &Claim,
@@ -225,12 +225,12 @@ async fn refused(
                     Block::Note("I may not write where you asked, so this comes to you here.".to_owned());
                 sql::change(&mut tx, tenant, delivery.id, &delivery.card.clone().with_block(note)).await?;
                 sql::retarget(&mut tx, tenant, delivery.id, &target).await?;
-                // At once and still before whatever was said after it.
+                // At once, and still before the messages sent after it.
                 jobs::reschedule(&mut tx, claim, now, None, false).await?;
                 return Ok(tx.commit().await?);
             }
         }
-        // A line of ours that is refused too has no run, and is not followed by another.
+        // Such a line has no run, so if it is rejected too, no other follows it.
         (_, only_for) if first_refusal && !closed && delivery.run.is_some() => {
             let card = unshown(code);
             let line = NewDelivery {
@@ -251,15 +251,15 @@ async fn refused(
     Ok(tx.commit().await?)
 }
 
-/// In the place of a message that the platform does not take.
+/// Replaces a message that the platform does not accept.
 fn unshown(code: &str) -> Card {
     let words =
         format!("I had something to say here, but the chat refused the message ({code}). Please ask again.");
     Card { body: vec![Block::Note(words)], ..Card::default() }
 }
 
-/// Puts a card into the thread for a message that its reader's direct line does not take: in the place of
-/// the line that tells of it, where there is one. Where no thread is open, a channel is not bothered with it.
+/// Posts a card in the thread for a message that its reader's DM channel does not accept; it replaces the line about
+/// that message, if there is one. If no thread is open, nothing is posted in the channel.
 async fn stand_in(
     conn: &mut sqlx::PgConnection,
     tenant: TenantId,
@@ -288,7 +288,7 @@ async fn stand_in(
     super::send(conn, tenant, venue, &line, now).await
 }
 
-/// Stands in the thread where a direct line is closed.
+/// Is posted in the thread if the DM channel is closed.
 fn show_me(name: &str, delivery: DeliveryId) -> Card {
     Card {
         body: vec![Block::Note(format!(

@@ -1,4 +1,4 @@
-//! Rows of outgoing messages, and of the places they go to.
+//! Rows of outgoing messages, and of the channels they go to.
 
 use chrono::TimeDelta;
 use serde::Deserialize;
@@ -22,14 +22,14 @@ pub struct Delivery {
     pub target: Option<DeliveryTarget>,
     pub opens_thread: bool,
     pub card: Card,
-    /// To be sent with it.
+    /// Sent with the message.
     pub file: Option<OutgoingFile>,
     pub version: i32,
     pub posted_version: Option<i32>,
     pub posted: Option<PostedMessage>,
     pub run: Option<RunId>,
     pub only_for: Option<PersonId>,
-    /// Its words were shown while they were coming, so it may stand somewhere under no key.
+    /// It was streamed, so it might be posted under no key.
     pub streamed: bool,
     pub created_at: Timestamp,
 }
@@ -43,7 +43,7 @@ pub struct Venue {
     pub platform: String,
     pub workspace: String,
     pub place: ChannelRef,
-    /// Whose direct line it is, as the platform knows them.
+    /// The user whose DM channel it is, by the platform's id.
     pub user: Option<String>,
     /// The thread is not open yet.
     pub unopened: bool,
@@ -51,13 +51,13 @@ pub struct Venue {
 }
 
 impl Venue {
-    /// Whether nobody but the one person reads what is said there.
+    /// Returns whether only one person reads what is posted there.
     pub fn is_alone(&self) -> bool {
         self.place.is_dm || self.alone_with.is_some()
     }
 }
 
-/// A row of `venues`, as queries bring it along.
+/// A row of the view `venues`, as queries select it.
 #[derive(Deserialize)]
 struct VenueRow {
     conversation: Uuid,
@@ -101,7 +101,7 @@ pub struct NewDelivery<'a> {
     pub only_for: Option<PersonId>,
 }
 
-/// Writes a message and the job that posts it, in this lane; the lane is locked first, as everywhere.
+/// Stores a message and the job that posts it, in this lane; the lane is locked first, as everywhere.
 pub(super) async fn insert(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -131,7 +131,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// A message with the place of its conversation.
+/// Loads a message with the venue of its conversation.
 pub async fn load(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -168,7 +168,7 @@ pub async fn load(
     Ok(Some((delivery, row.venue.0)))
 }
 
-/// The conversation of a delivery, where it goes and on which platform, by which its lane is known.
+/// Returns a delivery's conversation, target and platform, which determine its lane.
 pub async fn aim(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -184,7 +184,7 @@ pub async fn aim(
     Ok((ConversationId(row.conversation_id), row.target.map(from_json).transpose()?, row.platform))
 }
 
-/// Another card in the place of the one that stands or is to stand there.
+/// Replaces the card of a message that is posted or still to be posted.
 pub async fn change(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -202,7 +202,7 @@ pub async fn change(
     Ok(())
 }
 
-/// Sends a file with a message that is not posted yet.
+/// Attaches a file to a message that is not posted yet.
 pub async fn attach(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -220,7 +220,7 @@ pub async fn attach(
     Ok(())
 }
 
-/// A message stands on the platform; a file that went with it is the person's now, and no copy is kept.
+/// Records that a message is posted. A file sent with it now belongs to the person, and no copy is kept.
 pub async fn posted(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -242,7 +242,7 @@ pub async fn posted(
     Ok(())
 }
 
-/// It stands nowhere any more: nothing of it after this version, or where there is none, what it says is still to be posted.
+/// Records that the message is no longer posted: deleted up to this version, or without one, still to be posted.
 pub(super) async fn removed(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -290,7 +290,7 @@ pub(crate) async fn retarget(
     Ok(())
 }
 
-/// Takes the next moment at which a lane may post; `None` where one was taken, else when the lane is free.
+/// Reserves a lane's next post under the rate limit; returns `None` if reserved, else when the lane is free.
 pub async fn reserve(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -317,7 +317,7 @@ pub async fn reserve(
         .await
 }
 
-/// The card as it should be now, to be shown to one person on demand.
+/// Returns the current card, to be shown to one person on demand.
 pub async fn card_for(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -333,11 +333,11 @@ pub async fn card_for(
     )
     .fetch_optional(conn)
     .await?;
-    // On demand it is shown to whoever asks for it, perhaps on another platform, where they have another id.
+    // Shown on demand, possibly on another platform, where the reader has another id.
     Ok(card.map(from_json::<Card>).transpose()?.map(Card::without_mention))
 }
 
-/// Whether a message stands somewhere else than there; false where it does not stand yet.
+/// Returns whether a message is posted somewhere else than there; false if it is not posted yet.
 pub async fn stands_elsewhere(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -356,7 +356,7 @@ pub async fn stands_elsewhere(
     Ok(stands.is_some_and(|(on, posted)| on != platform || !posted.is_in_channel(place)))
 }
 
-/// The channel of a platform's channel, made known if new; `user` is there.
+/// Returns the id of a platform's channel, created if new; `user` is there.
 #[expect(clippy::too_many_arguments, reason = "a channel is known by all of these")]
 pub async fn channel(
     conn: &mut PgConnection,
@@ -388,7 +388,7 @@ pub async fn channel(
     Ok(ChannelId(id))
 }
 
-/// Somebody's direct line, where Nod and they have met there.
+/// Returns the DM channel of a user, if Nod and they have talked there.
 pub async fn direct_line(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -409,7 +409,7 @@ pub async fn direct_line(
     Ok(id.map(ChannelId))
 }
 
-/// The channel, where it is known.
+/// Returns the channel, if it is known.
 pub async fn known_channel(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -429,10 +429,10 @@ pub async fn known_channel(
     Ok(id.map(ChannelId))
 }
 
-/// The word of a channel that wants only those follow-ups heard that name Nod.
+/// The stored value for a channel that wants only those follow-ups handled that mention Nod.
 pub const MENTION_ONLY: &str = "mention";
 
-/// How a channel is called on its platform, and whether only those follow-ups are heard that name Nod.
+/// Returns the platform's id of a channel, and whether only those follow-ups are handled that mention Nod.
 pub async fn habits(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -466,7 +466,7 @@ pub async fn set_follow(
     Ok(())
 }
 
-/// The conversation of a thread, begun if new.
+/// Returns the conversation of a thread, created if new.
 pub async fn conversation(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -475,7 +475,7 @@ pub async fn conversation(
     fresh: ConversationId,
     now: Timestamp,
 ) -> sqlx::Result<ConversationId> {
-    // Updating a key would lock the row against whoever writes a message of it, so a conflict only looks.
+    // Updating a key would lock the row against writers of its messages, so a conflict only reads.
     let made = sqlx::query_scalar!(
         "insert into conversations (tenant_id, id, channel_id, thread_ref, created_at) values ($1, $2, $3, $4, $5)
          on conflict (tenant_id, channel_id, thread_ref) do nothing returning id",
@@ -516,9 +516,9 @@ pub async fn venue(
     Ok(venue.0)
 }
 
-/// The thread of a conversation was opened by a message. Somebody may have written into the thread before we
-/// knew that it stands, and so begun another conversation there: then that one has the thread, and this one
-/// finds it by its opening message.
+/// Sets the thread that a message opened for a conversation. A user can write into the thread before we know that it is
+/// posted, and so begin another conversation there. Then that one has the thread, and this one finds it by its opening
+/// message.
 pub async fn opened(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -539,7 +539,7 @@ pub async fn opened(
     Ok(())
 }
 
-/// Keeps when somebody whom Nod does not listen to spoke last in a conversation, where Nod follows it; nothing else of it.
+/// Records when a user whom Nod does not listen to last wrote in a conversation that Nod follows; nothing else of it.
 pub async fn mark_overheard(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -562,7 +562,7 @@ pub async fn mark_overheard(
     Ok(())
 }
 
-/// A conversation that began in a channel and goes on with one person alone.
+/// Makes a conversation that began in a channel continue with only one person.
 pub async fn alone_with(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -580,7 +580,7 @@ pub async fn alone_with(
     Ok(())
 }
 
-/// Nod may not post in the channel: the conversation goes on with the person whom it answered.
+/// Nod cannot post in the channel: the conversation continues with the person whom it answered.
 pub async fn alone(
     conn: &mut PgConnection,
     tenant: TenantId,

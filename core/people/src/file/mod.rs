@@ -1,5 +1,5 @@
-//! Files that people drop with a message: read once, kept with the run that they came with, outside text. And the
-//! words in a file, wherever it lies.
+//! Files that people attach to a message: read once, stored with the run that they came with, untrusted content. Also
+//! extracts the text of any file.
 
 mod shelf;
 pub mod sql;
@@ -24,20 +24,20 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
 /// Characters of one file that are kept.
 const MOST_KEPT: usize = 100_000;
 
-/// What of a document is read. A letter may take four bytes.
+/// How much of a document is read. A character can take four bytes.
 const LIMITS: Limits = Limits { pages: 200, bytes_out: 4 * MOST_KEPT };
 
-/// A file as its row tells.
+/// A file as stored in its row.
 #[derive(Debug, Clone)]
 pub struct File {
     pub name: String,
-    /// It came with this run's message; else with an earlier one of the conversation.
+    /// It came with this run's message; otherwise with an earlier one of the conversation.
     pub now: bool,
-    /// Its words, or why there are none.
+    /// Its text, or why there is none.
     pub read: Result<String, String>,
 }
 
-/// Notes the files of a message, in the transaction that begins its run.
+/// Stores the files of a message, in the transaction that begins its run.
 pub async fn keep(
     core: &Chat,
     conn: &mut PgConnection,
@@ -53,7 +53,7 @@ pub async fn keep(
     Ok(())
 }
 
-/// Reads what of a run's files is not read yet. A file that cannot be read says why and stops nothing.
+/// Reads those of a run's files that are not read yet. A file that cannot be read gets a reason and stops nothing.
 pub async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx::Result<()> {
     let tenant = whose.tenant;
     let mut conn = core.pool.acquire().await?;
@@ -78,7 +78,7 @@ pub async fn read(core: &Chat, whose: Whose, platform: &str, run: RunId) -> sqlx
 async fn fetch(core: &Chat, platform: &str, file: &Attachment) -> Result<Vec<u8>, String> {
     let Some(adapter) = core.adapters.get(platform) else { return Err(NOT_GIVEN.to_owned()) };
     let Some(address) = &file.url else { return Err("it does not lie in this chat".to_owned()) };
-    // What is told of the size may be wrong, so the bytes are counted too.
+    // The stated size can be wrong, so the bytes are counted too.
     if usize::try_from(file.size).is_ok_and(|size| size > MOST_BYTES) {
         return Err(too_large());
     }
@@ -96,15 +96,15 @@ async fn fetch(core: &Chat, platform: &str, file: &Attachment) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-/// The words of a file, whatever its name claims: PDF, DOCX or text. Or why there are none, as the end of a sentence.
+/// Returns the text of a PDF, DOCX or text file, whatever its name claims; or the reason, as the end of a sentence.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub async fn words(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String> {
     let kind = match &bytes {
         bytes if bytes.starts_with(b"%PDF") => Kind::Pdf,
         bytes if text::is_packed(bytes) => Kind::Docx,
-        // Nothing in a text can keep us busy.
+        // Plain text cannot make decoding slow, so it needs no reader process.
         bytes => return Ok(kept(text::of(bytes)?, false)),
     };
     let read = desk.read(kind, &bytes, LIMITS).await.map_err(|unread| unread.sentence(kind))?;
@@ -116,7 +116,7 @@ pub async fn words(desk: &mut dyn Desk, bytes: Vec<u8>) -> Result<String, String
     Ok(kept(words, cut == Some(Cut::Size)))
 }
 
-/// As much as is kept.
+/// Shortens the text to what is kept.
 fn kept(words: String, cut: bool) -> String {
     match words.char_indices().nth(MOST_KEPT) {
         Some((end, _)) => format!("{}… (the rest was left out)", &words[..end]),

@@ -1,5 +1,5 @@
-//! The files of conversations, for tools that take one along. The bytes stay on the platform: they are fetched when
-//! they are needed, so whoever promised certain bytes compares.
+//! The files of conversations, for tools that attach one. The bytes stay on the platform and are fetched when they are
+//! needed, so a caller that promised certain bytes has to compare.
 
 use std::fmt;
 
@@ -10,24 +10,24 @@ use super::{sql, text};
 use nod_contract::chat::{Adapters, DownloadError};
 use nod_contract::tool::{ToolContext, ToolError};
 
-/// The wait where the platform did not answer.
+/// The wait after the platform did not answer.
 const BUSY_SECONDS: u64 = 5;
 
-/// Where they lie.
+/// Where the files are stored.
 #[derive(Clone)]
 pub struct Shelf {
     pool: PgPool,
     adapters: Adapters,
 }
 
-/// A file that was dropped in a conversation. Its name and kind are whoever's words who dropped it.
+/// A file that was attached in a conversation. Its name and kind are chosen by the person who attached it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lying {
     /// Its row.
     pub id: Uuid,
-    /// As it was called.
+    /// Its file name.
     pub name: String,
-    /// Its media type, as the platform tells it.
+    /// Its media type, as the platform reports it.
     pub kind: String,
 }
 
@@ -38,16 +38,16 @@ impl fmt::Debug for Shelf {
 }
 
 impl Shelf {
-    /// Over the rows and the platforms.
+    /// Creates it over the rows and the platforms.
     #[must_use]
     pub fn new(pool: PgPool, adapters: Adapters) -> Self {
         Self { pool, adapters }
     }
 
-    /// The newest file of that name which was dropped in the conversation of this call.
+    /// Returns the newest file of that name which was attached in the conversation of this call.
     ///
     /// # Errors
-    /// [`Fault::NotFound`] where there is none.
+    /// [`ToolError::NotFound`] if there is none.
     pub async fn named(&self, cx: &ToolContext, name: &str) -> Result<Lying, ToolError> {
         let mut conn = self.pool.acquire().await.map_err(unread)?;
         let found = sql::named(&mut conn, cx.scope.tenant, cx.scope.case, name.trim()).await;
@@ -56,10 +56,10 @@ impl Shelf {
             .ok_or_else(|| ToolError::NotFound { what: "a file of that name in this chat".into() })
     }
 
-    /// What it holds now; at most so many bytes.
+    /// Fetches its current bytes, at most `most`.
     ///
     /// # Errors
-    /// [`Fault::NotFound`] where it is not there any more, [`Fault::InvalidArguments`] where it is larger.
+    /// [`ToolError::NotFound`] if it no longer exists, [`ToolError::InvalidArguments`] if it is larger.
     pub async fn bytes(&self, cx: &ToolContext, id: Uuid, most: usize) -> Result<Vec<u8>, ToolError> {
         let gone = || ToolError::NotFound { what: "that file in this chat any more".to_owned() };
         let mut conn = self.pool.acquire().await.map_err(unread)?;

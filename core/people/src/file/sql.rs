@@ -36,7 +36,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// What of a run is not read yet.
+/// Returns those files of a run that are not read yet.
 pub(super) async fn waiting(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -78,7 +78,7 @@ pub(super) async fn read(
     Ok(())
 }
 
-/// The latest files of a conversation, oldest first.
+/// Returns the latest files of a conversation, oldest first.
 pub async fn of(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -102,7 +102,7 @@ pub async fn of(
     Ok(rows.into_iter().rev().map(|r| file(r.name, r.run_id, r.status, r.content)).collect())
 }
 
-/// The newest file of a conversation with that name.
+/// Returns the newest file of a conversation with that name.
 pub(super) async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -121,7 +121,7 @@ pub(super) async fn named(
     .await
 }
 
-/// The platform on which a file of a conversation lies, and where there.
+/// Returns the platform on which a file of a conversation is stored, and its address and kind there.
 pub(super) async fn place(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,6 +1,6 @@
-//! The words in a file, judged by its bytes: what a name or a media type claims is not believed. Pure.
+//! The text of a file, judged by its bytes: what a name or a media type claims is ignored. Pure.
 
-/// The words, or why there are none, as the end of a sentence.
+/// Returns the text, or the reason for none as the end of a sentence.
 pub(super) fn of(bytes: &[u8]) -> Result<String, String> {
     if bytes.starts_with(b"\xD0\xCF\x11\xE0") {
         return Err("it is an old or a locked Office file; I read DOCX, PDF and plain text".to_owned());
@@ -35,11 +35,11 @@ fn decoded(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// What is no UTF-8 and says nothing that anybody knows is mostly from an old western program, such as a spreadsheet's
-/// export: a few letters beyond ASCII among many, in Windows-1252.
+/// Decodes bytes of no known encoding as Windows-1252 if only few are beyond ASCII. They mostly come from an old
+/// western program, such as a spreadsheet's export.
 #[must_use]
 pub fn western(bytes: &[u8]) -> Option<String> {
-    // 0x80 to 0x9F; what stands for nothing is a control character, as browsers have it.
+    // 0x80 to 0x9F; an unassigned byte is a control character, as in browsers.
     const MARKS: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}',
         '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',
@@ -52,7 +52,7 @@ pub fn western(bytes: &[u8]) -> Option<String> {
     (beyond * 3 < bytes.len()).then(|| bytes.iter().map(letter).collect())
 }
 
-/// A platform that does not let us in answers with its sign-in page. What was told to be a page is one.
+/// Detects the sign-in page that a platform sends if it does not let us in. A file announced as HTML is not one.
 pub(super) fn is_page(bytes: &[u8], kind: &str) -> bool {
     if kind.to_ascii_lowercase().contains("html") {
         return false;

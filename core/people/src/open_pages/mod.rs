@@ -1,4 +1,4 @@
-//! The home pages that somebody looked at: each is shown anew once what it shows has changed.
+//! The home pages that people have opened: each is updated when something that it shows has changed.
 
 mod sql;
 
@@ -14,11 +14,11 @@ use nod_store::jobs::{Job, sql as jobs};
 /// How long after it was opened a page is kept up to date.
 pub(crate) const LOOKED_AT: TimeDelta = TimeDelta::hours(1);
 
-/// Shows a page.
+/// A job that updates a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum PageJob {
-    /// A person's own page; in a lane of its own.
+    /// Update a person's home page; in a lane of its own.
     ShowHome { person: PersonId, platform: String, workspace: String },
 }
 
@@ -26,7 +26,7 @@ impl Job for PageJob {
     const KINDS: &'static [&'static str] = &["show_home"];
 }
 
-/// A page that a person looks at.
+/// A home page that a person has opened.
 pub struct Home {
     pub person: PersonId,
     pub platform: String,
@@ -34,7 +34,7 @@ pub struct Home {
     pub user: String,
 }
 
-/// The person opened their page.
+/// Records that the person opened their page.
 pub async fn opened(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -45,7 +45,7 @@ pub async fn opened(
     sql::opened(conn, tenant, home, now).await
 }
 
-/// Something of the person's changed. Comes last in a transaction: its lane is locked after all others.
+/// Updates the pages of a person after a change. Called last in a transaction: their lanes are locked after all others.
 pub async fn touch(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -58,7 +58,7 @@ pub async fn touch(
     Ok(())
 }
 
-/// However much changes before the job begins, it is one job.
+/// Enqueues the update: one job, however much changes before it begins.
 pub(crate) async fn shown_again(
     conn: &mut PgConnection,
     tenant: TenantId,

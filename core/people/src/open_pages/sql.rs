@@ -29,7 +29,7 @@ pub async fn opened(
     Ok(())
 }
 
-/// The person's pages that were opened since then.
+/// Returns the person's pages that were opened since then.
 pub async fn looked_at(
     conn: &mut PgConnection,
     tenant: TenantId,

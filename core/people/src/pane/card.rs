@@ -1,6 +1,6 @@
-//! What a person reads in the pane before they have said anything.
+//! What a person reads in the assistant thread before they write anything.
 
-/// What could be asked: what stands on the button, and what is then said.
+/// Returns the suggested prompts: the button's label, and the message that it sends.
 pub(super) fn prompts(viewing: bool) -> Vec<(String, String)> {
     let channel: &[(&str, &str)] = match viewing {
         true => &[("Sum up this channel", "Summarise the channel I am looking at.")],

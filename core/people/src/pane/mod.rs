@@ -1,5 +1,5 @@
-//! The assistant's pane: a thread of its own between one person and Nod. It greets, offers what fits the channel
-//! that the person looks at, and is named after the first question.
+//! The assistant thread: a thread between one person and Nod. It greets, offers prompts for the channel that the person
+//! looks at, and is titled after the first question.
 
 mod card;
 pub mod sql;
@@ -16,10 +16,10 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, TenantId, named_lane_id};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
-/// After so many tries the pane stays as it is: nothing depends on it.
+/// After this many attempts the thread stays unchanged: nothing depends on it.
 const MOST_TRIES: i32 = 3;
 
-/// Has the pane's title and prompts shown as they should be now.
+/// Enqueues an update of the thread's title or prompts.
 pub async fn dress(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -35,7 +35,7 @@ fn lane(conversation: ConversationId) -> Uuid {
     named_lane_id(&["pane", &conversation.to_string()])
 }
 
-/// The job: names the pane, or offers prompts.
+/// The job: sets the title, or offers prompts.
 pub async fn show(
     core: &Chat,
     claim: &Claim,

@@ -1,11 +1,11 @@
-//! Rows of panes.
+//! Rows of assistant threads.
 
 use sqlx::PgConnection;
 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ConversationId, PersonId, TenantId};
 
-/// A pane was opened, or its person looks at another channel; true where it is new.
+/// Records that a thread was opened, or that its person looks at another channel; returns true if it is new.
 pub async fn looks(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -29,7 +29,7 @@ pub async fn looks(
     .await
 }
 
-/// The channel that the person of a pane looks at.
+/// Returns the channel that the thread's person looks at.
 pub async fn viewing(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -45,7 +45,7 @@ pub async fn viewing(
     Ok(viewing.flatten())
 }
 
-/// Notes that a pane has its name; true for whoever does so first, false where the conversation is no pane.
+/// Records that a thread has its title; true only for the first caller, false if it is no assistant thread.
 pub async fn titled(
     conn: &mut PgConnection,
     tenant: TenantId,

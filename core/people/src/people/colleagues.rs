@@ -1,5 +1,5 @@
-//! When the people behind some addresses work: for whoever looks for a time that suits them. Of somebody who is not
-//! one of the organisation's people nothing is known.
+//! The working times of the people behind some addresses, for finding a time that suits them. Nothing is known of a
+//! person outside the organisation.
 
 use std::collections::HashMap;
 
@@ -18,25 +18,25 @@ pub struct Colleagues {
 /// One of the organisation's people.
 #[derive(Debug, Clone)]
 pub struct Colleague {
-    /// Who.
+    /// The person.
     pub person: PersonId,
-    /// As others know them.
+    /// The name that others see.
     pub name: String,
     /// When they work.
     pub working: Working,
 }
 
 impl Colleagues {
-    /// Over a pool.
+    /// Creates it over a pool.
     #[must_use]
     pub fn new(pool: PgPool) -> Self {
         Self { pool }
     }
 
-    /// By address in lower case.
+    /// Returns colleagues by address in lower case.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn at(
         &self,
         tenant: TenantId,
@@ -45,17 +45,17 @@ impl Colleagues {
         at(&mut *self.pool.acquire().await?, tenant, addresses).await
     }
 
-    /// When one person works, whatever their addresses are.
+    /// Returns when one person works, whatever their addresses are.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn of(&self, tenant: TenantId, person: PersonId) -> Result<Option<Working>, sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
         Ok(hours::working(&mut conn, tenant, &[person]).await?.remove(&person))
     }
 }
 
-/// By address in lower case.
+/// Returns colleagues by address in lower case.
 pub async fn at(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,33 +1,32 @@
-//! Whom a name may mean beside the people of the workspace: those whom somebody's own mail knows. What mail calls them
-//! is what whoever wrote it chose, so no such name resolves by itself, not even where it fits one: the person is shown
-//! it with its address, and picks.
+//! Resolves a name to people outside the workspace whom a person's own mail knows. The name in a mail is chosen by its
+//! sender, so it never resolves by itself, not even if only one fits: the person sees it with its address, and picks.
 
 use nod_contract::contacts::Contact;
 use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::tool::{Choice, Principal};
 
-/// More words are no name.
+/// More words are not a name.
 const MOST_WORDS: usize = 6;
-/// A longer word is none, in characters.
+/// A longer word is not part of a name, in characters.
 const LONGEST_WORD: usize = 40;
-/// Contacts that are offered beside the people of the workspace.
+/// Contacts that are offered in addition to the people of the workspace.
 const MOST_OFFERED: usize = 8;
-/// What the smallest platform shows of a button, in UTF-16 units: the address must stand there whole.
+/// How much of a label the strictest platform shows on a button, in UTF-16 units: the address must fit completely.
 const LABEL: usize = 75;
-/// By which a contact is told from the people of the workspace, whatever it calls itself.
+/// Distinguishes a contact from the people of the workspace, whatever its name.
 const SOURCE: &str = " · from your mail";
-/// Less of a name than this says nothing, in UTF-16 units.
+/// A name shortened further than this is useless, in UTF-16 units.
 const SHORTEST_NAME: usize = 4;
 
-/// The words to look a name up by; `None` where there is none to look for in mail.
+/// Returns the words to look a name up by; `None` if there are none to look for in mail.
 pub fn words(name: &str) -> Option<Vec<String>> {
     let words = parts(name);
     let fits = words.len() <= MOST_WORDS && words.iter().all(|word| word.chars().count() <= LONGEST_WORD);
     (fits && !words.is_empty()).then_some(words)
 }
 
-/// Those of `contacts` who may be meant and are neither `me` nor among the `people` of the workspace who are to be
-/// chosen from already; an address once, as it stands first.
+/// Returns those of `contacts` that fit, except `me` and the `people` of the workspace who are offered already. Of an
+/// address, only the first contact is taken.
 pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &Principal) -> Vec<Choice> {
     let mut choices: Vec<Choice> = Vec::new();
     for contact in contacts.iter().filter(|contact| fits(contact, words)) {
@@ -42,7 +41,7 @@ pub fn choices(words: &[String], contacts: &[Contact], people: &[Choice], me: &P
     choices
 }
 
-/// All the words stand in the name, or in what stands before the `@`.
+/// Returns whether all the words are in the name, or before the `@` of the address.
 fn fits(contact: &Contact, words: &[String]) -> bool {
     let local = contact.email.rsplit_once('@').map_or("", |(local, _)| local);
     let has = [parts(&contact.name), parts(local)].concat();
@@ -54,8 +53,8 @@ fn parts(name: &str) -> Vec<String> {
     lower.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// "Zoe Kim (zoe@partner.example) · from your mail". None where the address would not stand there whole. What looks like
-/// another address is no name.
+/// "Zoe Kim (zoe@partner.example) · from your mail"; `None` if the address would not fit completely. A name that looks
+/// like another address is left out.
 fn label(contact: &Contact) -> Option<String> {
     let Contact { name, email: address } = contact;
     let room = LABEL.checked_sub(units(address) + units(SOURCE))?;

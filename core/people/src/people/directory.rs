@@ -1,5 +1,5 @@
-//! Reads the people of a workspace, so that "tell Bo" finds somebody who never spoke to Nod, and asks the
-//! platform about a person whom it has not told of yet.
+//! Reads the people of a workspace, so that "tell Bo" finds a person who never wrote to Nod, and asks the platform
+//! about a person whom it has not reported yet.
 
 use chrono::TimeDelta;
 use uuid::Uuid;
@@ -13,15 +13,15 @@ use nod_contract::ids::{TenantId, named_lane_id};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::store;
 
-/// People of whom nothing was heard for so long are not listed any more: the people are read once a day.
+/// People about whom nothing was reported for this long are no longer listed, because the list is read once a day.
 const UNLISTED: TimeDelta = TimeDelta::hours(12);
 
-/// The lane in which a workspace's directory is read.
+/// Returns the lane in which a workspace's directory is read.
 pub fn lane(platform: &str, workspace: &str) -> Uuid {
     named_lane_id(&["directory", platform, workspace])
 }
 
-/// Reads every page, then again in a day.
+/// The job: reads every page, then again in a day.
 pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -> Result<(), WorkError> {
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
     let mut cursor = None;
@@ -40,7 +40,7 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
             break;
         }
     }
-    // Who is listed no more may have left, and not every platform lists those: they are asked about one by one.
+    // People who are no longer listed might have left. Not every platform lists those, so each is looked up.
     let since = core.now() - UNLISTED;
     let mut conn = core.pool.acquire().await?;
     let unlisted = sql::unlisted(&mut conn, claim.tenant, platform, workspace, since).await?;
@@ -55,7 +55,7 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
             Err(ChatError::RateLimited { retry_after_secs: after_seconds }) => {
                 return put_off(core, claim, after_seconds).await;
             }
-            // They stay who they were, and are asked about again tomorrow.
+            // They stay unchanged, and are looked up again tomorrow.
             Err(error) => tracing::warn!(%person, %error, "whether somebody still belongs is not known"),
         }
     }
@@ -69,8 +69,8 @@ pub async fn read(core: &Chat, claim: &Claim, platform: &str, workspace: &str) -
     Ok(tx.commit().await?)
 }
 
-/// Writes down what a platform tells of somebody by itself: who joined, changed or left. It may be told late or twice, so
-/// it takes standing, and gives none back: who seems to have more than they had is asked about at their next use.
+/// Stores what a platform reports by itself about a user who joined, changed or left. A report can be late or
+/// duplicated, so it can lower a membership, not raise it: a user who seems to gain one is looked up at their next use.
 pub async fn told(core: &Chat, platform: &str, workspace: &str, mut profile: Profile) -> sqlx::Result<()> {
     let (tenant, now) = (core.tenant, core.now());
     let mut tx = store::begin(&core.door).await?;
@@ -83,7 +83,7 @@ pub async fn told(core: &Chat, platform: &str, workspace: &str, mut profile: Pro
     tx.commit().await
 }
 
-/// Writes down what a platform answered about somebody, who was asked about then.
+/// Stores what a platform answered about a user; `asked` is when it was asked.
 pub async fn learn(
     core: &Chat,
     platform: &str,
@@ -121,7 +121,7 @@ async fn write(
     tx.commit().await
 }
 
-/// The person, after asking the platform about them if nobody has. `person` comes with their standing there.
+/// Returns the person. If the membership in `person`, loaded for this place, is unknown, the platform is asked.
 pub async fn known(
     core: &Chat,
     tenant: TenantId,
@@ -135,7 +135,7 @@ pub async fn known(
     let person = person.id;
     let mut conn = core.pool.acquire().await?;
     let user = sql::user_of(&mut conn, tenant, person, platform, workspace).await?.ok_or("no such user")?;
-    // The connection goes back before the platform is asked.
+    // Releases the connection before the platform is asked.
     drop(conn);
     let adapter = core.adapters.get(platform).ok_or("no such platform here")?;
     let asked = core.now();

@@ -1,4 +1,4 @@
-//! Whether what was said while Nod was away has been looked up.
+//! Whether messages that were sent while Nod was away have been looked up.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -6,12 +6,12 @@ use uuid::Uuid;
 use nod_contract::ids::{TenantId, named_lane_id};
 use nod_store::jobs::sql as jobs;
 
-/// In which a workspace is read.
+/// Returns the lane in which a workspace is looked up.
 pub fn lane(platform: &str, workspace: &str) -> Uuid {
     named_lane_id(&["catch up", platform, workspace])
 }
 
-/// Whether nothing is being looked up any more of what was said there while Nod did not hear it.
+/// Returns whether the lookup of the messages that Nod missed there has finished.
 pub async fn has_caught_up(
     conn: &mut PgConnection,
     tenant: TenantId,

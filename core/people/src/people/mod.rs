@@ -1,4 +1,4 @@
-//! Humans known to Nod: who they are on a platform, what it tells of them, and how a name becomes an address.
+//! People known to Nod: who they are on a platform, what it reports about them, and how a name becomes an address.
 
 pub mod colleagues;
 pub mod contacts;
@@ -17,37 +17,37 @@ use nod_contract::chat::Membership;
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::tool::{Choice, Principal, ToolError};
 
-/// To whoever is no member where only members may use Nod.
+/// The answer to a non-member if only members can use Nod.
 pub const NOT_FOR_STRANGERS: &str =
     "I work for members of this workspace only, so I did nothing. An admin can change that.";
 
-/// To whoever the platform has not told of, and does not tell of now.
+/// The answer to a user whose membership is unknown while the platform does not answer.
 pub const NOT_KNOWN_YET: &str =
     "I could not find out yet who you are here, so I did nothing. Please try again in a moment.";
 
-/// A person as the rows know them.
+/// A person as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
-    /// Who.
+    /// The person's id.
     pub id: PersonId,
     /// As shown in chat.
     pub name: String,
-    /// In full.
+    /// The full name; can be empty.
     pub full_name: String,
-    /// "Sales".
+    /// The job title: "Sales".
     pub title: Option<String>,
     /// Their address on the platform.
     pub address: Option<String>,
-    /// IANA zone name: what they set, or what their platform tells.
+    /// IANA zone name: what they set, or what their platform reports.
     pub zone: Option<String>,
-    /// Whether they belong.
+    /// Whether they are a member.
     pub standing: Membership,
     /// Whether the platform has been asked about them.
     pub known: bool,
 }
 
 impl Person {
-    /// As the one on whose behalf things are done.
+    /// Returns the person as the one on whose behalf Nod acts.
     #[must_use]
     pub fn principal(&self) -> Principal {
         Principal {
@@ -58,24 +58,23 @@ impl Person {
         }
     }
 
-    /// The full name where there is one.
+    /// Returns the full name if there is one, else the name in chat.
     #[must_use]
     pub fn display_name(&self) -> &str {
         if self.full_name.is_empty() { &self.name } else { &self.full_name }
     }
 }
 
-/// Somebody who belongs everywhere they are known.
+/// A person who is a member everywhere they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Their address, where a platform tells it.
+    /// Their address, if a platform reports one.
     pub address: Option<String>,
-    /// What each platform calls them: the platform, and a user there.
+    /// Their accounts, each as a platform and a user id there.
     pub users: Vec<(String, String)>,
 }
 
-/// What a recipient comes to whom a model or a person wrote: an address, a mention, or a name that fits one
-/// person.
+/// Resolves a recipient that a model or a person wrote: an address, a mention, or a name that fits one person.
 pub async fn address(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -95,7 +94,7 @@ pub async fn address(
     Ok(names::resolve(written, me, &people))
 }
 
-/// Whoever has this address, as one picks among people.
+/// Returns the people who have this address, as choices.
 pub async fn choices(conn: &mut PgConnection, tenant: TenantId, address: &str) -> sqlx::Result<Vec<Choice>> {
     let people = sql::at_addresses(conn, tenant, &[address.to_owned()]).await?;
     let choice = |(_, _, name): (String, PersonId, String)| Choice {

@@ -1,5 +1,5 @@
-//! From a name to an address. An address is taken as it is; a name that fits one person resolves; a name
-//! that fits several is never guessed.
+//! Resolves a name to an address. An address is taken unchanged; a name that fits one person resolves; a name that fits
+//! several is never guessed.
 
 use std::str::FromStr;
 
@@ -9,11 +9,11 @@ use super::Person;
 use nod_contract::chat::Membership;
 use nod_contract::tool::{Choice, Principal, ToolError};
 
-/// What a recipient written by a model or a person comes to, among `people`.
+/// Resolves a recipient written by a model or a person, among `people`.
 ///
 /// # Errors
-/// [`Fault::Ambiguous`] where several people fit, [`Fault::NotFound`] where nobody does or the one who does
-/// has no address, [`Fault::InvalidArguments`] where it looks like an address and is none.
+/// [`ToolError::Ambiguous`] if several people fit, [`ToolError::NotFound`] if none does or the one who does has no
+/// address, [`ToolError::InvalidArguments`] if it looks like an address and is none.
 pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<String, ToolError> {
     let written = written.trim();
     if written.contains('@') && !written.starts_with('@') && !written.starts_with("<@") {
@@ -35,13 +35,13 @@ pub fn resolve(written: &str, me: &Principal, people: &[Person]) -> Result<Strin
     }
 }
 
-/// A name as it is asked about, without what stands around it.
+/// Returns the name to look up, without a leading `@` and spaces.
 #[must_use]
 pub fn bare(written: &str) -> &str {
     written.trim().trim_start_matches('@').trim()
 }
 
-/// Whether it is neither an address nor a mention, nor the person themselves.
+/// Returns whether it is neither an address nor a mention, nor the person themselves.
 #[must_use]
 pub fn is_name(written: &str) -> bool {
     words(written).is_some() && !is_me(bare(written))
@@ -51,7 +51,7 @@ fn is_me(name: &str) -> bool {
     ["me", "myself"].contains(&name.to_lowercase().as_str())
 }
 
-/// The words to look a name up by; `None` where it is an address.
+/// Returns the words to look a name up by; `None` if it is an address.
 #[must_use]
 pub fn words(written: &str) -> Option<Vec<String>> {
     if written.contains('@') && !written.starts_with('@') {
@@ -60,8 +60,8 @@ pub fn words(written: &str) -> Option<Vec<String>> {
     Some(bare(written).to_lowercase().split_whitespace().map(str::to_owned).collect())
 }
 
-/// The recipients that a person wrote into one line, one after another: separated by commas, semicolons or
-/// line ends, unless these stand in quotes or between `<` and `>`.
+/// Splits the recipients that a person wrote into one line: separated by commas, semicolons or line ends, unless these
+/// are in quotes or between `<` and `>`.
 #[must_use]
 pub fn listed(line: &str) -> Vec<String> {
     let mut all = vec![String::new()];
@@ -82,7 +82,7 @@ pub fn listed(line: &str) -> Vec<String> {
     all.into_iter().map(|one| one.trim().to_owned()).filter(|one| !one.is_empty()).collect()
 }
 
-/// The platform's ids of the people whom a text mentions, as adapters write them: `<@U2>`. Each once.
+/// Returns the platform's ids of the people whom a text mentions, as adapters write them: `<@U2>`. Each once.
 #[must_use]
 pub fn mentions(text: &str) -> Vec<&str> {
     let mut users: Vec<&str> = Vec::new();
@@ -96,17 +96,17 @@ pub fn mentions(text: &str) -> Vec<&str> {
     users
 }
 
-/// Whom a recipient that is nothing but a mention means.
+/// Returns the user whom a recipient means that is only a mention.
 #[must_use]
 pub fn mentioned(written: &str) -> Option<&str> {
     let written = written.trim();
     mentions(written).first().copied().filter(|user| written.len() == user.len() + 3)
 }
 
-/// The address of somebody who was mentioned.
+/// Returns the address of a mentioned person.
 ///
 /// # Errors
-/// [`Fault::NotFound`] where it is nobody whom mail may reach, or they show no address.
+/// [`ToolError::NotFound`] if it is not a member, or they show no address.
 pub(crate) fn of_mentioned(person: Option<&Person>) -> Result<String, ToolError> {
     let member = person.filter(|p| p.standing == Membership::Member);
     let person = member.ok_or_else(|| {
@@ -115,7 +115,7 @@ pub(crate) fn of_mentioned(person: Option<&Person>) -> Result<String, ToolError>
     person.address.clone().ok_or_else(|| not_found(person.display_name(), "shows no address here"))
 }
 
-/// `bo@x.test` or `Bo <bo@x.test>`, as the bare address.
+/// Parses `bo@x.test` or `Bo <bo@x.test>` to the bare address.
 fn address(written: &str) -> Result<String, ToolError> {
     let bare = match (written.rfind('<'), written.strip_suffix('>')) {
         (Some(open), Some(inner)) => &inner[open + 1..],
@@ -126,7 +126,7 @@ fn address(written: &str) -> Result<String, ToolError> {
         .map_err(|_| ToolError::invalid(format!("“{written}” is no email address")))
 }
 
-/// Whole names first, then single words of them: "Bob Stone" is not ambiguous because there is a "Bob Reyes".
+/// Matches complete names first, then single words: "Bob Stone" is not ambiguous because there is a "Bob Reyes".
 fn fitting<'a>(name: &str, people: &'a [Person]) -> Vec<&'a Person> {
     let wanted = name.to_lowercase();
     let whole: Vec<&Person> = people
@@ -138,7 +138,7 @@ fn fitting<'a>(name: &str, people: &'a [Person]) -> Vec<&'a Person> {
         wanted.split_whitespace().all(|w| all.split_whitespace().any(|has| has == w))
     };
     let by_word: Vec<&Person> = people.iter().filter(|p| words(p)).collect();
-    // A display name "bob" is as common as a first name: it does not beat another Bob.
+    // A display name "bob" is as common as a first name, so it is not preferred to another Bob.
     if whole.len() == 1 && (wanted.contains(' ') || by_word.len() <= 1) { whole } else { by_word }
 }
 

@@ -1,5 +1,5 @@
-//! Has the people of a workspace listed anew before their day is over, where a name may mean somebody who joined since.
-//! Owns how often: lists are long, and platforms limit who reads them. Reads none itself; a job does.
+//! Requests a new read of a workspace's people before the daily one, because a name might mean a person who joined
+//! since. Owns how often: lists are long, and platforms limit who reads them. Reads none itself; a job does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use nod_contract::ids::TenantId;
 use nod_store::jobs::{JobNotifier, sql as jobs};
 use nod_store::store;
 
-/// How old a list may be from which a name is taken. No list is read more often, whoever asks for it.
+/// How old a list can be from which a name is resolved. No list is read more often, whoever requests it.
 const FRESH: TimeDelta = TimeDelta::minutes(10);
-/// So long a list that was asked for is waited for. One of thousands of people takes longer.
+/// How long a requested list is waited for. A list of thousands of people takes longer.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// Between two looks whether it was read.
+/// The pause between two checks whether it was read.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What the lists of people are asked for through.
+/// Requests the lists of people.
 pub struct Lists<'a> {
     pool: &'a PgPool,
     jobs: &'a JobNotifier,
@@ -39,13 +39,13 @@ impl<'a> Lists<'a> {
         Self { pool: &core.pool, jobs: &core.jobs, clock: &core.clock, platforms, tenant }
     }
 
-    /// The same where nobody may wait for a connection behind the jobs.
+    /// The same on connections that no job takes, for requests that cannot wait.
     pub fn at_the_door(core: &'a Chat) -> Self {
         Self { pool: &core.door, ..Self::of(core, core.tenant) }
     }
 
-    /// Has those read anew that are old, and waits a moment for them: false where one is still being read. No connection is
-    /// held meanwhile.
+    /// Requests those that are old, and waits a moment for them; returns false if one is still being read. No
+    /// connection is held meanwhile.
     pub async fn refresh(&self) -> sqlx::Result<bool> {
         self.request().await?;
         let begun = Instant::now();
@@ -55,7 +55,7 @@ impl<'a> Lists<'a> {
             if !lists.iter().any(being_read) {
                 return Ok(true);
             }
-            // One that somebody waited for already is not waited for again.
+            // A list that was already waited for is not waited for again.
             if begun.elapsed() > PATIENCE || !lists.iter().any(|list| list.is_expected_soon(now)) {
                 return Ok(false);
             }
@@ -63,7 +63,7 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Has those read anew that are old; nothing waits for it.
+    /// Requests those that are old, without waiting.
     pub async fn request(&self) -> sqlx::Result<()> {
         let now = self.clock.now();
         let stale = now - FRESH;
@@ -74,11 +74,11 @@ impl<'a> Lists<'a> {
             let work = PeopleJob::ReadDirectory { platform: platform.clone(), workspace: workspace.clone() };
             let lane = directory::lane(&platform, &workspace);
             let mut tx = store::begin(self.pool).await?;
-            // The lane before the row, as whoever reads the list locks them.
+            // The lane before the row, as the job that reads the list locks them.
             jobs::lock_lane(&mut tx, self.tenant, lane).await?;
             if sql::ask_for(&mut tx, self.tenant, &platform, &workspace, stale, now).await? {
-                // The daily reading waits there, so that there is never more than one in the lane. One that was put off
-                // for some seconds, since the platform asked for that, stays so.
+                // The daily job waits in the lane, so it is moved forward and there is never more than one. A job that
+                // was put off for some seconds, because the platform asked for that, is not moved.
                 let moved = jobs::bring_forward(&mut tx, self.tenant, lane, now + FRESH, now).await?;
                 if !moved && jobs::is_lane_idle(&mut tx, self.tenant, lane).await? {
                     jobs::enqueue(&mut tx, self.tenant, lane, &work, now, now).await?;
@@ -96,7 +96,7 @@ impl<'a> Lists<'a> {
 }
 
 impl Reading {
-    /// Whether it was asked for and has not come. One that does not come in all that time is not waited for.
+    /// Returns whether it was requested and is not read yet. A request older than `FRESH` no longer counts.
     fn is_being_read(&self, now: Timestamp) -> bool {
         self.asked_at
             .is_some_and(|asked| self.synced_at.is_none_or(|read| read < asked) && now - asked < FRESH)

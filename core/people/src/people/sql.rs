@@ -38,7 +38,7 @@ impl From<Row> for Person {
     }
 }
 
-/// The person behind a platform's user, made known if new.
+/// Returns the person behind a platform's user, created if new.
 pub async fn meet(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -48,7 +48,7 @@ pub async fn meet(
     fresh: PersonId,
     now: Timestamp,
 ) -> sqlx::Result<PersonId> {
-    // Held, so that nobody turns out to be somebody else before this transaction is over.
+    // Locked, so that the person cannot be merged into another before this transaction ends.
     let known = sqlx::query_scalar!(
         "select i.person_id from identities i join people p on p.tenant_id = i.tenant_id and p.id = i.person_id
          where i.tenant_id = $1 and i.platform = $2 and i.workspace = $3 and i.user_ref = $4 for key share of p",
@@ -62,7 +62,7 @@ pub async fn meet(
     if let Some(known) = known {
         return Ok(PersonId(known));
     }
-    // Two first events of one person may race: the identity row decides, and the loser's person row goes.
+    // Two first events of one person can race: the identity row decides, and the loser's person row is deleted.
     sqlx::query!(
         "insert into people (tenant_id, id, name, full_name, standing, created_at)
          values ($1, $2, $3, '', 'unknown', $4)",
@@ -113,7 +113,7 @@ pub async fn load(
     Ok(row.map(Person::from))
 }
 
-/// The same with their standing in that place, which is unknown where its platform has not been asked.
+/// The same with their membership in that place, which is unknown if its platform has not been asked.
 pub async fn load_there(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -140,7 +140,7 @@ pub async fn load_there(
     Ok(row.map(Person::from))
 }
 
-/// Whether that is somebody still; if so, they stay somebody until the transaction is over.
+/// Returns whether the person still exists, and prevents their deletion until the transaction ends.
 pub async fn is_somebody(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sqlx::Result<bool> {
     let found = sqlx::query_scalar!(
         "select id from people where tenant_id = $1 and id = $2 for key share",
@@ -150,7 +150,7 @@ pub async fn is_somebody(conn: &mut PgConnection, tenant: TenantId, person: Pers
     Ok(found.fetch_optional(conn).await?.is_some())
 }
 
-/// The platform's user of a person, in a workspace.
+/// Returns the platform's user of a person, in a workspace.
 pub async fn user_of(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -170,7 +170,7 @@ pub async fn user_of(
     .await
 }
 
-/// The person behind a platform's user, if anybody is known by it.
+/// Returns the person behind a platform's user, if known.
 pub async fn by_user(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -195,7 +195,7 @@ pub async fn by_user(
     Ok(row.map(Person::from))
 }
 
-/// What a platform has told of somebody's standing there, which nobody else changes meanwhile; `None` where it has not.
+/// Returns the membership that a platform reported for a user, if any, and locks it against changes.
 pub(crate) async fn told_standing(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -217,9 +217,9 @@ pub(crate) async fn told_standing(
     Ok(told.map(|standing| Membership::from_name(&standing)))
 }
 
-/// Writes down what a platform tells of a person. Where somebody is known in several places, their name, zone and
-/// address are those of the place that tells an address; the others only say whether they belong there. What was asked `at` a
-/// time before something else was told changes nothing.
+/// Stores what a platform reports about a person. If a person is known in several places, their name, zone and address
+/// are those of the place that reports an address; the others only say whether they are a member there. A profile that
+/// was requested, at `at`, before a later report changes nothing.
 pub async fn learn(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -229,7 +229,7 @@ pub async fn learn(
     profile: &Profile,
     at: Timestamp,
 ) -> sqlx::Result<()> {
-    // The identity is locked before the person, as `meet` does where two first events of somebody race.
+    // The identity is locked before the person, as in `meet` if two first events of a person race.
     sqlx::query!(
         "with here as (
              update identities set standing = $8, told_at = $9
@@ -269,7 +269,7 @@ pub async fn learn(
     Ok(())
 }
 
-/// An account that is somebody's own is how they are written to, where no platform tells of another address.
+/// Records a person's own account: mail goes to it if no platform reports another address.
 pub async fn reached_at(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -287,7 +287,7 @@ pub async fn reached_at(
     Ok(())
 }
 
-/// Somebody who is a member wherever they are known; `None` for whoever is a guest or has left anywhere.
+/// Returns a person who is a member everywhere they are known; `None` for a person who is a guest or has left anywhere.
 pub async fn member(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -310,7 +310,7 @@ pub async fn member(
     }))
 }
 
-/// The address of some member at one of these domains, in lower case.
+/// Returns the address of any member at one of these domains, in lower case.
 pub async fn somebody_at(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -326,7 +326,7 @@ pub async fn somebody_at(
     found.fetch_optional(conn).await
 }
 
-/// Where somebody is known.
+/// Returns the platforms on which a person is known.
 pub async fn platforms_of(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -341,14 +341,14 @@ pub async fn platforms_of(
     .await
 }
 
-/// The platforms whose people are known.
+/// Returns the platforms whose people are known.
 pub async fn platforms(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!("select distinct platform from directories where tenant_id = $1 order by 1", tenant.0)
         .fetch_all(conn)
         .await
 }
 
-/// Whoever has this address, if one member has it, is this user too.
+/// Links the user of this address to the member who has it, if exactly one has.
 pub async fn introduce(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -373,9 +373,9 @@ pub async fn introduce(
     Ok(())
 }
 
-/// Members of a workspace whose people are known, who have all of these words in their name. Where somebody of that
-/// place who can be written to is among them, those of that place are meant: whoever is known in two places and has not
-/// said so is two people here.
+/// Returns members of workspaces whose people are known, with all of these words in their name. If one of this
+/// workspace has an address, only those of this workspace are returned: a person known in two places and not linked is
+/// two here.
 pub async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -409,7 +409,7 @@ pub async fn named(
     Ok(rows.into_iter().map(Person::from).collect())
 }
 
-/// Who belongs to a workspace and to no other, as far as is known, and was not told of since.
+/// Returns the users of a workspace who have not left, as far as is known, and were not reported since.
 pub(crate) async fn unlisted(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -433,15 +433,15 @@ pub(crate) async fn unlisted(
     Ok(rows.into_iter().map(|row| (PersonId(row.id), row.user_ref)).collect())
 }
 
-/// A workspace as it was noted last.
+/// A workspace as it was recorded last.
 pub struct Opened {
     /// When its people were read.
     pub read_at: Option<Timestamp>,
-    /// Whether other parts of it were served until now.
+    /// Whether other parts of it were served before.
     pub served_others: bool,
 }
 
-/// Notes a workspace, and which parts of it are served.
+/// Records a workspace, and which parts of it are served.
 pub async fn open_directory(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -468,7 +468,7 @@ pub async fn open_directory(
     .await
 }
 
-/// Nobody's standing there is known any more. Who belongs elsewhere does so still.
+/// Resets every membership in a workspace to unknown. A person who is a member elsewhere remains one.
 pub async fn unlearn(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -494,7 +494,7 @@ pub async fn unlearn(
     Ok(())
 }
 
-/// When a workspace's people were last read, and asked for before the daily reading.
+/// When a workspace's people were last read, and last requested before the daily read.
 pub(super) struct Reading {
     pub(super) platform: String,
     pub(super) workspace: String,
@@ -502,7 +502,7 @@ pub(super) struct Reading {
     pub(super) synced_at: Option<Timestamp>,
 }
 
-/// Of the workspaces of these platforms.
+/// Returns those of the workspaces of these platforms.
 pub(super) async fn readings(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -519,7 +519,7 @@ pub(super) async fn readings(
     .await
 }
 
-/// Notes that a workspace's people are asked for; false where they were read or asked for since `stale`.
+/// Records that a workspace's people are requested; false if they were read or requested since `stale`.
 pub(super) async fn ask_for(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -560,7 +560,7 @@ pub(crate) async fn directory_read(
     Ok(())
 }
 
-/// Members by their addresses, in lower case, with the names by which others know them.
+/// Returns members by their addresses, in lower case, with the names that others see.
 pub(super) async fn at_addresses(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -580,7 +580,7 @@ pub(super) async fn at_addresses(
     Ok(rows.into_iter().map(|row| (row.address, PersonId(row.id), row.name)).collect())
 }
 
-/// Which of these addresses belong to somebody here, in small letters.
+/// Returns which of these addresses belong to a person here, in lower case.
 pub async fn with_addresses(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,5 +1,5 @@
-//! Documents of others are read by a process that can do nothing else; this is how it is started and spoken to. No
-//! document is parsed here.
+//! Untrusted documents are read by a process that can do nothing else; this starts it and talks to it. No document is
+//! parsed here.
 
 mod pool;
 mod process;
@@ -16,55 +16,54 @@ pub use process::Program;
 
 use nod_contract::ids::{PersonId, TenantId};
 use nod_contract::wire::{Block, Done, Failure, Kind};
-/// How long one document may take in a turn.
+/// How long one document can take in a turn.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where documents are read.
+/// Reads documents.
 pub trait Reader: Send + Sync {
-    /// A desk for one call of one person; nothing is waited for beyond `until`. It costs nothing until something is read
-    /// at it.
+    /// Returns a desk for one call of one person; nothing waits beyond `until`. It costs nothing until it reads.
     fn desk(&self, whose: Whose, until: Instant) -> Box<dyn Desk>;
 }
 
-/// For whom something is read: what serves one person serves no other.
+/// The person for whom something is read: a process that serves one person serves no other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whose {
     /// Their organisation.
     pub tenant: TenantId,
-    /// Who.
+    /// The person.
     pub person: PersonId,
 }
 
 /// Reads the documents of one call, one after another.
 #[async_trait]
 pub trait Desk: Send {
-    /// Reads one.
+    /// Reads one document.
     ///
     /// # Errors
-    /// When it has no words for us.
+    /// If no text could be read.
     async fn read(&mut self, kind: Kind, bytes: &[u8], limits: Limits) -> Result<Read, Unread>;
 }
 
 /// How much of a document is wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Pages that are read.
+    /// The most pages to read.
     pub pages: usize,
-    /// Bytes of text that are given back.
+    /// The most bytes of text to return.
     pub bytes_out: usize,
 }
 
-/// What a document says. It is outside text.
+/// The content of a document, which is untrusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Its pieces, in their order.
+    /// Its blocks, in order.
     pub blocks: Vec<Block>,
-    /// How it was read to its end.
+    /// How the read ended.
     pub done: Done,
 }
 
 impl Read {
-    /// Its words in a row.
+    /// Returns its text in a row.
     #[must_use]
     pub fn text(self) -> String {
         let mut words = String::new();
@@ -82,23 +81,23 @@ impl Read {
     }
 }
 
-/// Why a document has no words for us.
+/// Why no text of a document could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unread {
-    /// It took too much memory and its reader died of it, now or before.
+    /// It took too much memory and its reader died, now or before.
     Memory,
     /// It took too long, now or before.
     Time,
-    /// Others are read; its turn did not come.
+    /// Other documents are being read; its turn did not come.
     Busy,
-    /// No reader starts.
+    /// No reader can be started.
     Away,
-    /// Its reader says why.
+    /// The reader reports why.
     Failed(Failure),
 }
 
 impl Unread {
-    /// As the end of a sentence.
+    /// Returns the reason as the end of a sentence.
     #[must_use]
     pub fn sentence(&self, kind: Kind) -> String {
         let (thing, things) = match kind {

@@ -1,5 +1,5 @@
-//! The readers: a few processes at once, one desk of a person after another. A reader that was given one person's bytes
-//! is never given another's: it ends with the desk.
+//! The readers: a few processes at once, and one desk of a person after another. A reader that was given one person's
+//! bytes is never given another's: it ends with the desk.
 
 use std::collections::HashMap;
 use std::os::unix::process::ExitStatusExt;
@@ -21,7 +21,7 @@ use nod_contract::wire::{Failure, Kind, MOST_BYTES, Request};
 
 /// Readers at once.
 const PLACES: usize = 4;
-/// Seconds from which on a document had its time; what is left of ten is rounded down.
+/// Seconds from which a document had its full time; what is left of ten is rounded down.
 const WHOLE_TIME: u64 = 9;
 /// Readers that wait for work, once there was some.
 const WARM: usize = 2;
@@ -33,15 +33,15 @@ struct Pool {
     program: Program,
     rows: PgPool,
     clock: Arc<dyn Clock>,
-    /// Never given anything yet.
+    /// Processes that were never given anything.
     idle: Mutex<Vec<Process>>,
     places: Arc<Semaphore>,
-    /// One desk at a time for each of them: nobody's documents hold up everybody's.
+    /// One desk at a time for each person, so that one person's documents do not block everyone.
     people: Mutex<HashMap<(TenantId, PersonId), Arc<Semaphore>>>,
 }
 
 impl Readers {
-    /// Nothing is started before it is needed.
+    /// Starts no process before it is needed.
     #[must_use]
     pub fn new(program: Program, rows: PgPool, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Pool {
@@ -65,10 +65,10 @@ struct OneDesk {
     pool: Arc<Pool>,
     whose: Whose,
     until: Instant,
-    /// The person's turn, and a place among all. Kept to the end of the desk.
+    /// The person's turn, and one of the places for all. Held until the desk ends.
     place: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)>,
     process: Option<Process>,
-    /// Why the last one died, where that is sure.
+    /// Why the last process died, if that is certain.
     died: Option<&'static str>,
 }
 
@@ -94,7 +94,7 @@ impl Desk for OneDesk {
         if let Some(why) = self.died.take() {
             document.remember(&self.pool.rows, why, self.pool.clock.now()).await;
         }
-        // Whoever is not waited for any more is ended with it. The machine may be busy, so that proves nothing.
+        // After the timeout, the process is dropped and so killed. The machine might be busy, so that proves nothing.
         read.unwrap_or(Err(Unread::Time))
     }
 }
@@ -145,8 +145,8 @@ impl OneDesk {
     }
 }
 
-/// What a document did to its reader, and whether it is sure to do so again: one that had less than the whole time may
-/// be read the next time. A SIGKILL comes from elsewhere: the system that has no memory left, an operator.
+/// Returns what a document did to its reader, and the reason if it would certainly do so again: one that had less than
+/// the full time might be read the next time. A SIGKILL comes from elsewhere: the out-of-memory killer, an operator.
 fn cause(ended: ExitStatus, whole_time: bool) -> (Unread, Option<&'static str>) {
     match ended.signal().and_then(|signal| Signal::try_from(signal).ok()) {
         Some(Signal::SIGABRT | Signal::SIGSEGV | Signal::SIGBUS) => (Unread::Memory, Some("memory")),
@@ -166,7 +166,7 @@ impl Pool {
         (permit(turn).await, permit(self.places.clone()).await)
     }
 
-    /// One that was given nothing yet; behind it others are started, so that the next is there at once.
+    /// Returns a process that was given nothing yet, and starts others in the background, so that the next is ready.
     async fn process(self: &Arc<Self>) -> std::io::Result<Process> {
         let process = match self.waiting() {
             Some(process) => process,
@@ -177,7 +177,7 @@ impl Pool {
         Ok(process)
     }
 
-    /// One that waits and is still there.
+    /// Returns a waiting process that still runs.
     fn waiting(&self) -> Option<Process> {
         let mut idle = self.idle();
         std::iter::from_fn(|| idle.pop()).find_map(|mut process| process.lives().then_some(process))

@@ -1,5 +1,5 @@
-//! One reader: a process that is started, greets, and is given one document after another. Nothing that it says is
-//! believed: lines, their number and their sum are bounded, and what is not understood ends it.
+//! One reader: a process that is started, greets, and is given one document after another. Its output is not trusted:
+//! lines, their number and their sum are bounded, and invalid output ends it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,33 +11,33 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use nod_contract::wire::{Block, Done, Failure, Hello, Line, MOST_LINE, Request};
 
-/// Bytes that the lines of one document may have beyond its text, written in full.
+/// Bytes that the lines of one document can have in addition to its escaped text.
 const MOST_BESIDE: usize = 1024 * 1024;
-/// How long one that says nothing more may take to be gone.
+/// How long a process whose output ended can take to exit.
 const LINGERS: Duration = Duration::from_millis(500);
 
-/// What is started to read: called with `parse`.
+/// The program that reads, called with `parse`.
 #[derive(Debug, Clone)]
 pub struct Program(PathBuf);
 
 impl Program {
-    /// That one, or the program that runs here.
+    /// Uses that program, or the one that is running.
     #[must_use]
     pub fn new(path: Option<&Path>) -> Self {
         Self(path.map_or_else(itself, Path::to_path_buf))
     }
 
-    /// Starts a reader and hears what it could not do when it tried.
+    /// Starts a reader and returns its greeting, which reports what was denied to it.
     ///
     /// # Errors
-    /// When it does not start or does not greet.
+    /// If it does not start or does not greet.
     pub async fn try_out(&self) -> io::Result<Hello> {
         Ok(self.start().await?.hello)
     }
 
     pub(super) async fn start(&self) -> io::Result<Process> {
-        // Keys stand in the environment, so it has none. It dies with whoever waits for it, and by itself when the thread
-        // that starts it ends: this must not be called from a thread that comes and goes.
+        // Keys are in the environment, so the process gets an empty one. It dies with the task that waits for it, and
+        // by itself when the thread that starts it ends: this must not be called from a short-lived thread.
         let mut child = Command::new(&self.0)
             .arg0("nod")
             .arg("parse")
@@ -59,7 +59,7 @@ impl Program {
     }
 }
 
-/// The file of the program that runs: on Linux also after an update has put another in its place.
+/// Returns the file of the running program; on Linux also after an update has replaced it.
 fn itself() -> PathBuf {
     match cfg!(target_os = "linux") {
         true => PathBuf::from("/proc/self/exe"),
@@ -75,7 +75,7 @@ pub(super) struct Process {
     pub(super) hello: Hello,
 }
 
-/// What came of a document.
+/// The result of a document.
 pub(super) enum Answer {
     Read(Vec<Block>, Done),
     Failed(Failure),
@@ -84,16 +84,17 @@ pub(super) enum Answer {
 }
 
 impl Process {
-    /// It is still there.
+    /// Returns whether it still runs.
     pub(super) fn lives(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Gives it a document and hears what it says. Whoever stops waiting drops it: the next answer would be this one's.
+    /// Gives it a document and returns its answer. A caller that stops waiting drops the process, because its next
+    /// answer would be for this document.
     pub(super) async fn read(&mut self, request: &Request, bytes: &[u8]) -> io::Result<Answer> {
         match self.exchange(request, bytes).await {
             Ok(Some(answer)) => Ok(answer),
-            // It ended in the middle: how, tells why.
+            // It ended in the middle; its exit status tells why.
             Ok(None) | Err(_) => Ok(Answer::Died(self.ended().await?)),
         }
     }
@@ -105,7 +106,7 @@ impl Process {
         self.input.write_all(bytes).await?;
         self.input.flush().await?;
         let (mut blocks, mut size) = (Vec::new(), 0);
-        // JSON may write a byte as six.
+        // JSON can write a byte as six.
         let mut left = request.most_bytes_out.saturating_mul(6) + MOST_BESIDE;
         loop {
             match next(&mut self.output, &mut left).await? {
@@ -124,10 +125,10 @@ impl Process {
         }
     }
 
-    /// How it ended.
+    /// Returns how it ended.
     ///
     /// # Errors
-    /// When it has not: then it speaks in a way that we do not know, and is killed.
+    /// If it has not: then its output was not understood, and it is killed.
     async fn ended(&mut self) -> io::Result<ExitStatus> {
         let Ok(ended) = tokio::time::timeout(LINGERS, self.child.wait()).await else {
             self.child.start_kill()?;
@@ -137,7 +138,7 @@ impl Process {
     }
 }
 
-/// The next line; `None` where its output ended.
+/// Returns the next line; `None` if the output ended.
 async fn next(output: &mut BufReader<ChildStdout>, left: &mut usize) -> io::Result<Option<Line>> {
     let most = MOST_LINE.min(*left);
     let mut line = Vec::new();

@@ -1,11 +1,11 @@
-//! Rows of what ended its reader.
+//! Rows of documents that ended their reader.
 
 use sqlx::PgConnection;
 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 
-/// What it takes too much of, where it is known that this reader ends of it.
+/// Returns which limit the document exceeds, if it is known to end this reader.
 pub(super) async fn find(
     conn: &mut PgConnection,
     tenant: TenantId,

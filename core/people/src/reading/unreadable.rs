@@ -1,5 +1,5 @@
-//! What ended its reader once is not opened again, by whoever it comes, until another version of Nod reads. Each of
-//! them is told the same words as the first, which say nothing of anybody else. That the answer comes sooner can be noticed.
+//! A document that ended its reader once is not opened again, for any person, until another version of Nod reads.
+//! Everyone gets the same text, which says nothing about other people. That the answer comes sooner can be noticed.
 
 use sha2::{Digest, Sha256};
 use sqlx::PgPool;
@@ -9,7 +9,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 use nod_contract::wire::{Kind, VERSION};
 
-/// A document by what it holds, and the reader it goes to.
+/// A document by its digest, and the reader that it goes to.
 pub(super) struct Document {
     tenant: TenantId,
     digest: Vec<u8>,
@@ -22,7 +22,7 @@ impl Document {
         Self { tenant, digest: Sha256::digest(bytes).to_vec(), reader }
     }
 
-    /// Why it is not opened. Where the rows do not tell, it is read: its reader keeps it from harm.
+    /// Returns why it is not opened. If the rows cannot be read, it is opened: its reader keeps it from doing harm.
     pub(super) async fn known(&self, pool: &PgPool) -> Option<Unread> {
         let looked = async {
             let mut conn = pool.acquire().await?;

@@ -91,7 +91,7 @@ pub(in crate::connection) async fn offer(
     }))
 }
 
-/// open → begun; false where the link was used or has ended.
+/// open → begun; false if the link was used or has expired.
 pub(in crate::connection) async fn begun(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -114,7 +114,7 @@ pub(in crate::connection) async fn begun(
     Ok(done.rows_affected() == 1)
 }
 
-/// resumed → begun once more, by the person whose link it is; false where it has ended meanwhile.
+/// resumed → begun again, by the person to whom the link belongs; false if it has ended meanwhile.
 pub(in crate::connection) async fn signed_in(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -137,7 +137,7 @@ pub(in crate::connection) async fn signed_in(
     Ok(done.rows_affected() == 1)
 }
 
-/// begun → resumed, by its state; the verifier is handed out once.
+/// begun → resumed, by its state; the verifier is returned only once.
 pub(in crate::connection) async fn resumed(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -170,7 +170,7 @@ pub(in crate::connection) async fn close(
     Ok(())
 }
 
-/// Ends an offer that led nowhere; false where it had led somewhere.
+/// Ends an offer that led to no account; false if it did lead to one.
 pub(in crate::connection) async fn expire(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -187,7 +187,7 @@ pub(in crate::connection) async fn expire(
     Ok(done.rows_affected() == 1)
 }
 
-/// The runs of somebody that may wait for an account, each with its newest link to one.
+/// Returns the runs of a person that might wait for an account, each with its newest link to one.
 pub(in crate::connection) async fn waiting(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -220,7 +220,7 @@ pub(in crate::connection) async fn waiting(
     Ok(waiting.collect())
 }
 
-/// Whether the person still has a way to such an account: a link that works, or an admin who is asked.
+/// Returns whether the person still has a way to such an account: a working link, or an admin who is asked.
 pub(in crate::connection) async fn has_another(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -272,7 +272,7 @@ pub(in crate::connection) struct NewOther<'a> {
     pub(in crate::connection) deliveries: &'a [DeliveryId],
 }
 
-/// False where it was asked before.
+/// Returns false if it was asked before.
 pub(in crate::connection) async fn insert_other(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -305,7 +305,7 @@ pub(in crate::connection) struct Other {
     pub(in crate::connection) deliveries: Vec<DeliveryId>,
 }
 
-/// The one update from *pending*; `None` where it was decided before.
+/// The only update from *pending*; `None` if it was decided before.
 pub(in crate::connection) async fn decide_other(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! The form in which somebody sets their working time, and what is wrong with what they typed.
+//! The form in which a person sets their working time, and the errors in what they typed.
 
 use jiff::civil::{Time, Weekday};
 
@@ -6,7 +6,7 @@ use super::Settings;
 use nod_contract::card::{Field, FieldError};
 use nod_when::when::zones;
 
-/// The ids of its fields, in their order.
+/// The ids of its fields, in order.
 pub const FIELDS: [&str; 5] = ["zone", "days", "hours", "buffer", "notice"];
 
 const DAYS: [(&str, Weekday); 7] = [
@@ -19,15 +19,15 @@ const DAYS: [(&str, Weekday); 7] = [
     ("Sun", Weekday::Sunday),
 ];
 
-/// More than that around everything would leave no day.
+/// A longer buffer around everything would leave no day, in minutes.
 const MOST_BUFFER: i32 = 240;
 /// Two weeks, in minutes.
 const MOST_NOTICE: i32 = 14 * 24 * 60;
 
-/// Longest of what is typed, in characters.
+/// The longest input, in characters.
 const LONGEST: usize = 60;
 
-/// The form, filled in with how things are.
+/// Returns the form, filled in with the current settings.
 #[must_use]
 pub fn shown(settings: &Settings) -> Vec<Field> {
     let field = |id: &str, label: &str, value: String, optional: bool| Field {
@@ -70,7 +70,7 @@ fn written(days: &[Weekday]) -> String {
     }
 }
 
-/// What they typed, by the field's id.
+/// Parses what they typed, by the field's id.
 ///
 /// # Errors
 /// A sentence for each field that is wrong.
@@ -114,7 +114,7 @@ pub fn read(typed: impl Fn(&str) -> String) -> Result<Settings, Vec<FieldError>>
     }
 }
 
-/// "Mon-Fri", "mon, wed", "Sunday to Thursday"; none twice, in the order of the week.
+/// Parses "Mon-Fri", "mon, wed", "Sunday to Thursday"; without duplicates, in the order of the week.
 fn days(typed: &str) -> Option<Vec<Weekday>> {
     let typed = typed.to_lowercase().replace(['–', '—'], "-").replace(" to ", "-").replace(" and ", ",");
     let at = |name: &str| {
@@ -132,7 +132,7 @@ fn days(typed: &str) -> Option<Vec<Weekday>> {
     Some((0..7).filter(|at| on[*at]).map(|at| DAYS[at].1).collect())
 }
 
-/// "09:00-17:00", "9-17", also over midnight.
+/// Parses "09:00-17:00", "9-17", also past midnight.
 fn hours(typed: &str) -> Option<(Time, Time)> {
     let typed = typed.replace(['–', '—'], "-").replace(" to ", "-");
     let (from, to) = typed.split_once('-')?;

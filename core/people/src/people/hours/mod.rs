@@ -1,5 +1,5 @@
-//! When somebody works, as kept in Nod's settings: their zone, days and hours, what they want free around things, and
-//! how early they want to know. Theirs alone to see; others learn free, busy, or "out of hours".
+//! When a person works, as stored in Nod's settings: their zone, days and hours, the buffer that they want around
+//! events, and how much notice. Only they see it; others learn free, busy, or "out of hours".
 
 mod form;
 mod sql;
@@ -17,20 +17,20 @@ use nod_when::slots::{MAX_PEOPLE, WeeklyHours};
 
 pub use form::{FIELDS, read, shown};
 
-/// What somebody set, or would if they set nothing.
+/// What a person set, or the defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// IANA's name; `None`: as their platform tells.
+    /// The IANA name; `None`: as their platform reports.
     pub zone: Option<String>,
     /// The days on which they work.
     pub days: Vec<Weekday>,
-    /// From when, by their clocks.
+    /// The start of work, in local time.
     pub from: Time,
-    /// Until when; where it is not later, on the day after.
+    /// The end of work; if it is not later, on the next day.
     pub to: Time,
-    /// What they want free around everything they have, in minutes.
+    /// The free time that they want around all their events, in minutes.
     pub buffer: i32,
-    /// How long before it they want to know, in minutes.
+    /// How long in advance they want to know, in minutes.
     pub notice: i32,
 }
 
@@ -41,18 +41,18 @@ impl Default for Settings {
     }
 }
 
-/// Somebody's working time, ready for [`nod_when::slots`].
+/// A person's working time, as [`nod_when::slots`] needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Working {
     pub hours: WeeklyHours,
-    /// Whether they or their platform told the zone; else UTC stands for it.
+    /// Whether they set the zone or their platform reported it; otherwise it is UTC.
     pub zone_known: bool,
     pub buffer: SignedDuration,
     pub notice: SignedDuration,
 }
 
 impl Settings {
-    /// In their own zone, or where the platform says they are.
+    /// Returns the working time in their own zone, or in the one that the platform reports.
     fn working(&self, told: Option<&str>) -> Working {
         let named = self.zone.as_deref().or(told);
         let zone = named.and_then(|name| TimeZone::get(name).ok());
@@ -67,7 +67,7 @@ impl Settings {
     }
 }
 
-/// The working times of several people, in one query; of the first [`MAX_PEOPLE`]. Who is not known is left out.
+/// Returns the working times of the first [`MAX_PEOPLE`] people, in one query. Unknown people are left out.
 pub async fn working(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -77,7 +77,7 @@ pub async fn working(
     Ok(rows.into_iter().map(|(person, told, set)| (person, set.working(told.as_deref()))).collect())
 }
 
-/// What one person set, and the zone that their platform tells.
+/// Returns what one person set, and the zone that their platform reports.
 pub async fn load(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -87,7 +87,7 @@ pub async fn load(
     Ok(rows.pop().map(|(_, told, set)| (set, told)).unwrap_or_default())
 }
 
-/// Keeps what they set in place of what was there.
+/// Stores what they set, replacing earlier settings.
 pub async fn keep(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -98,12 +98,12 @@ pub async fn keep(
     sql::keep(conn, tenant, person, settings, now).await
 }
 
-/// 09:30 is 570.
+/// Returns 570 for 09:30.
 fn minute(time: Time) -> i16 {
     i16::from(time.hour()) * 60 + i16::from(time.minute())
 }
 
-/// 570 is 09:30.
+/// Returns 09:30 for 570.
 fn time(minute: i16) -> Time {
     Time::midnight().wrapping_add(i64::from(minute).minutes())
 }

@@ -8,7 +8,7 @@ use super::{Settings, minute, time};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 
-/// Of each who is known: what the platform tells of their zone, and what they set.
+/// Returns, for each known person, the zone that the platform reports and what they set.
 pub(super) async fn several(
     conn: &mut PgConnection,
     tenant: TenantId,
