@@ -81,8 +81,7 @@ pub(super) fn shown(card: Card, approval: &Approval) -> Card {
     card
 }
 
-/// Renders a request's content without title, notes and buttons. If [`whole::askable`] accepts it, each platform can
-/// show it.
+/// Renders a request's content without its frame. Every platform can show it if [`whole::askable`] accepts it.
 #[must_use]
 pub fn request(preview: &Preview, risks: &[String]) -> Card {
     let fields = Block::Fields(hidden_chars::fields(&preview.fields));

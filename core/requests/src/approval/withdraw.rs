@@ -1,4 +1,4 @@
-//! Denies pending requests on an account that was disconnected or replaced.
+//! Denies pending requests on a connected account that has ended.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
