@@ -1,4 +1,4 @@
-//! Asking for a nod, and doing what was nodded to.
+//! The context that approvals and effects share.
 
 use std::ops::Deref;
 

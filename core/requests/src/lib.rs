@@ -1,4 +1,4 @@
-//! What a person is asked and what is done after: policy, approvals, effects, drafts, questions, votes.
+//! What people are asked and what follows from it: policy, approvals, effects, drafts, questions, votes.
 
 pub mod approval;
 pub mod busy;

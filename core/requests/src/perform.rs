@@ -1,4 +1,4 @@
-//! The perform job: carries an effect on from wherever a crash left it.
+//! The perform job: continues an effect from the state in which a crash left it.
 
 use std::sync::Arc;
 
@@ -25,23 +25,23 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::{RunEvent, RunJob};
 use nod_store::steps::{self, StepRecord};
 
-/// How often an effect is looked for, seconds doubling from one, before a person is asked.
+/// The number of lookups of an effect before a person is asked; the pauses double from one second.
 const MOST_LOOKS: i32 = 7;
-/// A request that was cut off may still be under way at the provider: only an absence seen this long after it
-/// began counts.
+/// A request that was cut off might still be in progress at the provider, so "not done" counts only if it is found this
+/// long after the start.
 const SETTLED: TimeDelta = TimeDelta::seconds(10);
-/// What has not happened this long after the nod does not happen any more: "I'm ten minutes late" is no use in
-/// the evening.
+/// An effect that has not happened this long after its approval is given up: "I'm ten minutes late" is of no use in the
+/// evening.
 const TOO_LATE: TimeDelta = TimeDelta::minutes(15);
-/// How often it is tried where it surely did not happen.
+/// The maximum number of attempts if the effect certainly did not happen.
 const MOST_ATTEMPTS: i32 = 5;
-/// Seconds that double from try to try where the provider asks for no more, and the most there are between two.
+/// The first retry pause in seconds, which doubles per attempt if the provider asks for no longer one, and its maximum.
 const STEP: u64 = 5;
 const LONGEST_PAUSE: u64 = 3600;
-/// Longest wait for one movement of a tool.
+/// The time limit of one tool call (`prepare`, `perform` or `find_effect`).
 const LIMIT: TimeDelta = TimeDelta::seconds(60);
 
-/// A person asks to look once more for an effect of which nobody knows whether it happened.
+/// Handles a user's request to look up again whether an effect with an unknown outcome happened.
 pub(crate) async fn look_again(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
     let work = load(core, claim, id).await?;
     match core.tools.get(&work.effect.tool) {
@@ -57,7 +57,7 @@ async fn load<'a>(core: &'a Requests, claim: &'a Claim, id: EffectId) -> Result<
     Ok(Performing { core, claim, effect, principal: person.principal(), began: core.now() })
 }
 
-/// Carries an effect on.
+/// Continues an effect from its stored status.
 pub async fn perform(core: &Requests, claim: &Claim, id: EffectId) -> Result<(), WorkError> {
     let work = load(core, claim, id).await?;
     let Some(Tool::Act(tool)) = core.tools.get(&work.effect.tool) else {
@@ -84,7 +84,7 @@ struct Performing<'a> {
 }
 
 impl Performing<'_> {
-    /// The time to take it back is over: from this commit on it cannot be.
+    /// Ends the time for undo: after this commit the effect can no longer be undone.
     async fn release(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let (tenant, now) = (self.claim.tenant, self.core.now());
         let mut tx = self.core.begin().await?;
@@ -102,9 +102,9 @@ impl Performing<'_> {
         if released { self.begin(tool).await } else { self.finish().await }
     }
 
-    /// Not started yet: makes the ground ready, then does it.
+    /// Prepares an effect that has not started, then starts it.
     async fn begin(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
-        // Nod may have been down since.
+        // Nod might have been down since the approval.
         if self.too_late() {
             let said =
                 format!("Nod could not get to it within {} minutes of the nod", TOO_LATE.num_minutes());
@@ -113,7 +113,7 @@ impl Performing<'_> {
         if let Some(fault) = self.altered() {
             return self.settle(Err(fault)).await;
         }
-        // The claim's attempt counts crashes too, so an orphan of an earlier one is looked for.
+        // The claim's attempt counts crashes too, so `prepare` looks for what an earlier attempt left behind.
         let key = EffectKey { id: self.effect.id, attempt: self.claim.attempt.unsigned_abs() };
         let cx = self.scope();
         match limited(&cx, tool.prepare(&cx, &self.effect.payload, key)).await {
@@ -122,7 +122,7 @@ impl Performing<'_> {
             Err(ToolError::RateLimited { retry_after_secs: after_seconds }) => {
                 self.not_yet(tool, after_seconds).await
             }
-            // Nobody was reached, so trying again harms nobody.
+            // `prepare` reaches no recipient, so a retry is harmless.
             Err(fault @ (ToolError::Internal { .. } | ToolError::UnknownOutcome { .. }))
                 if self.claim.attempt < MOST_ATTEMPTS =>
             {
@@ -133,7 +133,7 @@ impl Performing<'_> {
         }
     }
 
-    /// A nod counts for the very payload that was read: what has come to be another since is not done.
+    /// Returns an error if the payload is no longer the one that was approved: its digest must still match.
     fn altered(&self) -> Option<ToolError> {
         let effect = &self.effect;
         if digest(&effect.payload).is_ok_and(|found| found == effect.digest) {
@@ -143,9 +143,9 @@ impl Performing<'_> {
         Some(ToolError::Forbidden { reason: "What was about to be done is not what was approved".to_owned() })
     }
 
-    /// Commits *started* and mints the permit: the only place that does.
+    /// Commits *started* and mints the permit. No other code does.
     async fn start(&self, tool: &Arc<dyn ActTool>, handle: Value) -> Result<(), WorkError> {
-        // Looked at here as well: what was found in *started* comes by another way.
+        // Checked here too, because an effect found in *started* gets here without `begin`.
         if let Some(fault) = self.altered() {
             return self.settle(Err(fault)).await;
         }
@@ -164,7 +164,7 @@ impl Performing<'_> {
         let performed = tool.perform(&cx, &self.effect.payload, &handle, permit);
         match tokio::time::timeout(cx.time_left(), performed).await {
             Ok(Ok(output)) => self.settle(Ok(output)).await,
-            // From here on it stays *started*: whatever comes next looks first.
+            // The effect stays *started*: the next attempt looks it up first.
             Err(_) | Ok(Err(ToolError::UnknownOutcome { .. } | ToolError::Internal { .. })) => {
                 self.wait(1, false).await
             }
@@ -175,7 +175,7 @@ impl Performing<'_> {
         }
     }
 
-    /// Found in *started*: did it happen?
+    /// Looks up whether an effect found in *started* happened.
     async fn look(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
@@ -195,7 +195,7 @@ impl Performing<'_> {
                 return self.settle(Err(ToolError::internal(said))).await;
             }
             Ok(EffectLookup::Inconclusive(looked_at)) => looked_at,
-            // Not having been able to look settles nothing; but somebody waits.
+            // A failed lookup decides nothing, but a user is waiting.
             Err(fault) if self.too_late() => {
                 let reason = format!("could not look for {} minutes: {fault}", TOO_LATE.num_minutes());
                 return self.settle(Err(ToolError::UnknownOutcome { reason })).await;
@@ -214,7 +214,7 @@ impl Performing<'_> {
         self.wait(1 << self.effect.looks.clamp(0, 6), true).await
     }
 
-    /// One look, whose answer stands on the card; nothing is done again.
+    /// Looks the effect up once and shows the result on the card. It never performs the effect again.
     async fn look_again(&self, tool: &Arc<dyn ActTool>) -> Result<(), WorkError> {
         let handle = self.effect.handle.clone().unwrap_or(Value::Null);
         let key = EffectKey { id: self.effect.id, attempt: self.effect.attempt.unsigned_abs() };
@@ -237,7 +237,7 @@ impl Performing<'_> {
         let mut tx = self.core.begin().await?;
         jobs::assert_lease(&mut tx, self.claim).await?;
         if let Some(approval) = effect.approval {
-            // Nobody asks once more while this is being written down.
+            // Blocks a click on [Send again] until this is committed.
             approval::sql::hold(&mut tx, tenant, approval).await?;
         }
         if sql::found_out(&mut tx, tenant, effect.id, status, &outcome, now).await? {
@@ -266,7 +266,7 @@ impl Performing<'_> {
         self.core.now() - self.effect.starts_at > TOO_LATE
     }
 
-    /// It surely did not happen, and the provider asks to wait. Where that is too long to be of use, it does not happen.
+    /// Handles a request to wait before the effect happened. If the wait is too long to be of use, the effect fails.
     async fn not_yet(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
         let until = self.core.now() + self.pause(seconds);
         if until - self.effect.starts_at <= TOO_LATE {
@@ -276,7 +276,7 @@ impl Performing<'_> {
         self.settle(Err(asks.map_or_else(too_late, ToolError::internal))).await
     }
 
-    /// As long as the provider asks for, and from the second try on ever longer.
+    /// Returns the pause that the provider asks for, or from the second attempt on at least the growing retry pause.
     fn pause(&self, seconds: u64) -> TimeDelta {
         let pause = match self.claim.attempt.unsigned_abs() {
             0 | 1 => seconds,
@@ -286,14 +286,14 @@ impl Performing<'_> {
         TimeDelta::seconds(i64::try_from(pause).unwrap_or(60))
     }
 
-    /// The provider asks to wait: whoever waits for it reads until when.
+    /// Reschedules because the provider asks to wait. The user sees until when if it is more than a moment.
     async fn asked_to_wait(&self, tool: &Arc<dyn ActTool>, seconds: u64) -> Result<(), WorkError> {
         let until = self.core.now() + self.pause(seconds);
         let asks = tool.spec().provider.filter(|_| self.pause(seconds) > A_MOMENT);
         self.wait_until(until, asks.map(|provider| (provider, until)), false).await
     }
 
-    /// Puts the job off by some seconds, noting a look that did not settle it.
+    /// Reschedules the job by some seconds; `looked` counts an inconclusive lookup.
     async fn wait(&self, seconds: u64, looked: bool) -> Result<(), WorkError> {
         let until = self.core.now() + TimeDelta::seconds(i64::try_from(seconds.clamp(1, 3600)).unwrap_or(60));
         self.wait_until(until, None, looked).await
@@ -309,7 +309,7 @@ impl Performing<'_> {
         let mut tx = self.core.begin().await?;
         jobs::assert_lease(&mut tx, self.claim).await?;
         if effect.approval.is_none() {
-            // As whoever stops the turn does, before the rows.
+            // The lane is locked before the rows, in the same order as when a turn is stopped.
             jobs::lock_lane(&mut tx, tenant, effect.conversation.0).await?;
         }
         if looked {
@@ -325,7 +325,7 @@ impl Performing<'_> {
         Ok(())
     }
 
-    /// On its card, or in the line of its turn where it has none.
+    /// Shows the wait on the card, or in the progress line of the turn if there is no card.
     async fn show_that_it_waits(
         &self,
         conn: &mut PgConnection,
@@ -345,7 +345,7 @@ impl Performing<'_> {
         Ok(jobs::complete(&mut conn, self.claim).await?)
     }
 
-    /// It has ended: the row, the run's news, the receipt on the card and the audit, in one commit.
+    /// Ends the effect: its row, the run's event, the receipt on the card and the audit entry, in one commit.
     async fn settle(&self, outcome: ToolResult) -> Result<(), WorkError> {
         let (tenant, now, effect) = (self.claim.tenant, self.core.now(), &self.effect);
         let status = match &outcome {
@@ -388,7 +388,7 @@ impl Performing<'_> {
         Ok(())
     }
 
-    /// The tool call as the run's record keeps it; the payload stands in the effect's own row.
+    /// The tool call as the run's steps record it; the payload is stored only in the effect's row.
     fn record(&self, outcome: &ToolResult, now: Timestamp) -> StepRecord {
         let mut record = StepRecord::new("tool", &self.effect.tool, self.core.id(), self.began, now);
         record.input = Some(json!({ "effect": self.effect.id, "digest": self.effect.digest }));
@@ -430,7 +430,7 @@ async fn limited<T>(
     })
 }
 
-/// The turn was stopped: what has not begun does not begin any more.
+/// Ends the effects of a stopped turn that have not begun.
 pub async fn call_off(
     conn: &mut PgConnection,
     tenant: TenantId,

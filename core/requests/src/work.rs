@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use nod_contract::ids::{ApprovalId, EffectId, QuestionId};
 use nod_store::jobs::Job;
 
-/// One piece of work.
+/// One job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum RequestJob {
-    /// Carry an effect on; in a lane of its own.
+    /// Continues an effect, in the effect's own lane.
     Perform { effect: EffectId },
-    /// Look once more for an effect of which nobody knows whether it happened; in its lane.
+    /// Looks up again whether an effect with an unknown outcome happened, in the effect's lane.
     LookAgain { effect: EffectId },
-    /// Nobody answered an approval.
+    /// Expires an approval that was not decided in time.
     ExpireApproval { approval: ApprovalId },
-    /// Remind somebody of an approval that waits; in the approval's lane, before its expiry.
+    /// Reminds of a pending approval, in the approval's lane, before its expiry.
     RemindApproval { approval: ApprovalId },
-    /// Nobody answered a question.
+    /// Expires a question that was not answered in time.
     ExpireQuestion { question: QuestionId },
-    /// Show how a vote stands, and end it where everybody agrees; in the question's lane, before its expiry.
+    /// Updates a vote's cards and ends it if all agree; in its card's lane, as the question's own waits for expiry.
     Tally { question: QuestionId },
 }
 

@@ -1,4 +1,4 @@
-//! Does the jobs of approvals, effects and questions.
+//! Runs the jobs of approvals, effects and questions.
 
 use async_trait::async_trait;
 

@@ -1,5 +1,4 @@
-//! Where nobody knows whether it happened: looking once more, and asking once more. Where nobody answered in time, the
-//! same is asked for once more too.
+//! Repeats for unknown outcomes: another lookup, or another request. An expired request can be repeated too.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -26,14 +25,14 @@ use nod_store::jobs::sql as jobs;
 use nod_store::runs::Verdict;
 
 impl Approval {
-    /// Whether it lapsed and can be asked for as it was: a draft may be another by now, and of what was asked for again
-    /// the first may turn out to have been done.
+    /// Returns whether it expired and can be requested again unchanged. A draft might have changed since, and of a
+    /// repeated request the first might turn out to have been performed.
     pub(super) fn can_be_asked_again(&self) -> bool {
         self.status == Status::Expired && self.preview.draft.is_none() && self.again_of.is_none()
     }
 }
 
-/// The effect of which nobody knows whether it happened, and when that was settled.
+/// Returns the effect with an unknown outcome, and the time since which it is unknown.
 fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
     match &approval.effect {
         Some(EffectEnd { id, at, outcome: Some(Err(ToolError::UnknownOutcome { .. })), .. }) => {
@@ -43,7 +42,7 @@ fn unknown(approval: &Approval) -> Option<(EffectId, Timestamp)> {
     }
 }
 
-/// A press on [Check again]: looks once more, and the card says what was found.
+/// Handles a click on [Check again]: enqueues a lookup whose result the card will show.
 pub async fn look(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -64,18 +63,18 @@ pub async fn look(
     Ok(InteractionResponse::Ack)
 }
 
-/// How the risk begins that stands first where it may happen twice.
+/// The beginning of the first risk line of a request that might happen twice.
 const TWICE: &str = "this may happen twice";
-/// What lapsed longer ago is not asked for as it was.
+/// A request that expired longer ago is not repeated unchanged.
 const LONGEST: TimeDelta = TimeDelta::days(7);
 
-/// That this may happen twice, where it may.
+/// Returns the line that this might happen twice, if it has one.
 pub(super) fn twice(approval: &Approval) -> Option<&String> {
     approval.again_of.and(approval.risks.first()).filter(|risk| risk.starts_with(TWICE))
 }
 
-/// A press on [Send again] or [Ask again]: the same person is asked once more for the same, and told where it may happen
-/// twice. Nothing is done before they approve that; and it is asked once however often it is pressed.
+/// Handles a click on [Send again] or [Ask again]: requests the same again from the same person, with a warning if it
+/// might happen twice. Nothing is done before that is approved; several clicks make one request.
 pub async fn again(
     core: &Requests,
     conn: &mut PgConnection,
@@ -153,7 +152,7 @@ pub async fn again(
     Ok(InteractionResponse::Ack)
 }
 
-/// The new card where the old one stands; the old one offers it no more.
+/// Posts the new card where the old one is, which no longer offers the repeat.
 async fn ask(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -166,7 +165,7 @@ async fn ask(
     redraw(conn, tenant, old.delivery, now).await
 }
 
-/// It turned out to have happened: what asks for it once more does not wait any longer.
+/// Supersedes the repeat of a request that turned out to have been performed.
 pub(crate) async fn went_out(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -177,7 +176,7 @@ pub(crate) async fn went_out(
     let ended = if sql::settle(conn, tenant, again, Status::Superseded, None, now).await? {
         true
     } else {
-        // Approved already, and it can still be kept from beginning.
+        // Approved already, but its effect can still be cancelled before it starts.
         let called_off = effect::sql::cancelled(conn, tenant, again, now).await?;
         if called_off {
             sql::called_off(conn, tenant, again).await?;

@@ -1,4 +1,4 @@
-//! What the rules say at the press: they may have changed since it was asked.
+//! Checks a request against the current rules when it is approved: they might have changed since it was made.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -12,26 +12,26 @@ use nod_contract::ids::{PersonId, TenantId};
 use nod_people::delivery;
 use nod_store::audit;
 
-/// What a yes means by the rules as they are now.
+/// What an approval means under the current rules.
 pub(super) enum Anew {
-    /// What it meant when it was asked for.
+    /// The same as when it was requested.
     Stands,
-    /// One more has to agree: the request with whom that can be.
+    /// A co-approver is now required; holds the request with the people who can be asked.
     Two(Box<Approval>),
-    /// One more has to agree, and there is nobody; says so.
+    /// A co-approver is now required, but there is none; holds the message.
     Nobody(String),
-    /// It is not done any more, for this reason.
+    /// The rules now forbid it, for this reason.
     Never(String),
 }
 
-/// Asks the rules once more. A second person who was wanted is wanted still.
+/// Checks the rules again. A co-approver who was required before remains required.
 pub(super) async fn look(
     core: &Requests,
     conn: &mut PgConnection,
     tenant: TenantId,
     approval: &Approval,
 ) -> sqlx::Result<Anew> {
-    // Without its tool nothing is done, and its receipt says so.
+    // Without its tool nothing is performed, and the receipt says so.
     let Some(tool) = core.tools.get(&approval.tool) else { return Ok(Anew::Stands) };
     let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &approval.call(&approval.preview, tool.spec().reach)) {
@@ -55,7 +55,7 @@ pub(super) async fn look(
     })
 }
 
-/// Whether the rules have come to want a second person.
+/// Returns whether the rules have come to require a co-approver.
 pub(super) async fn wants_two(
     core: &Requests,
     conn: &mut PgConnection,
@@ -65,7 +65,7 @@ pub(super) async fn wants_two(
     Ok(matches!(look(core, conn, tenant, approval).await?, Anew::Two(_) | Anew::Nobody(_)))
 }
 
-/// The rules have come to forbid it: it waits no longer. False where somebody was earlier.
+/// Withdraws a request that the rules now forbid; returns false if it was decided first.
 pub(super) async fn forbid(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -83,7 +83,7 @@ pub(super) async fn forbid(
     Ok(true)
 }
 
-/// What whoever pressed reads of it.
+/// Returns the message for the user who clicked.
 pub fn forbidden(why: &str) -> String {
     format!("The rules here never allow this: {why}. Nothing was done.")
 }

@@ -1,5 +1,5 @@
-//! Several requests of one turn on one card: each whole, to be chosen one by one, with a receipt each. Each
-//! stays a request of its own, with its digest, its effect and its end.
+//! Several requests of one turn on one card: each in full, ticked separately, with its own receipt. Each remains a
+//! request of its own, with its digest, its effect and its outcome.
 
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
@@ -19,23 +19,23 @@ use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 use nod_people::delivery::{self, NewDelivery};
 use nod_store::runs::Verdict;
 
-/// How long a receipt is at most, in the units in which Discord counts, unless names are made of markup.
+/// The longest receipt, in Discord's units of length, unless names consist of markup.
 const RECEIPT: usize = 300;
-/// The room of the reasons in it, in characters: most of them are told in the conversation as well.
+/// The limit for a reason in it, in characters; most reasons are also reported in the conversation.
 const REASON: usize = 75;
 
-/// What a press says of everything that waits on a card.
+/// A decision about all pending requests on a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Many {
-    /// Yes to all.
+    /// Approve all.
     All,
-    /// Yes to what is ticked, no to the rest.
+    /// Approve the ticked ones, deny the others.
     Selected,
-    /// No to all.
+    /// Deny all.
     None,
 }
 
-/// The card of several.
+/// Renders the card of several requests.
 pub(super) fn card(all: &[Approval]) -> Card {
     let waiting: Vec<&Approval> = all.iter().filter(|a| a.status == Status::Pending).collect();
     let choose = if waiting.is_empty() { "" } else { ": approve all, or untick some" };
@@ -51,7 +51,7 @@ pub(super) fn card(all: &[Approval]) -> Card {
     choices(card.with_block(Block::Note(format!("{}{denies}", by_whom(first)))), all, &waiting)
 }
 
-/// "3 emails", or "3 requests" where they are of several kinds.
+/// Returns "3 emails", or "3 requests" if they are of several kinds.
 fn counted(all: &[Approval]) -> String {
     let thing = all.first().map_or("request", |first| &first.preview.labels.noun);
     let same = all.iter().all(|approval| approval.preview.labels.noun == thing);
@@ -79,13 +79,13 @@ fn tick_of(approval: &Approval) -> &'static str {
     if approval.ticked { "☑ " } else { "☐ " }
 }
 
-/// How many are ticked, where it is some and not all: then there is something to select.
+/// Returns how many are ticked if that is some but not all: only then [Approve selected] makes sense.
 fn some(waiting: &[&Approval]) -> Option<usize> {
     let ticked = waiting.iter().filter(|approval| approval.ticked).count();
     (ticked > 0 && ticked < waiting.len()).then_some(ticked)
 }
 
-/// " · bo@acme.test", short enough for a button.
+/// Returns " · bo@acme.test", short enough for a button.
 fn to_whom(recipients: &[String]) -> String {
     const LONGEST: usize = 20;
     let Some(first) = recipients.first() else { return String::new() };
@@ -97,7 +97,7 @@ fn to_whom(recipients: &[String]) -> String {
     if others == 0 { format!(" · {short}") } else { format!(" · {short} +{others}") }
 }
 
-/// A tick for each that waits, then the decisions. Those that say yes carry what they were shown for.
+/// Adds a tick button per pending request, then the decisions. The approve buttons carry the stamp of what was shown.
 fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     for (at, approval) in all.iter().enumerate().filter(|(_, a)| a.status == Status::Pending) {
         let verb = if approval.ticked { "untick" } else { "tick" };
@@ -112,7 +112,7 @@ fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     }
     let (subject, seen) = (waiting[0].delivery, stamp(all));
     let yes = |verb| OnClick::Action(Action { argument: Some(seen), ..Action::new(verb, subject) });
-    // Whoever has unticked one most likely does not mean all.
+    // A user who has unticked one probably does not mean all.
     let chosen = waiting.iter().any(|approval| !approval.ticked);
     let all_style = if chosen { Style::Plain } else { Style::Primary };
     card = card.with_button("Approve all", all_style, yes("approve_all"));
@@ -123,8 +123,8 @@ fn choices(mut card: Card, all: &[Approval], waiting: &[&Approval]) -> Card {
     card.with_button("Deny all", Style::Danger, OnClick::Action(Action::new("deny_all", subject)))
 }
 
-/// What was shown, in short: which requests, in which revision, ticked or not. A press that carries another one was
-/// shown something else.
+/// Returns a short digest of what was shown: which requests, in which revision, ticked or not. A click with another
+/// stamp was on an older card.
 fn stamp(all: &[Approval]) -> u16 {
     let mut digest = Sha256::new();
     for approval in all {
@@ -136,7 +136,7 @@ fn stamp(all: &[Approval]) -> u16 {
     u16::from_be_bytes([digest[0], digest[1]])
 }
 
-/// Whether one card shows all of it whole, in one message, also once each has its receipt.
+/// Returns whether one card shows all of it completely in one message, also after each has its receipt.
 pub fn fits(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool {
     let receipt = || Block::Note("…".repeat(RECEIPT));
     let mut later = card(all);
@@ -144,8 +144,8 @@ pub fn fits(all: &[Approval], shows: impl Fn(&Card) -> bool) -> bool {
     all.iter().all(|approval| whole::beginning(&approval.preview, &approval.risks).is_none()) && shows(&later)
 }
 
-/// A press on [Approve all], [Approve selected] or [Deny all]: each that still waits is decided as by a press of
-/// its own. A yes counts only for what was shown: `seen` is what the pressed card carried.
+/// Handles a click on [Approve all], [Approve selected] or [Deny all]: each pending request is decided as by its own
+/// button. An approval counts only for what was shown: `seen` is the clicked card's stamp.
 #[expect(clippy::too_many_arguments, reason = "who says what of which card, and when")]
 pub async fn press(
     core: &Requests,
@@ -210,8 +210,8 @@ pub async fn press(
     })
 }
 
-/// A request was revised. Where it does not fit beside the others any more, or two have to agree to it now, it gets a
-/// card of its own.
+/// Updates the card after a revision. If the request no longer fits next to the others, or now needs a co-approver, it
+/// gets its own card.
 pub(super) async fn apart(
     core: &Requests,
     conn: &mut PgConnection,
@@ -236,7 +236,7 @@ pub(super) async fn apart(
     redraw(conn, tenant, approval.delivery, now).await
 }
 
-/// Sends the card of `new` to where the card of `old` stands.
+/// Posts the card of `new` where the card of `old` is.
 pub(super) async fn beside(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -259,7 +259,7 @@ pub(super) async fn beside(
     delivery::send(conn, tenant, &venue, &message, now).await
 }
 
-/// A press on a tick. It says what shall be, so that a second one changes nothing.
+/// Handles a click on a tick. It carries the wanted state, so a repeated click changes nothing.
 pub async fn tick(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! The card of an approval: before the press what would happen, after it the receipt, in the same place.
+//! The card of an approval: what would happen before the decision, and the receipt after it, in the same message.
 
 use super::form::LONGEST_REASON;
 use super::headline::headline;
@@ -15,12 +15,12 @@ use nod_contract::text::group_digits;
 use nod_contract::tool::{Preview, Summary, ToolError, ToolOutput};
 use nod_when::when::{local_second, local_time};
 
-/// The longest name in a receipt, in characters: longer ones are chosen to be in the way.
+/// The longest name in a receipt, in characters; a longer one was chosen to clutter it.
 const LONGEST_NAME: usize = 40;
-/// Under what nobody answered and what cannot be asked for as it was, to whoever asked for it.
+/// Shown to the requester of what expired and cannot be repeated unchanged.
 pub(super) const ASK_AGAIN: &str = "Ask again and I will prepare it anew.";
 
-/// The card as it should stand now, with everything that was asked on it.
+/// Renders the card in its current state, with all requests on it.
 #[must_use]
 pub fn card(all: &[Approval]) -> Card {
     match all {
@@ -29,7 +29,7 @@ pub fn card(all: &[Approval]) -> Card {
     }
 }
 
-/// The card of one request, for this person's own page.
+/// Renders the card of one request, for this person's own page.
 #[must_use]
 pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
     match approval.approvers.iter().find(|one| one.person == reader && approval.decider != reader) {
@@ -38,7 +38,7 @@ pub fn card_for(approval: &Approval, reader: PersonId) -> Card {
     }
 }
 
-/// The card of one request, as its owner or one of the others reads it.
+/// Renders the card of one request, for its owner or a co-approver.
 pub(super) fn single(approval: &Approval, reader: Role) -> Card {
     let title = format!("{} · {}", headline(approval), mark(approval));
     let card = shown(Card::default().with_title(title), approval);
@@ -50,7 +50,7 @@ pub(super) fn single(approval: &Approval, reader: Role) -> Card {
     show_all(card, approval)
 }
 
-/// The way to what does not stand on the card.
+/// Adds [Show all] if the card does not show everything.
 pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
     if !whole::more(&approval.preview, &approval.risks, &approval.sources) {
         return card;
@@ -59,12 +59,12 @@ pub(super) fn show_all(card: Card, approval: &Approval) -> Card {
     card.with_button("Show all", Style::Plain, all)
 }
 
-/// Which revision of which payload.
+/// Returns the revision and the first digits of the payload's digest.
 pub(super) fn mark(approval: &Approval) -> String {
     format!("rev {} · {}", approval.revision, &approval.digest[..6])
 }
 
-/// What would happen, exactly; and as long as it waits, what to be careful about.
+/// Adds what would happen, exactly, and while it is pending the risk lines.
 pub(super) fn shown(card: Card, approval: &Approval) -> Card {
     let preview = &approval.preview;
     let mut card = card.with_block(Block::Fields(hidden_chars::fields(&preview.fields)));
@@ -81,7 +81,7 @@ pub(super) fn shown(card: Card, approval: &Approval) -> Card {
     card
 }
 
-/// What a request shows beside its frame: every platform has room for it, where [`whole::askable`] finds so.
+/// Renders a request's content without its frame. Every platform can show it if [`whole::askable`] accepts it.
 #[must_use]
 pub fn request(preview: &Preview, risks: &[String]) -> Card {
     let fields = Block::Fields(hidden_chars::fields(&preview.fields));
@@ -96,7 +96,7 @@ fn careful(card: Card, risks: &[String]) -> Card {
     card.with_block(Block::Risks(hidden_chars::lines(&lines)))
 }
 
-/// The body, or its beginning.
+/// Adds the body, or its beginning.
 fn payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
     match whole::beginning(preview, risks) {
         None => card.body.extend(preview.body.as_deref().map(literal)),
@@ -112,12 +112,12 @@ fn payload(mut card: Card, preview: &Preview, risks: &[String]) -> Card {
     card
 }
 
-/// Letter by letter, also those that nobody would see.
+/// Returns a block with the exact text, hidden characters included.
 pub(super) fn literal(text: &str) -> Block {
     Block::Literal(show_hidden_chars(text).into_owned())
 }
 
-/// Who may decide, and until when.
+/// Says who decides, and until when.
 pub(super) fn by_whom(approval: &Approval) -> String {
     format!("Only {} can decide. {}", approval.decider_name, expires(approval))
 }
@@ -133,7 +133,7 @@ fn waiting(card: Card, approval: &Approval) -> Card {
             let does = &approval.preview.labels.approve;
             card.with_block(Block::Note(by_whom(approval))).with_button(does, Style::Primary, verb("approve"))
         }
-        // Nothing is done by it yet.
+        // This approval performs nothing yet.
         (Some(_), None) => {
             let note = format!("{} {}", second::note(approval), expires(approval));
             card.with_block(Block::Note(note)).with_button("Approve", Style::Primary, verb("approve"))
@@ -149,18 +149,18 @@ fn waiting(card: Card, approval: &Approval) -> Card {
     card.with_button("Deny", Style::Danger, verb("deny"))
 }
 
-/// What somebody is called in a receipt.
+/// Returns a name as a receipt shows it.
 pub(super) fn name(name: &str) -> String {
     escape(&clipped(name, LONGEST_NAME))
 }
 
-/// What became of it; reasons have so much room in it, in characters.
+/// Adds the outcome; `room` limits the length of reasons, in characters.
 pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
     let words = &approval.preview.labels;
     let at = |at: Option<Timestamp>| at.map_or_else(String::new, |at| clock(at, &approval.zone));
     let who = name(approval.decided_by.as_ref().unwrap_or(&approval.decider_name));
     let decided = at(approval.decided_at);
-    // The owner's yes stands before whatever came of it.
+    // The owner's approval is shown before the outcome.
     let first = approval.first_at.map_or_else(String::new, |_| format!("{} → ", second::first_of(approval)));
     let approved = match approval.second {
         None => format!("Approved by {} {decided}", name(&approval.decider_name)),
@@ -209,7 +209,7 @@ pub(super) fn receipt(card: Card, approval: &Approval, room: usize) -> Card {
     }
 }
 
-/// Nobody answered: it can be asked for once more, as it is.
+/// Adds [Ask again] for an expired request that can be repeated unchanged.
 fn lapsed(card: Card, approval: &Approval) -> Card {
     if !approval.can_be_asked_again() {
         return card.with_block(Block::Note(ASK_AGAIN.to_owned()));
@@ -249,7 +249,7 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
             ))),
         Err(fault) => {
             let then = match fault {
-                // See `run::absorb`; an edited one, and one that is done again, has no run that would ask.
+                // See `run::absorb`; no run would ask again for an edited or a repeated request.
                 ToolError::NeedsConnect { missing, .. }
                     if !missing.is_empty() && approval.revision == 1 && approval.again_of.is_none() =>
                 {
@@ -270,20 +270,20 @@ fn outcome(card: Card, approval: &Approval, approved: &str, effect: Option<&Effe
     }
 }
 
-/// Nobody knows: it can be looked for once more, and asked for once more.
+/// Adds the buttons for an unknown outcome: look it up again, or request it again.
 fn unknown(card: Card, approval: &Approval) -> Card {
     let verb = |verb| OnClick::Action(Action::new(verb, approval.id));
     let card = card.with_button("Check again", Style::Plain, verb("look"));
-    // An open draft of which nobody knows is gone from where it stood, so that could only fail.
+    // An open draft with an unknown outcome is missing where it was, so sending it again could only fail.
     if approval.asked_again || approval.preview.draft.is_some() {
         return card;
     }
-    // "Send this email?" is done again by "Send again".
+    // The label's verb comes from the question: "Send this email?" gives "Send again".
     let does = approval.preview.question.split_whitespace().next().unwrap_or("Do it");
     card.with_button(format!("{does} again"), Style::Danger, verb("again"))
 }
 
-/// Until it starts, it can be taken back. The card says the time: a number of seconds would not count down.
+/// Until it starts, it can be undone. The card shows the time: a number of seconds would not count down.
 fn under_way(card: Card, approval: &Approval, approved: &str, undo_until: Option<Timestamp>) -> Card {
     let words = &approval.preview.labels;
     let Some(starts) = undo_until else {
@@ -313,7 +313,7 @@ fn receipt_of(card: Card, line: &str, output: &ToolOutput) -> Card {
     }
 }
 
-/// Why it was not done, without the words by which we sort faults.
+/// Says why it was not done, without the prefixes that name the kind of error.
 fn why(fault: &ToolError) -> String {
     match fault {
         ToolError::InvalidArguments { reason }
@@ -336,13 +336,13 @@ fn why(fault: &ToolError) -> String {
     }
 }
 
-/// Without the full stop that the card adds.
+/// Drops the full stop that the card adds.
 fn sentence(text: &str) -> &str {
     text.trim_end_matches('.')
 }
 
-/// The one reminder. It names whom it is for and pings nobody. It leads to the card where that has an address: a
-/// copy, shown on a press, could never be changed again and would keep its buttons for ever.
+/// Renders the one reminder. It names its addressee without a mention. It links to the card if that has a permalink: a
+/// copy shown on a click could never be updated and would keep its buttons forever.
 pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
     let Some(first) = waiting.first() else { return Card::default() };
     let lines: Vec<String> = waiting.iter().map(waiting_line).collect();
@@ -361,19 +361,19 @@ pub(super) fn reminder(waiting: &[Approval], address: Option<String>) -> Card {
     }
 }
 
-/// In the place of the reminder, once it does not wait any more.
+/// Replaces the reminder once the request is no longer pending.
 pub(super) fn reminder_over(approval: &Approval) -> Card {
     let line = format!("I reminded {} of a request; its card says what became of it.", approval.decider_name);
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
-/// One line for a list.
+/// Returns one line for a list.
 #[must_use]
 pub fn waiting_line(approval: &Approval) -> String {
     until(approval, &line(approval))
 }
 
-/// One line for a prompt.
+/// Returns one line for a prompt.
 #[must_use]
 pub fn prompt_line(approval: &Approval) -> String {
     until(approval, &own_line(approval))
@@ -389,17 +389,17 @@ fn until(approval: &Approval, line: &str) -> String {
     format!("{line}{after}, expires {}", local_time(approval.expires_at, &approval.zone))
 }
 
-/// Which request is meant, in a few words.
+/// Returns in a few words which request is meant.
 pub(super) fn line(approval: &Approval) -> String {
     marked(approval, &about(&approval.preview, |gist| &gist.full))
 }
 
-/// The same where a model reads it as Nod's own words: what somebody outside may have written is left out.
+/// Returns the same for a model that reads it as Nod's own words: text that outsiders might have written is omitted.
 pub(super) fn own_line(approval: &Approval) -> String {
     marked(approval, &own_about(approval))
 }
 
-/// What it is about, where a model reads it as Nod's own words.
+/// Returns what it is about, for a model that reads it as Nod's own words.
 pub(super) fn own_about(approval: &Approval) -> String {
     about(&approval.preview, |gist| if approval.outside { &gist.redacted } else { &gist.full })
 }
@@ -417,12 +417,12 @@ fn marked(approval: &Approval, about: &str) -> String {
     format!("{about}, digest {}", &approval.digest[..6])
 }
 
-/// "10:32 CET".
+/// Formats a time as "10:32 CET".
 pub(super) fn clock(at: Timestamp, zone: &str) -> String {
     local_time(at, zone).split(", ").nth(1).unwrap_or_default().to_owned()
 }
 
-/// A name inside Markdown stays a name.
+/// Escapes Markdown in a name.
 pub(super) fn escape(name: &str) -> String {
     name.chars().flat_map(|c| if "*_`[]()<>\\~#|".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
 }

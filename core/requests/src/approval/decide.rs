@@ -1,4 +1,4 @@
-//! Deciding an approval, once: by a press, by time, or by a newer request.
+//! Decides an approval, once: by a click, by expiry, or by a newer request.
 
 use std::collections::BTreeMap;
 
@@ -23,18 +23,18 @@ use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::{RunEvent, RunJob, Verdict};
 
-/// What a person decided, for the revision that they saw.
+/// A person's decision about the revision that they saw.
 pub struct Decision<'a> {
     pub id: ApprovalId,
     pub revision: i32,
     pub by: PersonId,
     pub approve: bool,
-    /// Why not, in their own words.
+    /// Why it was denied, in the person's own words.
     pub reason: Option<&'a str>,
 }
 
-/// Somebody said yes or no. Whoever may not decide, comes late or saw something else is told, and nothing
-/// else happens.
+/// Applies an approve or deny click. A user who cannot decide, is too late or saw another revision gets an explanation;
+/// nothing else happens.
 pub async fn press(
     core: &Requests,
     conn: &mut PgConnection,
@@ -67,7 +67,7 @@ pub async fn press(
     Ok(answer)
 }
 
-/// A form that came back from [Deny].
+/// Handles a submitted [Deny] form.
 pub async fn refuse(
     core: &Requests,
     conn: &mut PgConnection,
@@ -93,20 +93,20 @@ pub async fn refuse(
     press(core, conn, tenant, &decision, now).await
 }
 
-/// What became of somebody's word.
+/// The result of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decided {
-    /// It was taken.
+    /// It was applied.
     Yes(Step),
-    /// It was not this person's, for another revision, or somebody was earlier.
+    /// The person cannot decide, saw another revision, or came after another decision.
     No,
-    /// A second person is needed, and nobody can be asked; says why. It waits still.
+    /// A co-approver is required, but none can be asked; holds the message. It is still pending.
     Nobody(String),
-    /// The rules have come to forbid it, for this reason. It waits no longer.
+    /// The rules now forbid it, for this reason. It is no longer pending.
     Never(String),
 }
 
-/// How a no is told to the run.
+/// Returns the verdict with which the run learns of a denial.
 pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) -> Verdict {
     match reason.map(str::to_owned) {
         why if approval.decider != by => Verdict::DeniedByCoApprover { reason: why },
@@ -115,8 +115,8 @@ pub(super) fn denied(approval: &Approval, by: PersonId, reason: Option<&str>) ->
     }
 }
 
-/// The guarded decision, its line in the audit and, of a yes, its effect or the question to the second person; a yes
-/// counts for what the rules say of it now. The caller tells the run of a no, and shows the card.
+/// Applies the decision with a guarded update and writes the audit entry. An approval is checked against the current
+/// rules, then plans the effect or asks the co-approvers. The caller notifies the run of a denial and updates the card.
 pub(super) async fn decided(
     core: &Requests,
     conn: &mut PgConnection,
@@ -126,7 +126,7 @@ pub(super) async fn decided(
     now: Timestamp,
 ) -> sqlx::Result<Decided> {
     let step = approval.step(decision.by, decision.approve);
-    // What was loaded is what was seen, and the guarded update holds it to that.
+    // The loaded row is what was seen; the guarded update ensures that.
     if !approval.waits(decision.revision, now) {
         return Ok(Decided::No);
     }
@@ -181,7 +181,7 @@ pub(super) async fn decided(
     Ok(Decided::Yes(step))
 }
 
-/// Nobody answered in time: the run hears so, and the card says so.
+/// Expires a pending approval, notifies the run and updates the card.
 pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;
@@ -193,8 +193,8 @@ pub async fn expire(core: &Requests, claim: &Claim, id: ApprovalId) -> Result<()
     Ok(tx.commit().await?)
 }
 
-/// A newer request of the same kind to the same people, in the same conversation, takes the place of those
-/// that still wait.
+/// Supersedes pending requests for the same tool and topic to the same people, or for the same draft, that earlier runs
+/// made in this conversation.
 pub async fn supersede(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -208,7 +208,7 @@ pub async fn supersede(
             && old.preview.topic == newer.preview.topic
             && same_people(&old.preview.recipients, &newer.preview.recipients)
             || newer.preview.draft.is_some() && old.preview.draft == newer.preview.draft;
-        // Calls of one run stand side by side: the person asked for both.
+        // Calls of one run do not replace each other: the user asked for both.
         if old.id == newer.id || old.run == newer.run || !same {
             continue;
         }
@@ -219,7 +219,7 @@ pub async fn supersede(
     Ok(())
 }
 
-/// The turn was stopped by the person whose it is: what of it still waits for a nod is not asked any more.
+/// Closes the pending approvals of a turn that its user stopped.
 pub async fn withdraw(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -229,7 +229,7 @@ pub async fn withdraw(
 ) -> sqlx::Result<()> {
     for id in sql::of_run(conn, tenant, run, Status::Pending).await? {
         let Some(approval) = sql::load(conn, tenant, id).await? else { continue };
-        // Whoever else may decide did not say no.
+        // Another decider has not denied it.
         let (to, decider) =
             if approval.decider == by { (Status::Denied, Some(by)) } else { (Status::Superseded, None) };
         if sql::settle(conn, tenant, id, to, decider, now).await? {
@@ -244,7 +244,7 @@ pub async fn withdraw(
     Ok(())
 }
 
-/// A draft was changed: what waits to be sent of it is not what it says any more.
+/// Supersedes the pending requests to send a draft that was changed since.
 pub async fn supersede_draft(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -279,8 +279,8 @@ pub(super) async fn end(
     remind::over(conn, tenant, approval.delivery, now).await
 }
 
-/// The run that waits hears the verdict. Called before the card is refreshed: lanes of conversations are
-/// locked before those of channels, everywhere.
+/// Sends the verdict to the waiting run. Called before the card is refreshed: lanes of conversations are locked before
+/// those of channels, everywhere.
 pub(super) async fn tell(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -294,7 +294,7 @@ pub(super) async fn tell(
     jobs::enqueue(conn, tenant, approval.conversation.0, &work, now, now).await
 }
 
-/// Shows the card as it should stand now.
+/// Updates the approval's card to its current state.
 pub async fn refresh(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -305,7 +305,7 @@ pub async fn refresh(
     redraw(conn, tenant, approval.delivery, now).await
 }
 
-/// Shows a card as it should stand now, with everything that stands on it.
+/// Updates a card, with all requests on it, and the cards of their co-approvers.
 pub(super) async fn redraw(
     conn: &mut PgConnection,
     tenant: TenantId,

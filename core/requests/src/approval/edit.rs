@@ -1,5 +1,5 @@
-//! A person changes what waits for their nod: revision n+1 of the same approval, with its own digest and risk
-//! lines. Buttons carry the revision that was seen, so those of the old one do nothing any more.
+//! The owner edits a pending request: revision n+1 of the same approval, with its own digest and risk lines. Buttons
+//! carry the revision that was seen, so those of an older one no longer work.
 
 use std::collections::BTreeMap;
 
@@ -27,14 +27,14 @@ use nod_store::audit;
 use nod_store::jobs::sql as jobs;
 use nod_store::runs::{RunEvent, RunJob};
 
-/// Who filled a form in, and where they are known.
+/// The person who submitted a form, and where they are known.
 pub struct Editor<'a> {
     pub person: PersonId,
     pub platform: &'a str,
     pub workspace: &'a str,
 }
 
-/// A form that came back from [Edit].
+/// Handles a submitted [Edit] form.
 pub async fn save(
     core: &Requests,
     conn: &mut PgConnection,
@@ -59,7 +59,7 @@ pub async fn save(
     let zone = TimeZone::get(&approval.zone).unwrap_or(TimeZone::UTC);
     let preview = match tool.revise(&approval.preview.payload, &filled, now, &zone) {
         Ok(preview) if errors.is_empty() => {
-            // Whoever is new among them was named by hand.
+            // New recipients were named by the user in the form.
             let stays = |one: &&String| preview.recipients.iter().any(|r| r.eq_ignore_ascii_case(one));
             let unnamed = approval.preview.unknown_recipients.iter().filter(stays).cloned().collect();
             let was = &approval.preview;
@@ -73,7 +73,7 @@ pub async fn save(
             preview
         }
         revised => {
-            // Everything that is wrong is said at once.
+            // All errors are reported at once.
             errors.extend(revised.err().into_iter().flatten());
             return Ok(InteractionResponse::FormErrors(errors));
         }
@@ -91,7 +91,7 @@ pub async fn save(
     let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;
     let terms = match policy::decide(&policy, &approval.call(&preview, tool.spec().reach)) {
         Ruling::Ask(terms) => terms,
-        // What reached somebody when it was asked for is not done unasked.
+        // A call that reached other people when it was requested still needs an approval.
         Ruling::Run => policy.usual,
         Ruling::Never(why) => {
             return refused(format!("The rules here never allow this: {why}. Nothing was changed."));
@@ -109,8 +109,8 @@ pub async fn save(
     }
 }
 
-/// What was taken for granted of a time counts as long as that time does, and what was looked up of it as long as
-/// the same people come together then.
+/// Carries over what was assumed about a time while the time is unchanged, and what was looked up for it while the
+/// guests are unchanged too.
 fn still_holds(was: &Preview, preview: &mut Preview) {
     let stands = |preview: &Preview, name: &str| preview.fields.iter().find(|(of, _)| of == name).cloned();
     let same = |preview: &Preview, name: &str| stands(was, name) == stands(preview, name);
@@ -118,7 +118,7 @@ fn still_holds(was: &Preview, preview: &mut Preview) {
         return;
     }
     preview.fields.extend(was.fields.iter().filter(|(name, _)| name == ASSUMPTIONS_FIELD).cloned());
-    // Whole days are no gathering, but have guests as well.
+    // Whole-day events have no event details, but they can have guests.
     let event = stands(was, "When").is_some();
     if event && was.event_details == preview.event_details && same(preview, "Guests") {
         let new = std::mem::take(&mut preview.risks).into_iter().filter(|risk| !was.risks.contains(risk));
@@ -144,10 +144,10 @@ async fn revise(
     let Some(provenance) = sql::provenance(conn, tenant, old.run).await? else { return Ok(unknown()) };
     let guests = guests::told(conn, tenant, &mut preview, by, &old.decider_name).await?;
     let mut risks = risks(&preview, &known, &provenance);
-    // What is the person's own stands only where it stood before: on a card that nobody else reads.
+    // The owner's private risk lines stay only if the card had them: then no other person reads it.
     let private = preview.private_risks.iter().filter(|risk| old.risks.contains(risk)).cloned();
     risks.extend(preview.risks.iter().cloned().chain(guests).chain(private));
-    // It may still go twice, whatever it says now.
+    // It might still happen twice, whatever its new content.
     risks.splice(0..0, again::twice(old).cloned());
     let second = terms.second().map(|list| list.name.as_str());
     let revision = sql::Revision {
@@ -159,7 +159,7 @@ async fn revise(
         second,
     };
     if !sql::revise(conn, tenant, old.id, by, &revision, now).await? {
-        // Somebody was faster; whoever comes late is told by what the row says now.
+        // Another decision or edit was first; the current row explains which.
         let now_there = sql::load(conn, tenant, old.id).await?;
         return Ok(now_there
             .map_or_else(unknown, |it| InteractionResponse::ephemeral(told(&it, by, old.revision, now))));
@@ -180,7 +180,7 @@ async fn revise(
     Ok(InteractionResponse::Ack)
 }
 
-/// What is different in the new payload, by the names that it has there.
+/// Returns the fields that differ, with their new values.
 fn changes(old: &Value, new: &Value) -> Map<String, Value> {
     let all = new.as_object().into_iter().flatten();
     all.filter(|(name, value)| old[name.as_str()] != **value)
@@ -188,8 +188,8 @@ fn changes(old: &Value, new: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// What was typed, with names as addresses, and what of it cannot be used. A field that did not come back stays
-/// as it was.
+/// Returns the submitted values, with names resolved to addresses, and the errors. A field that was not submitted keeps
+/// its value.
 async fn filled(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -205,7 +205,7 @@ async fn filled(
         if length > field.max_chars {
             errors.push(FieldError::new(&field.id, too_long(length, field.max_chars)));
         } else if field.accepts_recipients && typed.trim() == field.value.trim() {
-            // Whoever stands there was found already: a name is not looked up once more.
+            // The current recipients were resolved already; their names are not looked up again.
         } else if field.accepts_recipients {
             match addresses(conn, tenant, typed, by).await? {
                 Ok(people) => drop(filled.insert(field.id.clone(), FieldValue::Recipients(people))),
@@ -218,7 +218,7 @@ async fn filled(
     Ok((filled, errors))
 }
 
-/// Everybody who is named in a line, by address; a sentence about those who cannot be found.
+/// Resolves all people named in a line to addresses; on failure, returns a sentence about those not found.
 async fn addresses(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! The forms behind a card's buttons: change it, say no to it, read all of it. Opening one changes nothing.
+//! The forms behind a card's buttons: edit, deny, show all. Opening one changes nothing.
 
 use sqlx::PgConnection;
 
@@ -13,12 +13,12 @@ use nod_contract::hidden_chars;
 use nod_contract::ids::{ApprovalId, PersonId, TenantId};
 use nod_people::delivery;
 
-/// The field of a reason.
+/// The id of the reason's field.
 const REASON: &str = "reason";
-/// Longest reason, in characters; it stands on the card.
+/// The longest reason, in characters; the card shows it.
 pub(super) const LONGEST_REASON: usize = 300;
 
-/// A press on [Edit] or [Deny]: the form, for whoever may decide and saw what now stands there.
+/// Handles a click on [Edit] or [Deny]: opens the form if the user can decide and saw the current revision.
 pub async fn open(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -50,7 +50,7 @@ pub async fn open(
     })))
 }
 
-/// A press on [Show all]: the exact text, to whoever pressed alone. The card shows it to them, or they decide.
+/// Handles a click on [Show all]: shows the exact text only to this user, who must see the card or decide.
 pub async fn show(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -76,7 +76,7 @@ pub async fn show(
     Ok(InteractionResponse::Form(Box::new(whole(&seen, decides))))
 }
 
-/// Whether everybody in that place reads the card.
+/// Returns whether this person sees the card in that place.
 async fn stands_openly(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -124,7 +124,7 @@ fn refusal(approval: &Approval) -> Form {
         ],
         fields: vec![reason],
         submit: "Deny".to_owned(),
-        // Whoever pressed [Deny] wants it not to happen.
+        // A user who clicked [Deny] wants it not to happen.
         fallback: FormFallback::Submit,
     }
 }
@@ -162,7 +162,7 @@ fn whole(approval: &Approval, decides: bool) -> Form {
     }
 }
 
-/// The reason in a form that came back; an error where it is too long for the card.
+/// Returns the reason from a submitted form; an error if it is too long for the card.
 pub(super) fn reason(values: &std::collections::BTreeMap<String, String>) -> Result<Option<String>, String> {
     let words = values.get(REASON).map(String::as_str).unwrap_or_default();
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -173,7 +173,7 @@ pub(super) fn reason(values: &std::collections::BTreeMap<String, String>) -> Res
     Ok(Some(words).filter(|words| !words.is_empty()))
 }
 
-/// Where a reason's errors stand.
+/// The field at which errors of a reason are shown.
 pub(super) const REASON_FIELD: &str = REASON;
 
 pub(super) fn too_long(length: usize, most: usize) -> String {

@@ -1,5 +1,5 @@
-//! What time an event is for its guests: those who are people here live in zones that are known, and have hours of their
-//! own. Of these a card says “outside their working hours” and nothing more.
+//! The local times of an event for guests who are colleagues with a known zone and their own working hours. About the
+//! hours a card says only “outside their working hours”.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
@@ -12,12 +12,12 @@ use nod_people::people::colleagues::{self, Colleague};
 use nod_people::people::hours;
 use nod_when::when;
 
-/// Of so many it is said; a card is no timetable.
+/// The maximum number of guests listed; a card is no timetable.
 const MOST_SAID: usize = 10;
-/// Longest name, in characters.
+/// The longest name, in characters.
 const LONGEST_NAME: usize = 60;
 
-/// Adds the guests' local times where they are not those of `reader` (who is called `called`), and gives the risk lines.
+/// Adds the guests' local times that differ from those of `reader` (whose name is `called`); returns the risk lines.
 pub async fn told(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -34,7 +34,7 @@ pub async fn told(
         gathering.guests.iter().filter_map(|guest| known.remove(&guest.to_lowercase())).collect();
     let guests: Vec<Colleague> = guests.into_iter().filter(|guest| guest.working.zone_known).collect();
     let mut risks = out_of_hours(gathering, &guests);
-    // “At noon” is then noon in UTC, and perhaps nobody's noon.
+    // Then “at noon” is noon in UTC, which might be noon for none of them.
     if !here.zone_known {
         risks.push(format!(
             "the time zone of {called} is not known, so times are in UTC; the settings command sets it"
@@ -45,7 +45,7 @@ pub async fn told(
         let at =
             with.fields.iter().position(|(name, _)| name == "Guests").map_or(with.fields.len(), |at| at + 1);
         with.fields.insert(at, ("For guests".to_owned(), times));
-        // What is asked is shown whole; this is only said where there is room for it.
+        // The request itself is shown in full; the local times are added only if there is room.
         if askable(&with).is_ok() {
             *preview = with;
         }
@@ -53,7 +53,7 @@ pub async fn told(
     Ok(risks)
 }
 
-/// "Bo Stone 16:00–16:30 CET · Cho Li Sat 00:00–00:30 JST".
+/// Returns "Bo Stone 16:00–16:30 CET · Cho Li Sat 00:00–00:30 JST".
 fn local_times(gathering: &EventDetails, guests: &[Colleague], reader: &TimeZone) -> Option<String> {
     let (here, _) = ends(gathering, reader);
     let elsewhere: Vec<String> = guests
@@ -67,7 +67,7 @@ fn local_times(gathering: &EventDetails, guests: &[Colleague], reader: &TimeZone
     listed(&elsewhere, " · ")
 }
 
-/// "Sat 00:00–00:30 JST"; without the day where it is the reader's.
+/// Returns "Sat 00:00–00:30 JST", without the day if it is the reader's.
 fn local(from: &Zoned, to: &Zoned, here: &Zoned) -> String {
     let day = |at: &Zoned, said: bool| if said { at.strftime("%a ").to_string() } else { String::new() };
     let long = to.duration_since(from) >= SignedDuration::from_hours(24);
@@ -110,7 +110,7 @@ fn ends(gathering: &EventDetails, zone: &TimeZone) -> (Zoned, Zoned) {
     (when::to_jiff(gathering.from).to_zoned(zone.clone()), when::to_jiff(gathering.to).to_zoned(zone.clone()))
 }
 
-/// On one line, and no longer than a name is.
+/// Returns the name on one line, at most as long as names can be.
 fn name(guest: &Colleague) -> String {
     let name = guest.name.split_whitespace().collect::<Vec<_>>().join(" ");
     name.chars().take(LONGEST_NAME).collect()

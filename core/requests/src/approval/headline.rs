@@ -1,10 +1,10 @@
-//! The first line of a request's card: what is asked, and once that is settled what became of it, so that nobody
-//! has to read on to know.
+//! The first line of a request's card: the question, and later the outcome, so that nobody has to read further to know
+//! it.
 
 use super::{Approval, Status};
 use nod_contract::tool::{ActionLabels, ToolError};
 
-/// "Send this email?", later "Email sent".
+/// Returns "Send this email?", later "Email sent".
 pub(super) fn headline(approval: &Approval) -> String {
     let words = &approval.preview.labels;
     match approval.status {
@@ -12,7 +12,7 @@ pub(super) fn headline(approval: &Approval) -> String {
         Status::Superseded if !approval.first_done => {
             format!("Replaced: {} {}", words.noun, words.not_done.to_lowercase())
         }
-        // The request to do it once more was not needed.
+        // The request to repeat it was not needed.
         Status::Superseded => format!("{} again", thing(words, &words.not_done)),
         Status::Denied | Status::Expired | Status::Withdrawn | Status::Undone => {
             thing(words, &words.not_done)
@@ -28,7 +28,7 @@ pub(super) fn headline(approval: &Approval) -> String {
     }
 }
 
-/// "Email sent"
+/// Returns "Email sent".
 fn thing(words: &ActionLabels, became: &str) -> String {
     let mut letters = words.noun.chars();
     let first = letters.next().map(char::to_uppercase).into_iter().flatten();

@@ -1,5 +1,5 @@
-//! Approvals: the exact payload, its digest, who may decide and until when; the card that shows it; and the
-//! press that decides it once.
+//! Approvals: the exact payload, its digest, who decides and until when; the card that shows it; and the click that
+//! decides it once.
 
 mod again;
 mod anew;
@@ -46,28 +46,28 @@ use nod_contract::ids::{ApprovalId, ConversationId, DeliveryId, EffectId, Person
 use nod_contract::provider::Provider;
 use nod_contract::tool::{Preview, Reach, ToolResult};
 
-/// Where an approval stands.
+/// The status of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Waits for a nod.
+    /// Waits for a decision.
     Pending,
-    /// Somebody said yes.
+    /// Approved.
     Approved,
-    /// Somebody said no.
+    /// Denied.
     Denied,
-    /// Nobody answered.
+    /// Not decided in time.
     Expired,
-    /// A newer one took its place.
+    /// Replaced by a newer request, or no longer wanted.
     Superseded,
-    /// The message that asked for it was changed or deleted.
+    /// The message that asked for it was changed or deleted, or the rules have come to forbid it.
     Withdrawn,
-    /// Approved, and taken back before anything happened.
+    /// Approved, and undone before anything happened.
     Undone,
 }
 
 impl Status {
-    /// The name in rows.
+    /// Returns the name in rows.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -94,44 +94,44 @@ pub struct Approval {
     pub preview: Preview,
     pub digest: String,
     pub risks: Vec<String>,
-    /// Where the outside text came from that was in view when it was asked for, in the order in which it was read.
+    /// The sources of the outside text that was in view when it was requested, in the order in which they were read.
     pub sources: Vec<String>,
     pub decider: PersonId,
     pub decider_name: String,
     pub zone: String,
     pub status: Status,
     pub decided_at: Option<Timestamp>,
-    /// Whoever decided it, or took it back.
+    /// The name of the person who decided it or undid it.
     pub decided_by: Option<String>,
-    /// Of whom else one has to agree, as the rules call them.
+    /// The name of the policy's list of which one more person must approve.
     pub second: Option<String>,
-    /// Those, where there are to be two.
+    /// The people on that list who can be asked, if two must approve.
     pub approvers: Vec<Approver>,
-    /// The owner's yes, where one of those has to follow.
+    /// When the owner approved, if a co-approver must follow.
     pub first_at: Option<Timestamp>,
-    /// Why it was denied, in the person's own words.
+    /// Why it was denied, in the person's own words, or the reason of the rule that forbids it.
     pub reason: Option<String>,
     pub expires_at: Timestamp,
     pub delivery: DeliveryId,
-    /// How long a nod can be taken back.
+    /// How long an approval can be undone.
     pub undo: TimeDelta,
-    /// Text from outside was in view when it was made.
+    /// Whether text from outside was in view when it was requested.
     pub outside: bool,
-    /// The message that reminded of it.
+    /// The message that reminded its owner.
     pub reminder: Option<DeliveryId>,
-    /// Chosen for [Approve selected], where several stand on one card.
+    /// Ticked for [Approve selected], if several requests share a card.
     pub ticked: bool,
-    /// The request whose outcome nobody knows, and which this asks for once more.
+    /// The request that this one repeats, because its outcome is unknown or it expired.
     pub again_of: Option<ApprovalId>,
-    /// The one that it asks for again turned out to have been done.
+    /// The request that it repeats turned out to have been performed.
     pub first_done: bool,
-    /// It was asked for once more.
+    /// Whether a newer request repeats it.
     pub asked_again: bool,
     pub effect: Option<EffectEnd>,
 }
 
 impl Approval {
-    /// What the rules look at, with this preview in its place. What was asked for once is never done unasked.
+    /// Returns the call for the policy with this preview. `overwrites` is set: what was requested once needs approval.
     fn call<'a>(&'a self, preview: &'a Preview, reach: Reach) -> policy::Call<'a> {
         policy::Call {
             tool: &self.tool,
@@ -143,22 +143,22 @@ impl Approval {
         }
     }
 
-    /// Whether that revision of it still waits.
+    /// Returns whether that revision is still pending.
     pub fn waits(&self, revision: i32, now: Timestamp) -> bool {
         self.status == Status::Pending && self.expires_at > now && self.revision == revision
     }
 }
 
-/// How far the effect of an approved request is.
+/// The progress of an approved request's effect.
 #[derive(Debug, Clone)]
 pub struct EffectEnd {
     pub id: EffectId,
     pub at: Timestamp,
-    /// From when on it may start.
+    /// The earliest time at which it can start.
     pub(crate) starts_at: Timestamp,
-    /// It may start, and cannot be taken back any more.
+    /// It can start and can no longer be undone.
     pub released: bool,
-    /// `None` while it is under way.
+    /// `None` while it is in progress.
     pub outcome: Option<ToolResult>,
     /// The provider asked to wait until then.
     pub waits: Option<(Provider, Timestamp)>,

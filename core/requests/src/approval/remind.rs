@@ -1,4 +1,4 @@
-//! One reminder before a request expires, where its card stands; and what becomes of the reminder afterwards.
+//! One reminder before a request expires, posted where its card is; and its update after the decision.
 
 use sqlx::PgConnection;
 
@@ -13,7 +13,7 @@ use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery, Venue, sql::Delivery};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
-/// Plans the reminder: in the approval's own lane, and so before its expiry.
+/// Plans the reminder in the approval's own lane, and so before its expiry.
 pub async fn plan(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -26,8 +26,8 @@ pub async fn plan(
     jobs::enqueue(conn, tenant, id.0, &work, now + after, now).await
 }
 
-/// Reminds, unless it was decided meanwhile or is about to expire in this very moment. The message and the end
-/// of the job are one commit, so that there is one reminder however often the job is begun.
+/// Reminds, unless the request was decided meanwhile or has just expired. The message and the end of the job are one
+/// commit, so there is one reminder even if the job runs several times.
 pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
@@ -51,7 +51,7 @@ pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), Wo
             card: &reminder(&waiting, address(core, &card, &venue)),
             only_for: card.only_for,
         };
-        // The row before the channel's lane, as in a press: and a press may have come in between.
+        // The row is locked before the channel's lane, as for a click; and a click might have come in between.
         if sql::reminded(&mut tx, tenant, approval.delivery, id).await? {
             delivery::send(&mut tx, tenant, &venue, &new, now).await?;
         }
@@ -62,7 +62,7 @@ pub async fn remind(core: &Chat, claim: &Claim, id: ApprovalId) -> Result<(), Wo
     Ok(())
 }
 
-/// It is the others' turn: each of them is reminded where they were asked.
+/// Reminds each co-approver who was asked, in the channel of their card.
 async fn remind_others(
     core: &Chat,
     conn: &mut PgConnection,
@@ -93,14 +93,14 @@ async fn remind_others(
     Ok(())
 }
 
-/// Where the card can be opened by its reader, if it stands anywhere.
+/// Returns the permalink of the card for its reader, if it is posted.
 fn address(core: &Chat, card: &Delivery, venue: &Venue) -> Option<String> {
-    // A whisper is gone on reload.
+    // An ephemeral message disappears on reload.
     if matches!(card.target, Some(DeliveryTarget::Ephemeral { .. })) {
         return None;
     }
     let posted = card.posted.as_ref()?;
-    // Only what stands in its conversation's own channel stands in its thread.
+    // A message is in the conversation's thread only if it is in the conversation's own channel.
     let at_home = posted.channel == venue.place.channel;
     let place = ChannelRef {
         channel: posted.channel.clone(),
@@ -110,7 +110,7 @@ fn address(core: &Chat, card: &Delivery, venue: &Venue) -> Option<String> {
     core.adapters.get(&card.platform)?.permalink(&place, &posted.message)
 }
 
-/// What was reminded of has been decided: the reminder does not go on saying that it waits.
+/// Updates the reminders of decided requests, so that they no longer say that the request is pending.
 pub(super) async fn over(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -134,7 +134,7 @@ pub(super) async fn over(
     }
 }
 
-/// What waits on the same card and was not reminded of.
+/// Returns the pending requests on the same card without a reminder.
 async fn waiting_beside(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,12 +1,12 @@
-//! What to be careful about: computed, never written by a model.
+//! The risk lines of a request: computed, never written by a model.
 
 use nod_contract::address::{is_outside, organisation_domain};
 use nod_contract::outside::Source;
 use nod_contract::privacy::Provenance;
 use nod_contract::tool::Preview;
 
-/// The risk lines of an act, whose recipients may be among the `known`, who got something from Nod on this person's
-/// behalf before, or stand in outside text alone.
+/// Returns the risk lines of an act. `known` are the recipients whom Nod reached on this person's behalf before;
+/// `unknown_recipients` of the preview occur only in outside text.
 #[must_use]
 pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Vec<String> {
     let Preview { account, recipients, unknown_recipients: unnamed, .. } = preview;
@@ -32,7 +32,7 @@ pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Ve
         lines.push(format!("{} recipients", recipients.len()));
     }
     if let Provenance::Untrusted(sources) = provenance {
-        // What came last may be what asks for this.
+        // The latest source might be the one that asks for this.
         let from = sources.last().map_or("outside", Source::as_str);
         lines.push(match sources.len().saturating_sub(1) {
             0 => format!("this run has read outside text: {from}"),
@@ -42,7 +42,7 @@ pub fn risks(preview: &Preview, known: &[String], provenance: &Provenance) -> Ve
     lines
 }
 
-/// Whom nobody here has named, whether or not they got something before.
+/// Returns the line about recipients whom no user here has named, whether or not they are known.
 pub(super) fn unnamed(preview: &Preview) -> Option<String> {
     unnamed_of(distinct(&preview.unknown_recipients))
 }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use nod_contract::tool::ActionLabels;
 
-    /// As a row of earlier versions has them.
+    /// As stored in a row of earlier versions.
     fn words() -> ActionLabels {
         let words = json!({"approve": "", "doing": "", "done": "", "not_done": "", "thing": ""});
         serde_json::from_value(words).unwrap()

@@ -174,7 +174,7 @@ pub async fn load(
     row.map(Row::into_approval).transpose()
 }
 
-/// Everything that stands on one card, in the order in which it was asked.
+/// Loads all requests on a card, in the order in which they were made.
 pub(crate) async fn on_card(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -208,19 +208,19 @@ pub(crate) async fn on_card(
     rows.into_iter().map(Row::into_approval).collect()
 }
 
-/// Where to look for what waits.
+/// Where to search for pending requests.
 #[derive(Debug, Clone, Copy)]
 pub enum Within {
-    /// In every conversation.
+    /// In all conversations.
     Everywhere,
-    /// In this one.
+    /// In this conversation.
     Conversation(ConversationId),
-    /// In this one, where everybody there sees the card.
+    /// In this conversation, if everybody there sees the card.
     OpenlyIn(ConversationId),
 }
 
-/// What waits for a person's nod, or for somebody else's after theirs; oldest first, at most 20. What waits for them as
-/// the second person belongs to no conversation of theirs, and so to no prompt.
+/// Loads the pending requests that a person decides, also those that wait for a co-approver; the oldest first, at most
+/// 20. Requests on which the person is a co-approver are found only with `Everywhere`, so they are in no prompt.
 pub async fn pending(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -263,7 +263,7 @@ pub async fn pending(
     rows.into_iter().map(Row::into_approval).collect()
 }
 
-/// All that waits on an account of this person's.
+/// Returns all pending requests on this person's accounts.
 pub(crate) async fn asked_of(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -280,7 +280,7 @@ pub(crate) async fn asked_of(
     Ok(ids.into_iter().map(ApprovalId).collect())
 }
 
-/// The requests of a run that stand so.
+/// Returns the requests of a run with that status.
 pub async fn of_run(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -298,7 +298,7 @@ pub async fn of_run(
     Ok(ids.into_iter().map(ApprovalId).collect())
 }
 
-/// The one update from *pending*: true for whoever wins.
+/// Updates the status from *pending*; returns true for the one caller that wins.
 pub async fn settle(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -323,8 +323,8 @@ pub async fn settle(
     Ok(settled.rows_affected() == 1)
 }
 
-/// The same by a person, for the revision that they saw: the owner, or where the owner has agreed and the rules want
-/// two, one of the others who was asked and still belongs. True for whoever wins.
+/// Applies a person's decision about the revision that they saw: the owner's, or after the owner's approval that of a
+/// co-approver who was asked and is still a member. Returns true for the one caller that wins.
 pub async fn decide(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -370,7 +370,7 @@ pub async fn decide(
     Ok(decided.rows_affected() == 1)
 }
 
-/// The rules have come to want a second person for what waits in that revision: true where it was not so before.
+/// Stores that the rules now require a co-approver for a pending revision; returns true if they did not before.
 pub(super) async fn want_second(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -391,7 +391,7 @@ pub(super) async fn want_second(
     Ok(wanted.rows_affected() == 1)
 }
 
-/// The rules have come to forbid it since it was asked, for this reason: true for whoever wins.
+/// Withdraws a request that the rules have come to forbid, with the reason; returns true for the one caller that wins.
 pub(super) async fn forbid(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -412,19 +412,19 @@ pub(super) async fn forbid(
     Ok(forbidden.rows_affected() == 1)
 }
 
-/// What an approval becomes when its person changes it.
+/// The next revision of an approval that its owner edited.
 pub struct Revision<'a> {
     pub number: i32,
     pub preview: &'a Preview,
     pub digest: &'a str,
     pub risks: &'a [String],
-    /// How long its nod can be taken back.
+    /// How long an approval of it can be undone.
     pub undo: TimeDelta,
-    /// Of whom else one has to agree to it.
+    /// The name of the list of which one more person must approve it.
     pub second: Option<&'a str>,
 }
 
-/// From one revision to the next: true for whoever wins. Nobody has agreed to that one.
+/// Stores the next revision, which nobody has approved yet; returns true for the one caller that wins.
 pub async fn revise(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -475,7 +475,7 @@ pub(super) async fn undone(
     Ok(())
 }
 
-/// Notes the message that reminds of what waits on a card; false where nothing waits there any more.
+/// Stores the message that reminds of the pending requests on a card; returns false if none is pending there.
 pub(super) async fn reminded(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -494,7 +494,7 @@ pub(super) async fn reminded(
     Ok(done.rows_affected() > 0)
 }
 
-/// Chooses one of several, or not; false where it does not wait for this person.
+/// Ticks or unticks one of several; returns false if it is not pending or this person does not decide it.
 pub(super) async fn tick(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -515,7 +515,7 @@ pub(super) async fn tick(
     Ok(done.rows_affected() == 1)
 }
 
-/// Holds a request, so that of several presses on [Send again] one comes first.
+/// Locks a request, so that of several clicks on [Send again] one comes first.
 pub async fn hold(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> sqlx::Result<()> {
     sqlx::query!(
         "select 1 as held from approvals where tenant_id = $1 and id = $2 for update",
@@ -527,7 +527,7 @@ pub async fn hold(conn: &mut PgConnection, tenant: TenantId, id: ApprovalId) -> 
     Ok(())
 }
 
-/// The request that asks for this one once more, as long as it waits.
+/// Returns the request that repeats this one, if it is pending or approved.
 pub(super) async fn waiting_again(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -544,7 +544,7 @@ pub(super) async fn waiting_again(
     Ok(again.map(ApprovalId))
 }
 
-/// approved → superseded, where nothing of it has begun.
+/// approved → superseded, if its effect has not begun.
 pub(super) async fn called_off(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -560,8 +560,8 @@ pub(super) async fn called_off(
     Ok(())
 }
 
-/// What somebody may have meant by a word said then: its card, where that stood as it is now, both by the platform's
-/// clock. Where the platform does not tell since when it stands, nothing said means it.
+/// Loads what a typed approval could refer to: the card, if its current version was posted before `then`, both by the
+/// platform's clock. If the platform reports no time for that version, no message can refer to it.
 pub(super) async fn heard(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -588,7 +588,7 @@ pub(super) async fn heard(
     .await
 }
 
-/// Locks what stands on a card, so that it is decided as it was read.
+/// Locks the requests on a card, so that the decision is about what was read.
 pub(super) async fn lock_card(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -604,7 +604,7 @@ pub(super) async fn lock_card(
     Ok(())
 }
 
-/// A request gets a card of its own.
+/// Moves a request to its own card.
 pub(super) async fn moved(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -622,7 +622,7 @@ pub(super) async fn moved(
     Ok(())
 }
 
-/// Whether outside text was in view of the run that asked; `None` where there is no such run.
+/// Loads the provenance of the run that asked; `None` if there is no such run.
 pub(super) async fn provenance(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! Taking back what a run asked for, when its question was changed or deleted.
+//! Withdraws what a run requested when the message that started it was changed or deleted.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -9,7 +9,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, RunId, TenantId};
 use nod_store::audit;
 
-/// Withdraws what still waits in a run; the cards say so. The run is not told: it is the one that asks.
+/// Withdraws the pending requests of a run and updates their cards. The run is not notified, because it is the caller.
 pub async fn take_back(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -18,7 +18,7 @@ pub async fn take_back(
 ) -> sqlx::Result<Vec<ApprovalId>> {
     let mut withdrawn = Vec::new();
     for id in sql::of_run(conn, tenant, run, Status::Pending).await? {
-        // Whoever presses at this moment may be first.
+        // A click at the same moment can win.
         if !sql::settle(conn, tenant, id, Status::Withdrawn, None, now).await? {
             continue;
         }

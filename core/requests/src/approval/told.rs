@@ -1,4 +1,4 @@
-//! What became of a request, said to somebody whose press changed nothing.
+//! Explains the state of a request to a user whose click changed nothing.
 
 use super::anew::forbidden;
 use super::card::clock;
@@ -10,7 +10,7 @@ use nod_contract::ids::PersonId;
 use nod_contract::tool::ToolError;
 use nod_when::when::local_time;
 
-/// After a press that was to decide.
+/// Explains why a click on a decision changed nothing.
 pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timestamp) -> String {
     let approval = &approval.read_by(by);
     let owner = &approval.decider_name;
@@ -55,7 +55,7 @@ pub(super) fn told(approval: &Approval, by: PersonId, revision: i32, now: Timest
     }
 }
 
-/// To somebody whose word never counts for this.
+/// Returns the message for a person who can never decide this request.
 pub(super) fn not_theirs(approval: &Approval, by: PersonId) -> Option<String> {
     let who = match approval.second {
         None => approval.decider_name.clone(),
@@ -64,7 +64,7 @@ pub(super) fn not_theirs(approval: &Approval, by: PersonId) -> Option<String> {
     (approval.role(by) == Role::Other).then(|| format!("Only {who} can decide this. Nothing was done."))
 }
 
-/// After a press on [Undo] that took nothing back.
+/// Explains why a click on [Undo] changed nothing.
 pub(super) fn too_late(approval: &Approval, by: PersonId) -> String {
     if approval.role(by) == Role::Other {
         return format!("Only {} can take this back. Nothing was done.", approval.decider_name);
@@ -78,7 +78,7 @@ pub(super) fn too_late(approval: &Approval, by: PersonId) -> String {
     }
 }
 
-/// How far an approved request is, in the middle of a sentence: "sent 09:31 WET".
+/// Describes the progress of an approved request, to continue a sentence: "sent 09:31 WET".
 fn became(approval: &Approval) -> String {
     let words = &approval.preview.labels;
     let at = |at: &Timestamp| clock(*at, &approval.zone);

@@ -1,5 +1,5 @@
-//! "yes" typed where a request waits. It counts as the press where it can mean one thing only, by rule and
-//! without a model; and never where text from outside was in view, which may have been written to get it.
+//! A typed "yes" while a request is pending. It counts as a click if it can mean only one thing, by rule and without a
+//! model; never if text from outside was in view, which might have been written to provoke it.
 
 use sqlx::PgConnection;
 
@@ -16,7 +16,7 @@ use nod_people::delivery::{self, Venue};
 use nod_people::people::{self, heard};
 use nod_store::runs::Verdict;
 
-/// What counts as a yes: these words and nothing beside them.
+/// The texts that count as an approval, with nothing else in the message.
 const YES: [&str; 14] = [
     "yes",
     "yes please",
@@ -34,30 +34,30 @@ const YES: [&str; 14] = [
     "sim",
 ];
 
-/// What somebody typed, and where.
+/// A typed message, and where it was written.
 #[derive(Debug)]
 pub struct Word<'a> {
     pub by: PersonId,
     pub conversation: ConversationId,
-    /// Others read and write there too.
+    /// Whether other people read and write there too.
     pub shared: bool,
-    /// It names Nod.
+    /// Whether it mentions Nod.
     pub named: bool,
-    /// The platform's id of the one message that it replies to.
+    /// The platform's id of the message that it replies to.
     pub answers: Option<&'a str>,
     pub text: &'a str,
-    /// When it was said, by the platform's clock.
+    /// When it was written, by the platform's clock.
     pub at: Timestamp,
-    /// All that was said there before it has reached Nod too, or is to be looked up.
+    /// Whether all earlier messages there have reached Nod, or their lookup is planned.
     pub all_known: bool,
 }
 
-/// What a typed yes did.
+/// The result of a typed approval.
 #[derive(Debug, Default)]
 pub struct Yes {
-    /// What Nod says to it; `None` where it is an ordinary message.
+    /// Nod's reply; `None` if it is an ordinary message.
     pub answer: Option<String>,
-    /// The card of what was approved by it.
+    /// The card of the request that it approved.
     card: Option<DeliveryId>,
 }
 
@@ -66,8 +66,8 @@ fn is_yes(text: &str) -> bool {
     YES.contains(&said.as_str())
 }
 
-/// Takes what somebody typed as a yes, where it is one. The caller shows the card afterwards, by [`shown`]: the
-/// conversation's lane is locked before the channel's.
+/// Applies a message if it is an approval. The caller updates the card afterwards with [`shown`]: the conversation's
+/// lane is locked before the channel's.
 pub async fn yes(
     core: &Requests,
     conn: &mut PgConnection,
@@ -95,7 +95,7 @@ pub async fn yes(
         [] if !shared && asked_second(conn, tenant, by).await? => said(TWO.to_owned()),
         [] => Ok(Yes::default()),
         [one] => {
-            // Said before the card stood there as it is now, it was said to something else.
+            // A message from before the current version of the card refers to something else.
             let Some(heard) = super::sql::heard(conn, tenant, one.id, by, word.at).await? else {
                 return Ok(Yes::default());
             };
@@ -127,7 +127,7 @@ pub async fn yes(
             }
             let decision = Decision { id: one.id, revision: one.revision, by, approve: true, reason: None };
             let answer = match decided(core, conn, tenant, one, &decision, now).await? {
-                // Somebody may have been earlier by this much: then it is an ordinary message.
+                // Another decision was possibly a moment earlier; then this is an ordinary message.
                 Decided::No => return Ok(Yes::default()),
                 Decided::Nobody(why) => return said(why),
                 Decided::Never(why) => {
@@ -143,22 +143,22 @@ pub async fn yes(
     }
 }
 
-/// What is known of the card for which a yes may be.
+/// What is known about the card to which an approval could refer.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     /// The platform's id of its message.
     pub(super) card: String,
-    /// Somebody else has spoken there since it stands.
+    /// Whether another person has written there since the card's current version was posted.
     pub(super) others: bool,
 }
 
-/// For whom a yes is.
+/// Whom an approval addresses.
 #[derive(Debug, PartialEq, Eq)]
 enum Whom {
-    /// Somebody else, by what it replies to.
+    /// Another person, because of the message that it replies to.
     Another,
     Nod,
-    /// For Nod where nobody else has spoken since the card stands.
+    /// Nod, if no other person has written since the card's current version was posted.
     Perhaps,
 }
 
@@ -171,7 +171,7 @@ fn whom(word: &Word<'_>, heard: &Heard) -> Whom {
     }
 }
 
-/// Whether the platform counts whoever says it among the organisation's people still.
+/// Returns whether the person is still admitted by their membership on this platform.
 async fn welcome(
     core: &Requests,
     conn: &mut PgConnection,
@@ -184,14 +184,14 @@ async fn welcome(
     Ok(standing.is_some_and(|there| core.welcome.admits(there)))
 }
 
-/// Shows the card of what was approved by a typed yes.
+/// Updates the card of what a typed approval approved.
 pub async fn shown(conn: &mut PgConnection, tenant: TenantId, yes: &Yes, now: Timestamp) -> sqlx::Result<()> {
     let Some(card) = yes.card else { return Ok(()) };
     redraw(conn, tenant, card, now).await?;
     remind::over(conn, tenant, card, now).await
 }
 
-/// Whether somebody is asked in their direct line as the second person.
+/// Returns whether a request waits for this person as co-approver, in their DM.
 async fn asked_second(conn: &mut PgConnection, tenant: TenantId, by: PersonId) -> sqlx::Result<bool> {
     let waiting = pending(conn, tenant, by, Within::Everywhere).await?;
     Ok(waiting.iter().any(|approval| approval.role(by) == Role::Approver))
@@ -253,7 +253,7 @@ mod tests {
             (false, false, Some("another"), Whom::Another),
             (true, true, None, Whom::Nod),
             (true, false, Some("card"), Whom::Nod),
-            // A reply names whose message it answers, also where that is another of Nod's.
+            // A reply answers the message that it replies to, even if that is another of Nod's messages.
             (true, true, Some("another"), Whom::Another),
             (true, false, None, Whom::Perhaps),
         ] {

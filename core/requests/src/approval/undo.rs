@@ -1,4 +1,4 @@
-//! Taking a nod back, as long as nothing has begun.
+//! Undoes an approval before its effect has begun.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -13,7 +13,7 @@ use nod_contract::ids::{ApprovalId, PersonId, TenantId};
 use nod_store::audit;
 use nod_store::runs::Verdict;
 
-/// A press on [Undo]. The effect's row decides, once, between this and the start; who comes too late is told.
+/// Handles a click on [Undo]. The effect's row decides, once, between undo and start; a late click gets an explanation.
 pub async fn undo(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -25,7 +25,7 @@ pub async fn undo(
         return Ok(InteractionResponse::ephemeral("I know of no such request. Nothing was done."));
     };
     if approval.role(by) == Role::Other || !effect::sql::cancelled(conn, tenant, id, now).await? {
-        // What stood there before the update may have changed while it waited.
+        // The row might have changed while the update waited for it.
         let approval = sql::load(conn, tenant, id).await?.unwrap_or(approval);
         return Ok(InteractionResponse::ephemeral(told::too_late(&approval, by)));
     }

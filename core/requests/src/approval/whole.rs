@@ -1,37 +1,37 @@
-//! How much of a request its card shows: all of it where a chat message holds it, else the beginning of the body, its
-//! length and a way to the rest. Nobody approves what they cannot see, so everything that stands there counts in the
-//! room, also what to be careful about.
+//! How much of a request its card shows: all of it if a chat message can hold it, otherwise the beginning of the body,
+//! its length and a button for the rest. No user approves what they cannot see, so everything on the card counts
+//! towards the limit, risk lines included.
 
 use serde_json::Value;
 
 use nod_contract::hidden_chars::show_hidden_chars;
 use nod_contract::tool::{MAX_BODY_CHARS, Preview};
 
-/// A field is a few runs of text, which cost about this much to write beside the words.
+/// The approximate markup of one field, in addition to its text: a field is several runs of text.
 const FIELD: usize = 120;
-/// What is shown of a body that does not fit: in characters, and written.
+/// The limits for the shown beginning of a body that does not fit: in characters, and in written length.
 const BEGINNING: (usize, usize) = (1_500, 1_700);
-/// So much of a body, as written, has room on any card that is asked about.
+/// The written length of a body for which every card has room.
 const LEAST: usize = 400;
-/// Lines of what to be careful about: how many, each in characters, and all of them together as written.
+/// The limits of the risk lines: their number, the characters of each, and the written length of all.
 const RISK_LINES: usize = 8;
 const RISK: usize = 200;
 const RISKS: usize = 800;
 
-/// Why nobody can be asked about it.
+/// Why a request cannot be shown, and so cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TooLong {
-    /// The body, with its length in characters.
+    /// The body is too long; holds its length in characters.
     Body(usize),
-    /// The fields: so many people.
+    /// The fields are too long; holds the number of recipients.
     Fields(usize),
 }
 
-/// Whether it can be shown: every field on the card, and the body there or behind a button. What to be careful about
-/// is not known yet, so it gets all the room that it may take.
+/// Checks that a request can be shown: all fields on the card, and the body there or behind a button. The risk lines
+/// are not known yet, so the maximum is reserved for them.
 ///
 /// # Errors
-/// What there is too much of.
+/// What is too long.
 pub fn askable(preview: &Preview) -> Result<(), TooLong> {
     let both = preview.body.iter().chain(&preview.trailing_text);
     let length: usize = both.map(|text| text.chars().count()).sum();
@@ -45,14 +45,14 @@ pub fn askable(preview: &Preview) -> Result<(), TooLong> {
     Ok(())
 }
 
-/// Whether something does not stand on the card and has to be shown on demand. Of several sources of outside text the
-/// card names one.
+/// Returns whether something is not on the card and needs [Show all]. Of several sources of outside text the card names
+/// only one.
 pub fn more(preview: &Preview, risks: &[String], sources: &[String]) -> bool {
     let left_out = risk_lines(risks).iter().ne(risks);
     preview.trailing_text.is_some() || beginning(preview, risks).is_some() || left_out || sources.len() > 1
 }
 
-/// What to be careful about, as far as the card has room for it.
+/// Returns the risk lines for which the card has room.
 pub fn risk_lines(risks: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut cost = 0;
@@ -82,7 +82,7 @@ fn line_cost(line: &str) -> usize {
     written(line) + marks(line) + 4
 }
 
-/// The beginning of a body that does not fit on the card; `None` where it does.
+/// Returns the beginning of a body that does not fit on the card; `None` if it fits.
 pub fn beginning<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> {
     let body = preview.body.as_deref()?;
     let risks: usize = risk_lines(risks).iter().map(|line| line_cost(line)).sum();
@@ -103,7 +103,7 @@ pub fn beginning<'p>(preview: &'p Preview, risks: &[String]) -> Option<&'p str> 
     Some(&head[..cut])
 }
 
-/// What could be a mark may be escaped.
+/// Punctuation could be markup and so might be escaped.
 fn marks(text: &str) -> usize {
     text.chars().filter(char::is_ascii_punctuation).count()
 }
@@ -113,7 +113,7 @@ fn fields(preview: &Preview) -> usize {
     preview.fields.iter().map(field).sum()
 }
 
-/// As JSON and in UTF-16: each is how some platform counts.
+/// The length as JSON in UTF-16: some platforms count the one, some the other.
 fn written(text: &str) -> usize {
     Value::from(show_hidden_chars(text).as_ref()).to_string().encode_utf16().count()
 }
@@ -158,7 +158,7 @@ mod tests {
         let small = |to: &str, body: &str| Preview { display_limit: 3_000, ..preview(to, body) };
         assert_eq!(beginning(&small("bo", &"x".repeat(2_800)), &[]), None);
         assert_eq!(beginning(&small("bo", &"x".repeat(2_900)), &[]).map(str::len), Some(1_500));
-        // Marks may have to be escaped, so fields count them twice.
+        // Punctuation might have to be escaped, so fields count it twice.
         assert_eq!(askable(&small(&"_".repeat(1_000), "Hi")), Ok(()));
         assert_eq!(askable(&small(&"_".repeat(1_500), "Hi")), Err(TooLong::Fields(1)));
     }

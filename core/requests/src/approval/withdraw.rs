@@ -1,4 +1,4 @@
-//! What waits for a nod on an account that has ended.
+//! Denies pending requests on a connected account that has ended.
 
 use async_trait::async_trait;
 use sqlx::PgConnection;
@@ -10,8 +10,8 @@ use nod_store::hooks::{AccountEnded, Hook};
 
 #[async_trait]
 impl Hook for Requests {
-    /// What still waits for a nod on another account than the one that takes its place cannot be done any more: it counts
-    /// as a no, and says why. What this person only agrees to beside its owner stays.
+    /// Denies, with the reason, the person's pending requests that use the ended account: they can no longer be done.
+    /// Requests on the account that replaces it, and those where this person is only a co-approver, stay.
     async fn account_ended(
         &self,
         conn: &mut PgConnection,

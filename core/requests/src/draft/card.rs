@@ -1,4 +1,4 @@
-//! The card of a draft, and every sentence that Nod says about one.
+//! The card of a draft, and every sentence that Nod says about drafts.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use nod_contract::ids::DraftId;
 use nod_contract::tool::ToolError;
 use nod_contract::tool::draft::{CloseReason, Draft};
 
-/// A longer body is shown from its beginning; it is whole at the provider, and on the card that asks.
+/// A longer body is cut on this card; it is complete at the provider and on the approval card.
 const LONGEST: usize = 5_000;
 
-/// The newest state of an open draft.
+/// Renders the newest state of an open draft.
 #[must_use]
 pub fn open(id: DraftId, draft: &Draft) -> Card {
     let verb = |verb| OnClick::Action(Action::new(verb, id));
@@ -26,7 +26,7 @@ pub fn open(id: DraftId, draft: &Draft) -> Card {
         )
 }
 
-/// An open draft that could not be thrown away.
+/// Renders an open draft that could not be discarded.
 #[must_use]
 pub fn kept(id: DraftId, draft: &Draft, fault: &ToolError) -> Card {
     let why = match fault {
@@ -51,17 +51,17 @@ pub fn kept(id: DraftId, draft: &Draft, fault: &ToolError) -> Card {
         )
 }
 
-/// What stands in the place of a card when a newer one shows the same draft.
+/// Replaces a card when a newer one shows the same draft.
 #[must_use]
 pub fn older() -> Card {
     note("An earlier version of this draft.")
 }
 
-/// The card at its end.
+/// Renders the card of a draft that is no longer open.
 #[must_use]
 pub fn closed(draft: &Draft, how: CloseReason) -> Card {
     match how {
-        // What was sent stands on the card that asked; the draft may have been another when it was shown here.
+        // The approval card shows what was sent; this card might have shown an older version.
         CloseReason::Sent => note("This draft was sent."),
         CloseReason::Discarded => note("The draft was thrown away. It was not sent."),
         CloseReason::DeletedExternally => note(&format!(
@@ -71,7 +71,7 @@ pub fn closed(draft: &Draft, how: CloseReason) -> Card {
     }
 }
 
-/// The card while it is being thrown away.
+/// Renders the card while the draft is being discarded.
 #[must_use]
 pub(crate) fn discarding() -> Card {
     note("Throwing the draft away…")
@@ -95,21 +95,21 @@ fn shown(draft: &Draft) -> Card {
     card
 }
 
-/// The line in a thread where the draft itself went to its person alone.
+/// The line in a thread if the draft itself was shown only to its owner.
 #[must_use]
 pub fn elsewhere(name: &str) -> String {
     format!("Showed {name} the draft privately.")
 }
 
-/// What a press says that changes nothing.
+/// The reply to a click on another person's draft.
 pub const NOT_YOURS: &str = "This is somebody else's draft. Nothing was done.";
-/// The same for one that is closed.
+/// The reply to a click on a draft that is closed.
 pub const NOT_OPEN: &str = "This draft is not open any more. Nothing was done.";
-/// The same for one that nobody knows.
+/// The reply to a click on an unknown draft.
 pub const NO_SUCH: &str = "I know of no such draft. Nothing was done.";
 
-/// What a person reads where a rule began the act, so that no model tells how it ended; `None` where they gave
-/// a reason, which a model must work with. `content` is what a model would hear.
+/// Returns what the user reads if a rule started the call, so that no model reports the result; `None` if they gave a
+/// reason or the policy forbids it, which a model must handle. `content` is what a model would read.
 #[must_use]
 pub fn told(content: &str) -> Option<String> {
     let content: Value = serde_json::from_str(content).unwrap_or_default();
@@ -117,7 +117,7 @@ pub fn told(content: &str) -> Option<String> {
         return None;
     }
     if let Some(error) = content["error"].as_str() {
-        // Without the words by which we sort faults.
+        // Drops the prefix that names the kind of error.
         let sorted = ["invalid arguments: ", "not allowed: ", "broken: "];
         let error = sorted.iter().find_map(|sort| error.strip_prefix(sort)).unwrap_or(error);
         let error = error.trim_end_matches('.');
@@ -126,7 +126,7 @@ pub fn told(content: &str) -> Option<String> {
     let words = match content["status"].as_str().unwrap_or_default() {
         "denied" => "Not sent. The draft stays open: tell me what to change, or say “send it”.",
         "expired" => "Nobody answered, so nothing was sent. The draft stays open.",
-        // The newer request has a card of its own.
+        // The newer request has its own card.
         "superseded" => "",
         "unknown" => {
             "Nobody can tell yet whether it was sent: please look at its card, and among your sent mail."

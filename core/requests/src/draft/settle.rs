@@ -1,4 +1,4 @@
-//! The ends of a draft: sent, thrown away, gone. Its card says which.
+//! The end of a draft: sent, discarded or deleted elsewhere. Its card says which.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -16,17 +16,17 @@ use nod_contract::tool::{FollowUp, ToolError, ToolResult};
 use nod_people::delivery;
 use nod_store::audit;
 
-/// What comes of a press on [Discard].
+/// The result of a click on [Discard].
 pub enum Discarded {
-    /// It is being thrown away.
+    /// It is being discarded.
     Yes,
     /// It is not open.
     NotOpen,
-    /// The rules never allow it, for this reason.
+    /// The rules forbid it, for this reason.
     Never(String),
 }
 
-/// The person pressed [Discard]: plans the effect. Where the rules want it asked for, the press is the answer.
+/// Handles a click on [Discard]: plans the effect. If the rules require an approval, the click is the approval.
 pub async fn discard(
     core: &Requests,
     conn: &mut PgConnection,
@@ -84,7 +84,7 @@ pub async fn discard(
     Ok(Discarded::Yes)
 }
 
-/// What an effect's end means for the draft it worked on, in the commit of that end.
+/// Applies the end of an effect to the draft it worked on, in the commit of that end.
 pub async fn settled(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -107,7 +107,7 @@ pub async fn settled(
     }
 }
 
-/// The draft is open no more, and its card says why.
+/// Closes the draft and shows the reason on its card.
 pub async fn close(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -125,7 +125,7 @@ pub async fn close(
     delivery::show(conn, tenant, row.delivery, &card::closed(&row.draft, how), now).await
 }
 
-/// It was to be thrown away and was not: it is open again, as it was found.
+/// Reopens a draft that could not be discarded, in the state in which it was found.
 async fn kept(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -20,11 +20,11 @@ pub struct Row {
     pub draft: Draft,
     pub status: String,
     pub delivery: DeliveryId,
-    /// Whether text from outside is in it.
+    /// Whether it contains text from outside.
     pub outside: bool,
 }
 
-/// A draft to keep as it is now.
+/// The current state of a draft, to be stored.
 pub struct Keep<'a> {
     pub id: DraftId,
     pub conversation: ConversationId,
@@ -35,7 +35,7 @@ pub struct Keep<'a> {
     pub delivery: DeliveryId,
 }
 
-/// Keeps a draft as it is now: open, in the conversation where it was last written.
+/// Stores the current state of a draft: open, in the conversation where it was last written.
 pub async fn keep(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -115,7 +115,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: DraftId) -> sql
     raw.map(Raw::into_row).transpose()
 }
 
-/// A person's draft by the provider's id.
+/// Loads a person's draft by the provider's id.
 pub async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -135,18 +135,18 @@ pub async fn named(
     raw.map(Raw::into_row).transpose()
 }
 
-/// Where a person's drafts are looked for.
+/// Where a person's drafts are searched.
 pub struct Here {
     pub conversation: ConversationId,
     pub person: PersonId,
     pub run: RunId,
-    /// Others read here too. Where they do not, what was shown to the person alone counts as well, whatever
-    /// conversation it came from: its card stands here.
+    /// Whether other people read this conversation. If not, drafts shown only to the person also count, from any
+    /// conversation, because their cards are posted here.
     pub shared: bool,
 }
 
-/// What the last run of a person here left: the open drafts, the newest first, and the thread it had in view. A draft
-/// is Nod's own work where an effect that began with none left it, in the conversation from which its card stands here.
+/// Loads what the person's last run here left: the open drafts, the newest first, and the mail thread it had in view. A
+/// draft counts as Nod's own work if an effect created it in the conversation of its row.
 pub async fn left_here(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -191,7 +191,7 @@ pub async fn left_here(
     Ok((open, thread))
 }
 
-/// open → discarding; false where it is not open.
+/// open → discarding; returns false if it is not open.
 pub(super) async fn discarding(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -210,7 +210,7 @@ pub(super) async fn discarding(
     Ok(done.rows_affected() == 1)
 }
 
-/// discarding → open, as it was found.
+/// discarding → open, in the state in which it was found.
 pub(super) async fn reopen(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -233,7 +233,7 @@ pub(super) async fn reopen(
     Ok(done.rows_affected() == 1)
 }
 
-/// open or discarding → its end; false where it had one.
+/// open or discarding → its end; returns false if it had ended already.
 pub(super) async fn close(
     conn: &mut PgConnection,
     tenant: TenantId,

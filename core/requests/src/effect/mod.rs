@@ -1,11 +1,10 @@
-//! Effects: acts on the world, each done once.
+//! Effects: changes outside Nod, each performed once.
 //!
-//! planned → started → done | failed | unknown; or planned → cancelled, as long as it is not released: an
-//! approved effect can be taken back for a while. [`perform`](crate::perform::perform) commits *started* and mints the
-//! [`Permit`](nod_contract::tool::effect::Permit) that [`ActTool::perform`](nod_contract::tool::ActTool::perform) demands; no other
-//! code may make one. An effect found
-//! in *started* after a crash is looked for before it is done again, and where looking does not settle it,
-//! a person is asked.
+//! planned → started → done | failed | unknown; or planned → cancelled until it is released: an approved effect can be
+//! undone for a while. [`perform`](crate::perform::perform) commits *started* and mints the
+//! [`Permit`](nod_contract::tool::effect::Permit) that [`ActTool::perform`](nod_contract::tool::ActTool::perform)
+//! demands; no other code can create one. An effect found in *started* after a crash is looked up before it is
+//! repeated. If the lookup is inconclusive, a person is asked.
 
 pub mod sql;
 
@@ -16,7 +15,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 use nod_store::jobs::sql as jobs;
 
-/// Writes a planned effect and its job.
+/// Inserts a planned effect and its job.
 pub async fn insert(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -20,11 +20,11 @@ pub struct NewEffect<'a> {
     pub tool: &'a str,
     pub payload: &'a Value,
     pub digest: &'a str,
-    /// Addresses of everybody who would get something.
+    /// The addresses of all recipients.
     pub recipients: &'a [String],
-    /// The open draft that it works on, by the provider's id.
+    /// The provider's id of the open draft that it works on.
     pub draft: Option<&'a str>,
-    /// How long it can be taken back before it starts.
+    /// How long it can be undone before it starts.
     pub undo: TimeDelta,
 }
 
@@ -38,21 +38,21 @@ pub struct Effect {
     pub person: PersonId,
     pub tool: String,
     pub payload: Value,
-    /// The open draft that it works on, by the provider's id.
+    /// The provider's id of the open draft that it works on.
     pub draft: Option<String>,
-    /// Of what was approved, as the approval says; of what was decided, where nobody had to approve it.
+    /// The digest of the approved payload from the approval's row; without an approval, the effect's own digest.
     pub digest: String,
     pub status: String,
     pub attempt: i32,
     pub handle: Option<Value>,
     pub looks: i32,
-    /// From when on it may start.
+    /// The earliest time at which it can start.
     pub(crate) starts_at: Timestamp,
-    /// It may start, and cannot be taken back any more.
+    /// It can start and can no longer be undone.
     pub released: bool,
-    /// When it was last started.
+    /// When it last changed; for a started effect, when it was started.
     pub updated_at: Timestamp,
-    /// Whoever waits for it reads that the provider asked to wait.
+    /// The card or progress line shows that the provider asked to wait.
     pub waits: bool,
 }
 
@@ -123,7 +123,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sq
     }))
 }
 
-/// The time to take it back is over; false where it was taken.
+/// Ends the time for undo; returns false if the effect was undone.
 pub async fn released(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -142,7 +142,7 @@ pub async fn released(
     Ok(done.rows_affected() == 1)
 }
 
-/// planned → cancelled, as long as it was not released; false afterwards.
+/// planned → cancelled, if it was not released yet; returns false otherwise.
 pub async fn cancelled(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -161,7 +161,7 @@ pub async fn cancelled(
     Ok(done.rows_affected() == 1)
 }
 
-/// planned or started → started, with the handle; false where it has ended meanwhile.
+/// planned or started → started, with the handle; returns false if it has ended meanwhile.
 pub async fn started(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -182,7 +182,7 @@ pub async fn started(
     Ok(done.rows_affected() == 1)
 }
 
-/// The provider asks to wait until then; or it does no more.
+/// Sets or clears the time until which the provider asks to wait.
 pub async fn waits(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -201,7 +201,7 @@ pub async fn waits(
     Ok(())
 }
 
-/// One more look that did not settle it.
+/// Counts an inconclusive lookup.
 pub async fn looked(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> sqlx::Result<()> {
     sqlx::query!("update effects set looks = looks + 1 where tenant_id = $1 and id = $2", tenant.0, id.0)
         .execute(conn)
@@ -209,7 +209,7 @@ pub async fn looked(conn: &mut PgConnection, tenant: TenantId, id: EffectId) -> 
     Ok(())
 }
 
-/// planned or started → its end; false where it had one.
+/// planned or started → its end; returns false if it had ended already.
 pub async fn ended(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -232,7 +232,7 @@ pub async fn ended(
     Ok(done.rows_affected() == 1)
 }
 
-/// unknown → what looking once more has found; false where it was settled meanwhile.
+/// unknown → the result of a new lookup; returns false if it was resolved meanwhile.
 pub(crate) async fn found_out(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -255,8 +255,8 @@ pub(crate) async fn found_out(
     Ok(done.rows_affected() == 1)
 }
 
-/// Which of these got something from Nod on this person's behalf before: what was approved and done, not a
-/// draft that nobody got. Addresses are stored as they were approved, so another spelling counts as new.
+/// Returns which of these addresses an approved effect of this person reached before; a draft that nobody received does
+/// not count. Addresses are stored as they were approved, so a different spelling counts as new.
 pub async fn known_recipients(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -277,7 +277,7 @@ pub async fn known_recipients(
     .await
 }
 
-/// Ends a run's effects that have not begun; gives the approvals whose they are.
+/// Fails a run's effects that have not begun and returns their approvals.
 pub async fn call_off(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -298,7 +298,7 @@ pub async fn call_off(
     Ok(ended.into_iter().flatten().map(ApprovalId).collect())
 }
 
-/// How far what a run did in the world is, one state each.
+/// Returns the status of each effect of a run.
 pub async fn begun(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<Vec<String>> {
     sqlx::query_scalar!("select status from effects where tenant_id = $1 and run_id = $2", tenant.0, run.0)
         .fetch_all(conn)

@@ -1,8 +1,8 @@
-//! The rules about asking for a nod, as data: who decides, how long a request waits, when its person is
-//! reminded, how long they can take it back, and what is never done. One pure function reads them.
+//! The approval policy as data: who decides, how long a request waits, when its owner is reminded, how long they can
+//! undo an approval, and what is never done. One pure function evaluates it.
 //!
-//! The account's owner always decides; a rule can only ask for one more person. Nothing is done on somebody's
-//! account against them.
+//! The account's owner always decides; a rule can only require one more person. Nothing is done on an account against
+//! its owner's decision.
 
 mod own;
 pub mod sql;
@@ -18,12 +18,12 @@ use nod_contract::address::{domain, is_outside};
 use nod_contract::tool::Reach;
 use nod_people::named::Named;
 
-/// The rules in force: what holds everywhere, and what single rules say otherwise.
+/// The rules in force: the default terms, and rules that override them for some calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Where no rule says otherwise.
+    /// The terms if no rule says otherwise.
     pub usual: Terms,
-    /// In order: of those that fit, a later one outweighs an earlier one.
+    /// In order: of the rules that match, a later one overrides an earlier one.
     pub rules: Vec<Rule>,
 }
 
@@ -31,43 +31,43 @@ pub struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
-    /// The person whose account it is.
+    /// The account's owner.
     Owner,
-    /// That person, and after them one of these.
+    /// The owner, and after them one of these people.
     OwnerAnd(Approvers),
 }
 
-/// People of whom one has to agree beside the owner.
+/// People of whom one must approve in addition to the owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvers {
-    /// What the list is called.
+    /// The list's name.
     pub name: String,
-    /// Who stands on it.
+    /// The people on it.
     pub people: Vec<Named>,
 }
 
-/// On which terms a nod is asked for.
+/// The terms on which an approval is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
     /// Who decides.
     pub decider: Decider,
-    /// How long the request waits.
+    /// How long the request waits before it expires.
     pub expire_after: TimeDelta,
-    /// How long before that its person is reminded, once; zero for never.
+    /// How long before the expiry its owner is reminded, once; zero for never.
     pub remind_before: TimeDelta,
-    /// How long a nod can be taken back before anything happens; zero for not at all. Whole seconds.
+    /// How long an approval can be undone before the effect starts; zero for not at all. Whole seconds.
     pub undo: TimeDelta,
 }
 
-/// What one rule says of the calls that it fits.
+/// What a rule says about the calls that it matches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rule {
-    /// Only this tool; every tool where there is none.
+    /// Matches only this tool; `None` matches every tool.
     pub tool: Option<String>,
-    /// Only calls that do this.
+    /// Matches only calls that satisfy these conditions.
     pub when: When,
-    /// Such a call is never made, whoever would agree; for this reason.
+    /// Forbids such a call, for this reason, even if people would approve it.
     pub never: Option<String>,
     /// See [`Terms`].
     pub decider: Option<Decider>,
@@ -79,45 +79,45 @@ pub struct Rule {
     pub undo: Option<TimeDelta>,
 }
 
-/// What a call must do for a rule to fit; everything that is set must hold.
+/// The conditions of a rule; all that are set must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct When {
     /// It reaches more people than this.
     pub recipients_above: Option<u32>,
-    /// Somebody whom it reaches has an address at one of these domains, or below one.
+    /// One of the recipients has an address at one of these domains or their subdomains.
     pub recipients_at: Option<Vec<String>>,
-    /// Somebody whom it reaches has (or nobody has) an address outside the account's own domain.
+    /// At least one recipient (or, if false, none) has an address outside the account's own domain.
     pub outside_recipients: Option<bool>,
-    /// Text from outside is (or is not) in view of whoever wrote it.
+    /// Text from outside was (or was not) in view when the call was written.
     pub outside_text: Option<bool>,
 }
 
-/// What the rules look at.
+/// The properties of a call that the rules examine.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// The tool's name.
     pub tool: &'a str,
-    /// Whom it can reach.
+    /// Whom the tool can reach.
     pub reach: Reach,
-    /// On whose account (an address).
+    /// The address of the account that it uses.
     pub account: &'a str,
-    /// Everybody who would get something, as addresses.
+    /// The addresses of all recipients.
     pub recipients: &'a [String],
     /// Whether text from outside was in view.
     pub outside_text: bool,
-    /// Whether it changes or throws away a draft that Nod did not make in this conversation.
+    /// Whether it changes or discards a draft that Nod did not make in this conversation.
     pub overwrites: bool,
 }
 
-/// What the rules say of a call.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
-    /// It may be done now: nobody but its person sees anything of it.
+    /// It can run now without an approval.
     Run,
-    /// It may be asked for, on these terms.
+    /// It needs an approval, on these terms.
     Ask(Terms),
-    /// It is not done at all; the reason is for the model and the person.
+    /// It is forbidden; the model and the user read the reason.
     Never(String),
 }
 
@@ -133,9 +133,9 @@ impl Default for Policy {
     }
 }
 
-/// Decides on a call. What only looks may run; what reaches others is asked for, on the usual terms overlaid by
-/// each rule that fits. What changes the person's own account alone is theirs to decide: only a rule that names its
-/// tool says on other terms. A *never* that fits is final, whatever the call reaches.
+/// Decides about a call. A call that only reads can run; one that reaches other people needs an approval, on the
+/// default terms overridden by each rule that matches. Calls that only change the owner's own account get other terms
+/// only from rules that name the tool. A `never` that matches is final for all calls except those that only read.
 #[must_use]
 pub fn decide(policy: &Policy, call: &Call<'_>) -> Ruling {
     if call.reach == Reach::Reads {
@@ -145,8 +145,8 @@ pub fn decide(policy: &Policy, call: &Call<'_>) -> Ruling {
     if let Some(why) = fitting().find_map(|rule| rule.never.clone()) {
         return Ruling::Never(why);
     }
-    // Once text from outside is in view, it may be that text that asks. A draft that Nod made is shown, and can be
-    // thrown away; one of the person's own would be lost.
+    // Once text from outside is in view, that text might be what asks for the call. A draft that Nod made is shown and
+    // can be discarded; a draft that the person wrote would be lost.
     let unasked = match call.reach {
         Reach::Reads => true,
         Reach::Drafts => !(call.outside_text && call.overwrites),
@@ -196,15 +196,15 @@ impl Call<'_> {
 }
 
 impl Terms {
-    /// How long from asking until the reminder; `None` where there is to be none, also where less than the lead
-    /// time is there from the start.
+    /// Returns the time from the request to the reminder; `None` for no reminder, also if the request expires no later
+    /// than the lead time.
     #[must_use]
     pub(crate) fn remind_after(&self) -> Option<TimeDelta> {
         (self.remind_before > TimeDelta::zero() && self.expire_after > self.remind_before)
             .then(|| self.expire_after - self.remind_before)
     }
 
-    /// Of whom one has to agree beside the owner, where the rules want that.
+    /// Returns the people of whom one must approve in addition to the owner, if the rules require that.
     #[must_use]
     pub fn second(&self) -> Option<&Approvers> {
         match &self.decider {
@@ -215,7 +215,7 @@ impl Terms {
 }
 
 impl Policy {
-    /// The lists of people that its rules name, each once.
+    /// Returns the lists of people that the rules name, each once.
     #[must_use]
     pub fn lists(&self) -> Vec<&Approvers> {
         let mut lists: Vec<&Approvers> = Vec::new();

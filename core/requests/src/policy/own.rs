@@ -1,5 +1,5 @@
-//! A tenant's own rules: laid after those of the installation, so that they outweigh them, but for what those never
-//! allow. An admin sets them; one installation is one tenant until it is given more.
+//! A tenant's own rules. They are applied after the installation's rules and override them, except what those forbid.
+//! An admin sets them; an installation has one tenant so far.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -11,20 +11,20 @@ use nod_contract::ids::TenantId;
 use nod_people::named::Named;
 use nod_store::{audit, store};
 
-/// Rules as somebody wrote them.
+/// A tenant's rules as they were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
-    /// Their text.
+    /// The rules' text.
     pub text: String,
     /// SHA-256 of the text, in hex.
     pub digest: String,
-    /// Who set them.
+    /// The admin who set them.
     pub set_by: String,
-    /// When.
+    /// When they were set.
     pub set_at: Timestamp,
 }
 
-/// A tenant's own rules, for whoever administers them.
+/// Reads and writes a tenant's own rules, for the administrator.
 #[derive(Debug, Clone)]
 pub struct OwnRules {
     pool: PgPool,
@@ -32,34 +32,34 @@ pub struct OwnRules {
 }
 
 impl OwnRules {
-    /// In that database.
+    /// Creates it for a tenant in a database.
     #[must_use]
     pub fn new(pool: PgPool, tenant: TenantId) -> Self {
         Self { pool, tenant }
     }
 
-    /// As they are; `None` where the installation's hold alone.
+    /// Returns the rules; `None` if only the installation's rules apply.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn read(&self) -> sqlx::Result<Option<Own>> {
         sql::own(&mut *self.pool.acquire().await?, self.tenant).await
     }
 
-    /// What holds, with these of the installation.
+    /// Returns the rules in force, on top of the installation's.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn in_force(&self, installation: &Policy) -> sqlx::Result<Policy> {
         sql::in_force(&mut *self.pool.acquire().await?, self.tenant, installation).await
     }
 
-    /// Puts these in their place, as `text` says them; with no rules, those of the installation hold alone. Requests
-    /// that wait keep the terms on which they were asked; but a *never*, and a second person who is wanted now, hold at
-    /// the press for them too.
+    /// Replaces the rules with those in `text`; without rules, only the installation's apply. Pending requests keep the
+    /// terms on which they were asked, but a `never` and a newly required co-approver apply to them too when they are
+    /// approved.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn set(&self, text: &str, rules: &[Rule], by: &str, now: Timestamp) -> sqlx::Result<Own> {
         let digest = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
         let own = Own { text: text.to_owned(), digest, set_by: by.to_owned(), set_at: now };
@@ -78,10 +78,10 @@ impl OwnRules {
         Ok(own)
     }
 
-    /// The lists that rules name and on which nobody is known as a member: what needs one of them is refused.
+    /// Returns the lists in the rules that have no known member. Calls that need one of them are refused.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn empty_lists(&self, policy: &Policy) -> sqlx::Result<Vec<String>> {
         let mut conn = self.pool.acquire().await?;
         let mut empty = Vec::new();
@@ -100,7 +100,7 @@ async fn known(conn: &mut PgConnection, tenant: TenantId, list: &Approvers) -> s
 }
 
 impl Approvers {
-    /// Addresses in small letters, and users as `platform:id`.
+    /// Returns addresses in lower case, and users as `platform:id`.
     pub(crate) fn as_looked_up(&self) -> (Vec<String>, Vec<String>) {
         let (mut addresses, mut users) = (Vec::new(), Vec::new());
         for one in &self.people {

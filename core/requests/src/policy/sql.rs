@@ -6,7 +6,7 @@ use sqlx::types::Json;
 use super::{Own, Policy, Rule};
 use nod_contract::ids::TenantId;
 
-/// The rules in force: the installation's, and the tenant's own after them.
+/// Loads the rules in force: the installation's, followed by the tenant's own.
 pub async fn in_force(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -21,7 +21,7 @@ pub async fn in_force(
     Ok(policy)
 }
 
-/// The tenant's own rules, as they were written.
+/// Loads the tenant's own rules as they were written.
 pub async fn own(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Option<Own>> {
     let row =
         sqlx::query!("select text, digest, set_by, set_at from policies where tenant_id = $1", tenant.0)
@@ -30,7 +30,7 @@ pub async fn own(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<Opti
     Ok(row.map(|row| Own { text: row.text, digest: row.digest, set_by: row.set_by, set_at: row.set_at }))
 }
 
-/// Puts other rules in their place.
+/// Replaces the tenant's own rules.
 pub(super) async fn set(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -53,13 +53,13 @@ pub(super) async fn set(
     Ok(())
 }
 
-/// Goes back to the installation's rules alone.
+/// Deletes the tenant's own rules, so that only the installation's apply.
 pub(super) async fn clear(conn: &mut PgConnection, tenant: TenantId) -> sqlx::Result<()> {
     sqlx::query!("delete from policies where tenant_id = $1", tenant.0).execute(conn).await?;
     Ok(())
 }
 
-/// How many of a list's people are known as members somewhere.
+/// Counts the people of a list who are known as members in some workspace.
 pub(super) async fn known(
     conn: &mut PgConnection,
     tenant: TenantId,

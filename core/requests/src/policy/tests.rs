@@ -34,13 +34,13 @@ fn policy() -> Policy {
             ..any(When { recipients_at: at("Rival.test"), ..When::default() })
         },
         Rule { remind_before: Some(TimeDelta::zero()), tool: Some("other".to_owned()), ..Rule::default() },
-        // What reaches nobody is its owner's to decide, unless a rule names it.
+        // A call that reaches no other people is decided by the owner, unless a rule names the tool.
         Rule {
             decider: Some(legal()),
             ..any(When { outside_text: Some(true), outside_recipients: Some(false), ..When::default() })
         },
         Rule { expire_after: Some(TimeDelta::hours(1)), tool: Some("named".to_owned()), ..Rule::default() },
-        // A later rule does not make good what an earlier one never allows.
+        // A later rule does not lift what an earlier one forbids.
         Rule {
             undo: Some(TimeDelta::seconds(5)),
             ..mail(When { recipients_above: Some(2), ..When::default() })
@@ -49,8 +49,8 @@ fn policy() -> Policy {
     Policy { rules, ..Policy::default() }
 }
 
-/// Which tool, how far it reaches, to whom, whether outside text was in view → who decides, hours until it
-/// expires, minutes before that, seconds to undo.
+/// Tool, reach, recipients, whether outside text was in view → whether two must approve, hours until it expires,
+/// minutes from the reminder to the expiry, seconds to undo.
 #[test]
 fn the_rules_that_fit_say_on_which_terms() {
     use Reach::{Drafts, Others, OwnAccount, Reads};
@@ -62,7 +62,7 @@ fn the_rules_that_fit_say_on_which_terms() {
         (MAIL, Others, &["bo@ACME.test"], true, ask(true, 24, 60, 60)),
         (MAIL, Others, &["bo@acme.test", "eve@x.test"], false, ask(true, 2, 60, 30)),
         (MAIL, Others, &["eve@x.test"], true, ask(true, 2, 60, 60)),
-        // A later rule that fits outweighs an earlier one, in what it says.
+        // A later rule that matches overrides the terms that it sets.
         (MAIL, Others, &["eve@partner.test"], false, ask(false, 2, 60, 30)),
         (MAIL, Others, &["eve@eu.partner.test"], false, ask(false, 2, 60, 30)),
         (MAIL, Others, &["eve@notpartner.test"], false, ask(true, 2, 60, 30)),
@@ -71,14 +71,14 @@ fn the_rules_that_fit_say_on_which_terms() {
         ("other", Others, &["a@x.test", "b@acme.test"], true, ask(false, 24, 0, 10)),
         ("third", Others, &[], false, ask(false, 24, 60, 10)),
         ("third", Others, &[], true, ask(true, 24, 60, 10)),
-        // What nobody else sees is not asked for; what is never done is not done there either.
+        // A call that only its user sees needs no approval, but what is forbidden is forbidden there too.
         (DRAFT, Drafts, &["eve@x.test"], true, run),
         (DRAFT, Drafts, many, false, never("no mass mail")),
         ("gmail_label", OwnAccount, &[], false, run),
-        // It may be the text from outside that asks.
+        // The text from outside might be what asks for this.
         ("gmail_label", OwnAccount, &[], true, ask(false, 24, 60, 10)),
         ("named", OwnAccount, &[], true, ask(false, 1, 60, 10)),
-        // What the person wrote themselves is not lost by what somebody else wrote.
+        // The person's own draft is not lost because of a text from outside.
         (DISCARD, Drafts, &[], false, run),
         (DISCARD, Drafts, &[], true, ask(false, 24, 60, 10)),
         ("gmail_list_recent", Reads, many, true, run),

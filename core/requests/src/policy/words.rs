@@ -1,10 +1,10 @@
-//! Rules as people read them: a line each, in the order in which they count.
+//! The rules as people read them: one line each, in the order in which they are applied.
 
 use chrono::TimeDelta;
 
 use super::{Decider, Policy, Rule, When};
 
-/// The rules in force, the usual terms first.
+/// Describes the rules in force, the default terms first.
 #[must_use]
 pub fn told(policy: &Policy) -> Vec<String> {
     let usual = &policy.usual;
@@ -19,7 +19,7 @@ pub fn told(policy: &Policy) -> Vec<String> {
 }
 
 fn line(rule: &Rule) -> String {
-    // A never holds for whatever is done; who decides what reaches nobody, only a rule that names it says.
+    // A `never` applies to every call; other terms apply to calls that reach no others only if they name the tool.
     let every = if rule.never.is_some() { "everything" } else { "everything that reaches others" };
     let tool = rule.tool.as_deref().unwrap_or(every);
     format!("{tool}{}: {}", conditions(&rule.when), terms(rule))
@@ -60,7 +60,7 @@ fn terms(rule: &Rule) -> String {
     if terms.is_empty() { "as usual".to_owned() } else { terms.join(", ") }
 }
 
-/// "24h", "90m", "10s".
+/// Formats a duration as "24h", "90m" or "10s".
 fn length(time: TimeDelta) -> String {
     match time.num_seconds() {
         s if s != 0 && s % 3600 == 0 => format!("{}h", s / 3600),

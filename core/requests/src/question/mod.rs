@@ -1,4 +1,4 @@
-//! Questions with choices: "Which Bob?" The person picks from buttons; nothing is guessed.
+//! Questions with choices: "Which Bob?" The user picks from buttons; nothing is guessed.
 
 pub mod sql;
 pub mod vote;
@@ -18,10 +18,10 @@ use nod_store::runs::{RunEvent, RunJob};
 pub use vote::Vote;
 use vote::{Ending, Voter};
 
-/// More buttons than this are not shown; the last one is always "Someone else".
+/// The maximum number of choices with a button. One more button is for none of them ("Someone else").
 pub const MOST_CHOICES: usize = 20;
 
-/// The card that asks whom a name means, or which of several times it shall be.
+/// Renders the card that asks which person a name means, or which of several times to take.
 pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     let (id, name, choices) = (question.id, &question.about, &question.choices);
     let title = match &question.vote {
@@ -41,7 +41,7 @@ pub fn card(question: &sql::Question, voters: &[Voter]) -> Card {
     vote::invite(question, voters, card)
 }
 
-/// Who has time then.
+/// Says who is free at the times.
 fn free(vote: &Vote) -> &'static str {
     match (vote.voters.is_empty(), vote.unseen.is_empty()) {
         (true, _) => "You are free then.",
@@ -50,18 +50,18 @@ fn free(vote: &Vote) -> &'static str {
     }
 }
 
-/// The question; words in quotes are a time.
+/// Returns the question's text. A name in quotes is a time.
 fn asked(name: &str) -> String {
     if is_time(name) { format!("When is {name}?") } else { format!("Which {name}?") }
 }
 
-/// What a call gives back that lacks a time: the person is asked for one, in these words, and writes it. They write where
-/// they asked, since only there it is understood.
+/// The result of a call that lacks a time: the user is asked for one in these words and writes it where they asked,
+/// because it is understood only there.
 pub fn for_time(words: &str, shared: bool) -> ToolOutput {
     asks(format!("{words} Write it {}, such as “Friday at 3pm”.", place(shared)))
 }
 
-/// The same where more than the time may be wrong with what a pick led to. `why` is in the middle of a sentence.
+/// The same if a picked choice failed and more than its time might be wrong. `why` continues a sentence.
 pub fn for_another_way(why: &str, shared: bool) -> ToolOutput {
     let why = why.trim_end_matches('.');
     asks(format!(
@@ -80,7 +80,7 @@ fn asks(words: String) -> ToolOutput {
         .with_verbatim(words)
 }
 
-/// None of the times was picked.
+/// The result if none of the times was picked.
 pub fn for_another_time(shared: bool) -> ToolOutput {
     for_time("Which other time shall it be?", shared)
 }
@@ -89,7 +89,7 @@ pub fn is_time(name: &str) -> bool {
     name.starts_with('“')
 }
 
-/// The last button.
+/// Returns the label of the last button.
 fn none_of(name: &str) -> &'static str {
     match name {
         "draft" => "None of these",
@@ -103,7 +103,7 @@ fn choose(id: QuestionId, at: usize) -> OnClick {
     OnClick::Action(Action { argument: Some(choice), ..Action::new("choose", id) })
 }
 
-/// The card after it was answered, or was not.
+/// Renders the card after the answer, or without one.
 fn closed(name: &str, answer: Option<&str>) -> Card {
     let line = match answer {
         Some(label) => format!("{} → {label}", asked(name)),
@@ -112,13 +112,13 @@ fn closed(name: &str, answer: Option<&str>) -> Card {
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
-/// What an answer says of a name: the name and the address that was picked for it, which is empty where none was.
+/// Splits an answer into the name and the address picked for it, which is empty if none was picked.
 pub fn picked(answer: &str) -> Option<(String, String)> {
     let (name, value) = answer.split_once('\u{1f}')?;
     Some((name.to_owned(), value.to_owned()))
 }
 
-/// A press on one of the choices.
+/// Handles a click on one of the choices.
 pub async fn press(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -138,7 +138,7 @@ pub async fn press(
     let Some(choice) = choice.map(usize::from).filter(|c| *c <= shown) else {
         return whisper("That is none of the choices. Nothing was done.");
     };
-    // Before the row, as whoever stops the turn locks them.
+    // The lane is locked before the row, in the same order as when a turn is stopped.
     jobs::lock_lane(conn, tenant, question.conversation.0).await?;
     if !answer(conn, tenant, &question, choice, now).await? {
         return whisper("This was answered already. Nothing more was done.");
@@ -148,7 +148,7 @@ pub async fn press(
     Ok(InteractionResponse::Ack)
 }
 
-/// Settles a question that waits, tells the run, and says so on the card. A choice beyond the last is none of them.
+/// Stores the answer, sends it to the run and updates the card. A choice beyond the last means none of them.
 async fn answer(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -171,7 +171,7 @@ async fn answer(
     Ok(true)
 }
 
-/// The turn was stopped: its questions are not asked any more.
+/// Withdraws the open questions of a stopped turn.
 pub async fn withdraw(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -193,14 +193,14 @@ pub async fn withdraw(
     Ok(())
 }
 
-/// Nobody answered in time.
+/// Expires a question that was not answered in time.
 pub async fn expire(core: &Base, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
     let question = sql::load(&mut tx, tenant, id).await?;
     if let Some(question) = &question {
-        // Before the row, as whoever stops the turn locks them.
+        // The lane is locked before the row, in the same order as when a turn is stopped.
         jobs::lock_lane(&mut tx, tenant, question.conversation.0).await?;
     }
     if let Some(question) = question

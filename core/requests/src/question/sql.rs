@@ -17,9 +17,9 @@ pub struct Question {
     pub person: PersonId,
     pub about: String,
     pub choices: Vec<Choice>,
-    /// Where others may be asked.
+    /// Set if the question can be put to a vote.
     pub vote: Option<Vote>,
-    /// They were.
+    /// Whether the vote was opened.
     pub opened: bool,
     pub status: String,
     pub answer: Option<Value>,
@@ -28,12 +28,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// What was decided on.
+    /// Returns the choice that was picked.
     pub(super) fn chosen(&self) -> Option<&Choice> {
         self.choices.get(self.chosen_at()?)
     }
 
-    /// Which of the choices that is; none of them where it is beyond the last.
+    /// Returns the index of the picked choice; `None` if it is beyond the last, which means none of them.
     pub(super) fn chosen_at(&self) -> Option<usize> {
         let at = self.answer.as_ref()?["choice"].as_u64()?;
         usize::try_from(at).ok().filter(|at| *at < self.choices.len())
@@ -118,7 +118,7 @@ pub(super) async fn pending_of_run(
     Ok(ids.into_iter().map(QuestionId).collect())
 }
 
-/// The one update from *pending*: true for whoever wins. An answer must come before the expiry.
+/// Updates the status from *pending*; returns true for the one caller that wins. An answer must come before the expiry.
 pub async fn settle(
     conn: &mut PgConnection,
     tenant: TenantId,

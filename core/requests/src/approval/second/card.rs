@@ -1,4 +1,4 @@
-//! What people read where two have to agree.
+//! The cards and sentences for requests that two people must approve.
 
 use super::{Approver, Role};
 use crate::approval::card::{ASK_AGAIN, clock, escape, line, name, single};
@@ -7,10 +7,10 @@ use nod_contract::card::{Action, Block, Button, Card, OnClick, Style, reconnect}
 use nod_contract::privacy::Provenance;
 use nod_when::when::local_time;
 
-/// Names that are told one by one.
+/// The maximum number of names that are listed.
 const MOST_NAMES: usize = 5;
 
-/// "Bo Lind (legal)", or "one of legal (Bo Lind, Cho Park)".
+/// Returns "Bo Lind (legal)", or "one of legal (Bo Lind, Cho Park)".
 pub fn others(approval: &Approval) -> String {
     let list = approval.second.as_deref().unwrap_or_default();
     match &approval.approvers[..] {
@@ -19,7 +19,7 @@ pub fn others(approval: &Approval) -> String {
     }
 }
 
-/// "Bo Lind, Cho Park".
+/// Returns "Bo Lind, Cho Park".
 pub fn names(all: &[Approver]) -> String {
     let told: Vec<&str> = all.iter().take(MOST_NAMES).map(|one| one.name.as_str()).collect();
     match all.len() - told.len() {
@@ -28,7 +28,7 @@ pub fn names(all: &[Approver]) -> String {
     }
 }
 
-/// On the owner's card: who has to agree after them, and what those will read.
+/// Returns the note on the owner's card: who must approve after them, and what those will read.
 pub fn note(approval: &Approval) -> String {
     let all = if approval.approvers.len() == 1 { "" } else { "each of " };
     let them = match &approval.approvers[..] {
@@ -42,13 +42,13 @@ pub fn note(approval: &Approval) -> String {
     )
 }
 
-/// "Approved by Ana Silva 10:32 WET", of the owner's yes.
+/// Returns "Approved by Ana Silva 10:32 WET", about the owner.
 pub fn first_of(approval: &Approval) -> String {
     let at = approval.first_at.map_or_else(String::new, |at| clock(at, &approval.zone));
     format!("Approved by {} {at}", name(&approval.decider_name))
 }
 
-/// The whole of the approval by two: "Approved by Ana Silva 10:32 WET and by Bo Lind 10:40 WET".
+/// Returns both approvals: "Approved by Ana Silva 10:32 WET and by Bo Lind 10:40 WET".
 pub(crate) fn last_of(approval: &Approval) -> String {
     let agreed = approval.approvers.iter().find_map(|one| Some((one, one.agreed_at?)));
     let and = agreed.map_or_else(String::new, |(one, at)| {
@@ -57,19 +57,19 @@ pub(crate) fn last_of(approval: &Approval) -> String {
     format!("{}{and}", first_of(approval))
 }
 
-/// On the owner's card, between the first yes and the second.
+/// Returns the status on the owner's card between the first approval and the second.
 pub fn waits(approval: &Approval) -> String {
     format!("{} · waits for {}", first_of(approval), escape(&others(approval)))
 }
 
-/// Who read it, beside the owner.
+/// Says to which co-approvers it was shown.
 pub fn seen_by(approval: &Approval) -> String {
     let asked: Vec<Approver> = approval.asked().into_iter().map(|(one, _)| one.clone()).collect();
     format!("Shown to {}. Editing asks everybody anew.", names(&asked))
 }
 
-/// The card of one of the others: the same request in their words and their time, without what only the owner's
-/// mailbox tells and without what only the owner can do.
+/// Renders a co-approver's card: the same request in their time zone, without what only the owner's mailbox shows and
+/// without the owner's buttons.
 pub fn card(approval: &Approval, reader: &Approver) -> Card {
     let mut card = single(&seen_by_another(approval, reader), Role::Approver);
     let theirs = |button: &Button| match &button.on_click {
@@ -81,7 +81,7 @@ pub fn card(approval: &Approval, reader: &Approver) -> Card {
     card
 }
 
-/// The request as one of the others may know it.
+/// Returns the request with only what a co-approver is allowed to see.
 pub(crate) fn seen_by_another(approval: &Approval, reader: &Approver) -> Approval {
     let mut seen = Approval {
         zone: reader.zone.clone(),
@@ -93,11 +93,11 @@ pub(crate) fn seen_by_another(approval: &Approval, reader: &Approver) -> Approva
     seen
 }
 
-/// What the request itself tells, and no more: whom the owner wrote to before, and whose mail they have read, is
-/// theirs alone.
+/// Returns the risk lines that follow from the request itself. To whom the owner wrote before, and whose mail they
+/// read, is private.
 fn told_by_itself(approval: &Approval) -> Vec<String> {
     let preview = &approval.preview;
-    // That it may happen twice comes first, and is about the request.
+    // The line that it might happen twice comes first; it is about the request.
     let mut lines: Vec<String> = again::twice(approval).cloned().into_iter().collect();
     lines.extend(risks(preview, &preview.recipients, &Provenance::Trusted));
     lines.extend(risks::unnamed(preview));
@@ -108,7 +108,7 @@ fn told_by_itself(approval: &Approval) -> Vec<String> {
     lines
 }
 
-/// What stands on their card while it waits for them, with the buttons.
+/// Adds the status and buttons of a co-approver's card while it waits for them.
 pub fn waiting(card: Card, approval: &Approval) -> Card {
     let verb = |verb| OnClick::Action(Action::on_revision(verb, approval.id, approval.revision));
     let list = approval.second.as_deref().unwrap_or_default();
@@ -123,7 +123,7 @@ pub fn waiting(card: Card, approval: &Approval) -> Card {
     .with_button("Deny", Style::Danger, verb("deny"))
 }
 
-/// Nobody of the list is there any more.
+/// The message if no co-approver on the list can be asked any longer.
 pub(crate) fn nobody_left(approval: &Approval) -> String {
     format!(
         "The rules here ask for a second person, and nobody of {} can be asked any more. Nothing was done; an admin \
@@ -132,7 +132,7 @@ pub(crate) fn nobody_left(approval: &Approval) -> String {
     )
 }
 
-/// Where they would be asked, a card does not show all of it.
+/// The message if a card on the co-approvers' platforms cannot show all of it.
 pub(crate) fn too_much(readers: &[Approver]) -> String {
     format!(
         "The rules here ask for a second person, and this is more than a card can show to {}. Nothing was done, and it \
@@ -141,7 +141,7 @@ pub(crate) fn too_much(readers: &[Approver]) -> String {
     )
 }
 
-/// In the place of their card, once the owner has changed what it showed.
+/// Replaces a co-approver's card after the owner edited the request.
 pub fn changed(old: &Approval) -> Card {
     Card {
         body: vec![Block::Note(format!(
@@ -153,7 +153,7 @@ pub fn changed(old: &Approval) -> Card {
     }
 }
 
-/// The one reminder to one of them.
+/// Renders the one reminder to a co-approver.
 pub(crate) fn reminder_of(approval: &Approval, reader: &Approver, address: Option<String>) -> Card {
     let expires = local_time(approval.expires_at, &reader.zone);
     let line = format!(
@@ -170,13 +170,13 @@ pub(crate) fn reminder_of(approval: &Approval, reader: &Approver, address: Optio
     }
 }
 
-/// In the place of their reminder, once nothing waits for them any more.
+/// Replaces a co-approver's reminder once nothing waits for them.
 pub fn gone(reader: &Approver) -> Card {
     let line = format!("I reminded {} of a request; its card says what became of it.", reader.name);
     Card { body: vec![Block::Note(line)], ..Card::default() }
 }
 
-/// How a request ended that waited until its time was over.
+/// Describes a request that expired.
 pub fn unanswered(approval: &Approval) -> String {
     let list = approval.second.as_deref().unwrap_or_default();
     match approval.first_at {

@@ -1,6 +1,5 @@
-//! The second person: where the rules want one, the account's owner agrees first, and then one of those whom the
-//! rules name. Each of them has a card of their own in their direct line, which is there only once the owner has
-//! agreed to exactly that.
+//! Co-approvers: if the rules require a second person, the account's owner approves first, then one of those whom the
+//! rules name. Each has their own card in a DM, posted only once the owner has approved exactly that.
 
 mod card;
 pub mod sql;
@@ -24,57 +23,57 @@ use nod_people::context::Chat;
 use nod_people::delivery::{self, NewDelivery, Venue};
 use nod_people::people;
 
-/// Somebody who may be the second person of a request.
+/// A person who can be the co-approver of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Approver {
     pub person: PersonId,
     pub name: String,
     pub zone: String,
-    /// Where they are asked.
+    /// The platform and workspace where they are asked.
     pub platform: String,
     pub workspace: String,
     /// How much of a request a card shows there.
     pub room: usize,
-    /// Their card, once they were asked about the revision that stands.
+    /// Their card, once they were asked about the current revision.
     pub delivery: Option<DeliveryId>,
     /// The message that reminded them.
     pub reminder: Option<DeliveryId>,
-    /// Their yes.
+    /// When they approved.
     pub(crate) agreed_at: Option<Timestamp>,
 }
 
-/// What somebody is to a request.
+/// A person's role for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It is their account.
+    /// The owner of the account.
     Owner,
-    /// The rules name them.
+    /// Named by the rules as a co-approver.
     Approver,
     /// Neither.
     Other,
 }
 
-/// What somebody's word does to a request that waits.
+/// What a person's decision does to a pending request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The owner agrees, and one of the others has to follow.
+    /// The owner approves, and a co-approver must follow.
     First,
     /// It is approved.
     Approved,
     /// It is denied.
     Denied,
-    /// Their word does not count, or not now.
+    /// It does not count, or not now.
     Nothing,
 }
 
-/// Decides what a word does: whose it is, whether the rules want two, whether the owner has agreed, and yes or no.
+/// Returns what a decision does: by role, whether two are required, whether the owner has approved, and yes or no.
 pub fn step(role: Role, two: bool, first: bool, yes: bool) -> Step {
     match (role, two, first, yes) {
         (Role::Other, ..) | (Role::Approver, false, ..) | (Role::Approver, true, false, _) => Step::Nothing,
         (Role::Owner, _, _, false) | (Role::Approver, true, true, false) => Step::Denied,
         (Role::Owner, false, _, true) | (Role::Approver, true, true, true) => Step::Approved,
         (Role::Owner, true, false, true) => Step::First,
-        // Nobody is two people.
+        // The owner cannot be the co-approver too.
         (Role::Owner, true, true, true) => Step::Nothing,
     }
 }
@@ -88,32 +87,32 @@ impl Approval {
         }
     }
 
-    /// What this person's word would do as things stand.
+    /// Returns what this person's decision would do in the current state.
     pub fn step(&self, by: PersonId, yes: bool) -> Step {
         step(self.role(by), self.second.is_some(), self.first_at.is_some(), yes)
     }
 
-    /// With times as this person reads them.
+    /// Returns it with times in this person's zone.
     pub fn read_by(&self, person: PersonId) -> Approval {
         let other = self.approvers.iter().find(|one| one.person == person && self.decider != person);
         let zone = other.map_or(&self.zone, |one| &one.zone).clone();
         Approval { zone, ..self.clone() }
     }
 
-    /// The card on which this person decides: the owner's own stands where it was asked.
+    /// Returns the card on which this person decides: a co-approver's own, or the one where it was requested.
     pub fn card_of(&self, person: PersonId) -> DeliveryId {
         let theirs = self.approvers.iter().find(|one| one.person == person).and_then(|one| one.delivery);
         theirs.filter(|_| self.decider != person).unwrap_or(self.delivery)
     }
 
-    /// Whoever was asked as the second person, and still sees that card.
+    /// Returns the co-approvers who were asked, with their cards.
     pub fn asked(&self) -> Vec<(&Approver, DeliveryId)> {
         self.approvers.iter().filter_map(|one| Some((one, one.delivery?))).collect()
     }
 }
 
-/// Who may be the second person beside an owner: members whom the list names and who can be written to, never the
-/// owner under whatever name. They are asked where the request stands if they are there, else where they are.
+/// Returns the possible co-approvers for an owner: members on the list who can be reached, never the owner under
+/// another identity. They are asked where the request was made if they are there, otherwise elsewhere.
 async fn among(
     conn: &mut PgConnection,
     adapters: &Adapters,
@@ -131,8 +130,8 @@ async fn among(
     Ok(found)
 }
 
-/// Who they are on these terms: nobody where the owner alone decides. A sentence where somebody is needed and there is
-/// nobody: then nothing is asked, and the owner alone is never enough.
+/// Returns the possible co-approvers on these terms; empty if only the owner decides. If one is required but none
+/// exists, returns a sentence: then nothing is requested, as the owner's approval is never enough.
 pub async fn wanted(
     conn: &mut PgConnection,
     adapters: &Adapters,
@@ -153,15 +152,15 @@ fn nobody(list: &Approvers) -> String {
     )
 }
 
-/// Somebody who is asked now, with their card.
+/// A co-approver to ask now, with their card.
 pub(super) struct Asking {
     one: Approver,
     target: DeliveryTarget,
     card: Card,
 }
 
-/// Whom a yes of the owner's asks: each of the others who is still there, and is shown all of it. A sentence where that
-/// is nobody.
+/// Returns whom to ask after the owner's approval: each co-approver who is still a member and whose card shows all of
+/// it; a sentence if there is none.
 pub(super) async fn to_ask(
     core: &Chat,
     conn: &mut PgConnection,
@@ -178,7 +177,7 @@ pub(super) async fn to_ask(
         let user = people::sql::user_of(conn, tenant, one.person, &one.platform, &one.workspace).await?;
         let Some(user) = user else { continue };
         let card = card(approval, &one);
-        // Nobody approves what they cannot see: where their platform shows less, the others are asked.
+        // No user approves what they cannot see: if a platform shows less, only the others are asked.
         if core.adapters.get(&one.platform).is_some_and(|adapter| adapter.fits_in_one_message(&card)) {
             let target = DeliveryTarget::DirectMessage { workspace: one.workspace.clone(), user };
             asking.push(Asking { one, target, card });
@@ -193,7 +192,7 @@ pub(super) async fn to_ask(
     })
 }
 
-/// The owner has agreed: these are asked.
+/// Asks the co-approvers after the owner's approval.
 pub(super) async fn ask(
     core: &Chat,
     conn: &mut PgConnection,
@@ -223,8 +222,7 @@ pub(super) async fn ask(
     Ok(())
 }
 
-/// The owner changed what the others were asked about: their cards say so, and they are asked anew once the owner
-/// has agreed again.
+/// Updates the co-approvers' cards after the owner's edit. They are asked again once the owner has approved that.
 pub(super) async fn void(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -244,7 +242,7 @@ pub(super) async fn void(
 mod tests {
     use super::*;
 
-    /// Whose word × whether two are needed × whether the owner has agreed → what a yes and a no do.
+    /// Role × whether two are required × whether the owner has approved → what an approval and a denial do.
     #[test]
     fn a_word_counts_once_and_only_from_whom_the_rules_name() {
         use Role::{Approver, Other, Owner};

@@ -1,4 +1,4 @@
-//! Rows of those who may be the second person of a request.
+//! Rows of the possible co-approvers of a request.
 
 use sqlx::PgConnection;
 
@@ -8,18 +8,18 @@ use crate::policy::Approvers;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ApprovalId, DeliveryId, PersonId, TenantId};
 
-/// Beside whom a second person is looked for, and where the request stands.
+/// The owner for whom co-approvers are searched, and where the request was made.
 pub struct Owner<'a> {
     pub person: PersonId,
-    /// The account that would be acted on: whoever has that address is the owner.
+    /// The account that would be used: a person with that address is the owner.
     pub account: &'a str,
     pub platform: &'a str,
     pub workspace: &'a str,
 }
 
-/// Members whom the list names. An address counts where a platform tells it. Whoever has an address or account of
-/// the owner's is the owner, whatever else they are called. Where the list names the owner too, so may be whoever has
-/// neither, unless the owner is known beside them in one workspace.
+/// Returns the members on the list. An address counts if a platform reports it. A person with an address or account of
+/// the owner's is the owner, whatever their name. If the list names the owner too, a person with neither might also be
+/// the owner, unless both are known in one workspace.
 pub(super) async fn named(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -77,7 +77,7 @@ pub(super) async fn named(
     Ok(rows.into_iter().map(|r| approver((r.id, r.name, r.zone, r.platform, r.workspace))).collect())
 }
 
-/// A request that was asked of its owner alone wants one of these too from now on; where it did before, nothing changes.
+/// Adds these co-approvers to a request that only its owner had to approve; changes nothing if it required one already.
 pub async fn want(conn: &mut PgConnection, tenant: TenantId, approval: &Approval) -> sqlx::Result<()> {
     let Approval { id, revision, second, approvers, .. } = approval;
     let Some(list) = second else { return Ok(()) };
@@ -87,7 +87,7 @@ pub async fn want(conn: &mut PgConnection, tenant: TenantId, approval: &Approval
     Ok(())
 }
 
-/// These may be the second person of a request, and nobody else.
+/// Sets the possible co-approvers of a request, replacing all others.
 pub async fn put(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -116,7 +116,7 @@ pub async fn put(
     Ok(())
 }
 
-/// Whether they belong still where they would be asked.
+/// Returns whether they are still a member where they would be asked.
 pub(super) async fn belongs(conn: &mut PgConnection, tenant: TenantId, one: &Approver) -> sqlx::Result<bool> {
     sqlx::query_scalar!(
         r#"select exists (
@@ -131,7 +131,7 @@ pub(super) async fn belongs(conn: &mut PgConnection, tenant: TenantId, one: &App
     .await
 }
 
-/// They were asked about the revision that stands, by this card.
+/// Stores the card by which they were asked about the current revision.
 pub(super) async fn asked(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -152,7 +152,7 @@ pub(super) async fn asked(
     Ok(())
 }
 
-/// Their yes, which completes the request.
+/// Stores their approval, which completes the request.
 pub async fn agreed(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -172,7 +172,7 @@ pub async fn agreed(
     Ok(())
 }
 
-/// Whether a request waits for one of them still; if so, it does until the transaction is over.
+/// Returns whether a request still waits for a co-approver; if so, locks it until the transaction ends.
 pub(crate) async fn may_remind(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -187,7 +187,7 @@ pub(crate) async fn may_remind(
     Ok(waits.fetch_optional(conn).await?.is_some())
 }
 
-/// Notes the message that reminds one of them.
+/// Stores the message that reminds one of them.
 pub async fn reminded(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! What stands in the thread while others say which times suit them, and what is left there afterwards.
+//! The voting card in the thread, while others vote and after the vote has ended.
 
 use jiff::Zoned;
 
@@ -19,13 +19,13 @@ pub enum Ending {
     Chose(usize),
     /// The asker looks for another time.
     Another,
-    /// Nobody decided in time.
+    /// The vote expired without a decision.
     Late,
     /// The turn was stopped.
     Stopped,
 }
 
-/// The card by which others vote. It shows times, who is asked, and what suits whom; nothing else of any calendar.
+/// Renders the voting card. It shows the times, who is asked, and what suits whom; nothing else from any calendar.
 pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Card {
     let asker = name_of(question, voters);
     let others: Vec<&str> =
@@ -45,7 +45,7 @@ pub(super) fn open(question: &Question, voters: &[Voter], now: Timestamp) -> Car
     card.with_button("None of these", Style::Plain, OnClick::Action(Action::new("vote_none", question.id)))
 }
 
-/// What is left of it.
+/// Renders the card after the vote has ended.
 pub(super) fn closed(
     question: &Question,
     voters: &[Voter],
@@ -78,7 +78,7 @@ pub(super) fn closed(
     };
     let Some((at, choice)) = chosen else { return card.with_block(Block::Note(note)) };
     match span(choice).and_then(|chosen| became.instead_of(&chosen)) {
-        // Nobody voted on that one.
+        // No votes are shown, because this time was not voted on.
         Some((from, to)) => {
             let time = at_that_time((at + 1).to_string(), &from, &to, String::new(), now);
             card.with_block(Block::TimeOptions(vec![time]))
@@ -100,7 +100,7 @@ pub(super) fn name_of<'a>(question: &Question, voters: &'a [Voter]) -> &'a str {
     asker.map_or("Whoever asked", |voter| &voter.name)
 }
 
-/// "Bo, Cho and Dana".
+/// Formats a list of names as "Bo, Cho and Dana".
 pub(super) fn listed(names: &[&str]) -> String {
     match names {
         [] => "nobody".to_owned(),
@@ -115,7 +115,7 @@ fn line(choice: &Choice, at: usize, voters: &[Voter], now: Timestamp) -> TimeOpt
     let label = (at + 1).to_string();
     match span(choice) {
         Some((from, to)) => at_that_time(label, &from, &to, below, now),
-        // Nothing that a calendar proposes; then it reads as it was shown.
+        // The value is not a time span from a calendar, so the label is shown unchanged.
         None => TimeOption { label, from: 0, to: 0, text: choice.label.clone(), note: below },
     }
 }
@@ -125,13 +125,13 @@ fn at_that_time(label: String, from: &Zoned, to: &Zoned, below: String, now: Tim
     TimeOption { label, from: begins, to: ends, text: said(from, to, now), note: below }
 }
 
-/// The time of a choice by the clocks of whoever asked, without whose hours it is out of: that is the asker's to see.
+/// Formats the time in the asker's zone. It omits whose working hours the time is outside of: only the asker sees that.
 fn said(from: &Zoned, to: &Zoned, now: Timestamp) -> String {
     when::format_span(from, to, from.time_zone(), now)
 }
 
 pub(super) fn span(choice: &Choice) -> Option<(Zoned, Zoned)> {
-    // A zone's name may have a slash in it.
+    // A zone's name can contain a slash.
     let (from, to) = choice.value.split_once("]/")?;
     Some((format!("{from}]").parse().ok()?, to.parse().ok()?))
 }

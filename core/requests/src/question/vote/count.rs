@@ -1,19 +1,19 @@
-//! How a vote stands: a plain function from what everybody said to what follows.
+//! The state of a vote, as a pure function of the votes.
 
 use super::Voter;
 
-/// What follows.
+/// The state of a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stand {
-    /// Somebody has not answered.
+    /// At least one voter has not answered.
     Open,
-    /// Everybody has, and no time suits all.
+    /// All have answered, and no time suits all.
     NoneSuits,
     /// The earliest time that suits everybody.
     Agreed(usize),
 }
 
-/// Choices are in the order of time; the one after the last is none of them.
+/// Computes the state. Choices are ordered by time; the index after the last means "none of these".
 pub(super) fn stand(voters: &[Voter], choices: usize) -> Stand {
     if voters.is_empty() || voters.iter().any(|voter| voter.choices.is_empty()) {
         return Stand::Open;
@@ -22,7 +22,7 @@ pub(super) fn stand(voters: &[Voter], choices: usize) -> Stand {
     (0..choices).find(suits_all).map_or(Stand::NoneSuits, Stand::Agreed)
 }
 
-/// Whom a choice suits.
+/// Returns the names of the voters whom a choice suits.
 pub(super) fn who(voters: &[Voter], choice: usize) -> Vec<&str> {
     voters.iter().filter(|voter| voter.choices.contains(&choice)).map(|voter| voter.name.as_str()).collect()
 }
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(stands(&[&[1], &[]]), Stand::Open);
         assert_eq!(stands(&[&[2, 1], &[1, 2], &[0, 1, 2]]), Stand::Agreed(1));
         assert_eq!(stands(&[&[0], &[1]]), Stand::NoneSuits);
-        // None of these is no time, even where all say so.
+        // "None of these" is not a time, even if all voters choose it.
         assert_eq!(stands(&[&[3], &[3]]), Stand::NoneSuits);
         assert_eq!(stands(&[]), Stand::Open);
     }

@@ -1,8 +1,8 @@
-//! A time is put to a vote: whoever asked shares what they could choose from, the others say what suits them, and
-//! what suits everybody is taken. It is the asker's request all along: nothing is booked without their nod.
+//! Votes on a time: the asker shares the times they could choose from, the others say which suit them, and the earliest
+//! that suits everybody is taken. It remains the asker's request: nothing is booked without their approval.
 //!
-//! The rows are the truth. A press writes its row and leaves a job in the vote's own lane, which shows how the vote
-//! stands and ends it: so two last votes meet there, and none is overlooked.
+//! The rows are the truth. A click writes its row and enqueues a job in the vote's own lane, which updates the cards
+//! and ends the vote. The lane serialises two last votes, so neither is overlooked.
 
 mod card;
 mod count;
@@ -26,17 +26,17 @@ use nod_people::people;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_when::when;
 
-/// Others may be asked, too: who they are, by address, and what for.
+/// The vote that a question can be put to: its title and the addresses of the others who can be asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vote {
     pub title: String,
     pub voters: Vec<String>,
-    /// Whose calendars could not be seen.
+    /// People whose calendars could not be read.
     #[serde(default)]
     pub unseen: Vec<String>,
 }
 
-/// Somebody who may vote, and what suits them.
+/// A person who can vote, and what suits them.
 #[derive(Debug, Clone)]
 pub struct Voter {
     person: PersonId,
@@ -45,7 +45,7 @@ pub struct Voter {
     choices: Vec<usize>,
 }
 
-/// Who could be asked along with the asker. Nobody where it was asked in private: there is no thread to share it in.
+/// Returns who can vote, the asker included; empty if the question was asked in private, where no thread can be shared.
 pub async fn electorate(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -61,7 +61,7 @@ pub async fn electorate(
     }
 }
 
-/// Keeps who they are.
+/// Stores the voters.
 pub async fn keep(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -71,7 +71,7 @@ pub async fn keep(
     if voters.is_empty() { Ok(()) } else { sql::keep(conn, tenant, id, voters).await }
 }
 
-/// The label of a choice on the asker's own card: with how many it suits, once they were asked.
+/// Returns the label of a choice on the asker's own card, with the number of voters it suits once the vote is open.
 pub(super) fn label(question: &Question, voters: &[Voter], at: usize, label: &str) -> String {
     match count::who(voters, at).len() {
         0 => label.to_owned(),
@@ -81,7 +81,7 @@ pub(super) fn label(question: &Question, voters: &[Voter], at: usize, label: &st
     }
 }
 
-/// What the asker's own card says of the others, and the button that asks them.
+/// Adds the state of the vote, or the button that opens it, to the asker's own card.
 pub(super) fn invite(question: &Question, voters: &[Voter], mut card: Card) -> Card {
     let Some(vote) = question.vote.as_ref().filter(|_| !voters.is_empty()) else { return card };
     let away: Vec<&str> = vote
@@ -108,7 +108,7 @@ pub(super) fn invite(question: &Question, voters: &[Voter], mut card: Card) -> C
     }
 }
 
-/// The asker shares the times: a press that counts once.
+/// Handles the asker's click on [Ask the others], which counts once.
 pub async fn ask(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -126,7 +126,7 @@ pub async fn ask(
     if sql::voters(conn, tenant, &question).await?.is_empty() {
         return whisper("There is nobody to ask. Nothing was done.");
     }
-    // The lane before the row, as the job does. In the question's own lane its expiry waits, a day long.
+    // The lane is locked before the row, as in the job. The question's own lane waits for the expiry, for a day.
     jobs::enqueue(conn, tenant, question.delivery.0, &RequestJob::Tally { question: id }, now, now).await?;
     match sql::open(conn, tenant, id, now).await? {
         true => Ok(InteractionResponse::Ack),
@@ -134,7 +134,7 @@ pub async fn ask(
     }
 }
 
-/// Somebody votes; `None` is none of the times.
+/// Handles a vote; `None` is none of the times.
 pub async fn press(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -165,7 +165,7 @@ pub async fn press(
     Ok(InteractionResponse::Ack)
 }
 
-/// For whoever is not asked; a human who is two people here may be, as the other one.
+/// Explains to a non-voter why nothing is counted. If two people here are one human, the other might be a voter.
 async fn uncounted(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -183,7 +183,7 @@ async fn uncounted(
     Ok(format!("Only {} are asked here. Nothing was counted.", card::listed(&names)))
 }
 
-/// What became of a vote that is over, for whoever still presses.
+/// Describes the outcome of a vote to a person who clicks after its end.
 async fn over(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -218,7 +218,7 @@ async fn over(
     })
 }
 
-/// Shows how the vote stands, wherever its cards are, and ends it where everybody agrees.
+/// Updates the cards of the vote and ends it if all voters agree.
 pub(crate) async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<(), WorkError> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut conn = core.pool.acquire().await?;
@@ -241,10 +241,10 @@ pub(crate) async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<
     }
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    // Before the row, as whoever stops the turn locks them.
+    // The lane is locked before the row, in the same order as when a turn is stopped.
     jobs::lock_lane(&mut tx, tenant, question.conversation.0).await?;
     if sql::is_open(&mut tx, tenant, id, now).await? {
-        // Read again, now that nobody votes or decides meanwhile.
+        // Read again under the lock, because votes might have changed since.
         let voters = sql::voters(&mut tx, tenant, &question).await?;
         match count::stand(&voters, question.choices.len()) {
             Stand::Agreed(at) => {
@@ -291,7 +291,7 @@ pub(crate) async fn tally(core: &Chat, claim: &Claim, id: QuestionId) -> Result<
     Ok(tx.commit().await?)
 }
 
-/// A place where a card is to stand.
+/// A place where a voting card is to be posted.
 struct There {
     platform: String,
     target: Option<DeliveryTarget>,
@@ -309,7 +309,7 @@ impl<E: Into<WorkError>> From<E> for Apart {
     }
 }
 
-/// The thread, and the direct line of each who does not read there.
+/// Returns the thread, and the DM of each voter who does not read the thread.
 async fn apart(
     core: &Chat,
     tenant: TenantId,
@@ -326,7 +326,7 @@ async fn apart(
             Some(_) => None,
             None => sql::elsewhere(&mut conn, tenant, voter.person).await?,
         };
-        // The connection goes back before the platform is asked.
+        // The connection is released before the platform is called.
         drop(conn);
         let (platform, workspace, user) = match (here, line) {
             (Some(user), _) if reads(core, venue, &user).await? => continue,
@@ -340,7 +340,7 @@ async fn apart(
     Ok(places)
 }
 
-/// Whether somebody reads along where it was asked.
+/// Returns whether a user is a member of the channel where the question was asked.
 async fn reads(core: &Chat, venue: &Venue, user: &str) -> Result<bool, Apart> {
     let adapter = core.adapters.get(&venue.platform).ok_or("no such platform here")?;
     match adapter.is_channel_member(&venue.workspace, &venue.place.channel, user).await {
@@ -349,12 +349,12 @@ async fn reads(core: &Chat, venue: &Venue, user: &str) -> Result<bool, Apart> {
             Err(Apart::Busy(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60)))
         }
         Err(ChatError::UnknownOutcome(reason)) => Err(Apart::Failed(reason.into())),
-        // They are not told there for all we know.
+        // Nothing shows that they read the channel.
         Err(ChatError::Rejected { .. } | ChatError::ChannelClosed { .. } | ChatError::Gone) => Ok(false),
     }
 }
 
-/// The vote is over: its cards say how.
+/// Ends the vote and shows on its cards how.
 pub(super) async fn end(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -375,7 +375,7 @@ pub(super) async fn end(
     Ok(())
 }
 
-/// What was asked for after a vote came to something, or to nothing: whoever voted reads what.
+/// Updates the cards of a run's decided votes with the outcome of the request that followed.
 pub async fn told(conn: &mut PgConnection, tenant: TenantId, run: RunId, now: Timestamp) -> sqlx::Result<()> {
     for id in sql::decided(conn, tenant, run).await? {
         let Some(question) = super::sql::load(conn, tenant, id).await? else { continue };

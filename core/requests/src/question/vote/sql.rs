@@ -1,4 +1,4 @@
-//! Rows of votes: who may, what suits whom, and where their cards stand.
+//! Rows of votes: who can vote, what suits whom, and the deliveries of their cards.
 
 use jiff::Zoned;
 use sqlx::PgConnection;
@@ -11,8 +11,8 @@ use nod_contract::tool::EventDetails;
 use nod_people::delivery::Venue;
 use nod_when::when;
 
-/// The asker and whoever of the organisation's people is behind these addresses, each human once: who is two people
-/// still is the one of the asker's platform.
+/// Returns the asker and the members with these addresses, each human once: of two unlinked people with the same
+/// address, the one known on the asker's platform.
 pub(super) async fn electorate(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -67,7 +67,7 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// Who may vote, the asker first, and what suits them.
+/// Loads the voters, the asker first, and what suits them.
 pub(super) async fn voters(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -96,7 +96,7 @@ pub(super) async fn voters(
     Ok(voters.collect())
 }
 
-/// Puts the question to the others: true for the press that did.
+/// Opens the vote; returns true only for the click that did.
 pub(super) async fn open(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -115,7 +115,7 @@ pub(super) async fn open(
     Ok(opened.rows_affected() == 1)
 }
 
-/// Whether it is voted upon; if so, nobody decides it until the transaction is over.
+/// Returns whether the vote is open; if so, locks it until the transaction ends.
 pub(super) async fn is_open(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -133,7 +133,7 @@ pub(super) async fn is_open(
     Ok(open.fetch_optional(conn).await?.is_some())
 }
 
-/// Takes a choice back where it was made, else makes it: none of the times instead of all, or one instead of none.
+/// Toggles a choice. "None of these" replaces all times, and a time replaces "none of these".
 pub(super) async fn turn(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -172,7 +172,7 @@ pub(super) async fn turn(
     Ok(())
 }
 
-/// Where its cards stand, or are to stand; each with whom it is for, where that is one person.
+/// Returns the deliveries of the voting cards, each with its only reader if it is for one person.
 pub(super) async fn cards(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -190,7 +190,7 @@ pub(super) async fn cards(
     Ok(rows.into_iter().map(|row| (DeliveryId(row.delivery_id), row.only_for.map(PersonId))).collect())
 }
 
-/// Those who are asked in the thread, as the platform calls them: all but the asker and whoever is asked apart.
+/// Returns the user ids of the voters to mention in the thread: all except the asker and those with a card in a DM.
 pub(super) async fn called(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -214,7 +214,7 @@ pub(super) async fn called(
     .await
 }
 
-/// The votes of a run after which a time was decided on.
+/// Returns the run's votes after which a time was picked.
 pub(super) async fn decided(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -248,7 +248,7 @@ pub(super) async fn stands(
     Ok(())
 }
 
-/// Where else somebody is known: platform, workspace, user.
+/// Returns where else a person is known: platform, workspace, user.
 pub(super) async fn elsewhere(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -265,17 +265,17 @@ pub(super) async fn elsewhere(
     Ok(row.map(|row| (row.platform, row.workspace, row.user_ref)))
 }
 
-/// What became of the time that was decided on.
+/// The outcome of the time that was picked.
 pub(super) struct Became {
     pub(super) booked: bool,
-    /// The asker may still say yes, or has just done so.
+    /// The asker can still approve it, or has just done so.
     pub(super) waits: bool,
-    /// From when until when the last request for it is: the asker may have changed that before their yes.
+    /// The event details of the last request for it; the asker might have edited them before the approval.
     gathering: Option<serde_json::Value>,
 }
 
 impl Became {
-    /// When it takes place, where that is not the time that was decided on.
+    /// Returns when the event takes place if that is not the time that was picked.
     pub(super) fn instead_of(&self, chosen: &(Zoned, Zoned)) -> Option<(Zoned, Zoned)> {
         let asked =
             self.gathering.clone().and_then(|kept| serde_json::from_value::<EventDetails>(kept).ok())?;
@@ -285,7 +285,7 @@ impl Became {
     }
 }
 
-/// As the last request for it stands; before there is one, as its run does.
+/// Loads the outcome from the last request for the time; before there is one, from the run's status.
 pub(super) async fn became(
     conn: &mut PgConnection,
     tenant: TenantId,
