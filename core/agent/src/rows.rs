@@ -142,9 +142,9 @@ pub struct Transition<'a> {
     pub steps: &'a [StepRecord],
 }
 
-/// The first statement of a run's commit. Like [`assert_lease`](nod_store::jobs::sql::assert_lease), it asserts the lease; it also
-/// writes state, messages and records. The state is guarded by its version. A caller that lost the lease or has an
-/// outdated state writes nothing and gets `RowNotFound`, so this can also be the only statement.
+/// The first statement of a run's commit. Like [`assert_lease`](nod_store::jobs::sql::assert_lease), it asserts the
+/// lease; it also writes state, messages and records. The state is guarded by its version. A caller that lost the lease
+/// or has an outdated state writes nothing and gets `RowNotFound`, so this can also be the only statement.
 pub async fn write(
     conn: &mut PgConnection,
     claim: &Claim,
