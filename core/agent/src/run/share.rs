@@ -14,7 +14,7 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_store::audit;
 
-/// The button's action kind; its id is the answer's first message.
+/// The button's action kind; its subject is the answer's first message.
 pub const VERB: &str = "share";
 
 /// Creates the thread's line for an answer that was sent to one person only.
