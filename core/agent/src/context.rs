@@ -22,7 +22,7 @@ pub struct Agent {
     pub contacts: Vec<Arc<dyn ContactSource>>,
     /// Returns the answer to "help", for the way in which commands are typed there.
     pub help: Arc<dyn Fn(CommandSyntax<'_>) -> String + Send + Sync>,
-    /// Notified when a turn is stopped; every worker then checks whether the turn was its own.
+    /// Notified when a turn is stopped; each run in progress then checks whether it was the one.
     pub stops: Arc<Notify>,
     pub step_budget: u32,
     pub longest_message: usize,

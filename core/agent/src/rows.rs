@@ -134,7 +134,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx:
     Ok(Some(Loaded { run, venue: row.venue.0, person: row.person.0.into() }))
 }
 
-/// What a transition writes besides what its nodes emitted.
+/// What a transition writes in addition to what its nodes emitted.
 pub struct Transition<'a> {
     pub run: &'a Run,
     pub error: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! The jobs of a turn's record.
+//! The jobs on a run's record.
 
 use serde::{Deserialize, Serialize};
 

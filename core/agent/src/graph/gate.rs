@@ -220,7 +220,7 @@ fn never(why: &str) -> Value {
     json!({ "status": "never", "detail": detail })
 }
 
-/// Nobody approves what they cannot see.
+/// A person cannot approve what they cannot see.
 fn too_long(long: TooLong) -> Value {
     let what = match long {
         TooLong::Body(length) => format!("the body has {length} characters, more than {MAX_BODY_CHARS}"),

@@ -41,7 +41,7 @@ fn open(state: &AgentState) -> Option<String> {
 }
 
 /// Returns the tools to offer. In the first turn, a hint puts its tool first and leaves out other tools that reach
-/// other people; it might need the rest beforehand.
+/// other people; the remaining ones might be needed before it.
 pub(super) fn offers(tools: &Tools, state: &AgentState) -> Vec<ToolDefinition> {
     let hint = state.target_tool.as_deref().filter(|name| state.thoughts == 0 && tools.get(name).is_some());
     let fits = |tool: &&Tool| {

@@ -1,7 +1,6 @@
 //! Detects answers in which a model claims that Nod did something. Such a claim needs a receipt.
 
-/// Whether the text says, in first person or passive, that something was sent or changed, or looks like one of Nod's
-/// receipts.
+/// Whether the text says, in first person or passive, that something was done, or looks like a receipt of Nod's.
 #[must_use]
 pub(crate) fn claims_a_deed(text: &str) -> bool {
     if text.lines().any(|line| is_like_a_receipt(&words(line))) {

@@ -65,8 +65,7 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     Step::go(state, Node::Route)
 }
 
-/// Adds the files, as untrusted content whoever attached them. If there is not room for all, the newest take
-/// precedence.
+/// Adds the files, as untrusted content whoever attached them. If there is not room for all, the newest win.
 fn files(state: &mut AgentState, files: &[File], marker: &str) {
     let mut room = MOST_OF_FILES;
     let mut turns = Vec::new();

@@ -60,7 +60,7 @@ pub(super) fn step(state: AgentState) -> Step {
         Card::from_markdown(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
     let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
     let waits = state.pending.iter().any(|call| call.parked.is_some());
-    // Without a receipt of this run, Nod adds this note in whatever language the model claims "sent". If no action was
+    // If an action was wanted and there is no receipt of it, the note corrects a claim in any language. If none was
     // wanted, the word list of `honesty` is the second check.
     if !ours && unreceipted(&state) && ((state.acts && !waits) || honesty::claims_a_deed(&text)) {
         card = card

@@ -150,8 +150,7 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             state.answer(call, content);
         }
         Err(fault) => {
-            // It had no approval, so no card shows the reason openly: it belongs to the account and is only for its
-            // owner.
+            // It had no approval, so no card shows the reason openly: it is account data and only for the owner.
             let unasked = Some(Parked::Effect(EffectId(ticket)));
             if let ToolError::NeedsAdmin { reason } = fault {
                 state.note(reason);

@@ -45,8 +45,8 @@ impl<'a> Rows<'a> {
         people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
     }
 
-    /// Answers from a list that is still being refreshed: asks for confirmation of a match, and says that a missing
-    /// person might still be found.
+    /// Answers from a list that is still being refreshed: a match needs confirmation, and a missing person can still
+    /// come.
     async fn perhaps(
         &self,
         name: &str,

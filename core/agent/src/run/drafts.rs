@@ -13,8 +13,7 @@ use nod_requests::draft::{OpenDraft, card};
 use nod_store::jobs::WorkError;
 
 impl Commit<'_> {
-    /// Posts the newest card. The card before it says that it is outdated, and requests to send its text are
-    /// superseded.
+    /// Posts the newest card, marks the one before it as outdated, and supersedes requests to send its text.
     pub(super) async fn draft(
         &self,
         conn: &mut PgConnection,

@@ -258,8 +258,7 @@ async fn context<'a>(
     }))
 }
 
-/// Reschedules the job until the event that it needs has arrived. A job with an event goes first; no other job
-/// overtakes.
+/// Reschedules the job until the event that it needs has arrived; only a job with an event can go first.
 async fn later(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;

@@ -33,8 +33,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Creates a batch of the messages after those that the summary covers, oldest first; `None` if there is nothing to
-    /// do.
+    /// Creates a batch of the messages after those that the summary covers, oldest first; `None` if it has no work.
     pub(super) fn of(heard: Vec<Heard>, summary: &Summary) -> Option<Self> {
         let fold = match heard.len() {
             many if many >= SUMMARISE_FROM => many - VERBATIM,

@@ -36,8 +36,7 @@ pub struct View {
 }
 
 impl View {
-    /// Creates the view from loaded facts (newest first) and messages (oldest first). `direct` if no one else reads
-    /// along.
+    /// Creates the view from facts, newest first, and messages, oldest first. `direct` if no one else reads them.
     pub fn of(summary: Option<&Summary>, facts: &[Fact], said: &[Said], direct: bool) -> Self {
         let mut view = Self::default();
         let mut room = MOST_TOKENS;
