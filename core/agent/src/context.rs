@@ -1,4 +1,4 @@
-//! A turn, from what was said to its answer.
+//! The dependencies of a turn, the work on one message from its arrival to its answer.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ pub struct Agent {
     pub accounts: Accounts,
     pub memory: Memory,
     pub contacts: Vec<Arc<dyn ContactSource>>,
-    /// What is answered to "help", by how commands are typed there.
+    /// Returns the answer to "help", for the way in which commands are typed there.
     pub help: Arc<dyn Fn(CommandSyntax<'_>) -> String + Send + Sync>,
-    /// Some turn was stopped: whoever works on one looks whether it was theirs.
+    /// Notified when a turn is stopped; each run in progress then checks whether it was the one.
     pub stops: Arc<Notify>,
     pub step_budget: u32,
     pub longest_message: usize,

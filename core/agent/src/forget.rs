@@ -1,4 +1,4 @@
-//! What a run read of others' talk is not kept for ever.
+//! Deletes what a run read of other people's messages once its retention time is over.
 
 mod sql;
 
@@ -11,7 +11,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{RunId, TenantId};
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
-/// Once the time is over for which it is kept.
+/// Schedules the deletion for the end of the retention time.
 pub(crate) async fn forget_later(
     core: &Agent,
     conn: &mut PgConnection,
@@ -23,7 +23,7 @@ pub(crate) async fn forget_later(
     jobs::enqueue(conn, tenant, run.0, &RecordJob::Forget { run }, then, now).await
 }
 
-/// Takes it out of the run's record; later, where the run still waits for something.
+/// Deletes it from the run's record, or tries again in a day if the run has not ended yet.
 pub async fn forget(core: &Agent, claim: &Claim, run: RunId) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;

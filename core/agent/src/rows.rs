@@ -28,15 +28,15 @@ pub struct Run {
     pub conversation: ConversationId,
     pub person: PersonId,
     pub trace: TraceId,
-    /// When what it answers was said.
+    /// When the message that it answers was sent.
     pub began: Timestamp,
     pub status: String,
     pub node: Node,
     pub state: AgentState,
     pub version: i32,
-    /// Turns of the state that are rows in `messages`.
+    /// The number of turns of the state that are rows in `messages`.
     pub kept: usize,
-    /// The message whose words are still coming, where there is one.
+    /// The message that is being streamed, if there is one.
     pub open: Option<Open>,
 }
 
@@ -48,9 +48,8 @@ pub struct NewRun<'a> {
     pub state: &'a AgentState,
 }
 
-/// Begins a run: the job that advances it, its row, and the message that it answers. The lane of the
-/// conversation is locked first, as everywhere: whoever holds it is writing to this conversation. When it was `said` is
-/// the platform's word.
+/// Inserts a run: the job that advances it, its row, and the message that it answers. The conversation's lane is locked
+/// first, as everywhere, because its holder is writing to this conversation. `said` is the platform's time.
 pub async fn begin(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -93,7 +92,7 @@ pub async fn begin(
     Ok(())
 }
 
-/// A run with where it takes place and for whom.
+/// A run with its location and its person.
 pub struct Loaded {
     pub run: Run,
     pub venue: Venue,
@@ -135,7 +134,7 @@ pub async fn load(conn: &mut PgConnection, tenant: TenantId, id: RunId) -> sqlx:
     Ok(Some(Loaded { run, venue: row.venue.0, person: row.person.0.into() }))
 }
 
-/// What a transition writes besides what its nodes emitted.
+/// What a transition writes in addition to what its nodes emitted.
 pub struct Transition<'a> {
     pub run: &'a Run,
     pub error: Option<&'a str>,
@@ -143,9 +142,9 @@ pub struct Transition<'a> {
     pub steps: &'a [StepRecord],
 }
 
-/// The first statement of a run's commit: proves that the lease still holds, as [`hold`](jobs::sql::hold) does,
-/// and writes state, messages and records. The state is guarded by its version. Whoever lost the lease, or
-/// writes to an outdated state, writes nothing and gets `RowNotFound`; so it may also be the only statement.
+/// The first statement of a run's commit. Like [`assert_lease`](nod_store::jobs::sql::assert_lease), it asserts the
+/// lease; it also writes state, messages and records. The state is guarded by its version. A caller that lost the lease
+/// or has an outdated state writes nothing and gets `RowNotFound`, so this can also be the only statement.
 pub async fn write(
     conn: &mut PgConnection,
     claim: &Claim,
@@ -154,7 +153,7 @@ pub async fn write(
 ) -> sqlx::Result<()> {
     let run = transition.run;
     let ended = matches!(run.status.as_str(), "done" | "failed");
-    // However many messages and records there are: they come as one JSON array each.
+    // Messages and records are passed as one JSON array each, whatever their number.
     let messages: Vec<MessageRow<'_>> = transition.messages.iter().map(NewMessage::row).collect();
     let moved = sqlx::query_scalar!(
         "with held as (
@@ -205,8 +204,8 @@ pub async fn write(
     if moved == 1 { Ok(()) } else { Err(sqlx::Error::RowNotFound) }
 }
 
-/// Ends a run that is open; false where it is not. Its version moves on, so that whoever works on it commits
-/// nothing more.
+/// Ends a run that is open; returns false if it is not. Its version is incremented, so the replica that works on it
+/// cannot commit.
 pub(super) async fn stop(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -225,7 +224,7 @@ pub(super) async fn stop(
     Ok(done.rows_affected() == 1)
 }
 
-/// The open runs of a person in a conversation.
+/// Returns the open runs of a person in a conversation.
 pub(super) async fn open_of(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -244,7 +243,7 @@ pub(super) async fn open_of(
     Ok(runs.into_iter().map(RunId).collect())
 }
 
-/// A message to keep: who said it, and who may read it.
+/// A message to store: its author, and who may read it.
 pub struct NewMessage<'a> {
     pub id: MessageId,
     pub person: Option<PersonId>,
@@ -254,7 +253,7 @@ pub struct NewMessage<'a> {
     pub provenance: &'a Provenance,
 }
 
-/// A message as its row has it.
+/// A message as stored in its row.
 #[derive(Serialize)]
 struct MessageRow<'a> {
     id: Uuid,
@@ -285,8 +284,8 @@ impl NewMessage<'_> {
     }
 }
 
-/// The last `most` words of people and of Nod in a conversation before this run and after the message `after`, as
-/// far as `reader` may know them, oldest first. Tool traffic stays in the record.
+/// Returns the last `most` messages of people and of Nod in a conversation, before this run and after the message
+/// `after`, that `reader` is allowed to read, oldest first. Tool turns stay in the record.
 pub async fn recent(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -322,19 +321,19 @@ pub async fn recent(
         .collect()
 }
 
-/// What there is in a conversation beside its words.
+/// What a conversation has in addition to its messages.
 pub(super) struct Beside {
-    /// Files came with this message or an earlier one.
+    /// Whether files were attached to this message or an earlier one.
     pub(super) files: bool,
-    /// Something waits for the person's nod, here or elsewhere.
+    /// Whether an approval waits for the person, here or elsewhere.
     pub(super) waiting: bool,
-    /// A draft of the person's is open, or their last run here had a thread of mail in view.
+    /// Whether the person has an open draft, or their last run here had a mail thread in view.
     pub(super) left: bool,
-    /// What the person asked before is being done, without a nod: a draft is written, say.
+    /// Whether an earlier request of the person is still being done without an approval, such as writing a draft.
     pub(super) under_way: bool,
 }
 
-/// One look for all that a run might have to load.
+/// Checks with one query what a run might have to load.
 pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run) -> sqlx::Result<Beside> {
     sqlx::query_as!(
         Beside,
@@ -363,7 +362,7 @@ pub(super) async fn beside(conn: &mut PgConnection, tenant: TenantId, run: &Run)
     .await
 }
 
-/// The run under way that a message began, and the words that it began with.
+/// Returns the open run that a message started, and the words that it started with.
 pub async fn begun_by(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -391,7 +390,7 @@ pub async fn begun_by(
     Ok(row.map(|r| (RunId(r.id), ConversationId(r.conversation_id), r.words)))
 }
 
-/// What a run has told one person alone, the newest first.
+/// Returns the answers of a run that only one person may read, newest first.
 pub(super) async fn answers_to(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -411,8 +410,8 @@ pub(super) async fn answers_to(
     Ok(rows.into_iter().map(|row| (row.id, row.text)).collect())
 }
 
-/// An answer that was told to one person alone so far is the channel's: said now, so that whatever reads on from what it
-/// has read finds it.
+/// Makes an answer that only one person could read readable for the channel. It gets a new sequence number, so that
+/// readers that continue from their last position find it.
 pub(super) async fn share(conn: &mut PgConnection, tenant: TenantId, message: Uuid) -> sqlx::Result<()> {
     sqlx::query!(
         "update messages set only_for = null, seq = default where tenant_id = $1 and id = $2",
@@ -424,7 +423,7 @@ pub(super) async fn share(conn: &mut PgConnection, tenant: TenantId, message: Uu
     Ok(())
 }
 
-/// Other words in the message that began a run: what its author no longer says is no longer kept.
+/// Replaces the words of the message that started a run; words that its author removed are not kept.
 pub(crate) async fn reword(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -443,17 +442,17 @@ pub(crate) async fn reword(
     Ok(())
 }
 
-/// A run as its asker sees it in a list.
+/// A run as its requester sees it in a list.
 pub struct Listed {
     pub id: RunId,
     pub at: Timestamp,
     pub status: String,
     pub said: String,
-    /// What it asked a nod for, in that order.
+    /// What it requested approval for, in that order.
     pub asked: Vec<Asked>,
 }
 
-/// The newest runs of a person.
+/// Returns the newest runs of a person.
 pub async fn newest_of(
     conn: &mut PgConnection,
     tenant: TenantId,

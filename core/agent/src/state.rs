@@ -1,4 +1,4 @@
-//! What a run knows. It survives every transition; the messages in it are append-only.
+//! The state of a run. It survives every transition; the messages in it are append-only.
 
 mod node;
 
@@ -17,22 +17,22 @@ use nod_contract::provider::Provider;
 use nod_contract::tool::{FollowUp, Principal, ToolOutput};
 use nod_requests::draft::{self, Drafts};
 
-/// What the person wants, by kind.
+/// The kind of thing that the person wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Intent {
-    /// What is there: documents, tasks, approvals.
+    /// Questions about what exists: documents, tasks, approvals.
     Metadata,
     /// Something to look up or do with a tool.
     Tool,
-    /// Something that documents answer.
+    /// A question that documents answer.
     Retrieval,
-    /// Talk.
+    /// Small talk.
     Conversational,
 }
 
 impl Intent {
-    /// The name in rows, prompts and records.
+    /// Returns the name in rows, prompts and records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,133 +47,133 @@ impl Intent {
 /// The state of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentState {
-    /// On whose behalf.
+    /// The person on whose behalf it runs.
     pub principal: Principal,
-    /// Asked where others read too.
+    /// Whether it was asked where others read too.
     pub shared: bool,
-    /// What was said before, as far as this person may know it, oldest first; bounded.
+    /// Earlier messages that this person is allowed to read, oldest first; bounded.
     pub history: Vec<Turn>,
-    /// What was said before that, in short.
+    /// A summary of what came before the history.
     #[serde(default)]
     pub earlier: Option<Earlier>,
-    /// Messages before this run that are in no summary yet.
+    /// The number of messages before this run that are in no summary yet.
     #[serde(default)]
     pub unfolded: usize,
-    /// What was said, thought and looked up in this run, oldest first.
+    /// The messages, model turns and tool results of this run, oldest first.
     pub turns: Vec<Turn>,
-    /// Goal and facts.
+    /// The goal and the facts.
     pub working: WorkingMemory,
-    /// Lines about what already waits for this person's nod here.
+    /// One line for each approval that already waits for this person here.
     pub waiting: Vec<String>,
     /// What the person wants.
     pub intent: Option<Intent>,
     /// `rule:…`, `router` or `fallback`.
     pub routed_via: Option<String>,
-    /// The tool that the router thinks of.
+    /// The tool that the router suggests.
     pub(crate) target_tool: Option<String>,
-    /// Something was to be done in the world: a tool that acts was called, or is what the router thinks of.
+    /// Whether a change outside Nod was wanted: an act tool was called, or the router suggests one.
     #[serde(default)]
     pub acts: bool,
     /// Tool calls of the model's last turn that have no result yet.
     pub pending: Vec<PendingCall>,
-    /// How often the reasoner has thought.
+    /// How often the reasoner was called.
     pub thoughts: u32,
-    /// Who may read what this run says.
+    /// Who may read the answer of this run.
     pub audience: Audience,
-    /// Whether outside text is in view, and whose.
+    /// Whether untrusted content is in view, and from which sources.
     pub provenance: Provenance,
-    /// What was done in the world in this run, as receipts.
+    /// Receipts of the changes made outside Nod in this run.
     pub receipts: Vec<Value>,
-    /// How many acts of this run may or may not have happened.
+    /// The number of effects of this run whose outcome is unknown.
     #[serde(default)]
     pub unknown: u32,
-    /// What stands under the answer, whatever the model makes of it; a sentence each.
+    /// Notes shown under the answer, whatever the model writes; one sentence each.
     #[serde(default, alias = "unread")]
     pub notes: Vec<String>,
     /// The answer, once there is one.
     pub reply: Option<String>,
-    /// The message that began the run, where it stands in a thread that Nod did not follow before; empty where a command
-    /// did.
+    /// The message that started the run, if it is in a thread that Nod did not follow before; empty if a command
+    /// started it.
     #[serde(default)]
     pub joins: Option<String>,
-    /// Begun by a command: nothing of the person's stands in the thread, so the platform would not tell them of what
-    /// is said there unless it names them.
+    /// Whether a command started it. The thread then has no message of the person, so the platform notifies them of the
+    /// answer only if it mentions them.
     #[serde(default)]
     pub by_command: bool,
-    /// What was said in that thread before, fenced. It stands in no other row.
+    /// The earlier messages of that thread, fenced. No other row stores them.
     #[serde(default)]
     pub context: Option<String>,
-    /// Others' talk is in view: the record is for the asker alone, and not for ever.
+    /// Whether others' messages are in view. The record is then only for the requester and is deleted after a while.
     #[serde(default)]
     pub overheard: bool,
-    /// Drafts that are open for this person here.
+    /// The open drafts of this person here.
     #[serde(default)]
     pub drafts: Drafts,
-    /// The thread of mail that was read last here, by the provider's id.
+    /// The mail thread that was read last here, by the provider's id.
     #[serde(default)]
     pub thread: Option<String>,
-    /// Results since the model last thought.
+    /// Results since the last model turn.
     #[serde(default)]
     pub results: Results,
 }
 
-/// Results since the model last thought: where all of them are answers as they stand, it is not asked again.
+/// Results since the last model turn. If all of them are verbatim answers, the model is not called again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
-    /// Answers as they stand.
+    /// Verbatim answers.
     pub verbatim: Vec<Verbatim>,
-    /// How many others the model must make something of.
+    /// The number of other results, which the model must process.
     pub others: u32,
 }
 
-/// An answer as it stands.
+/// An answer that is shown verbatim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verbatim {
     /// Markdown.
     pub words: String,
-    /// A card shows it already.
+    /// Whether a card shows it already.
     pub shown: bool,
 }
 
 impl Results {
-    /// Whether they are the whole answer.
+    /// Whether the verbatim answers are the whole answer.
     #[must_use]
     pub(crate) fn are_the_answer(&self) -> bool {
         self.others == 0 && !self.verbatim.is_empty()
     }
 }
 
-/// A summary of what was said before the history begins.
+/// A summary of the conversation before the history begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// In short.
+    /// The summary.
     pub text: String,
-    /// Named sources of outside text in it.
+    /// The sources of untrusted content in it.
     pub outside: Vec<String>,
 }
 
-/// What is kept in mind.
+/// The working memory of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkingMemory {
-    /// What the person is after.
+    /// The person's goal.
     pub(crate) current_goal: Option<String>,
-    /// What the platform tells: who is meant by a mention, where the person is.
+    /// What the platform reports: the people behind mentions, the channel that the person is viewing.
     pub(crate) extracted_info: BTreeMap<String, String>,
-    /// What people said that is kept in mind, by name.
+    /// Facts that people stated, by name.
     #[serde(default)]
     pub facts: BTreeMap<String, String>,
 }
 
-/// A tool call on its way.
+/// A tool call without a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PendingCall {
-    /// As the model wrote it.
+    /// The call as the model wrote it.
     pub call: ToolCall,
-    /// Names that the person picked, by what was written.
+    /// The person's choices, by the text that was ambiguous.
     pub picked: BTreeMap<String, String>,
-    /// What it waits for.
+    /// What the call waits for, if it waits.
     pub(crate) parked: Option<Parked>,
-    /// What the person changed of it before they decided: the payload's new values, by name.
+    /// What the person changed before deciding: the new values of the payload, by name.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub changed: serde_json::Map<String, Value>,
 }
@@ -182,18 +182,18 @@ pub struct PendingCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "parked", content = "id", rename_all = "snake_case")]
 pub(crate) enum Parked {
-    /// A nod, and then its effect.
+    /// An approval, and then its effect.
     Approval(ApprovalId),
-    /// An effect that needs no nod.
+    /// An effect that needs no approval.
     Effect(EffectId),
-    /// An answer.
+    /// The answer to a question.
     Question(QuestionId),
-    /// An account.
+    /// A connected account.
     Connection(Provider),
 }
 
 impl AgentState {
-    /// At the beginning of a run.
+    /// Creates the state at the start of a run.
     #[must_use]
     pub fn begin(principal: Principal, shared: bool, said: &str) -> Self {
         Self {
@@ -227,7 +227,7 @@ impl AgentState {
         }
     }
 
-    /// A rule has answered before any model was asked.
+    /// Sets an answer that a rule gave before any model call.
     pub fn answered_by_rule(&mut self, words: &str) {
         self.intent = Some(Intent::Conversational);
         self.routed_via = Some("rule:yes".to_owned());
@@ -235,7 +235,7 @@ impl AgentState {
         self.reply = Some(words.to_owned());
     }
 
-    /// What the person said that began the run.
+    /// Returns the message that started the run.
     #[must_use]
     pub fn said(&self) -> &str {
         self.turns
@@ -247,30 +247,30 @@ impl AgentState {
             .unwrap_or_default()
     }
 
-    /// Whether what is said where others read too names the person, so that they are told of it.
+    /// Whether an answer in a shared place mentions the person, so that the platform notifies them.
     #[must_use]
     pub fn calls(&self) -> bool {
         self.by_command && self.shared
     }
 
-    /// Who may open the record of what the run did.
+    /// Returns who may open the record of the run.
     #[must_use]
     pub(crate) fn record_audience(&self) -> Audience {
         if self.overheard { Audience::Person(self.principal.person) } else { self.audience }
     }
 
-    /// Notes what stands under the answer, once.
+    /// Adds a note under the answer, unless it is there already.
     pub fn note(&mut self, line: &str) {
         if !self.notes.iter().any(|noted| noted == line) {
             self.notes.push(line.to_owned());
         }
     }
 
-    /// Answers a pending call: its result becomes a turn, the call is done.
+    /// Answers a pending call: its result becomes a turn, and the call is removed.
     pub fn answer(&mut self, call_id: &str, content: impl std::fmt::Display) {
         let content = content.to_string();
         if self.close(call_id, &content) {
-            // No model began it, so none tells how it ended; but a reason is for the model to work with.
+            // No model made the call, so none describes how it ended; but a failure goes to the model.
             match draft::card::told(&content).filter(|_| self.by_rule() && self.thoughts == 0) {
                 Some(words) => self.results.verbatim.push(Verbatim { shown: words.is_empty(), words }),
                 None => self.results.others += 1,
@@ -278,8 +278,8 @@ impl AgentState {
         }
     }
 
-    /// Answers a pending call with what a tool gave back, as the model would read it. Who may read the run,
-    /// whether outside text is in view and what stays open follow from it.
+    /// Answers a pending call with a tool's output; the model reads `content`. Also updates the audience, the
+    /// provenance and what stays open.
     pub fn take(&mut self, call_id: &str, output: &ToolOutput, content: &str) {
         self.audience = self.audience.narrow(output.audience);
         self.provenance = self.provenance.clone().merge(output.provenance.clone());
@@ -291,7 +291,7 @@ impl AgentState {
                 let new = (Provenance::Trusted, self.drafts.changes.contains(&written));
                 let known = was_open.is_some();
                 let (provenance, made) = was_open.unwrap_or(new);
-                // One of the person's own that comes into view here for the first time is shown with its buttons.
+                // A draft of the person's own that comes into view for the first time is shown with its buttons.
                 if !known && !made {
                     self.drafts.changes.push(written);
                 }
@@ -322,13 +322,13 @@ impl AgentState {
         true
     }
 
-    /// Whether a rule, and no model, chose what to do.
+    /// Whether a rule, not a model, chose what to do.
     #[must_use]
     pub(crate) fn by_rule(&self) -> bool {
         self.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"))
     }
 
-    /// The id of the pending call that waits for `ticket`.
+    /// Returns the id of the pending call that waits for `ticket`.
     #[must_use]
     pub(crate) fn waiting_for(&self, ticket: Uuid) -> Option<String> {
         let waits = |p: &&PendingCall| match p.parked {

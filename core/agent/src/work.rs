@@ -1,15 +1,15 @@
-//! The jobs of a turn's record.
+//! The jobs on a run's record.
 
 use serde::{Deserialize, Serialize};
 
 use nod_contract::ids::RunId;
 use nod_store::jobs::Job;
 
-/// One piece of work.
+/// A job of this crate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum RecordJob {
-    /// Take what a run read of others' talk out of its record.
+    /// Deletes what a run read of other people's messages from its record.
     Forget { run: RunId },
 }
 

@@ -1,4 +1,4 @@
-//! Moves runs on, and takes out of their record what is not kept.
+//! Job handlers that advance runs and delete from their record what is not kept.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{forget, run};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 use nod_store::runs::RunJob;
 
-/// Whoever does the jobs of a turn.
+/// Returns the handlers for the jobs of a turn.
 pub fn handlers(agent: &Agent) -> [Arc<dyn JobHandler>; 2] {
     [Arc::new(Turns(agent.clone())), Arc::new(Records(agent.clone()))]
 }

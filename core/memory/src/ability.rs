@@ -1,4 +1,4 @@
-//! Memory, as it is plugged in: it reads what was said after each reply, shows what it keeps, and forgets it.
+//! Memory as an ability: it reads new messages after each reply, shows what it stores, and forgets it on request.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use nod_people::context::Chat;
 use nod_store::ability::{Ability, Asker, Buttons, Command};
 use nod_store::jobs::{Claim, Job, JobHandler, WorkError};
 
-/// Summaries and facts, written by this model, and others' talk as the platform shows it.
+/// Plugs in summaries and facts, written by `model`, and the tools that read a channel's history.
 pub fn plug(model: Arc<dyn Model>) -> Plug {
     Box::new(move |chat| Ability {
         tools: history::tools(&chat.pool, &chat.adapters),
@@ -41,7 +41,7 @@ impl JobHandler for Memory {
     }
 }
 
-/// `memory`.
+/// The `memory` command.
 struct Showing(Chat);
 
 #[async_trait]
@@ -81,7 +81,7 @@ impl Command for Showing {
     }
 }
 
-/// The buttons of its list.
+/// The buttons of the `memory` list.
 struct Forgetting(Chat);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! What is remembered.
+//! The dependencies of memory.
 
 use std::ops::Deref;
 use std::sync::Arc;

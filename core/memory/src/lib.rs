@@ -1,4 +1,4 @@
-//! Summaries, facts, and others' talk as read from the platform.
+//! Summaries, facts, and other people's messages as read from the platform.
 
 pub mod ability;
 pub mod context;

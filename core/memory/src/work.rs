@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use nod_contract::ids::RunId;
 use nod_store::jobs::Job;
 
-/// One piece of work.
+/// A job of this crate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum MemoryJob {
-    /// Read what was said in the conversation of a run, for its summary and for facts; in a lane of its own, so that no
+    /// Read the new messages of a run's conversation, for its summary and for facts. It has a lane of its own, so no
     /// answer waits for it.
     Remember { run: RunId },
 }

@@ -1,12 +1,12 @@
-//! Rows of what a run read of others' talk.
+//! Statements that delete what a run read of other people's messages.
 
 use sqlx::PgConnection;
 
 use nod_contract::ids::{RunId, TenantId};
 use nod_store::steps;
 
-/// What a run read of others' talk leaves its record: prompts, results, and what the state holds of them.
-/// False where the run is not over.
+/// Deletes what a run read of other people's messages: prompts, results, and what the state holds of them.
+/// Returns false if the run has not ended.
 pub async fn forget(conn: &mut PgConnection, tenant: TenantId, run: RunId) -> sqlx::Result<bool> {
     let over = sqlx::query!(
         "update runs set version = version + 1, node = 'recall', kept = 1,

@@ -1,4 +1,4 @@
-//! Act: runs the reading calls of the model's turn. Errors go back to the reasoner, which tries another way.
+//! Act: runs the read calls of the model's turn. Errors go back to the reasoner, which can try another way.
 
 use std::future::Future;
 
@@ -12,7 +12,7 @@ use nod_contract::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use nod_memory::history;
 use nod_store::steps::StepRecord;
 
-/// Longest result that the model reads, in characters.
+/// The longest result that the model reads, in characters.
 const LONGEST_RESULT: usize = 24_000;
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
@@ -26,7 +26,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     Step { state, emits, next }
 }
 
-/// Where it goes on once no call can run now: with what waits, with the answer as it stands, or to the model.
+/// Returns the next node once no call can run now: wait for parked calls, reply verbatim, or continue with the model.
 pub(super) fn onward(state: &AgentState) -> Next {
     if !state.pending.is_empty() {
         Next::Wait(Node::Gate)
@@ -78,7 +78,7 @@ async fn call(state: &mut AgentState, pending: &PendingCall, cx: &NodeContext<'_
     cx.records.push(record);
 }
 
-/// Nobody is asked: the person hears that it has to wait, or the model why it failed.
+/// Handles an error that no person can fix now: the person reads that it has to wait, or the model why it failed.
 pub(super) fn failed(
     state: &mut AgentState,
     pending: &PendingCall,
@@ -92,7 +92,7 @@ pub(super) fn failed(
     }
 }
 
-/// What the model reads of a result: bounded, and outside text between markers that it cannot forge.
+/// Returns what the model reads of a result: bounded, and untrusted content between markers that it cannot forge.
 pub fn content(output: &ToolOutput, marker: &str) -> String {
     let content = bounded(&output.content.to_string());
     match &output.provenance {
@@ -110,7 +110,7 @@ fn bounded(content: &str) -> String {
     format!("{head}… ({} more characters were left out)", length - LONGEST_RESULT)
 }
 
-/// No call outlives its deadline.
+/// Runs a call, which fails at its deadline.
 pub(super) async fn limited<T>(
     scope: &ToolContext,
     call: impl Future<Output = Result<T, ToolError>>,

@@ -1,5 +1,5 @@
-//! What a person reads where a provider asks to wait longer than a call can wait by itself. It is said as it stands: no
-//! model has to find out what a quota is.
+//! The text for a provider that asks to wait longer than a call can wait. It is shown verbatim, so no model has to
+//! interpret a quota.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -11,7 +11,7 @@ use nod_contract::provider::Provider;
 use nod_contract::tool::{ToolError, ToolOutput};
 use nod_requests::busy::{A_MOMENT, asks_to_wait};
 
-/// The answer to a call that has to wait; `None` where it failed for another reason, or nobody's account was asked.
+/// Returns the answer to a rate-limited call; `None` for another error or a tool that uses no account.
 pub(super) fn told(
     fault: &ToolError,
     provider: Option<Provider>,

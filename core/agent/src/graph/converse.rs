@@ -12,7 +12,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             state.reply = Some(think::said(answer.text, answer.truncated));
             Node::Reply
         }
-        // Asked again, it would hold back the same.
+        // A retry would be withheld again.
         Err(withheld @ ModelError::Withheld) => return Err(withheld.into()),
         _ => {
             state.routed_via = Some("fallback".to_owned());

@@ -1,4 +1,4 @@
-//! Drafts on their way through the graph: which one a call means, and what is written down of it.
+//! Drafts in the graph: which one a call means, and which changes to it the step emits.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use nod_contract::privacy::Audience;
 use nod_contract::tool::{Choice, Tool, ToolError, ToolSpec};
 use nod_requests::draft::{Change, OpenDraft};
 
-/// By this name a question asks which draft is meant.
+/// The name of a question that asks which draft is meant.
 const DRAFT: &str = "draft";
 
-/// The argument of a tool that takes an open draft.
+/// Returns the name of the argument that takes an open draft.
 pub(super) fn argument(spec: &ToolSpec) -> Option<&str> {
     let properties = spec.parameters["properties"].as_object()?;
     properties.iter().find(|(_, schema)| schema["format"] == "draft").map(|(name, _)| name.as_str())
 }
 
-/// Whether a tool can be used now: those that work on an open draft need one.
+/// Whether a tool can be used now: one that works on an open draft needs such a draft.
 pub(super) fn usable(tool: &Tool, state: &AgentState) -> bool {
     argument(tool.spec()).is_none() || !state.drafts.open.is_empty()
 }
 
-/// Puts the draft that a call means in the place of its id. Its text comes into view with that.
+/// Replaces a draft's id in the arguments by the draft that the call means, which brings its text into view.
 pub(super) fn resolved(
     spec: &ToolSpec,
     mut args: Value,
@@ -35,7 +35,7 @@ pub(super) fn resolved(
     let open = match meant(spec, args[name].as_str(), picked, state) {
         Ok(open) => open.clone(),
         Err(fault) => {
-            // The question names them all.
+            // The question lists all of them.
             if matches!(fault, ToolError::Ambiguous { .. }) {
                 let all = state.drafts.open.iter().map(|open| open.audience);
                 state.audience = all.fold(state.audience, Audience::narrow);
@@ -53,7 +53,7 @@ pub(super) fn resolved(
     Ok(args)
 }
 
-/// Whether a call works on a draft that Nod did not make here; `args` as they were resolved.
+/// Whether a call works on a draft that Nod did not create here; `args` are resolved.
 pub(super) fn overwrites(spec: &ToolSpec, args: &Value, state: &AgentState) -> bool {
     let id = argument(spec).and_then(|name| args[name]["id"].as_str());
     id.is_some_and(|id| state.drafts.named(id).is_none_or(|open| !open.made))
@@ -73,7 +73,7 @@ fn meant<'a>(
     match &drafts.open[..] {
         [] => Err(ToolError::NotFound { what: "an open draft here".to_owned() }),
         [one] => Ok(one),
-        // Changing the newest can be changed again; what leaves or is thrown away must be the right one.
+        // An update of the newest can be corrected later; a draft that is sent or discarded must be the right one.
         [newest, ..] if newest.latest || spec.name == newest.draft.tools.update => Ok(newest),
         [newest, ..] if spec.name == newest.draft.tools.read => Ok(newest),
         several => {
@@ -87,7 +87,7 @@ fn choices(several: &[OpenDraft]) -> Vec<Choice> {
     several.iter().map(choice).collect()
 }
 
-/// What became of drafts, to be written down with this step.
+/// Returns the changes to drafts, to be stored with this step.
 pub(super) fn emits(state: &mut AgentState) -> Vec<Emit> {
     let changes = std::mem::take(&mut state.drafts.changes);
     let emit = |change: Change| match change {

@@ -1,5 +1,5 @@
-//! Gate: for each call of the model's turn: does the tool exist, are the arguments valid, whom do the names
-//! mean, may it run? Reading calls go on to Act; what reaches others becomes a request for a nod.
+//! Gate: checks each call of the model's turn: does the tool exist, are the arguments valid, whom do the names mean, is
+//! it allowed? Read calls go on to Act; a call that reaches others becomes an approval request.
 
 use serde_json::{Value, json};
 
@@ -16,14 +16,14 @@ use nod_requests::question::{self, Vote};
 use nod_store::steps::StepRecord;
 use nod_when::when;
 
-/// Of one reason why a call is wrong, in bytes.
+/// The longest reason why a call is invalid, in bytes.
 const LONGEST_WHY: usize = 300;
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     let mut emits = Vec::new();
     let open: Vec<PendingCall> = state.pending.iter().filter(|p| p.parked.is_none()).cloned().collect();
     let mut reads = false;
-    // As it was when the model wrote them: what one call shows on its card, no other was written by.
+    // The provenance when the model wrote the calls: the preview of one call did not influence another.
     let seen = state.provenance.clone();
     for pending in open {
         match examine(&mut state, &pending, &seen, cx, &mut emits).await? {
@@ -39,13 +39,13 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
 }
 
 enum Examined {
-    /// A reading call that may run now.
+    /// A read call that can run now.
     Reads,
-    /// It waits.
+    /// It waits for something.
     Parked(Parked),
-    /// It will not run; the state knows why.
+    /// It will not run; the state has the answer.
     Taken,
-    /// It will not run, and this is what the model hears.
+    /// It will not run; the model reads this.
     Answered(Value),
 }
 
@@ -78,7 +78,7 @@ async fn examine(
         Err(fault) => return Ok(faulted(fault, state, pending, cx, emits)),
     };
     let Tool::Act(tool) = tool else {
-        // Act runs it, with whom the names mean.
+        // Act runs it, with the resolved recipients.
         if let Some(own) = state.pending.iter_mut().find(|own| own.call.id == pending.call.id) {
             own.call.arguments = addressed.to_string();
         }
@@ -136,15 +136,15 @@ async fn examine(
     }
 }
 
-/// Why a tool did not do it may tell what lies in the account ("there is no such label; similar: …"). What the gate
-/// finds wrong before it asks the tool comes of what was said, and of who is here.
+/// Narrows the audience if a tool's error can contain account data ("there is no such label; similar: …"). Errors that
+/// the gate finds before it calls the tool contain only the conversation and the people in it.
 pub(super) fn kept_private(spec: &ToolSpec, fault: &ToolError, state: &mut AgentState) {
     if spec.provider.is_some() && fault.has_account_data() {
         state.audience = state.audience.narrow(Audience::Person(state.principal.person));
     }
 }
 
-/// Whoever picked a time and hears that it does not work, hears it from us: what a model is told is no answer to a press.
+/// Asks for another time if the picked one does not work. The person gets Nod's text: a click needs a direct answer.
 pub(super) fn told_after_a_pick(fault: &ToolError, state: &mut AgentState, pending: &PendingCall) -> bool {
     let ToolError::InvalidArguments { reason } = fault else { return false };
     let picked = pending.picked.keys().any(|name| question::is_time(name));
@@ -155,7 +155,7 @@ pub(super) fn told_after_a_pick(fault: &ToolError, state: &mut AgentState, pendi
     picked
 }
 
-/// What was taken for granted stands on the card, where its person can still say otherwise.
+/// Adds the assumptions to the preview, so that the person can still correct them.
 fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
     if !assumed.is_empty() {
         preview.fields.push((ASSUMPTIONS_FIELD.to_owned(), assumed.join(" ")));
@@ -163,7 +163,7 @@ fn saying(mut preview: Preview, assumed: &[String]) -> Preview {
     preview
 }
 
-/// What stands on no card stands in no record either; the approval's row, which is its owner's, has all of it.
+/// Returns the preview without text that its card does not show; the approval's row, readable by its owner, has it all.
 fn recorded(preview: &Preview) -> Option<Value> {
     let mut written = serde_json::to_value(preview).ok()?;
     if preview.trailing_text.is_some() {
@@ -173,7 +173,7 @@ fn recorded(preview: &Preview) -> Option<Value> {
     Some(written)
 }
 
-/// What comes of the person's own mailbox or calendar is theirs: where others read too, it is not even written down.
+/// Keeps risks from the person's own mailbox or calendar private: if others read too, they are not even stored.
 fn for_whom(preview: Preview, state: &mut AgentState) -> Preview {
     let own = Audience::Person(state.principal.person);
     if state.shared && state.audience.narrow(preview.audience) == Audience::Channel {
@@ -185,7 +185,7 @@ fn for_whom(preview: Preview, state: &mut AgentState) -> Preview {
     preview
 }
 
-/// What the rules here say of the call.
+/// Returns what the policy says about the call.
 async fn ruled(
     spec: &ToolSpec,
     preview: &Preview,
@@ -194,7 +194,7 @@ async fn ruled(
     seen: &Provenance,
     cx: &NodeContext<'_>,
 ) -> Result<Ruling, NodeError> {
-    // What only its own card shows did not write a change of the person's own account.
+    // For the person's own account: what only the call's preview shows did not influence the call.
     let in_view = if spec.reach == Reach::Others { &state.provenance } else { seen };
     let call = policy::Call {
         tool: spec.name,
@@ -220,7 +220,7 @@ fn never(why: &str) -> Value {
     json!({ "status": "never", "detail": detail })
 }
 
-/// Nobody approves what they cannot see.
+/// A person cannot approve what they cannot see.
 fn too_long(long: TooLong) -> Value {
     let what = match long {
         TooLong::Body(length) => format!("the body has {length} characters, more than {MAX_BODY_CHARS}"),
@@ -232,7 +232,7 @@ fn too_long(long: TooLong) -> Value {
     json!({ "error": said })
 }
 
-/// An act that may run becomes an effect; one that must ask becomes an approval.
+/// Emits an effect for an act that can run now, or an approval request for one that has `terms`.
 fn wanted(
     tool: &dyn ActTool,
     terms: Option<Terms>,
@@ -254,7 +254,7 @@ fn wanted(
     }
 }
 
-/// What a person can mend waits for them; everything else goes back to the model.
+/// Waits if a person can fix the error; any other error goes back to the model.
 pub(super) fn wait_for_person(
     fault: &ToolError,
     call_id: &str,
@@ -294,7 +294,7 @@ pub(super) fn wait_for_person(
     }
 }
 
-/// One link serves every call of a turn.
+/// Emits one connect link for all calls of a turn.
 fn need_account(provider: Provider, revoked: bool, missing: &[String], emits: &mut Vec<Emit>) {
     let asked = emits.iter_mut().find_map(|emit| match emit {
         Emit::Connect { provider: p, missing, .. } if *p == provider => Some(missing),
@@ -329,7 +329,7 @@ fn faulted(
     }
 }
 
-/// What an admin has to mend is said under the answer, whatever the model makes of it.
+/// Adds a note under the answer about what an admin has to fix, whatever the model writes.
 pub(super) fn noted(fault: &ToolError, state: &mut AgentState) {
     if let ToolError::NeedsAdmin { reason } = fault {
         state.note(&format!("{}. {}", reason.trim_end_matches('.'), think::done_so_far(state)));
@@ -342,7 +342,7 @@ pub(super) fn park(state: &mut AgentState, call_id: &str, parked: Parked) {
     }
 }
 
-/// The model's raw text as arguments that satisfy the tool's schema.
+/// Parses the model's raw text into arguments that satisfy the tool's schema.
 pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, ToolError> {
     let raw = if raw.trim().is_empty() { "{}" } else { raw };
     let args: Value = serde_json::from_str(raw)
@@ -355,7 +355,7 @@ pub(super) fn arguments(spec: &ToolSpec, raw: &str) -> Result<Value, ToolError> 
         .take(5)
         .map(|e| {
             let at = e.instance_path().to_string();
-            // Of what is long the model needs no copy.
+            // If a value is long, the model needs no copy of it.
             let why = Some(e.to_string()).filter(|why| why.len() <= LONGEST_WHY);
             let why = why.unwrap_or_else(|| e.masked().to_string());
             if at.is_empty() { why } else { format!("{at}: {why}") }

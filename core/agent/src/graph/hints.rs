@@ -1,5 +1,5 @@
-//! Routing hints: what the rules and the router found out already stands beside the person's words, so that
-//! the reasoner needs one look where it needed several.
+//! Routing hints: adds what the rules and the router found to the person's message, so that the reasoner needs fewer
+//! lookups.
 
 use nod_contract::model::ToolDefinition;
 use nod_contract::privacy::Audience;
@@ -8,10 +8,10 @@ use nod_contract::tool::{Reach, Tool, Tools};
 use super::drafts;
 use crate::state::AgentState;
 
-/// The hints begin with this line.
+/// The first line of the hints.
 const BEGIN: &str = "Routing hints (from the assistant, not the person):";
 
-/// What the person said with the hints beside it; the words alone where there are none.
+/// Returns the person's message with the hints; only the message if there are none.
 pub(super) fn effective(said: &str, state: &AgentState) -> String {
     let lines = lines(state);
     if lines.is_empty() { said.to_owned() } else { format!("{said}\n\n{BEGIN}\n{}", lines.join("\n")) }
@@ -24,14 +24,14 @@ fn lines(state: &AgentState) -> Vec<String> {
     lines
 }
 
-/// For the router: only what it needs to tell one tool from another.
+/// Returns the message for the router: only the hints that help to tell one tool from another.
 pub(super) fn for_router(said: &str, state: &AgentState) -> String {
     let lines: Vec<String> = open(state).into_iter().collect();
     if lines.is_empty() { said.to_owned() } else { format!("{said}\n\n{BEGIN}\n{}", lines.join("\n")) }
 }
 
-/// The newest open draft. Of one that is for the person alone, others read nothing through an answer here; and where
-/// somebody outside may have written its subject, that does not stand beside the person's words.
+/// Returns a hint for the newest open draft. Its label is left out if the draft is private and the answer is not, or if
+/// someone outside might have written its subject.
 fn open(state: &AgentState) -> Option<String> {
     let newest = state.drafts.open.first()?;
     let private = newest.audience != Audience::Channel && state.audience == Audience::Channel;
@@ -40,8 +40,8 @@ fn open(state: &AgentState) -> Option<String> {
     Some(format!("- open draft: {}{label}", newest.draft.id))
 }
 
-/// A hint narrows the first offer to that tool, first in line, and to those that reach nobody, which it may
-/// need before.
+/// Returns the tools to offer. In the first turn, a hint puts its tool first and leaves out other tools that reach
+/// other people; the remaining ones might be needed before it.
 pub(super) fn offers(tools: &Tools, state: &AgentState) -> Vec<ToolDefinition> {
     let hint = state.target_tool.as_deref().filter(|name| state.thoughts == 0 && tools.get(name).is_some());
     let fits = |tool: &&Tool| {

@@ -1,6 +1,6 @@
-//! Does a model's answer claim that Nod did something? Then there must be a receipt.
+//! Detects answers in which a model claims that Nod did something. Such a claim needs a receipt.
 
-/// Whether the text says, in the first person or the passive, that something went out, or looks like a receipt of ours.
+/// Whether the text says, in first person or passive, that something was done, or looks like a receipt of Nod's.
 #[must_use]
 pub(crate) fn claims_a_deed(text: &str) -> bool {
     if text.lines().any(|line| is_like_a_receipt(&words(line))) {
@@ -21,7 +21,7 @@ fn words(text: &str) -> Vec<String> {
     all.map(str::to_owned).collect()
 }
 
-/// A line as it stands on our cards after the press.
+/// Whether a line looks like a card after a decision.
 fn is_like_a_receipt(line: &[String]) -> bool {
     let things = ["email", "mail", "message", "reply", "invitation", "event", "draft"];
     match line {
@@ -32,7 +32,7 @@ fn is_like_a_receipt(line: &[String]) -> bool {
     }
 }
 
-/// What is done to a calendar.
+/// Verbs for calendar changes.
 fn changes(word: &str) -> bool {
     ["invited", "booked", "scheduled", "cancelled", "canceled", "created", "accepted", "declined"]
         .contains(&word)

@@ -1,5 +1,5 @@
-//! The graph: nodes that get a state and return a step. A node holds no store and no chat handle, so it
-//! cannot cause anything: what it wants to happen is an [`Emit`], which the runner writes down.
+//! The graph: nodes that take a state and return a step. A node has no store and no chat handle, so it cannot cause
+//! anything: each node output is an [`Emit`], which the runner stores.
 
 mod act;
 mod busy;
@@ -53,14 +53,14 @@ pub struct Step {
     pub next: Next,
 }
 
-/// Where it goes on.
+/// Where the graph continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// At once, with this node.
+    /// Now, with this node.
     Go(Node),
-    /// With this node, once news has come for what is parked.
+    /// With this node, once an event arrives for a parked call.
     Wait(Node),
-    /// Nowhere: the run is over.
+    /// Nowhere: the run is finished.
     Done,
 }
 
@@ -70,16 +70,16 @@ impl Step {
     }
 }
 
-/// What a node wants to happen. The runner writes it down in the commit of the step.
+/// Something that a node wants to happen. The runner stores it in the commit of the step.
 #[derive(Debug, Clone)]
 pub(crate) enum Emit {
-    /// A message to whom it is for.
+    /// A message to its audience.
     Say { card: Card, audience: Audience },
-    /// A request for a nod.
+    /// A request for an approval.
     Ask { approval: ApprovalId, call_id: String, tool: &'static str, preview: Box<Preview>, terms: Terms },
-    /// An effect that needs none.
+    /// An effect that needs no approval.
     Act { effect: EffectId, call_id: String, tool: &'static str, preview: Box<Preview> },
-    /// Which of several?
+    /// A question which of several choices is meant.
     Question {
         question: QuestionId,
         call_id: String,
@@ -88,76 +88,76 @@ pub(crate) enum Emit {
         why: Option<String>,
         vote: Option<Vote>,
     },
-    /// A draft was made or changed, and is shown.
+    /// A draft was created or changed, and is shown.
     Draft(Box<OpenDraft>),
-    /// A draft (by the provider's id) is open no more.
+    /// A draft (by the provider's id) is no longer open.
     DraftClosed { draft: String, how: CloseReason },
-    /// An account is needed, or more of one.
+    /// An account is needed, or more scopes for one.
     Connect { provider: Provider, revoked: bool, missing: Vec<String> },
-    /// The conversation is worth another reading, once the answer is out.
+    /// The conversation is worth a memory update, after the answer.
     Remember,
 }
 
-/// What a node is lent for one step.
+/// What a node can use during one step.
 pub struct NodeContext<'a> {
     pub tenant: TenantId,
     pub conversation: ConversationId,
     pub run: RunId,
     pub trace: TraceId,
-    /// When what it answers was said: "tomorrow" is the day after that.
+    /// When the message was sent that the run answers; "tomorrow" is relative to it.
     pub said_at: Timestamp,
     pub step_budget: u32,
     pub longest_message: usize,
-    /// What was loaded for this step, where the node is the one that needs it.
+    /// What was loaded for this step, if the node needs it.
     pub memory: Option<Memory>,
     pub directory: &'a dyn Directory,
     pub contacts: &'a [Arc<dyn ContactSource>],
     pub typing: CommandSyntax<'a>,
-    /// What is answered to "help", by how commands are typed here.
+    /// Returns the answer to "help", for the way in which commands are typed here.
     pub help: &'a (dyn Fn(CommandSyntax<'_>) -> String + Send + Sync),
-    /// How much of a request a card shows here.
+    /// How much of a request a card can show here.
     pub room: usize,
     pub tools: &'a Tools,
     pub model: &'a dyn Model,
     pub clock: &'a Arc<dyn Clock>,
     pub ids: &'a Arc<dyn Ids>,
     pub records: Records,
-    /// Hears what the model writes to the person while it is written.
+    /// Receives the text for the person while the model writes it.
     pub words: TokenSender,
 }
 
-/// Who is where, and the rules about asking them: all that a node asks of what is stored. There is one of these, and yet
-/// it is a trait: whoever has it reaches nothing else.
+/// The people and the policy: everything that a node can read from the store. It has one implementation, but is a trait
+/// so that its holder reaches nothing else.
 #[async_trait]
 pub trait Directory: Send + Sync {
-    /// Whom a recipient means who was written by a model. Where the people were listed a while ago, a name may mean
-    /// somebody else by now: they are listed anew first.
+    /// Resolves a recipient that a model wrote to an address. If the list of people is old, a name might by now mean
+    /// another person, so the list is refreshed first.
     async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, ToolError>, NodeError>;
 
-    /// The rules in force.
+    /// Returns the effective policy.
     async fn policy(&self) -> Result<Policy, NodeError>;
 
-    /// Why nobody can be asked on these terms, where they want a second person and there is none.
+    /// Returns why no co-approver can be asked, if these terms require one and there is none.
     async fn second(&self, terms: &Terms, me: &Principal, account: &str)
     -> Result<Option<String>, NodeError>;
 
-    /// Which of these addresses are somebody's here, in small letters.
+    /// Returns which of these addresses belong to people of this tenant, in lower case.
     async fn known(&self, addresses: &[String]) -> Result<Vec<String>, NodeError>;
 }
 
-/// Why a step could not be taken.
+/// Why a step failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// The model did not answer: the person is told, and may try again.
+    /// The model failed: the person is notified and can retry.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The directory did not answer: the job is tried again.
+    /// The directory failed: the job is retried.
     #[error(transparent)]
     Directory(WorkError),
 }
 
 impl NodeContext<'_> {
-    /// The scope of one more call.
+    /// Creates the scope of another call.
     pub fn scope(&self) -> Scope {
         Scope {
             tenant: self.tenant,
@@ -169,7 +169,7 @@ impl NodeContext<'_> {
         }
     }
 
-    /// What one tool call is made with.
+    /// Creates the context of one tool call.
     pub(crate) fn tool_context(&self, state: &AgentState) -> ToolContext {
         let now = self.clock.now();
         ToolContext {
@@ -181,7 +181,7 @@ impl NodeContext<'_> {
     }
 }
 
-/// Takes one step.
+/// Runs one step.
 pub async fn step(node: Node, state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     match node {
         Node::Recall => Ok(recall::step(state, cx)),
@@ -199,7 +199,7 @@ pub async fn step(node: Node, state: AgentState, cx: &NodeContext<'_>) -> Result
 mod tests {
     use super::*;
 
-    /// The graph as a Mermaid diagram; `docs/architecture.md` carries it, and a test compares.
+    /// Draws the graph as a Mermaid diagram; a test compares it with the one in `docs/architecture.md`.
     fn diagram() -> String {
         let mut lines = vec!["flowchart LR".to_owned()];
         for node in Node::ALL {

@@ -1,4 +1,4 @@
-//! Builds prompts: a static part first, so that its prefix stays the same, then what changes.
+//! Builds prompts: the static part first, so that their prefix stays the same, then the variable part.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use nod_when::when::local_time;
 
 const ASSISTANT: &str = include_str!("../../prompts/assistant.md");
 const ROUTER: &str = include_str!("../../prompts/router.md");
-/// The reasoner's prompt.
+/// Builds the reasoner's prompt.
 pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> CompletionRequest {
     CompletionRequest {
         tier: Tier::Reasoner,
@@ -26,12 +26,12 @@ pub(super) fn think(state: &AgentState, cx: &NodeContext<'_>) -> CompletionReque
     }
 }
 
-/// The prompt of one call without tools.
+/// Builds the prompt of one call without tools.
 pub(super) fn converse(state: &AgentState, cx: &NodeContext<'_>) -> CompletionRequest {
     CompletionRequest { tools: Vec::new(), ..think(state, cx) }
 }
 
-/// The router's prompt: the last few sentences, and the names of the tools.
+/// Builds the router's prompt: the last few messages, and the names of the tools.
 pub(super) fn route(state: &AgentState, tools: &Tools) -> CompletionRequest {
     let tools: Vec<&Tool> = tools.iter().filter(|tool| drafts::usable(tool, state)).collect();
     let names: Vec<Value> =
@@ -67,14 +67,14 @@ fn turns(state: &AgentState) -> Vec<Turn> {
     let context = state.context.iter().map(|text| Turn::Human { text: text.clone() });
     let before: Vec<Turn> = context.chain(state.history.iter().cloned()).collect();
     let mut own = state.turns.clone();
-    // The first of this run's own turns is what the person said.
+    // The first of this run's own turns is the person's message.
     if let Some(Turn::Human { text }) = own.first_mut() {
         *text = hints::effective(text, state);
     }
     before.into_iter().chain(own).collect()
 }
 
-/// Static rules, then the person, the time and what waits, as flat lines.
+/// Returns static rules, then the person, the time and the pending approvals as flat lines.
 fn system(state: &AgentState, now: Timestamp, marker: &str) -> String {
     let principal = &state.principal;
     let mut lines = vec![

@@ -1,4 +1,4 @@
-//! Recall: what was said before, as far as this person may know it, and what already waits for their nod.
+//! Recall: loads the earlier messages that this person is allowed to read, and the approvals that wait for them.
 
 use super::{NodeContext, Step};
 use crate::state::{AgentState, Earlier, Node};
@@ -10,37 +10,37 @@ use nod_memory::memory::view::View;
 use nod_people::file::File;
 use nod_requests::draft::OpenDraft;
 
-/// Characters of files that are brought into view.
+/// The limit for attached files in view, in characters.
 const MOST_OF_FILES: usize = 24_000;
 
 /// What the runner loaded for this node.
 pub struct Memory {
-    /// What was said before and what is known, within its bound.
+    /// Earlier messages and known facts, within their token limit.
     pub view: View,
-    /// A line for each approval that waits.
+    /// One line for each pending approval.
     pub waiting: Vec<String>,
     /// Files of this message and of earlier ones, oldest first.
     pub files: Vec<File>,
-    /// The channel that the person looks at, in the assistant's pane.
+    /// The channel that the person is viewing next to the assistant thread.
     pub viewing: Option<String>,
-    /// Who is meant by each mention, by name.
+    /// The person behind each mention, by name.
     pub mentioned: Vec<(String, String)>,
-    /// What stood in the thread before Nod was mentioned there.
+    /// The messages in the thread before Nod was mentioned there.
     pub earlier: Option<String>,
-    /// Drafts that are open for the person here, the newest first.
+    /// The person's open drafts here, newest first.
     pub drafts: Vec<OpenDraft>,
-    /// The thread of mail that was read last here.
+    /// The mail thread that was read last here.
     pub thread: Option<String>,
 }
 
-/// Where that comes from, as a risk line names it.
+/// The source of earlier messages, as a risk line names it.
 const EARLIER: &str = "earlier messages in this thread";
 
 pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     if let Some(memory) = &cx.memory {
         let view = &memory.view;
         state.provenance = state.provenance.merge(view.provenance());
-        // What was told to this person alone is in view again: so is whatever is said with it.
+        // An earlier private answer in view makes the new answer private too.
         state.audience = view.audience.map_or(state.audience, |audience| state.audience.narrow(audience));
         state.history.clone_from(&view.history);
         state.earlier = view.summary.clone().map(|(text, outside)| Earlier { text, outside });
@@ -65,7 +65,7 @@ pub(super) fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Step {
     Step::go(state, Node::Route)
 }
 
-/// Files are outside text, whoever dropped them. The latest come first where there is not room for all.
+/// Adds the files, as untrusted content whoever attached them. If there is not room for all, the newest win.
 fn files(state: &mut AgentState, files: &[File], marker: &str) {
     let mut room = MOST_OF_FILES;
     let mut turns = Vec::new();

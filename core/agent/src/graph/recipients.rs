@@ -1,5 +1,5 @@
-//! Whom a call is to reach, on the way through the graph: names become addresses. What fits several, or nobody of the
-//! workspace, is looked for beyond it, and the person picks.
+//! Recipients of a call in the graph: resolves names to addresses. For a name that fits several people or none of the
+//! workspace, other sources are searched too, and the person picks.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use nod_contract::privacy::{Audience, Provenance};
 use nod_contract::tool::{Choice, Preview, ToolContext, ToolError, ToolSpec};
 use nod_people::people::{contacts, names};
 
-/// So long a person's mail is looked at for one name.
+/// The time limit for searching a person's mail for one name.
 const LOOKS_FOR: TimeDelta = TimeDelta::seconds(8);
-/// Where an address comes from that was picked among the contacts of one's own mail.
+/// The source of an address that was picked from contacts in the person's own mail.
 const OF_MAIL: &str = "an address from your mail";
 
-/// Turns the names in every field of format `recipient` into addresses.
+/// Resolves the names in every field of format `recipient` to addresses.
 pub(super) async fn resolved(
     spec: &ToolSpec,
     mut args: Value,
@@ -63,8 +63,8 @@ async fn address(
     }
 }
 
-/// A name that the people of the workspace do not settle: whom else it may mean. A further source of people is asked
-/// here, and its choices stand after these.
+/// Searches elsewhere for a name that the people of the workspace do not resolve. Another source of people belongs
+/// here, with its choices after these.
 async fn beyond(fault: ToolError, name: &str, state: &mut AgentState, cx: &NodeContext<'_>) -> ToolError {
     let mut choices = match &fault {
         ToolError::Ambiguous { choices, .. } => choices.clone(),
@@ -74,7 +74,7 @@ async fn beyond(fault: ToolError, name: &str, state: &mut AgentState, cx: &NodeC
     match in_own_mail(name, &choices, state, cx).await {
         Ok(found) if found.is_empty() => fault,
         Ok(found) => {
-            // Whom somebody writes with is theirs.
+            // A person's contacts are private.
             state.audience = state.audience.narrow(Audience::Person(state.principal.person));
             choices.extend(found);
             ToolError::Ambiguous { name: name.to_owned(), choices, message: None }
@@ -86,7 +86,7 @@ async fn beyond(fault: ToolError, name: &str, state: &mut AgentState, cx: &NodeC
     }
 }
 
-/// Contacts of that name; none where there is no mail to look at, and a sentence where it could not be looked at.
+/// Returns contacts of that name; none if no mail account is connected, and a sentence if the search failed.
 async fn in_own_mail(
     name: &str,
     people: &[Choice],
@@ -102,7 +102,7 @@ async fn in_own_mail(
             Ok(more) => found.extend(more),
             Err(ToolError::NeedsConnect { .. }) => {}
             Err(_) => {
-                // The fault may say what was looked for.
+                // The error can contain the name that was searched for.
                 tracing::warn!(run = %cx.run, "somebody's mail could not be looked at for a name");
                 silent = true;
             }
@@ -116,9 +116,9 @@ async fn in_own_mail(
     }
 }
 
-/// The recipients whom nobody here has named, where somebody outside may have: not the person, nor others of the
-/// conversation, nor the directory. What was picked from one's own mail is outside text, too: whoever wrote the mail
-/// chose the name.
+/// Returns recipients that might come from someone outside: neither the person, nor others of the conversation, nor the
+/// directory named them. A choice from the person's own mail is untrusted too, because the sender of the mail chose the
+/// name.
 pub(super) async fn unnamed(
     preview: &Preview,
     picked: &BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! What each step did, with its time and tokens: one record a node, tool call and model call.
+//! What each step did, with its time and tokens: one record per node, tool call and model call.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Remember: is the conversation worth another reading? The reading is a job of its own, after the reply.
+//! Remember: requests a memory update if the conversation is worth one. It is a job of its own, after the reply.
 
 use super::{Emit, Next, Step};
 use crate::state::AgentState;

@@ -1,5 +1,5 @@
-//! Reply: says the answer to whom it is for. What comes from a mailbox goes to its owner alone, whatever
-//! channel it was asked in.
+//! Reply: sends the answer to its audience. What comes from a mailbox goes only to its owner, whatever channel it was
+//! asked in.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::state::{AgentState, Node};
 use nod_contract::card::{Block, Card};
 use nod_contract::model::Turn;
 
-/// Mentions that the model repeats become names: nobody is pinged by it, and nobody reads an id.
+/// Replaces mentions that the model repeats by names, so that they notify no user and show no id.
 fn named(text: String, known: &BTreeMap<String, String>) -> String {
     let mentions = known.iter().filter(|(token, _)| token.starts_with("<@"));
     mentions.fold(text, |text, (token, name)| text.replace(token.as_str(), name))
 }
 
-/// How much of an answer may be shown before the rest is known: whole words, with names for mentions, and only the
-/// sentences before one that claims a deed without a receipt; that is for the whole answer, which is checked. Where
-/// something was to be done and no receipt says that it was, nothing is.
+/// Returns what can be shown of an answer that is still being written: whole words, names for mentions, and only the
+/// sentences before one that claims an action without a receipt; the finished answer is checked as a whole. If an
+/// action was wanted and there is no receipt, nothing is shown.
 pub fn so_far(text: &str, state: &AgentState) -> Option<String> {
     if state.acts && unreceipted(state) {
         return None;
@@ -27,7 +27,7 @@ pub fn so_far(text: &str, state: &AgentState) -> Option<String> {
     (!proven.is_empty()).then(|| proven.to_owned())
 }
 
-/// The sentences before the first one that claims a deed.
+/// Returns the sentences before the first one that claims an action.
 fn unclaimed(words: &str) -> &str {
     let mut shown = words;
     while honesty::claims_a_deed(shown) {
@@ -39,7 +39,7 @@ fn unclaimed(words: &str) -> &str {
 
 const ENDS: [char; 4] = ['.', '!', '?', '\n'];
 
-/// What the model said before it called tools, where that is the last thing that happened.
+/// Returns what the model said before it called tools, if that was the last event.
 pub fn before_tools(state: &AgentState) -> Option<Card> {
     let Some(Turn::Ai { text, calls }) = state.turns.last() else { return None };
     let words = named(text.trim().to_owned(), &state.working.extracted_info);
@@ -60,8 +60,8 @@ pub(super) fn step(state: AgentState) -> Step {
         Card::from_markdown(if text.trim().is_empty() { "I have nothing to say to that." } else { &text });
     let ours = state.routed_via.as_deref().is_some_and(|via| via.starts_with("rule:"));
     let waits = state.pending.iter().any(|call| call.parked.is_some());
-    // The model's words are not ours: without a receipt of this run, Nod never says "sent", in whatever language. Where
-    // nothing was to be done, a list of words is the second net.
+    // If an action was wanted and there is no receipt of it, the note corrects a claim in any language. If none was
+    // wanted, the word list of `honesty` is the second check.
     if !ours && unreceipted(&state) && ((state.acts && !waits) || honesty::claims_a_deed(&text)) {
         card = card
             .with_block(Block::Note("For the record: nothing was sent or changed in this turn.".to_owned()));
@@ -70,13 +70,13 @@ pub(super) fn step(state: AgentState) -> Step {
     Step { state, emits, next: Next::Go(Node::Remember) }
 }
 
-/// With what is said by us, so that it is said whatever the model makes of it.
+/// Adds Nod's own notes, whatever the model writes.
 fn noted(card: Card, state: &AgentState) -> Card {
     state.notes.iter().fold(card, |card, line| card.with_block(Block::Note(line.clone())))
 }
 
-/// What tools gave back is the answer: said as it stands, and not twice where a card shows it already. What is said
-/// here is a turn of its own: it can be shared, and nothing else with it.
+/// Answers with the tools' verbatim outputs, but does not repeat what a card shows already. The posted part is a turn
+/// of its own, so that it can be shared without the rest.
 fn verbatim(mut state: AgentState) -> Step {
     let results = std::mem::take(&mut state.results.verbatim);
     let joined = |shown: bool| {

@@ -1,5 +1,5 @@
-//! Route: rules first, then the router model, whose answer is constrained JSON. A failed classification
-//! falls back to the full agent.
+//! Route: rules first, then the router model, whose answer is constrained JSON. If the classification fails, the full
+//! agent takes over.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ struct Routed {
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
     if state.reply.is_some() {
-        // Answered at the door.
+        // A rule answered at ingest.
         return Ok(Step::go(state, Node::Reply));
     }
     if let Some((rule, words)) = by_rule(state.said(), cx) {
@@ -60,7 +60,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
             }
         }
         None => {
-            // The full agent takes it: whatever it is, it may need a tool.
+            // The full agent takes over, because the message might need a tool.
             state.intent = Some(Intent::Tool);
             state.routed_via = Some("fallback".to_owned());
             Node::Think
@@ -69,7 +69,7 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     Ok(Step::go(state, next))
 }
 
-/// Goes to a tool as if a model had called it.
+/// Calls a tool as if a model had called it.
 fn calling(mut state: AgentState, tool: String) -> Step {
     let call = ToolCall { id: "routed".to_owned(), name: tool.clone(), arguments: "{}".to_owned() };
     state.target_tool = state.target_tool.or(Some(tool));
@@ -78,13 +78,13 @@ fn calling(mut state: AgentState, tool: String) -> Step {
     Step::go(state, Node::Gate)
 }
 
-/// A draft that is to be changed is read first: the person may have written in it meanwhile.
+/// Returns the tool that reads a draft before it is changed, because the person might have edited it meanwhile.
 fn looks_first(state: &AgentState) -> Option<String> {
     let newest = &state.drafts.open.first()?.draft.tools;
     (state.target_tool.as_ref() == Some(&newest.update)).then(|| newest.read.clone())
 }
 
-/// Whether these words, and no others, send the draft that is open.
+/// Whether the message consists only of words that send the open draft.
 fn sends(said: &str) -> bool {
     const SEND: [&str; 14] = [
         "send",
@@ -106,7 +106,7 @@ fn sends(said: &str) -> bool {
     SEND.contains(&said.as_str())
 }
 
-/// What needs no model.
+/// Returns an answer that needs no model.
 fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
     let longest = cx.longest_message;
     let length = said.chars().count();
@@ -120,7 +120,7 @@ fn by_rule(said: &str, cx: &NodeContext<'_>) -> Option<(&'static str, String)> {
         return Some(("too_long", words));
     }
     match said.trim().trim_end_matches(['!', '.', '?']).to_lowercase().as_str() {
-        // What was under way would have been stopped at the door.
+        // If a turn were open, ingest would have stopped it.
         "stop" => {
             Some(("stop", "Nothing of yours is under way here, so there is nothing to stop.".to_owned()))
         }

@@ -1,12 +1,12 @@
-//! Think: the reasoner with the offered tools. It answers in words or calls tools; a loop is cut off by the
-//! step budget with an honest message.
+//! Think: calls the reasoner with the offered tools. It answers or calls tools; the step budget ends a loop with an
+//! honest message.
 
 use super::{NodeContext, NodeError, Step, prompt};
 use crate::state::{AgentState, Node, PendingCall, Results};
 use nod_contract::model::{Completion, CompletionRequest, ModelError, TokenSender, ToolCall, Turn};
 use nod_store::steps::StepRecord;
 
-/// More calls than this in one turn are not made.
+/// The most calls of one turn that are made; further ones are dropped.
 const MOST_CALLS: usize = 16;
 
 pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<Step, NodeError> {
@@ -36,12 +36,12 @@ pub(super) async fn step(mut state: AgentState, cx: &NodeContext<'_>) -> Result<
     Ok(Step::go(state, Node::Gate))
 }
 
-/// An answer's words; where they are cut, they say so.
+/// Returns the text of an answer, with a note if it was cut.
 pub(super) fn said(text: String, truncated: bool) -> String {
     if truncated { text + "\n\n… (the model's answer was cut at its length limit)" } else { text }
 }
 
-/// A result finds its call by its id, and endpoints have been seen to use one twice in a turn.
+/// Makes the call ids unique: a result finds its call by id, and some endpoints use an id twice in one turn.
 fn distinct(calls: &mut [ToolCall]) {
     for at in 1..calls.len() {
         let (before, rest) = calls.split_at_mut(at);
@@ -62,7 +62,7 @@ fn cut_off(mut state: AgentState, budget: u32) -> Step {
     Step::go(state, Node::Reply)
 }
 
-/// What was and was not done in the world.
+/// Describes what was and was not done outside Nod.
 pub fn done_so_far(state: &AgentState) -> String {
     if state.unknown > 0 {
         return "Whether anything was done before that is not known: look at its card above.".to_owned();
@@ -74,17 +74,17 @@ pub fn done_so_far(state: &AgentState) -> String {
     }
 }
 
-/// Asks the model for what nobody reads.
+/// Calls the model for an answer that no person reads.
 pub(super) async fn asked(ask: &CompletionRequest, cx: &NodeContext<'_>) -> Result<Completion, ModelError> {
     heard(ask, cx, &TokenSender::disconnected()).await
 }
 
-/// Asks the model for what is said to the person, who may read it while it is written.
+/// Calls the model for an answer to the person, who can read it while it is written.
 pub(super) async fn spoken(ask: &CompletionRequest, cx: &NodeContext<'_>) -> Result<Completion, ModelError> {
     heard(ask, cx, &cx.words).await
 }
 
-/// Asks the model and records the call.
+/// Calls the model and records the call.
 async fn heard(
     ask: &CompletionRequest,
     cx: &NodeContext<'_>,

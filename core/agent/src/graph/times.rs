@@ -1,5 +1,5 @@
-//! Times on their way through the graph: what a call says in a person's words becomes exact, by code, in the zone of
-//! whoever said it and as of when they said it. What has several readings is asked.
+//! Times in the graph: code, not the model, resolves the words of a call to exact times, in the person's zone and as of
+//! when they wrote. If there are several readings, a question asks which one is meant.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,31 @@ use nod_contract::clock::Timestamp;
 use nod_contract::tool::{Reach, ToolError, ToolSpec};
 use nod_when::when::{self, ExactTime, TimeError};
 
-/// The arguments of a call without anything left to resolve.
+/// The arguments of a call with all times resolved.
 pub(super) struct Resolved {
     pub(super) args: Value,
-    /// What was taken for granted, a sentence each: whoever decides reads it.
+    /// What was assumed, a sentence each, for the person who decides.
     pub(super) assumed: Vec<String>,
 }
 
-/// When something is said, and by whose clocks.
+/// What the words of a call are resolved against.
 struct Moment<'a> {
     picked: &'a BTreeMap<String, String>,
     zone: TimeZone,
     said_at: Timestamp,
     now: Timestamp,
-    /// Whoever only looks may look back.
+    /// Whether the tool only reads; it can then ask for the past.
     looks: bool,
-    /// Somebody else gets something, which nobody does of what is over.
+    /// Whether other people are invited, which is refused for a time that is over.
     reaches: bool,
 }
 
-/// Puts an [`ExactTime`] in the place of every field of format `when`, also of objects among the arguments.
+/// Replaces every field of format `when`, also in nested objects, by an [`ExactTime`].
 ///
 /// # Errors
-/// [`Fault::Ambiguous`] where it can be read in several ways; [`Fault::NoSuchTime`] where the calendar has no such day, or
-/// the person picked what cannot be; [`Fault::InvalidArguments`] where it is no time, or is over and the call names somebody else.
+/// [`ToolError::Ambiguous`] if there are several readings; [`ToolError::NoSuchTime`] if the calendar has no such day or
+/// the person picked an impossible time; [`ToolError::InvalidArguments`] if it is no time, or is over and the call
+/// invites others.
 pub(super) fn resolved(
     spec: &ToolSpec,
     mut args: Value,
@@ -54,7 +55,7 @@ pub(super) fn resolved(
     Ok(Resolved { args, assumed })
 }
 
-/// A field of format `recipient` is filled in.
+/// Whether a field of format `recipient` is filled in.
 fn names_somebody(spec: &ToolSpec, args: &Value) -> bool {
     let takes = |schema: &Value| schema["format"] == "recipient" || schema["items"]["format"] == "recipient";
     let filled = |value: &Value| value.as_array().map_or(value.is_string(), |all| !all.is_empty());
@@ -68,7 +69,7 @@ impl Moment<'_> {
             let Some(value) = args.get_mut(field) else { continue };
             match value.as_str() {
                 Some(written) if schema["format"] == "when" || schema["format"] == "when-or-hour" => {
-                    // "until the end of June", in a field that is called `until`.
+                    // "until the end of June" in a field that is called `until`.
                     let led = written.trim().strip_prefix(field.as_str());
                     let words = led.filter(|rest| rest.starts_with(' ')).unwrap_or(written).trim().to_owned();
                     *value = match schema["format"] == "when-or-hour" && self.is_hour_alone(&words) {
@@ -83,7 +84,7 @@ impl Moment<'_> {
         Ok(())
     }
 
-    /// What was picked of it has its day.
+    /// Whether the words are an hour without a day. A picked time has its day.
     fn is_hour_alone(&self, words: &str) -> bool {
         !self.picked.contains_key(&when::quoted_phrase(words))
             && when::is_hour_only(words, self.said_at, &self.zone)
@@ -100,7 +101,7 @@ impl Moment<'_> {
                 let (choices, why) = (unclear.choices().to_vec(), Some(unclear.message()));
                 return Err(ToolError::Ambiguous { name: about, choices, message: why });
             }
-            // No model can find another reading of it.
+            // A model cannot find another reading of it.
             Err(unclear) if picked.is_some() || matches!(unclear, TimeError::NoSuchDay { .. }) => {
                 return Err(ToolError::NoSuchTime { message: unclear.message() });
             }

@@ -1,8 +1,8 @@
-//! What people in the conversation said themselves, as far as it is in view.
+//! What the people in the conversation wrote themselves, as far as it is in view.
 
 use nod_contract::model::Turn;
 
-/// Whether somebody wrote this address, whole: "bo@x.test" is not named by "jumbo@x.test" nor by "bo@x.test.evil".
+/// Whether a person wrote exactly this address: "jumbo@x.test" and "bo@x.test.evil" do not name "bo@x.test".
 pub(super) fn name<'a>(turns: impl Iterator<Item = &'a Turn>, address: &str) -> bool {
     let address = address.to_lowercase();
     let said = turns.filter_map(|turn| match turn {
@@ -19,7 +19,7 @@ fn stands_in(said: &str, address: &str) -> bool {
         let mut after = said[at + address.len()..].chars();
         let (next, then) = (after.next(), after.next());
         let ends = match next {
-            // The end of a sentence, or more of the address.
+            // The end of a sentence, or a longer address.
             Some('.') => !then.is_some_and(part),
             next => !next.is_some_and(part),
         };

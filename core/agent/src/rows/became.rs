@@ -1,21 +1,21 @@
-//! What became of a run, in the few words of a list: what its person was asked to nod to, and what came of that.
+//! The outcome of a run in a few words for a list: what it requested approval for, and the results.
 
 use serde::Deserialize;
 
 use nod_contract::tool::ActionLabels;
 use nod_requests::approval::Status;
 
-/// One request of a run, and how far its effect is.
+/// One approval request of a run, and the state of its effect.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Asked {
     pub status: Status,
-    /// As its row says; `None` where nothing was approved.
+    /// The effect's stored status; `None` if nothing was approved.
     pub effect: Option<String>,
     pub words: ActionLabels,
 }
 
 impl Asked {
-    /// "sent": alone in its line, or after a number.
+    /// Returns the outcome, such as "sent": worded to be the whole line, or to follow a number.
     fn word(&self, alone: bool) -> String {
         let pick = |one: &str, more: &str| if alone { one.to_owned() } else { more.to_owned() };
         match self.status {
@@ -34,27 +34,27 @@ impl Asked {
         }
     }
 
-    /// Whether the run waits for what becomes of it.
+    /// Whether the run still waits for its outcome.
     fn is_open(&self) -> bool {
         let ended = matches!(self.effect.as_deref(), Some("done" | "unknown" | "failed" | "cancelled"));
         self.status == Status::Pending || (self.status == Status::Approved && !ended)
     }
 
-    /// Whether something of it has left, or may have, or still will.
+    /// Whether its effect happened, might have happened or will still happen.
     fn counts(&self) -> bool {
         matches!(self.effect.as_deref(), Some("planned" | "started" | "done" | "unknown"))
     }
 }
 
-/// What a person reads of a run that stands so, with everything that it asked for.
+/// Describes the outcome of a run with this status and these requests.
 pub fn became(status: &str, asked: &[Asked]) -> String {
     match status {
-        // What it wrote or looked up is the answer; that it was asked for and sent is what matters more.
+        // What the run wrote or looked up is in the answer; the outcome of its requests matters more here.
         "done" => counted(asked).unwrap_or_else(|| "answered".to_owned()),
         "stopped" => cut_short(asked, "stopped"),
         "failed" => cut_short(asked, "failed"),
         "waiting" if asked.iter().any(Asked::is_open) => counted(asked).unwrap_or_default(),
-        // It asks its person something, or needs an account, whatever else has been done.
+        // It waits for the person's answer or for an account, whatever else has been done.
         "waiting" => match counted(asked) {
             Some(counted) => format!("{counted}, waits for an answer"),
             None => "waits for an answer".to_owned(),
@@ -63,13 +63,13 @@ pub fn became(status: &str, asked: &[Asked]) -> String {
     }
 }
 
-/// It ended early, and what had left by then is not hidden by that.
+/// Describes a run that ended early, without hiding what had already happened.
 fn cut_short(asked: &[Asked], how: &str) -> String {
     let left: Vec<Asked> = asked.iter().filter(|one| one.counts()).cloned().collect();
     counted(&left).map_or_else(|| how.to_owned(), |left| format!("{left}, then {how}"))
 }
 
-/// "sent", or "2 sent, 1 denied" in the order in which it was asked; `None` where nothing was.
+/// Returns "sent", or "2 sent, 1 denied" in the order of the requests; `None` if there were none.
 fn counted(asked: &[Asked]) -> Option<String> {
     if let [one] = asked {
         return Some(one.word(true));

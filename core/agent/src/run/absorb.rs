@@ -1,4 +1,4 @@
-//! What news means to a waiting run: a plain function from state and news to the next state.
+//! Applies an event to a waiting run: a pure function from state and event to the next state.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,7 +12,7 @@ use nod_requests::draft::Change;
 use nod_requests::question;
 use nod_store::runs::{ConnectOutcome, RunEvent, Verdict};
 
-/// Takes news in. News that nobody waits for changes nothing: it may arrive twice.
+/// Applies an event to the state. Events that no call waits for are ignored, because events can be delivered twice.
 pub(super) fn absorb(state: &mut AgentState, news: &RunEvent) {
     match news {
         RunEvent::ApprovalClosed { approval, verdict, about } => {
@@ -52,12 +52,12 @@ pub(super) fn absorb(state: &mut AgentState, news: &RunEvent) {
                 }
             }
         }
-        // What changes the question itself is no state's to take: see `changed`.
+        // A change of the message that started the run is handled in `changed`.
         RunEvent::Retry | RunEvent::MessageEdited { .. } | RunEvent::MessageDeleted => {}
     }
 }
 
-/// Why a request that needs an account cannot go on; `None` where it can.
+/// Returns why a call that needs an account cannot continue; `None` if it can.
 fn not_connected(ended: ConnectOutcome) -> Option<&'static str> {
     match ended {
         ConnectOutcome::Connected => None,
@@ -69,7 +69,7 @@ fn not_connected(ended: ConnectOutcome) -> Option<&'static str> {
     }
 }
 
-/// What the person changed stays with the call until it is answered; the last change of a thing counts.
+/// Keeps what the person changed with the call until it is answered; of several changes to one value, the last applies.
 fn revised(state: &mut AgentState, approval: Uuid, changes: &Value) {
     let Some(call) = state.waiting_for(approval) else { return };
     let pending = state.pending.iter_mut().find(|p| p.call.id == call);
@@ -78,8 +78,7 @@ fn revised(state: &mut AgentState, approval: Uuid, changes: &Value) {
     }
 }
 
-/// The result of a call, and what the person made of it before: the model must not think that its own words
-/// went out.
+/// Adds the person's changes to the result of a call, so that the model does not assume that its own text was sent.
 fn with_changes(state: &AgentState, call: &str, mut content: Value) -> Value {
     let changed = state.pending.iter().find(|p| p.call.id == call).map(|p| &p.changed);
     if let Some(changed) = changed.filter(|changed| !changed.is_empty())
@@ -91,7 +90,7 @@ fn with_changes(state: &AgentState, call: &str, mut content: Value) -> Value {
     content
 }
 
-/// Silence is never told as a refusal.
+/// Describes the decision for the model. An expired request is never described as a denial.
 fn verdict_content(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Denied => json!({ "status": "denied", "detail": "the person said no; nothing was done" }),
@@ -125,7 +124,7 @@ fn verdict_content(verdict: &Verdict) -> Value {
 }
 
 fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult) {
-    // Random enough that no text from outside can know it.
+    // Random, so no untrusted content can know it.
     let marker = EffectId(ticket).short();
     match result {
         Ok(output) => {
@@ -137,8 +136,8 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             output.content = with_changes(state, call, output.content);
             state.take(call, &output, &graph::content(&output, &marker));
         }
-        // It did not happen, and what it needs is known: the gate asks for the account, and then for another nod. What
-        // the person wrote into it stands in the approval alone, so the model has to ask with that.
+        // It did not happen, and what it needs is known: the gate requests the account and then another approval. If
+        // the person edited it, only the approval has their text, so the model has to make a new request.
         Err(ToolError::NeedsConnect { missing, .. }) if !missing.is_empty() && !is_edited(state, call) => {
             unpark(state, call);
         }
@@ -151,7 +150,7 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
             state.answer(call, content);
         }
         Err(fault) => {
-            // Nobody was asked for it, so no card says openly why it failed: that is of the account, and its owner's.
+            // It had no approval, so no card shows the reason openly: it is account data and only for the owner.
             let unasked = Some(Parked::Effect(EffectId(ticket)));
             if let ToolError::NeedsAdmin { reason } = fault {
                 state.note(reason);
@@ -166,8 +165,8 @@ fn outcome(state: &mut AgentState, call: &str, ticket: Uuid, result: &ToolResult
     }
 }
 
-/// A picked name goes back to the gate with the call; "another time" is asked for, "someone else" and silence go to the
-/// model.
+/// Handles an answer: a picked name goes back to the gate with the call; "another time" asks the person for one;
+/// "someone else" and no answer go to the model.
 fn answered(state: &mut AgentState, call: &str, answer: Option<&str>) {
     let Some(pending) = state.pending.iter_mut().find(|p| p.call.id == call) else { return };
     match answer.and_then(question::picked) {

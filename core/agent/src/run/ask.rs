@@ -1,5 +1,5 @@
-//! What a step asks a nod for, written down: each call is a request of its own; several of one turn share a card
-//! where it shows all of them whole.
+//! Stores the approval requests of a step: each call is a request of its own, but several of one turn share a card if
+//! it shows all of them in full.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -18,7 +18,7 @@ use nod_store::audit;
 use nod_store::jobs::{WorkError, sql as jobs};
 
 impl Commit<'_> {
-    /// Asks for everything that this step wants to be asked for.
+    /// Stores and posts all approval requests of this step.
     pub(super) async fn ask(&self, conn: &mut PgConnection, now: Timestamp) -> Result<(), WorkError> {
         let tenant = self.claim.tenant;
         let mut asked = Vec::new();
@@ -67,7 +67,7 @@ impl Commit<'_> {
             platform: &self.venue.platform,
             workspace: &self.venue.workspace,
         };
-        // Where they have all gone since the gate looked, the owner hears so when they agree.
+        // If no co-approver is left since the gate looked, the owner is notified when they approve.
         let others = approval::wanted(conn, &self.core.adapters, tenant, terms, &owner).await?;
         let mut preview = (**preview).clone();
         let called = person.display_name();
@@ -112,7 +112,7 @@ impl Commit<'_> {
         })
     }
 
-    /// The reminder, the expiry and the line in the audit.
+    /// Schedules the reminder and the expiry, and writes the audit entry.
     async fn plan(
         &self,
         conn: &mut PgConnection,
@@ -130,8 +130,8 @@ impl Commit<'_> {
     }
 }
 
-/// All of them on one card where that shows them whole, else each on its own. Where two have to agree to one of them,
-/// each is decided by itself: its second person is shown nothing else.
+/// Puts all requests on one card if it shows them in full, otherwise each on its own. If one of them needs a
+/// co-approver, each gets its own card, because the co-approver must see nothing else.
 fn on_cards(mut asked: Vec<(Approval, Terms)>, shows: impl Fn(&Card) -> bool) -> Vec<Vec<(Approval, Terms)>> {
     let own: Vec<_> = asked.iter().map(|(approval, _)| approval.delivery).collect();
     let alone = asked.iter().any(|(approval, _)| approval.second.is_some());

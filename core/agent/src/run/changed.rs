@@ -1,5 +1,5 @@
-//! The message that began a run was edited or deleted. Before anything was done the run starts over with the
-//! new words, or stops; what it asked for is taken back. What is done stays done, and is told.
+//! Handles an edit or deletion of the message that started a run. If nothing was done yet, the run restarts with the
+//! new text, or stops, and its requests are withdrawn. What was done remains, and the person is told so.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -19,10 +19,10 @@ use nod_requests::question;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::{RunEvent, RunJob};
 
-/// What stands in the place of deleted words.
+/// The text that replaces a deleted message.
 const DELETED: &str = "(this message was deleted)";
 
-/// Takes the change in, in a commit of its own; `None` where the run is over with it.
+/// Applies the change in its own commit; returns `None` if the run is finished with it.
 pub(super) async fn take(
     core: &Agent,
     claim: &Claim,
@@ -63,7 +63,7 @@ async fn edited(
     } else {
         let joins = run.state.joins.take();
         let principal = run.state.principal.clone();
-        // What was read before the edit stands in the run's record still.
+        // The run's record still contains what was read before the edit.
         let overheard = run.state.overheard;
         run.state = AgentState { joins, overheard, ..AgentState::begin(principal, run.state.shared, text) };
         run.node = Node::Recall;
@@ -110,8 +110,8 @@ async fn deleted(core: &Agent, claim: &Claim, mut run: Run) -> Result<Option<Run
     Ok(goes_on.then_some(run))
 }
 
-/// Takes back what waits for an answer; true where something was done or is on its way, so that the run must
-/// go on to its end.
+/// Withdraws what waits for an answer. Returns true if something was done or has started, so the run must continue to
+/// its end.
 async fn take_back(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -134,7 +134,7 @@ async fn take_back(
     Ok(under_way || !run.state.receipts.is_empty() || run.state.unknown > 0)
 }
 
-/// The state alone.
+/// Returns a transition that writes only the state.
 fn state_of(run: &Run) -> Transition<'_> {
     Transition { run, error: None, messages: &[], steps: &[] }
 }

@@ -1,5 +1,5 @@
-//! Writes a transition down: the state, the new messages and records, and what the nodes want to happen, in
-//! one transaction that begins and ends here.
+//! Commits a transition: the state, the new messages and records, and the node outputs, in one transaction that begins
+//! and ends here.
 
 use chrono::TimeDelta;
 use sqlx::PgConnection;
@@ -28,36 +28,36 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::runs::RunJob;
 use nod_store::steps::StepRecord;
 
-/// What has happened to a run since its last commit.
+/// Everything that a run produced since its last commit.
 pub(super) struct Commit<'a> {
     pub(super) run: Run,
     pub(super) emits: Vec<Emit>,
-    /// Messages with a target of their own.
+    /// Messages with a target other than the conversation.
     pub(super) aimed: Vec<(Card, DeliveryTarget)>,
     pub(super) records: Vec<StepRecord>,
-    /// A line says that it takes long.
+    /// Whether a progress line is posted.
     pub(super) progress: bool,
-    /// It waited for something, and a line may say so.
+    /// Whether the run waited for an event, so a progress line might be posted.
     waited: bool,
     pub(super) core: &'a Agent,
     pub(super) claim: &'a Claim,
     pub(super) venue: &'a Venue,
-    /// Turns that are rows already.
+    /// The number of turns that are rows already.
     kept: usize,
-    /// The job still carries news that this run has absorbed.
+    /// Whether the job still carries an event that this run has applied.
     news: bool,
 }
 
 impl<'a> Commit<'a> {
     pub(super) fn begin(core: &'a Agent, claim: &'a Claim, venue: &'a Venue, run: Run, news: bool) -> Self {
-        // What absorbing news added is not a row yet; tool turns are the only ones it adds.
+        // Turns that the event added are not rows yet; it adds only tool turns.
         let kept = run.kept;
         Self {
             run,
             emits: Vec::new(),
             aimed: Vec::new(),
             records: Vec::new(),
-            // A try before this one may have left it.
+            // An earlier attempt might have posted it.
             progress: claim.attempt > 1,
             waited: news,
             core,
@@ -68,7 +68,7 @@ impl<'a> Commit<'a> {
         }
     }
 
-    /// Commits and goes on.
+    /// Commits, and the job continues.
     pub(super) async fn transition(&mut self, status: &str) -> Result<(), WorkError> {
         if self.is_state_alone() {
             let mut conn = self.core.pool.acquire().await?;
@@ -91,12 +91,12 @@ impl<'a> Commit<'a> {
         Ok(())
     }
 
-    /// Nothing is to be said or done with it, so one statement is the whole commit.
+    /// Whether nothing has to be posted or done, so that one statement is the whole commit.
     fn is_state_alone(&self) -> bool {
         self.emits.is_empty() && self.aimed.is_empty() && !self.news && self.run.open.is_none()
     }
 
-    /// Commits and ends the job.
+    /// Commits and completes the job.
     pub(super) async fn end(mut self, status: &str, error: Option<&str>) -> Result<(), WorkError> {
         let mut tx = self.core.begin().await?;
         self.write(&mut tx, status, error).await?;
@@ -132,7 +132,7 @@ impl<'a> Commit<'a> {
     ) -> Result<(), WorkError> {
         let now = self.core.now();
         if self.emits.iter().any(|emit| matches!(emit, Emit::Remember)) {
-            // Before every row and every other lane, as the job itself takes them.
+            // Locked before every row and every other lane, in the same order as the job itself.
             let lane = named_lane_id(&["memory", &self.run.conversation.to_string()]);
             let work = MemoryJob::Remember { run: self.run.id };
             jobs::enqueue(conn, self.claim.tenant, lane, &work, now, now).await?;
@@ -149,7 +149,7 @@ impl<'a> Commit<'a> {
         Ok(())
     }
 
-    /// State, messages and records, in one statement.
+    /// Writes state, messages and records in one statement.
     async fn write_down(
         &mut self,
         conn: &mut PgConnection,
@@ -174,10 +174,10 @@ impl<'a> Commit<'a> {
 
     async fn emit(&self, conn: &mut PgConnection, emit: &Emit, now: Timestamp) -> Result<(), WorkError> {
         match emit {
-            // Written before everything else.
+            // Written first.
             Emit::Remember => Ok(()),
             Emit::Say { card, audience } => self.say(conn, card, *audience, now).await,
-            // Written together, after everything else.
+            // Written together, last.
             Emit::Ask { .. } => Ok(()),
             Emit::Act { effect, call_id, tool, preview } => {
                 let digest = digest(&preview.payload)?;
@@ -254,8 +254,8 @@ impl<'a> Commit<'a> {
         self.send_whole(conn, whole.as_ref(), audience, now).await
     }
 
-    /// Whom the platform has to be asked to tell of what is said to this audience; what goes to one person alone tells
-    /// them by itself.
+    /// Returns the user whom an answer to this audience must mention to notify them. A private message notifies its
+    /// reader anyway.
     pub(super) async fn called(
         &self,
         conn: &mut PgConnection,
@@ -270,7 +270,7 @@ impl<'a> Commit<'a> {
         }
     }
 
-    /// To the person alone; where others read too, with a neutral line in the thread.
+    /// Sends a card only to the person; in a shared place, also posts a neutral line in the thread.
     pub(super) async fn privately(
         &self,
         conn: &mut PgConnection,
@@ -286,7 +286,7 @@ impl<'a> Commit<'a> {
         self.send(conn, delivery::line_of(id), &line, None, Audience::Channel, now).await
     }
 
-    /// To the person alone, and nothing anywhere else.
+    /// Sends a card only to the person, and posts nothing elsewhere.
     pub(super) async fn alone(
         &self,
         conn: &mut PgConnection,
@@ -359,8 +359,8 @@ impl<'a> Commit<'a> {
         Ok(jobs::enqueue(conn, tenant, id.0, &work, new.expires_at, now).await?)
     }
 
-    /// A card that shows only what was said in the channel stands in the thread; one that shows anything of
-    /// the person's mailbox goes to them alone.
+    /// Posts a card that shows only the channel's content in the thread, and sends one that shows anything from the
+    /// person's mailbox only to them.
     pub(super) async fn ask_there(
         &self,
         conn: &mut PgConnection,
@@ -381,7 +381,7 @@ impl<'a> Commit<'a> {
         }
     }
 
-    /// Nobody else sees what is asked there.
+    /// Whether only the person sees what is asked.
     pub(super) fn is_personal(&self) -> bool {
         matches!(self.run.state.audience, Audience::Person(_)) || self.venue.is_alone()
     }
@@ -391,12 +391,12 @@ impl<'a> Commit<'a> {
     }
 }
 
-/// A line that tells nothing of what it stands for.
+/// Creates a line that reveals nothing of the private message.
 pub(super) fn neutral(words: String) -> Card {
     Card { body: vec![Block::Note(words)], ..Card::default() }
 }
 
-/// Ends a job that has nothing to do any more.
+/// Completes a job that has nothing left to do.
 pub(super) async fn drop_job(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let mut conn = core.pool.acquire().await?;
     Ok(jobs::complete(&mut conn, claim).await?)

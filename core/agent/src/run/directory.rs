@@ -1,4 +1,4 @@
-//! What the nodes may ask, answered from the rows.
+//! Answers the nodes' lookups from the store.
 
 use async_trait::async_trait;
 use sqlx::PgPool;
@@ -14,13 +14,13 @@ use nod_people::people::{self, names};
 use nod_requests::approval::{self, Owner};
 use nod_requests::policy::{self, Policy, Terms};
 
-/// The people of a workspace, and the rules of its tenant.
+/// The people of a workspace, and the policy of its tenant.
 pub(super) struct Rows<'a> {
     pool: &'a PgPool,
     adapters: &'a Adapters,
-    /// The rules of the installation.
+    /// The policy of the installation.
     policy: &'a Policy,
-    /// Has the people listed anew.
+    /// Refreshes the lists of people.
     lists: Lists<'a>,
     tenant: TenantId,
     platform: &'a str,
@@ -45,7 +45,8 @@ impl<'a> Rows<'a> {
         people::address(&mut conn, self.tenant, self.platform, self.workspace, written, me).await
     }
 
-    /// What a list says that is being read anew: whoever is in it is asked about, and who is not may come.
+    /// Answers from a list that is still being refreshed: a match needs confirmation, and a missing person can still
+    /// come.
     async fn perhaps(
         &self,
         name: &str,
@@ -71,7 +72,7 @@ impl<'a> Rows<'a> {
 impl Directory for Rows<'_> {
     async fn address(&self, written: &str, me: &Principal) -> Result<Result<String, ToolError>, NodeError> {
         let found = self.listed(written, me).await?;
-        // Of several, whoever asks picks one.
+        // If there are several, the person picks one.
         if !names::is_name(written) || matches!(found, Err(ToolError::Ambiguous { .. })) {
             return Ok(found);
         }

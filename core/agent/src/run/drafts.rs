@@ -1,4 +1,4 @@
-//! A draft that was made or changed, in the commit of its run: its row, its card, and what that makes old.
+//! A draft that was created or changed, in the commit of its run: its row, its card, and what that replaces.
 
 use sqlx::PgConnection;
 
@@ -13,7 +13,7 @@ use nod_requests::draft::{OpenDraft, card};
 use nod_store::jobs::WorkError;
 
 impl Commit<'_> {
-    /// The newest card stands last; the one before it says so, and requests to send what it showed are over.
+    /// Posts the newest card, marks the one before it as outdated, and supersedes requests to send its text.
     pub(super) async fn draft(
         &self,
         conn: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! An answer without end: its beginning is said, and the whole of it comes as a file.
+//! Answers that are too long to post: posts the beginning and attaches the whole answer as a file.
 
 use sqlx::PgConnection;
 
@@ -12,24 +12,24 @@ use nod_contract::text::group_digits;
 use nod_people::delivery;
 use nod_store::jobs::WorkError;
 
-/// The longest answer that is said whole, in characters: some ten messages of the smallest platform.
+/// The longest answer that is posted in full, in characters: about ten messages of the platform with the shortest ones.
 const LONGEST: usize = 40_000;
 /// The longest file, in bytes.
 const LONGEST_FILE: usize = 1 << 20;
 
-/// An answer as it is said, and what it comes with where that is not all of it.
+/// An answer as it is posted, with the whole answer if it was cut.
 pub(super) struct Said {
     pub(super) card: Card,
     pub(super) whole: Option<Whole>,
 }
 
-/// All of an answer.
+/// The whole answer.
 pub(super) struct Whole {
     text: String,
     letters: usize,
 }
 
-/// What of an answer is said. What Nod adds to the model's words stays.
+/// Returns what is posted of an answer. What Nod adds to the model's text stays.
 pub(super) fn said(card: &Card) -> Said {
     let letters = |text: &String| text.chars().count();
     let texts: Vec<&String> = card.body.iter().filter_map(markdown).collect();
@@ -62,7 +62,7 @@ fn markdown(block: &Block) -> Option<&String> {
 }
 
 impl Commit<'_> {
-    /// Sends the whole of an answer behind its beginning, to whoever that is for.
+    /// Sends the whole answer after its beginning, to the same audience.
     pub(super) async fn send_whole(
         &self,
         conn: &mut PgConnection,

@@ -1,5 +1,5 @@
-//! While a turn takes long: a line with [Stop] that goes when the answer comes, and a status line beside the
-//! messages. Both are decoration: they say in neutral words what is being done, and no turn waits for them.
+//! Progress of a long turn: a line with [Stop] that is removed when the answer arrives, and an assistant-thread status.
+//! Both are best effort: they say in neutral words what is being done, and no turn waits for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use nod_people::delivery::Venue;
 use nod_people::progress::stands;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
-/// How long a turn may take before it says so.
+/// How long a turn can take before it posts a progress line.
 pub(super) const LONG: Duration = Duration::from_secs(4);
-/// How long until the status line says what it does. Up to a second nobody's thought is interrupted (Nielsen,
-/// Usability Engineering, 1993, chapter 5), and a turn that is over by then costs the platform no call.
+/// How long until the status is set. A delay of up to a second does not interrupt a user's thought (Nielsen, Usability
+/// Engineering, 1993, chapter 5), and a turn that ends before then costs no API call.
 const QUICK: Duration = Duration::from_secs(1);
 
-/// Says that it takes long.
+/// Posts the progress line.
 pub(super) async fn show(core: &Agent, claim: &Claim, venue: &Venue, run: &Run) -> Result<(), WorkError> {
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
@@ -33,7 +33,7 @@ pub(super) async fn show(core: &Agent, claim: &Claim, venue: &Venue, run: &Run) 
     Ok(())
 }
 
-/// The status line of a run, on its way.
+/// The task that sets the status of a run.
 #[derive(Default)]
 pub(super) struct Status {
     shown: Option<(watch::Sender<String>, JoinHandle<()>)>,
@@ -41,7 +41,7 @@ pub(super) struct Status {
 
 impl Drop for Status {
     fn drop(&mut self) {
-        // What is late comes no more: it would stay after the answer.
+        // A late update is dropped, because it would remain after the answer.
         if let Some((_, showing)) = self.shown.take() {
             showing.abort();
         }
@@ -49,7 +49,7 @@ impl Drop for Status {
 }
 
 impl Status {
-    /// Says what the run does next. Nothing waits for it, and nothing fails with it.
+    /// Sets the status to the run's next step. Nothing waits for it, and its errors are ignored.
     pub(super) fn say(&mut self, core: &Agent, venue: &Venue, run: &Run) {
         let (Some(words), true) =
             (words(core, run), venue.place.thread.is_some() && venue.alone_with.is_none())
@@ -67,7 +67,7 @@ impl Status {
     }
 }
 
-/// Shows the latest words, one after another, so that an earlier one does not overtake.
+/// Sets the latest status, one call after another, so that an earlier one cannot overtake.
 async fn keep_shown(
     adapter: Arc<dyn ChatAdapter>,
     place: ChannelRef,
@@ -88,7 +88,7 @@ async fn keep_shown(
     }
 }
 
-/// Neutral words for what a node does: the kind of thing, never whose or what.
+/// Returns neutral words for what a node does: the kind of activity, never whose or which content.
 fn words(core: &Agent, run: &Run) -> Option<String> {
     match run.node {
         Node::Route | Node::Think | Node::Converse => Some("is thinking…".to_owned()),

@@ -1,4 +1,4 @@
-//! The advance job: loads a run, takes news in, runs node after node, and commits at every transition.
+//! The advance job: loads a run, applies an event, runs node after node, and commits at every transition.
 
 use chrono::TimeDelta;
 use tokio::sync::watch;
@@ -30,20 +30,20 @@ use nod_store::jobs::{self, Claim, WorkError};
 use nod_store::runs::RunEvent;
 use nod_store::steps::StepRecord;
 
-/// After so many failures that time did not mend, the run gives up and says so.
+/// After this many failed attempts, the run fails and the person is notified.
 const MOST_TRIES: i32 = 8;
-/// Earlier messages that are brought into view.
+/// The most earlier messages that are brought into view.
 const MOST_RECALLED: i64 = 20;
-/// How often the platform is asked for what stood in a thread before.
+/// The most attempts to read the earlier messages of a thread from the platform.
 const MOST_LOOKS: i32 = 3;
-/// Mentions of people in one message whose names are looked up.
+/// The most mentions in one message that are resolved to names.
 const MOST_MENTIONS: usize = 20;
 
-/// So long a run waits for what its person asked before, and between two looks.
+/// The longest wait for an earlier request of the person, and the time between two checks.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(10);
 const A_MOMENT: TimeDelta = TimeDelta::milliseconds(300);
 
-/// Moves a run on as far as it goes.
+/// Advances a run until it waits or is finished.
 pub async fn advance(
     core: &Agent,
     claim: &Claim,
@@ -54,7 +54,7 @@ pub async fn advance(
     let loaded = sql::load(&mut conn, claim.tenant, id).await?.ok_or("no such run")?;
     let Loaded { mut run, venue, person } = loaded;
     if claim.attempt > 1 {
-        // A try before this one may have begun to speak.
+        // An earlier attempt might have opened a message.
         run.open = open::open_of(&mut conn, claim.tenant, id).await?;
     }
     drop(conn);
@@ -66,7 +66,7 @@ pub async fn advance(
         absorb(&mut run.state, news);
     }
     if run.status == "failed" && news != Some(&RunEvent::Retry) {
-        // Kept for another try, which goes on from here.
+        // It is kept for a retry, which continues from here.
         return Commit::begin(core, claim, &venue, run, false).end("failed", None).await;
     }
     if claim.attempt > MOST_TRIES {
@@ -82,7 +82,7 @@ pub async fn advance(
         run.state.principal = person.principal();
     }
     match Box::pin(go(core, claim, run, &venue, news.is_some())).await {
-        // It was stopped in the middle of a step, and so nothing of that was committed.
+        // It was stopped during a step, so nothing of that step was committed.
         Err(_) if is_stopped(core, claim, id).await? => {
             voice::hush(core, claim, &venue, id).await?;
             commit::drop_job(core, claim).await
@@ -96,20 +96,20 @@ async fn is_stopped(core: &Agent, claim: &Claim, run: RunId) -> sqlx::Result<boo
     nod_people::progress::is_stopped(&mut conn, claim.tenant, run).await
 }
 
-/// Resolves once the run is stopped; what is under way is then left alone.
+/// Resolves once the run is stopped; the caller then drops the step.
 async fn stopped(core: &Agent, claim: &Claim, run: RunId) -> WorkError {
     loop {
         core.stops.notified().await;
         match is_stopped(core, claim, run).await {
             Ok(true) => return "stopped".into(),
             Ok(false) => {}
-            // The commit will find out.
+            // The commit checks it again.
             Err(error) => tracing::debug!(%run, %error, "whether it was stopped is not known"),
         }
     }
 }
 
-/// Runs node after node until the run waits or is over.
+/// Runs node after node until the run waits or is finished.
 async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) -> Result<(), WorkError> {
     let mut work = Commit::begin(core, claim, venue, run, news);
     let directory = Rows::of(core, claim.tenant, venue);
@@ -118,7 +118,7 @@ async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) ->
     let long = tokio::time::Instant::now() + progress::LONG;
     loop {
         let node = work.run.node;
-        // What would be said now answers words that are there no more: the news behind this job takes over.
+        // The message was edited or deleted meanwhile, so this answer is outdated; the job with that event takes over.
         if node == Node::Reply && changed_meanwhile(core, claim, &work.run).await? {
             return work.end("waiting", None).await;
         }
@@ -168,8 +168,8 @@ async fn go(core: &Agent, claim: &Claim, run: Run, venue: &Venue, news: bool) ->
                 }
                 work.run.node = next;
                 asked |= matters(node);
-                // What somebody outside answered, and what is to be said, is kept before the next is asked. A
-                // pure node costs no commit of its own.
+                // External results and pending outputs are committed before the next external call. A pure node needs
+                // no commit of its own.
                 if matters(next) && (asked || !work.emits.is_empty()) {
                     work.transition("running").await?;
                     asked = false;
@@ -188,7 +188,7 @@ async fn changed_meanwhile(core: &Agent, claim: &Claim, run: &Run) -> sqlx::Resu
     jobs::sql::has_pending_message_change(&mut *core.pool.acquire().await?, claim, run.id).await
 }
 
-/// Takes a step, and says what the model writes in it while it writes.
+/// Runs a step and streams the text that the model writes in it.
 async fn aloud(
     core: &Agent,
     claim: &Claim,
@@ -211,7 +211,7 @@ async fn aloud(
     tokio::join!(thinking, voice::speak(core, claim, venue, run, open, ear, &over)).0
 }
 
-/// Whether a node asks somebody outside.
+/// Whether a node makes external calls.
 fn matters(node: Node) -> bool {
     match node {
         Node::Route | Node::Converse | Node::Think | Node::Gate | Node::Act => true,
@@ -247,7 +247,7 @@ async fn context<'a>(
         contacts: &core.contacts,
         typing: core.adapters.command_syntax(&venue.platform),
         help: core.help.as_ref(),
-        // Where nobody shows it, nobody is asked.
+        // On a platform that cannot show a request, none is made.
         room: core.adapters.get(&venue.platform).map_or(0, |adapter| adapter.display_limit()),
         tools: &core.tools,
         model: core.memory.model.as_ref(),
@@ -258,7 +258,7 @@ async fn context<'a>(
     }))
 }
 
-/// Waits for the news that it needs, and lets it go first; nothing else comes before it.
+/// Reschedules the job until the event that it needs has arrived; only a job with an event can go first.
 async fn later(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     let now = core.now();
     let mut tx = core.begin().await?;
@@ -270,24 +270,24 @@ async fn later(core: &Agent, claim: &Claim) -> Result<(), WorkError> {
     Ok(())
 }
 
-/// What a run begins with; `None` as long as what the person asked before is being done, so that "send it" finds what "make
-/// it shorter" became.
+/// Loads what a run starts with. Returns `None` while an earlier request of the person is being done, so that "send it"
+/// finds the result of "make it shorter".
 async fn remembered(
     core: &Agent,
     claim: &Claim,
     venue: &Venue,
     run: &Run,
 ) -> Result<Option<Memory>, WorkError> {
-    // Most conversations have nothing but words, and are asked for nothing else.
+    // Most conversations have only messages and need no further query.
     let mut conn = core.pool.acquire().await?;
     let beside = sql::beside(&mut conn, claim.tenant, run).await?;
     drop(conn);
     if beside.under_way && core.now() - run.began < LONGEST_WAIT {
         return Ok(None);
     }
-    // No network is waited for with a connection in hand.
+    // No connection is held during a network call.
     let earlier = match &run.state.joins {
-        // A platform that does not answer costs the context, and not the answer.
+        // If the platform does not answer, the context is lost, but not the answer.
         Some(message) if claim.attempt <= MOST_LOOKS => {
             history::before(core, claim.tenant, venue, message, &run.state.principal.zone).await?
         }
@@ -367,7 +367,7 @@ async fn turn_away(
     work.end("done", None).await
 }
 
-/// The model is down: says what happened, what was and was not done, and offers another try.
+/// Handles a failed model: says what happened and what was and was not done, and offers a retry.
 async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), WorkError> {
     let happened = happened("The model", error);
     let done = graph::done_so_far(&work.run.state);
@@ -379,7 +379,7 @@ async fn model_failed(mut work: Commit<'_>, error: &ModelError) -> Result<(), Wo
     work.end("failed", Some(&error.to_string())).await
 }
 
-/// What went wrong with a model, for the person who waited.
+/// Describes a model's failure for the person.
 fn happened(who: &str, error: &ModelError) -> String {
     match error {
         ModelError::Timeout { attempts: tries, waited, .. } => {
@@ -414,7 +414,7 @@ async fn give_up(core: &Agent, claim: &Claim, run: Run, venue: &Venue, why: &str
     work.end("failed", Some(why)).await
 }
 
-/// The last words of a run's own turn, for the record.
+/// Returns the turns of a run that are not rows yet.
 pub(super) fn new_turns(run: &Run, kept: usize) -> &[Turn] {
     run.state.turns.get(kept..).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! [Share here]: what went to one person alone, since it was asked for where others read too, goes to the others as
-//! well where that person says so. From then on it is the channel's, in the thread and in what is remembered of it.
+//! [Share here]: posts an answer that was sent privately, because others read the channel too, in the thread once its
+//! reader chooses so. From then on it is the channel's, in the thread and in the history.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -14,10 +14,10 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_store::audit;
 
-/// What the button carries, with the answer's first message.
+/// The button's action kind; its subject is the answer's first message.
 pub const VERB: &str = "share";
 
-/// The line that stands in the thread for an answer that went to one person alone.
+/// Creates the thread's line for an answer that was sent to one person only.
 pub(super) fn line(name: &str, answer: DeliveryId) -> Card {
     neutral(format!("Answered {name} privately.")).with_button(
         "Share here",
@@ -26,7 +26,7 @@ pub(super) fn line(name: &str, answer: DeliveryId) -> Card {
     )
 }
 
-/// Puts the answer into the thread, as it was given, where it was given to whoever presses.
+/// Posts the answer in the thread, unchanged, if the user who clicked is the one who received it.
 pub async fn press(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -48,7 +48,7 @@ pub async fn press(
         return whisper("That was shared already.");
     }
     let person = people::sql::load(conn, tenant, by).await?.ok_or(sqlx::Error::RowNotFound)?;
-    // Locks the lane: of two presses at once, the second goes on when the first has shared it.
+    // Locks the lane: of two concurrent clicks, the second continues after the first has shared it.
     let shown = neutral(format!("{} shared this answer.", person.display_name()));
     delivery::show(conn, tenant, line, &shown, now).await?;
     if delivery::sql::load(conn, tenant, delivery::shared(answer)).await?.is_some() {
@@ -70,8 +70,8 @@ fn offers(card: &Card, answer: DeliveryId) -> bool {
     card.buttons.iter().any(|button| button.on_click == share)
 }
 
-/// Whether what is kept of an answer is what was shown of it, and no more; shown it may be cut into messages, with its
-/// code opened again, and with names for mentions.
+/// Whether a stored answer is what was shown of it, and no more. What was shown can be split into messages, with its
+/// code fences reopened, and with names for mentions.
 fn stands_in(kept: &str, shown: &str) -> bool {
     let letters = |text: &str| {
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("```"));
@@ -88,7 +88,7 @@ fn stands_in(kept: &str, shown: &str) -> bool {
     rest.is_some()
 }
 
-/// Every message of the answer, each under a key that follows from its own. Gives the words that they show.
+/// Sends every message of the answer, each under an id derived from its original's. Returns their text.
 async fn pages(
     conn: &mut PgConnection,
     tenant: TenantId,

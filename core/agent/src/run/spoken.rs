@@ -1,5 +1,5 @@
-//! What becomes of a message that was opened while the model wrote: the answer goes into it, or else what was
-//! said before the tools stays in it. No commit that ends a job leaves one open.
+//! Ends a message that was opened for streaming: the answer replaces its text, or what was said before the tools stays
+//! in it. No commit that ends a job leaves one open.
 
 use sqlx::PgConnection;
 
@@ -12,7 +12,7 @@ use nod_people::delivery::{self, open};
 use nod_people::work::PeopleJob;
 use nod_store::jobs::{WorkError, sql as jobs};
 
-/// Settles the open message within a commit. Gives the place of the emit that went into it.
+/// Closes or keeps the open message within a commit. Returns the index of the emit that went into it.
 pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result<Option<usize>, WorkError> {
     let Some(open) = &work.run.open else { return Ok(None) };
     let said = work.emits.iter().enumerate().find_map(|(at, emit)| match emit {
@@ -34,7 +34,7 @@ pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result
             Ok(Some(at))
         }
         None if work.run.status == "running" => {
-            // The audience is still that of the step that said it: only what tools bring narrows it.
+            // The audience is still that of the step that produced the text; only tool results narrow it.
             if let Some(card) = before_tools(&work.run.state).filter(|_| here(work, work.run.state.audience))
             {
                 open::keep(conn, work.claim.tenant, open.id, &card).await?;
@@ -49,7 +49,7 @@ pub(super) async fn settle(work: &Commit<'_>, conn: &mut PgConnection) -> Result
     }
 }
 
-/// Where others read too, what is for one person goes to them alone: not where the message stands.
+/// Whether the audience can read the conversation. In a shared place, a private answer is sent to its reader instead.
 fn here(work: &Commit<'_>, audience: Audience) -> bool {
     audience == Audience::Channel || !work.run.state.shared
 }
@@ -67,7 +67,7 @@ async fn close(
         Audience::Channel => None,
     };
     let deliver = PeopleJob::Deliver { delivery: open.id };
-    // The lane before the row, as everywhere.
+    // The lane is locked before the row, as everywhere.
     jobs::enqueue(conn, tenant, delivery::lane(work.venue, None), &deliver, now, now).await?;
     Ok(open::close(conn, tenant, open.id, card, only_for).await?)
 }

@@ -1,5 +1,5 @@
-//! Stopping a turn: what is under way is not committed any more, what waits for a nod is withdrawn, and what
-//! has already begun in the world is told as it is.
+//! Stopping a turn: running work is no longer committed, pending approvals are withdrawn, and effects that have already
+//! started are reported truthfully.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -16,18 +16,18 @@ use nod_requests::{approval, effect, perform, question};
 use nod_store::audit;
 use nod_store::jobs::sql as jobs;
 
-/// What became of the wish to stop a turn.
+/// The result of a request to stop a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// It is stopped.
+    /// The turn is stopped.
     Yes,
-    /// It had ended before, or there is no such turn.
+    /// It had ended before, or does not exist.
     Over,
-    /// It is somebody else's.
+    /// It belongs to another person.
     NotTheirs,
 }
 
-/// Stops every open turn of a person in a conversation; false where there is none.
+/// Stops every open turn of a person in a conversation; returns false if there is none.
 pub async fn all(
     core: &Agent,
     conn: &mut PgConnection,
@@ -43,7 +43,7 @@ pub async fn all(
     Ok(any)
 }
 
-/// Stops a turn, for the person whose it is.
+/// Stops a turn if it belongs to this person.
 pub async fn one(
     core: &Agent,
     conn: &mut PgConnection,
@@ -58,8 +58,8 @@ pub async fn one(
     if run.person != by {
         return Ok(Stopped::NotTheirs);
     }
-    // The lane before the rows, as everywhere. Whoever does the run's job commits nothing more: its version
-    // is another one now.
+    // The lane is locked before the rows, as everywhere. The replica that works on the run cannot commit, because its
+    // version has changed.
     jobs::lock_lane(conn, tenant, run.conversation.0).await?;
     if !sql::stop(conn, tenant, id, now).await? {
         return Ok(Stopped::Over);
@@ -71,7 +71,7 @@ pub async fn one(
     audit::insert_entry(conn, tenant, Some(by), "run.stopped", id.0, None, &json!({}), now).await?;
     let begun = effect::sql::begun(conn, tenant, id).await?;
     tell(core, conn, tenant, &run, &venue, &card(person.display_name(), &begun), now).await?;
-    // As it was committed last, which may have been after the first look at it.
+    // Loads the last committed state, which can be newer than the first load.
     let stopped = sql::load(conn, tenant, id).await?;
     if stopped.is_some_and(|stopped| stopped.run.state.overheard) {
         forget::forget_later(core, conn, tenant, id, now).await?;
@@ -80,7 +80,7 @@ pub async fn one(
     Ok(Stopped::Yes)
 }
 
-/// In the place of the line that said it was under way, else as a message of its own.
+/// Replaces the progress line by the card, or posts it as a new message.
 async fn tell(
     core: &Agent,
     conn: &mut PgConnection,
@@ -107,7 +107,7 @@ async fn tell(
     delivery::send(conn, tenant, venue, &new, now).await
 }
 
-/// What people read. `begun` are the states of what was done in the world before.
+/// Creates the card. `begun` has the states of the run's earlier effects.
 fn card(name: &str, begun: &[String]) -> Card {
     let has = |status: &str| begun.iter().any(|one| one == status);
     let truth = if has("started") {

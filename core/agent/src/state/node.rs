@@ -1,31 +1,31 @@
-//! The places of the graph.
+//! The nodes of the graph.
 
 use serde::{Deserialize, Serialize};
 
-/// A place in the graph.
+/// A node of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Node {
-    /// Brings what was said before into view.
+    /// Brings the history of the conversation into view.
     Recall,
     /// Finds the intent: rules, then the router model.
     Route,
-    /// One model call, no tools.
+    /// Makes one model call without tools.
     Converse,
     /// The reasoner, with the offered tools.
     Think,
-    /// May each call run, must it ask, is it refused?
+    /// Decides for each call whether it can run, needs an approval or is refused.
     Gate,
-    /// Runs the reading calls.
+    /// Runs the read calls.
     Act,
-    /// Says the answer to whom it is for.
+    /// Sends the answer to its audience.
     Reply,
-    /// Keeps what is worth keeping.
+    /// Requests a memory update if the conversation is worth one.
     Remember,
 }
 
 impl Node {
-    /// Every node, in the order of the picture.
+    /// Every node, in the order of the diagram.
     pub const ALL: [Self; 8] = [
         Self::Recall,
         Self::Route,
@@ -37,7 +37,7 @@ impl Node {
         Self::Remember,
     ];
 
-    /// The name in rows and records.
+    /// Returns the name stored in rows and records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,8 +52,8 @@ impl Node {
         }
     }
 
-    /// Where each node may lead; the runner refuses anything else, and the picture in the docs is drawn
-    /// from it.
+    /// Returns the nodes that can follow. The runner refuses any other, and the diagram in the docs is drawn from this
+    /// list.
     #[must_use]
     pub fn successors(self) -> &'static [Self] {
         match self {

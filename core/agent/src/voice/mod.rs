@@ -1,8 +1,8 @@
-//! Says an answer while the model still writes it. A message is opened before its first word, with its row and
-//! its place on the platform, and only where its audience is decided; whoever commits the whole answer closes it.
+//! Streams an answer while the model still writes it. The message gets its row and is posted before its first word, and
+//! only if its audience is decided. The commit of the whole answer closes it.
 //!
-//! What is shown meanwhile may be lost at any moment and nothing depends on it: the row says what stands there in
-//! the end, and the deliver job puts it there. A run that is taken up again finds the message it had opened.
+//! What is shown meanwhile can be lost at any moment, and nothing depends on it: the row holds the final text, and the
+//! deliver job posts that. A run that is resumed finds the message that it had opened.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use nod_people::people;
 use nod_people::work::PeopleJob;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
-/// In bytes; nobody reads along so far.
+/// In bytes; a longer text is not streamed.
 const LONGEST: usize = 40_000;
 
-/// Says what `ear` hears until `over`. Whatever goes wrong, the answer comes whole when it is finished.
+/// Streams the text from `ear` until `over` is cancelled. Errors are ignored: the finished answer is posted in full.
 pub async fn speak(
     core: &Agent,
     claim: &Claim,
@@ -54,19 +54,20 @@ pub async fn speak(
     }
 }
 
-/// Whether this step's words may be shown while they come: what others may not read is not said before it is
-/// whole, since it goes somewhere else.
+/// Whether the words of this step can be streamed. An answer that others must not read is not streamed, because it is
+/// sent elsewhere.
 pub(crate) fn may_speak(node: Node, run: &Run, venue: &Venue) -> bool {
     let to_all_here = run.state.audience == Audience::Channel || !run.state.shared;
     matches!(node, Node::Converse | Node::Think)
         && to_all_here
-        // A platform tells people of a message that names them when it is posted, not when it grows.
+        // A platform notifies people whom a message mentions when it is posted, not when it is edited.
         && !run.state.calls()
         && !venue.unopened
         && venue.alone_with.is_none()
 }
 
-/// Waits for the first words, and then a little: a short answer comes whole. False where it is over before.
+/// Waits for the first word and then `patience` more, so that a short answer is posted in one piece. Returns false if
+/// `over` is cancelled first.
 async fn begun(ear: &mut watch::Receiver<String>, patience: Duration, over: &CancellationToken) -> bool {
     let words = async {
         let heard = ear.wait_for(|words| words.contains(char::is_whitespace)).await.is_ok();
@@ -80,7 +81,7 @@ async fn begun(ear: &mut watch::Receiver<String>, patience: Duration, over: &Can
     }
 }
 
-/// The message in which to speak: the one that the run has open already, else a new one. None where other
+/// Returns the message to stream into: the one that the run has already open, or a new one. Returns `None` if other
 /// messages still wait to be posted before it.
 async fn opened(
     core: &Agent,
@@ -116,7 +117,7 @@ async fn opened(
     };
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    // Of no version yet: what it is to say in the end is still to come.
+    // Version 0, because the final text is not known yet.
     let shown = Shown { at: at.clone(), since: None };
     delivery::sql::posted(&mut tx, claim.tenant, open.id, &shown, 0).await?;
     tx.commit().await?;
@@ -124,7 +125,7 @@ async fn opened(
     Ok(Some((at, open.id)))
 }
 
-/// Writes the row before anything is shown.
+/// Inserts the row before anything is posted.
 async fn begin(
     core: &Agent,
     claim: &Claim,
@@ -136,7 +137,7 @@ async fn begin(
     let lane = delivery::lane(venue, None);
     let mut tx = core.begin().await?;
     jobs::assert_lease(&mut tx, claim).await?;
-    // What was said before stands before it, and the platform wants its pause: else it does not stream.
+    // Earlier messages are posted first, and the platform's rate limit applies; otherwise it does not stream.
     let free = jobs::is_lane_idle(&mut tx, claim.tenant, lane).await?
         && delivery::sql::reserve(&mut tx, claim.tenant, lane, pause, now).await?.is_none();
     if free {
@@ -146,7 +147,7 @@ async fn begin(
     Ok(free.then_some(Open { id, at: None, since: now, perhaps: false }))
 }
 
-/// Takes away what a run was saying when it was stopped; that it was stopped is said elsewhere.
+/// Closes the open message of a stopped run and drops its streamed text; the stop itself is posted elsewhere.
 pub(crate) async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId) -> sqlx::Result<()> {
     let (tenant, now) = (claim.tenant, core.now());
     let mut tx = core.begin().await?;
@@ -160,7 +161,7 @@ pub(crate) async fn hush(core: &Agent, claim: &Claim, venue: &Venue, run: RunId)
     Ok(())
 }
 
-/// Shows more and more of it, as fast as the platform wants to be told.
+/// Appends the text as it grows, as fast as the platform allows.
 async fn grow(
     adapter: &Arc<dyn ChatAdapter>,
     run: &Run,
@@ -173,9 +174,9 @@ async fn grow(
     loop {
         let words = so_far(&ear.borrow_and_update(), &run.state);
         let pause = match words {
-            // More than is said whole comes as its beginning and a file.
+            // An answer longer than the limit is posted as its beginning and a file.
             Some(words) if words.len() > LONGEST => return Ok(()),
-            // Never less than before: a claim that is not shown yet takes nothing away.
+            // The text never shrinks: if a claim is held back, what is shown already stays.
             Some(words) if !shown.starts_with(&words) => {
                 let pause = adapter.append_stream(at, &words, id).await?;
                 shown = words;

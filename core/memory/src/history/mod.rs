@@ -1,8 +1,8 @@
-//! What was said in a chat while Nod did not listen. It is read from the platform when it is needed: as the
-//! context of a mention in the middle of a thread, by the reading tools, and to catch up after an absence.
+//! The history of a chat that Nod did not receive. It is read from the platform when needed: as the context of a
+//! mention in the middle of a thread, and by the read tools.
 //!
-//! What is read belongs to others as well: it is shown to the model as outside text, stands in no row but the
-//! run's own record, which only the asker may open, and leaves that after a while.
+//! It includes other people's messages, so the model reads it as untrusted content. It is stored only in the run's own
+//! record, which only the requester can open and which is purged after a while.
 
 pub mod sql;
 mod tools;
@@ -21,14 +21,14 @@ use nod_people::people::names;
 use nod_store::jobs::WorkError;
 use nod_when::when::local_time;
 
-/// Earlier messages of a thread that a mention brings with it, and characters of them.
+/// The most earlier messages of a thread that are read for a mention, and their characters in total.
 const MOST_BEFORE: usize = 50;
 const MOST_CHARACTERS: usize = 12_000;
-/// Characters of one message.
+/// The longest message, in characters.
 const LONGEST: usize = 2_000;
 
-/// What stood in the thread before the message `before`, as lines; `None` where there is nothing or the
-/// platform does not let us look.
+/// Returns the messages in the thread before the message `before`, as lines; `None` if there are none or the platform
+/// denies access.
 pub async fn before(
     core: &Chat,
     tenant: TenantId,
@@ -51,7 +51,7 @@ pub async fn before(
     Ok(Some(lines(&said, &names, zone, MOST_CHARACTERS)))
 }
 
-/// The names of everybody who speaks or is mentioned, by the platform's id.
+/// Returns the names of all authors and mentioned users, by the platform's id.
 async fn named(
     pool: &PgPool,
     tenant: TenantId,
@@ -68,7 +68,7 @@ async fn named(
     sql::names(&mut conn, tenant, platform, workspace, &users).await
 }
 
-/// A line for each, oldest first; the newest where not all have room.
+/// Formats a line for each message, oldest first; the oldest are left out if there is not room for all.
 fn lines(said: &[HistoryMessage], names: &HashMap<String, String>, zone: &str, most: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut room = most;

@@ -1,4 +1,4 @@
-//! Rows behind what was said: names, how far it was heard, threads that are followed, and what is forgotten.
+//! Statements behind the history of a chat: names of users.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use nod_contract::ids::TenantId;
 
-/// The names of users, by the platform's id; who is not known is left out.
+/// Returns the names of users, by the platform's id; unknown users are left out.
 pub async fn names(
     conn: &mut PgConnection,
     tenant: TenantId,

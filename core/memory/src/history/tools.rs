@@ -1,5 +1,5 @@
-//! The tools that read a thread or a channel on demand: bounded, only where the asker is, and kept nowhere
-//! but in the run's own record.
+//! Tools that read a thread or a channel on demand: bounded, only if the requester is a member, and stored only in the
+//! run's own record.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use nod_people::people;
 
 const THREAD: &str = "chat_read_thread";
 const CHANNEL: &str = "chat_read_channel";
-/// Messages that one call reads, and characters that it gives back.
+/// The most messages that one call reads, and the most characters that it returns.
 const MOST: usize = 200;
 const MOST_CHARACTERS: usize = 20_000;
-/// How far back a channel is read where nobody says, in days.
+/// How far back a channel is read by default, in days.
 const USUAL_DAYS: i64 = 7;
 
-/// Whether a tool reads what people said to each other.
+/// Whether a tool reads other people's messages.
 pub fn is_ours(tool: &str) -> bool {
     [THREAD, CHANNEL].contains(&tool)
 }
 
-/// The two tools.
+/// Returns the two tools.
 pub fn tools(pool: &PgPool, adapters: &Adapters) -> Vec<Tool> {
     let reader = Reader { pool: pool.clone(), adapters: adapters.clone() };
     vec![
@@ -114,12 +114,12 @@ impl ReadTool for ReadChannel {
     }
 }
 
-/// `#launch` and `<#C1>` as what they name.
+/// Strips the marks of `#launch` and `<#C1>`.
 fn bare(written: &str) -> &str {
     written.trim().trim_start_matches(['<', '#']).trim_end_matches('>')
 }
 
-/// Who asks, and where.
+/// The requester and where they asked.
 struct Asked {
     venue: Venue,
     user: String,
@@ -149,7 +149,7 @@ impl Reader {
         })
     }
 
-    /// A channel by its name, among those that Nod is in.
+    /// Finds a channel by its name or id, among those that Nod is in.
     async fn find(&self, asked: &Asked, name: &str) -> Result<String, ToolError> {
         let channels = asked.adapter.list_channels(&asked.venue.workspace).await.map_err(fault)?;
         let fits = |(id, called): &&(String, String)| id == name || called.eq_ignore_ascii_case(name);
@@ -158,7 +158,7 @@ impl Reader {
         })
     }
 
-    /// Reads for somebody who is there. What comes from elsewhere is for them alone.
+    /// Reads for a member of the channel. What comes from another channel is only for them.
     async fn read(
         &self,
         cx: &ToolContext,

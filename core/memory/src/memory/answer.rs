@@ -1,4 +1,4 @@
-//! What of the summariser's answer is taken: a model proposes, and these rules decide. Pure.
+//! Decides what is stored of the summariser's answer: a model proposes, and these rules decide. Pure.
 
 use serde::Deserialize;
 use uuid::Uuid;
@@ -8,13 +8,13 @@ use super::prompt::MOST_FACTS;
 use super::{Fact, Kind, tokens};
 use nod_contract::ids::{MessageId, PersonId};
 
-/// Tokens of a summary.
+/// The longest summary, in tokens.
 const LONGEST_SUMMARY: usize = 600;
-/// Characters of a name, of a value and of a goal.
+/// The longest name, and the longest value or goal, in characters.
 const LONGEST_NAME: usize = 60;
 const LONGEST_VALUE: usize = 300;
 
-/// As the model writes it.
+/// The answer as the model writes it.
 #[derive(Debug, Deserialize)]
 struct Written {
     #[serde(default)]
@@ -42,19 +42,19 @@ struct Told {
     message: usize,
 }
 
-/// What is kept of it.
+/// What is stored of it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// The whole new summary; none where nothing was folded.
+    /// The complete new summary; `None` if nothing was folded.
     pub(super) summary: Option<String>,
     pub(super) facts: Vec<New>,
-    /// The goal that is noted is reached or given up.
+    /// Whether the stored goal is reached or given up.
     pub(super) goal_over: bool,
-    /// Of what was noted, by place in the list.
+    /// The known facts to forget, by index.
     pub(super) forget: Vec<usize>,
 }
 
-/// Something to note.
+/// A fact or goal to store.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct New {
     pub(super) person: Option<PersonId>,
@@ -65,17 +65,17 @@ pub(super) struct New {
     pub(super) outside: Vec<String>,
 }
 
-/// Whose knowledge a conversation adds to.
+/// The owner of the facts from a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// A channel's.
+    /// A channel.
     Channel(Uuid),
-    /// One person's, who talks to Nod alone.
+    /// A person who talks to Nod in a DM.
     Person(PersonId),
 }
 
 impl Owner {
-    /// The key in rows.
+    /// Returns the key in rows.
     pub(super) fn id(self) -> Uuid {
         match self {
             Self::Channel(id) => id,
@@ -84,7 +84,7 @@ impl Owner {
     }
 }
 
-/// Reads the answer; none where it is no memory at all.
+/// Parses the answer; returns `None` if it is not valid.
 pub(super) fn taken(answer: &str, batch: &Batch, noted: &[Fact], owner: Owner) -> Option<Taken> {
     let bare = answer.trim().trim_start_matches("```json").trim_matches('`').trim();
     let written: Written = serde_json::from_str(bare).ok()?;
@@ -119,7 +119,7 @@ pub(super) fn taken(answer: &str, batch: &Batch, noted: &[Fact], owner: Owner) -
     })
 }
 
-/// Nobody makes Nod forget what somebody else said of themselves.
+/// Returns the facts that `by` can remove: no user can remove what another person said about themselves.
 fn may_forget(numbers: &[usize], noted: &[Fact], by: PersonId) -> Vec<usize> {
     let mut places: Vec<usize> = numbers.iter().filter_map(|number| number.checked_sub(1)).collect();
     places.retain(|at| {
@@ -156,8 +156,8 @@ fn new(kind: Kind, name: String, value: String, person: Option<PersonId>, source
     New { person, kind, name, value, message: source.id, outside: source.outside.clone() }
 }
 
-/// Where words from outside are in view, every word of a fact must stand in the very message that it is said to come from: a mail
-/// that says "remember that …" is nobody's word here.
+/// Whether the source message supports a fact. If untrusted content is in view, it must contain every word: an email
+/// with "remember that …" must not become a fact.
 fn grounded(claim: &str, source: &Heard, batch: &Batch) -> bool {
     if !batch.has_outside() {
         return true;
@@ -171,7 +171,7 @@ fn grounded(claim: &str, source: &Heard, batch: &Batch) -> bool {
     !claimed.is_empty() && claimed.iter().all(|word| said.contains(word))
 }
 
-/// Whether it is noted already, with this very value.
+/// Whether this value is stored already.
 fn same(old: &Fact, new: &New) -> bool {
     old.kind == new.kind
         && old.person == new.person
@@ -179,13 +179,13 @@ fn same(old: &Fact, new: &New) -> bool {
         && old.value.to_lowercase() == new.value.to_lowercase()
 }
 
-/// In one line: it stands in a line of the prompt, and may not make another.
+/// Returns the text in one line: it is one line of a prompt and must not create another.
 fn one_line(text: &str, longest: usize) -> String {
     let visible: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(longest).collect()
 }
 
-/// A summary may have paragraphs, and nothing that cannot be seen.
+/// Returns a summary without control characters; it can have several paragraphs.
 fn line_less(text: &str) -> String {
     text.chars().filter(|c| *c == '\n' || !c.is_control()).collect::<String>().trim().to_owned()
 }

@@ -1,10 +1,10 @@
-//! Which messages the summariser reads: which of them are folded into the summary, which are new to it. Pure.
+//! Selects the messages that the summariser reads: which are folded into the summary, and which are new to it. Pure.
 
 use super::view::SUMMARISE_FROM;
 use super::{Summary, asks_to_forget, asks_to_remember};
 use nod_contract::ids::{MessageId, PersonId};
 
-/// Messages that stay in prompts word for word.
+/// The number of newest messages that stay in prompts verbatim.
 pub(super) const VERBATIM: usize = 4;
 
 /// A message as the summariser reads it.
@@ -12,7 +12,7 @@ pub(super) const VERBATIM: usize = 4;
 pub(super) struct Heard {
     pub(super) id: MessageId,
     pub(super) seq: i64,
-    /// A person; none for Nod's own words.
+    /// The author; `None` for Nod's own messages.
     pub(super) person: Option<PersonId>,
     pub(super) speaker: String,
     pub(super) text: String,
@@ -20,20 +20,20 @@ pub(super) struct Heard {
     pub(super) outside: Vec<String>,
 }
 
-/// What one call of the summariser is about; messages are numbered from 1 in the order of their seq.
+/// The input of one summariser call; messages are numbered from 1 in the order of their seq.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) heard: Vec<Heard>,
-    /// How many of the first are folded into the summary.
+    /// The number of first messages that are folded into the summary.
     pub(super) fold: usize,
-    /// How many of the first were read for facts before.
+    /// The number of first messages that were read for facts before.
     pub(super) old: usize,
-    /// The summary so far has words from outside in it.
+    /// Whether the current summary contains untrusted content.
     pub(super) outside: bool,
 }
 
 impl Batch {
-    /// Of the messages after those that the summary covers, oldest first; none where there is nothing to do.
+    /// Creates a batch of the messages after those that the summary covers, oldest first; `None` if it has no work.
     pub(super) fn of(heard: Vec<Heard>, summary: &Summary) -> Option<Self> {
         let fold = match heard.len() {
             many if many >= SUMMARISE_FROM => many - VERBATIM,
@@ -44,18 +44,18 @@ impl Batch {
         (fold > 0 || batch.wish().is_some()).then_some(batch)
     }
 
-    /// The message of that number, if facts may be taken from it: new, and a person's.
+    /// Returns the message with that number, if it can be a source of facts: new, and written by a person.
     pub(super) fn source(&self, number: usize) -> Option<&Heard> {
         let at = number.checked_sub(1).filter(|at| *at >= self.old)?;
         self.heard.get(at).filter(|heard| heard.person.is_some())
     }
 
-    /// What people said since the last reading.
+    /// Returns what people wrote since the last reading.
     fn fresh(&self) -> impl Iterator<Item = &Heard> {
         self.heard.iter().skip(self.old).filter(|heard| heard.person.is_some())
     }
 
-    /// Whoever asked for something to be remembered, or forgotten.
+    /// Returns a request to forget or to remember in the new messages; forgetting takes precedence.
     pub(super) fn wish(&self) -> Option<Wish> {
         let forget = self.fresh().filter(|heard| asks_to_forget(&heard.text)).last();
         let remember = self.fresh().filter(|heard| asks_to_remember(&heard.text)).last();
@@ -66,23 +66,23 @@ impl Batch {
         }
     }
 
-    /// Whether words from outside are among them, or stood before them.
+    /// Whether untrusted content is among the messages or in the summary.
     pub(super) fn has_outside(&self) -> bool {
         self.outside || self.heard.iter().any(|heard| !heard.outside.is_empty())
     }
 
-    /// The last message's seq.
+    /// Returns the last message's seq.
     pub(super) fn last(&self) -> i64 {
         self.heard.last().map_or(0, |heard| heard.seq)
     }
 
-    /// The messages that go into the summary.
+    /// Returns the messages that go into the summary.
     pub(super) fn folded(&self) -> &[Heard] {
         self.heard.get(..self.fold).unwrap_or_default()
     }
 }
 
-/// What somebody asked for in words.
+/// A memory request in a person's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     Remember,

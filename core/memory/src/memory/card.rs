@@ -1,4 +1,4 @@
-//! What Nod says about its memory, and how it shows it.
+//! The texts and cards of memory.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::ChannelId;
 use nod_when::when::local_time;
 
-/// Things that are shown with a button each.
+/// The most facts that are shown with a button each.
 const MOST_SHOWN: usize = 15;
 
-/// Lines of small print.
+/// Creates a card of notes.
 pub(super) fn small(lines: Vec<String>) -> Card {
     Card { body: lines.into_iter().map(Block::Note).collect(), ..Card::default() }
 }
@@ -30,7 +30,7 @@ pub(super) fn forgotten(line: &str) -> String {
     format!("Forgotten: {line}")
 }
 
-/// A wish that led to nothing.
+/// Describes a request that had no result.
 pub(super) fn nothing(wish: Wish, typing: CommandSyntax<'_>) -> String {
     let happened = match wish {
         Wish::Remember => "There was nothing new in that to note.",
@@ -39,7 +39,7 @@ pub(super) fn nothing(wish: Wish, typing: CommandSyntax<'_>) -> String {
     format!("{happened} {} shows what I remember.", typing.format_command("memory"))
 }
 
-/// A wish that could not be read.
+/// Describes a request that failed because the model did not answer.
 pub(super) fn failed(wish: Wish, typing: CommandSyntax<'_>) -> String {
     match wish {
         Wish::Remember => {
@@ -52,17 +52,17 @@ pub(super) fn failed(wish: Wish, typing: CommandSyntax<'_>) -> String {
     }
 }
 
-/// A fact with where it came from, ready to be shown.
+/// A fact with its source, ready to be shown.
 pub(super) struct Shown<'a> {
     pub(super) sourced: &'a Sourced,
-    /// Where its message can be opened.
+    /// The permalink of its message.
     pub(super) link: Option<String>,
 }
 
 /// What is remembered about a channel and about the reader.
 pub(super) struct Remembered<'a> {
     pub(super) channel: ChannelId,
-    /// Whether the channel is the reader's own line to Nod.
+    /// Whether the channel is the reader's own DM with Nod.
     pub(super) direct: bool,
     pub(super) about_channel: Vec<Shown<'a>>,
     pub(super) about_reader: Vec<Shown<'a>>,
@@ -71,7 +71,7 @@ pub(super) struct Remembered<'a> {
     pub(super) typing: CommandSyntax<'a>,
 }
 
-/// The list, with a button for each thing. `before` stands above it.
+/// Creates the list, with a button for each fact. `before` is shown above it.
 pub(super) fn list(all: &Remembered<'_>, before: Option<String>) -> Card {
     let mut card = Card::default().with_title("What I remember");
     card.body.extend(before.map(Block::Note));
@@ -132,7 +132,7 @@ fn source(sourced: &Sourced, zone: &str) -> String {
     said
 }
 
-/// People's words are no Markdown of ours.
+/// Escapes Markdown in people's text.
 fn literal(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -144,7 +144,7 @@ fn literal(text: &str) -> String {
     out
 }
 
-/// Asks once more.
+/// Asks for confirmation.
 pub(super) fn sure(all: &Remembered<'_>) -> Card {
     let things = |n: usize| match n {
         0 => "nothing".to_owned(),
@@ -171,7 +171,7 @@ pub(super) fn sure(all: &Remembered<'_>) -> Card {
     )
 }
 
-/// The file that is sent.
+/// Creates the exported file.
 pub(super) fn export(all: &Remembered<'_>, now: Timestamp) -> String {
     let mut text = format!("# What Nod remembers\n\n{}\n", local_time(now, all.zone));
     let parts = [("About this channel", &all.about_channel), ("About you", &all.about_reader)];

@@ -1,4 +1,4 @@
-//! `memory`: shows what is remembered, forgets it by buttons, sends it as a file. Everything goes to the asker alone.
+//! The `memory` command: shows what is stored, forgets it by buttons, exports it as a file. Only the requester sees it.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -15,10 +15,10 @@ use nod_people::people;
 use nod_store::ability::Asker;
 use nod_when::when::local_time;
 
-/// What is offered to choose from at once; no platform shows more.
+/// The most autocomplete choices; no platform shows more.
 const MOST_CHOICES: usize = 25;
 
-/// `memory` and its words.
+/// Runs `memory` with its arguments.
 pub async fn command(
     core: &Chat,
     asker: &Asker<'_>,
@@ -41,7 +41,7 @@ pub async fn command(
     }
 }
 
-/// A press on one of the list's buttons.
+/// Handles a click on one of the list's buttons.
 pub async fn press(
     core: &Chat,
     asker: &Asker<'_>,
@@ -69,7 +69,7 @@ pub async fn press(
     show(core, asker, conn, Some("Everything was forgotten.".to_owned())).await
 }
 
-/// What is remembered here and has these words: its line, and what `memory` takes for it.
+/// Returns the facts here that contain the typed text: each one's line, and the argument for `memory`.
 pub async fn choices(
     asker: &Asker<'_>,
     conn: &mut PgConnection,
@@ -80,7 +80,7 @@ pub async fn choices(
     let channel = delivery::sql::known_channel(conn, tenant, platform, workspace, &place.channel).await?;
     let facts = match channel {
         Some(channel) => sql::sourced(conn, tenant, channel, asker.person).await?,
-        // Nobody has spoken to us there.
+        // No user has written to Nod there.
         None => Vec::new(),
     };
     let lines =
@@ -92,7 +92,7 @@ fn whisper(words: &str) -> sqlx::Result<InteractionResponse> {
     Ok(InteractionResponse::ephemeral(words))
 }
 
-/// What is remembered, as loaded.
+/// What is stored, as loaded.
 struct All {
     channel: ChannelId,
     facts: Vec<Sourced>,
@@ -129,7 +129,7 @@ impl All {
     }
 }
 
-/// Where a fact's message can be opened.
+/// Returns the permalink of a fact's message.
 fn link(core: &Chat, sourced: &Sourced) -> Option<String> {
     let adapter = core.adapters.get(&sourced.platform)?;
     let place = ChannelRef {
@@ -150,7 +150,7 @@ async fn show(
     Ok(InteractionResponse::Ephemeral(card::list(&all.shown(core, asker), before)))
 }
 
-/// A file to the asker's direct line.
+/// Sends a file to the requester's DM.
 async fn export(
     core: &Chat,
     asker: &Asker<'_>,
@@ -161,7 +161,7 @@ async fn export(
     let id: DeliveryId = core.id();
     let day = local_time(now, &all.zone);
     let file = OutgoingFile {
-        // The id's tail lets a second try find what the first one sent.
+        // The id in the name lets a retry find a file that was sent already.
         name: format!("nod-memory-{}-{}.md", now.format("%Y-%m-%d"), id.short()),
         text: card::export(&all.shown(core, asker), now),
     };

@@ -1,5 +1,5 @@
-//! Forgetting: facts go, and with them every summary that may tell of them. What was said where they come from is not
-//! brought into view again. Messages and the audit stay.
+//! Forgetting: deletes facts and clears every summary that might mention them. The conversations that they come from
+//! are not brought into view again. Messages and the audit stay.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -10,7 +10,7 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, PersonId, TenantId};
 use nod_store::audit;
 
-/// Forgets these facts; how many there were.
+/// Deletes these facts and returns how many existed.
 pub(super) async fn facts(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -23,7 +23,7 @@ pub(super) async fn facts(
     conversations.sort_unstable();
     conversations.dedup();
     let channels: Vec<Uuid> = said.iter().map(|(_, channel, _)| *channel).collect();
-    // Summaries before facts, as the job that writes both.
+    // Summaries before facts, in the same order as the job that writes both.
     if let Some(first) = said.iter().map(|(.., seq)| *seq).min() {
         sql::drop_summaries(conn, tenant, &channels, first, now).await?;
         sql::restart(conn, tenant, &conversations, now).await?;
@@ -35,7 +35,7 @@ pub(super) async fn facts(
     Ok(gone.len())
 }
 
-/// Lets every conversation of a channel begin anew.
+/// Restarts every conversation of a channel.
 pub(super) async fn talk(
     conn: &mut PgConnection,
     tenant: TenantId,

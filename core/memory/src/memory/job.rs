@@ -1,9 +1,8 @@
-//! The job after a reply: reads what was said since the last reading, asks the summariser once, and writes down what
-//! its answer is good for. Never in the way of an answer: where it fails, the words of the conversation stay in
-//! view as far as there is room.
+//! The job after a reply: reads the messages since the last reading, calls the summariser once, and stores the valid
+//! part of its answer. No answer depends on it: if it fails, the messages stay in view as far as there is room.
 //!
-//! It may run twice or beside another: the summary that it saw must still be the one it writes over, else what it has
-//! is dropped.
+//! It can run twice or concurrently: it writes only if the summary that it read is still the stored one, and otherwise
+//! discards its result.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -25,12 +24,12 @@ use nod_store::audit;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 use nod_store::steps::{self, StepRecord};
 
-/// After so many tries it is left until the next reply.
+/// After this many attempts it is left until the next reply.
 const MOST_TRIES: i32 = 3;
-/// Mentions of people whose names are looked up.
+/// The most mentions that are resolved to names.
 const MOST_MENTIONS: usize = 20;
 
-/// What one reading is about.
+/// The input of one reading.
 struct Reading {
     run: RunId,
     person: PersonId,
@@ -42,7 +41,7 @@ struct Reading {
     noted: Vec<Fact>,
 }
 
-/// Reads what was said in the conversation of a run, up to now.
+/// Reads the new messages in the conversation of a run.
 pub async fn remember(core: &Memory, claim: &Claim, run: RunId) -> Result<(), WorkError> {
     let Some(reading) = begin(core, claim.tenant, run).await? else { return finish(core, claim).await };
     let invocation: InvocationId = core.id();
@@ -90,7 +89,7 @@ fn note(
     }
 }
 
-/// Loads what there is to read; none where there is nothing to do.
+/// Loads what there is to read; `None` if there is nothing to do.
 async fn begin(core: &Memory, tenant: TenantId, run: RunId) -> Result<Option<Reading>, WorkError> {
     let mut conn = core.pool.acquire().await?;
     let (conversation, person, trace) = sql::run(&mut conn, tenant, run).await?.ok_or("no such run")?;
@@ -111,7 +110,7 @@ async fn begin(core: &Memory, tenant: TenantId, run: RunId) -> Result<Option<Rea
     Ok(Some(Reading { run, person, trace, venue, owner, seen, batch, noted }))
 }
 
-/// A platform's ids are no use in a summary.
+/// Replaces mentions by names, because platform ids are useless in a summary.
 async fn name_mentions(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -132,7 +131,7 @@ async fn name_mentions(
     Ok(())
 }
 
-/// Writes the reading down, and says what was asked for or changed.
+/// Stores the result of the reading, and notifies people of what they requested or what changed.
 async fn write(
     core: &Memory,
     claim: &Claim,
@@ -148,7 +147,7 @@ async fn write(
     let typing = core.adapters.command_syntax(&reading.venue.platform);
     say(core, &mut tx, claim, reading, lines(reading, taken, typing)).await?;
     if !sql::advance(&mut tx, tenant, reading.venue.conversation, &reading.seen, &next, now).await? {
-        // Somebody made Nod forget meanwhile, or another reading was first: what this one says is out of date.
+        // A user removed facts meanwhile, or another reading was first, so this result is outdated.
         tx.rollback().await?;
         return finish(core, claim).await;
     }
@@ -168,7 +167,7 @@ async fn write(
     }
     steps::record(&mut tx, tenant, reading.run, std::slice::from_ref(record), audience(reading)).await?;
     if reading.batch.heard.len() >= MOST_MESSAGES {
-        // There may be more than one reading takes.
+        // There might be more messages than one reading takes.
         let work = MemoryJob::Remember { run: reading.run };
         jobs::enqueue(&mut tx, tenant, claim.lane, &work, now, now).await?;
     }
@@ -178,7 +177,7 @@ async fn write(
     Ok(())
 }
 
-/// Nothing is written in the name of somebody who turned out to be somebody else meanwhile: it is read once more.
+/// Fails if the person was merged into another meanwhile, so that nothing is stored in their name; a retry reads again.
 async fn still_theirs(conn: &mut PgConnection, tenant: TenantId, reading: &Reading) -> Result<(), WorkError> {
     if people::sql::is_somebody(conn, tenant, reading.person).await? {
         return Ok(());
@@ -186,7 +185,7 @@ async fn still_theirs(conn: &mut PgConnection, tenant: TenantId, reading: &Readi
     Err("they are somebody else now".into())
 }
 
-/// The summary after this reading.
+/// Returns the summary after this reading.
 fn next(reading: &Reading, taken: &Taken) -> Summary {
     let Reading { batch, seen, .. } = reading;
     if !taken.forget.is_empty() {
@@ -220,7 +219,7 @@ fn asker(reading: &Reading) -> PersonId {
     }
 }
 
-/// What a person should hear: what they asked for, and every contradiction.
+/// Returns the lines to post: the results of requests, and every contradiction.
 fn lines(reading: &Reading, taken: &Taken, typing: CommandSyntax<'_>) -> Vec<String> {
     let mut lines: Vec<String> =
         forgotten(reading, taken).map(|fact| card::forgotten(&fact.line())).collect();
@@ -238,7 +237,7 @@ fn lines(reading: &Reading, taken: &Taken, typing: CommandSyntax<'_>) -> Vec<Str
     lines
 }
 
-/// What was noted under that name.
+/// Returns the fact that was stored under that name.
 fn before<'a>(reading: &'a Reading, new: &New) -> Option<&'a Fact> {
     reading.noted.iter().find(|old| {
         old.kind == new.kind && old.person == new.person && old.name.to_lowercase() == new.name.to_lowercase()
@@ -252,7 +251,7 @@ fn audience(reading: &Reading) -> Audience {
     }
 }
 
-/// In small print, where it was asked.
+/// Posts the lines as notes in the conversation.
 async fn say(
     core: &Memory,
     conn: &mut PgConnection,
@@ -280,8 +279,8 @@ async fn say(
     Ok(delivery::send(conn, claim.tenant, &reading.venue, &new, core.now()).await?)
 }
 
-/// The summariser does not answer. What it would have done is left for the next reply; a person who asked for
-/// something is told.
+/// Gives up after the summariser failed. The reading is left for the next reply; a person who made a request is
+/// notified.
 async fn give_up(
     core: &Memory,
     claim: &Claim,
@@ -297,7 +296,7 @@ async fn give_up(
     say(core, &mut tx, claim, reading, wish.map(|wish| card::failed(wish, typing)).into_iter().collect())
         .await?;
     if wish.is_some() {
-        // Told once; with the next reply it would be another answer to an old wish.
+        // They are notified once; with the next reply, this would be an answer to an old request.
         let read = Summary { read: reading.batch.last(), ..reading.seen.clone() };
         let conversation = reading.venue.conversation;
         sql::advance(&mut tx, tenant, conversation, &reading.seen, &read, core.now()).await?;

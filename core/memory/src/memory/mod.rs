@@ -1,10 +1,10 @@
-//! What Nod remembers: of a thread its last words and a summary of the rest, of a channel its goal and what people said
-//! that is worth keeping, of a person what they said to Nod alone.
+//! What Nod remembers: of a thread its last messages and a summary of the rest, of a channel its goal and the facts
+//! that people stated, of a person what they told Nod in a DM.
 //!
-//! Nothing here is in the way of an answer: a job of its own reads what was said, after the reply. What one channel
-//! knows is used in that channel; what a person said directly, in their direct line. Words that were for one person
-//! alone are never summarised where others read, and never become a fact there; outside text never becomes a fact.
-//! Messages themselves stay: forgetting takes facts and summaries away, and the audit keeps that it happened.
+//! No answer waits for it: a job of its own reads the messages after the reply. A channel's facts are used in that
+//! channel; a person's facts from a DM, in that DM. Messages that only one person can read are never summarised in a
+//! shared place and never become a fact there; untrusted content never becomes a fact. Messages themselves stay:
+//! forgetting deletes facts and summaries, and the audit records that it happened.
 
 mod answer;
 mod batch;
@@ -27,46 +27,46 @@ use uuid::Uuid;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{FactId, MessageId, PersonId};
 
-/// What an earlier part of a conversation was about.
+/// The summary of an earlier part of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Empty where there is none.
+    /// Empty if there is none.
     pub text: String,
-    /// Messages up to this one no longer stand in prompts word for word.
+    /// Messages up to this seq are no longer in prompts verbatim.
     pub covered: i64,
-    /// Messages up to this one have been read for facts.
+    /// Messages up to this seq have been read for facts.
     pub read: i64,
     pub only_for: Option<PersonId>,
     pub outside: Vec<String>,
 }
 
-/// Something to keep in mind.
+/// A fact or a goal that is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
     pub id: FactId,
-    /// The channel, or the person who said it to Nod alone.
+    /// The channel, or the person who told Nod in a DM.
     pub owner: Uuid,
-    /// Whom it is about; none where it is about what the channel does.
+    /// The person whom it is about; `None` if it is about the channel.
     pub person: Option<PersonId>,
     pub kind: Kind,
     pub name: String,
     pub value: String,
-    /// The message that says it.
+    /// The message that it comes from.
     pub message: MessageId,
     pub outside: Vec<String>,
 }
 
-/// What kind of thing is kept.
+/// The kind of a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// What is aimed at; one at a time.
+    /// The current goal; one at a time.
     Goal,
-    /// Anything else, by its name.
+    /// Any other fact, identified by its name.
     Fact,
 }
 
 impl Kind {
-    /// The name in rows.
+    /// Returns the name stored in rows.
     fn as_str(self) -> &'static str {
         match self {
             Self::Goal => "goal",
@@ -86,14 +86,14 @@ impl Fact {
     }
 }
 
-/// A fact with where it came from, as people are shown it.
+/// A fact with its source, as shown to people.
 #[derive(Debug, Clone)]
 pub(crate) struct Sourced {
     pub fact: Fact,
-    /// Who said it, as they are called.
+    /// The name of the person who said it.
     pub speaker: String,
     pub at: Timestamp,
-    /// Where: the platform's channel, thread and message, as far as it was a message.
+    /// The platform's channel, thread and message; the message is `None` if there was none.
     pub platform: String,
     pub channel: String,
     pub direct: bool,
@@ -101,7 +101,7 @@ pub(crate) struct Sourced {
     pub message_ref: Option<String>,
 }
 
-/// Whether a person asks for something to be remembered.
+/// Whether a person asks Nod to remember something.
 pub fn asks_to_remember(said: &str) -> bool {
     begins(
         said,
@@ -109,12 +109,12 @@ pub fn asks_to_remember(said: &str) -> bool {
     )
 }
 
-/// Whether a person asks for something to be forgotten.
+/// Whether a person asks Nod to forget something.
 pub fn asks_to_forget(said: &str) -> bool {
     begins(said, &["forget"])
 }
 
-/// Whether one of the sentences begins with one of these, after words of politeness.
+/// Whether a sentence begins with one of `starts`, after words of politeness.
 fn begins(said: &str, starts: &[&str]) -> bool {
     const POLITE: [&str; 8] = ["please", "and", "nod", "can you", "could you", "hey", "also", "ok"];
     let said = said.to_lowercase().replace('’', "'");

@@ -1,4 +1,4 @@
-//! The summariser's prompt: a static part, then what is noted and what was said. Pure.
+//! Builds the summariser's prompt: a static part, then the known facts and the messages. Pure.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use nod_contract::model::{CompletionRequest, Tier, Turn};
 use nod_contract::text::fence_untrusted;
 
 const MEMORY: &str = include_str!("../../prompts/memory.md");
-/// Characters of one message.
+/// The longest message, in characters.
 const LONGEST: usize = 2_000;
-/// More facts than this are not taken from one reading.
+/// The most facts that are taken from one reading.
 pub(super) const MOST_FACTS: usize = 8;
 
-/// Asks to fold, to note and to forget. `marker` fences what comes from outside.
+/// Requests a summary, facts and what to forget. `marker` fences untrusted content.
 pub(super) fn ask(batch: &Batch, summary: &Summary, noted: &[Fact], marker: &str) -> CompletionRequest {
     let mut parts = Vec::new();
     if !noted.is_empty() {
@@ -55,7 +55,7 @@ fn lines(noted: &[Fact]) -> String {
     noted.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What others wrote stands between markers, so that it is not taken for what a person asked.
+/// Fences untrusted content, so that it is not mistaken for a person's request.
 fn shown(text: &str, outside: &[String], marker: &str) -> String {
     if outside.is_empty() { text.to_owned() } else { fence_untrusted(text, outside, marker) }
 }

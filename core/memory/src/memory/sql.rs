@@ -9,14 +9,14 @@ use super::{Fact, Kind, Sourced, Summary};
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{ChannelId, ConversationId, FactId, MessageId, PersonId, RunId, TenantId, TraceId};
 
-/// Facts that are looked at for one prompt, the newest first.
+/// The most facts that are loaded for one prompt, newest first.
 const MOST_FACTS: i64 = 60;
-/// Messages that are read at once.
+/// The most messages that are read at once.
 pub(super) const MOST_MESSAGES: usize = 24;
-/// Facts and summaries that are shown or exported at once.
+/// The most facts and summaries that are shown or exported at once.
 const MOST_SHOWN: i64 = 500;
 
-/// What is remembered for a prompt: the summary of its conversation, and what `owner` knows that `reader` may see,
+/// Loads the memory for a prompt: the summary of the conversation, and the facts of `owner` that `reader` can see,
 /// newest first.
 pub async fn recalled(
     conn: &mut PgConnection,
@@ -65,7 +65,7 @@ pub async fn recalled(
     Ok((summary.unwrap_or_default(), facts.collect()))
 }
 
-/// The conversation, person and trace of a run.
+/// Loads the conversation, person and trace of a run.
 pub(super) async fn run(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -103,8 +103,8 @@ pub(super) async fn summary(
     }))
 }
 
-/// Words of people and of Nod after those that the summary covers, oldest first: those that everybody there may
-/// read, and where `alone`, those for the one person too.
+/// Loads messages of people and of Nod after those that the summary covers, oldest first: those that everyone there can
+/// read and, if `alone` is set, those for that person too.
 pub(super) async fn heard(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -142,7 +142,7 @@ pub(super) async fn heard(
     Ok(heard.collect())
 }
 
-/// What `owner` knows of itself and of these people, oldest first.
+/// Loads the facts of `owner` about itself and about these people, oldest first.
 pub(super) async fn noted(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -173,7 +173,7 @@ pub(super) async fn noted(
     Ok(facts.collect())
 }
 
-/// Writes the next summary over the one that was seen; false where it is another by now.
+/// Replaces the summary that was `seen` by the next one; returns false if another one is stored by now.
 pub(super) async fn advance(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -210,7 +210,7 @@ pub(super) async fn advance(
     Ok(written.rows_affected() == 1)
 }
 
-/// Notes a fact, in the place of what was noted under its name.
+/// Stores a fact and replaces one of the same name.
 pub(super) async fn put(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -242,7 +242,7 @@ pub(super) async fn put(
     Ok(FactId(id))
 }
 
-/// The goal is no more.
+/// Deletes the goal.
 pub(super) async fn end_goal(conn: &mut PgConnection, tenant: TenantId, owner: Uuid) -> sqlx::Result<()> {
     sqlx::query!("delete from facts where tenant_id = $1 and owner = $2 and kind = 'goal'", tenant.0, owner)
         .execute(conn)
@@ -250,7 +250,7 @@ pub(super) async fn end_goal(conn: &mut PgConnection, tenant: TenantId, owner: U
     Ok(())
 }
 
-/// Where facts were said: their conversations, and the channels of these.
+/// Returns where facts were stated: their conversations, and the channels of these.
 pub(super) async fn said_in(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -269,7 +269,7 @@ pub(super) async fn said_in(
     Ok(rows.into_iter().map(|r| (r.conversation_id, r.channel_id, r.seq)).collect())
 }
 
-/// The conversations of a channel.
+/// Returns the conversations of a channel.
 pub(super) async fn conversations(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -284,14 +284,14 @@ pub(super) async fn conversations(
     .await
 }
 
-/// Lets conversations begin anew: nothing of what was said in them so far is brought into view again.
+/// Restarts conversations: none of their messages so far is brought into view again.
 pub(super) async fn restart(
     conn: &mut PgConnection,
     tenant: TenantId,
     conversations: &[Uuid],
     now: Timestamp,
 ) -> sqlx::Result<()> {
-    // In order, as whoever else does the same.
+    // In a fixed order, the same for every caller.
     sqlx::query!(
         "insert into summaries (tenant_id, conversation_id, text, covered_seq, read_seq, outside, updated_at)
          select m.tenant_id, m.conversation_id, '', max(m.seq), max(m.seq), '{}', $3 from messages m
@@ -309,7 +309,7 @@ pub(super) async fn restart(
     Ok(())
 }
 
-/// Drops the summaries of these channels that may tell of something said at `seq`.
+/// Clears the summaries of these channels that might contain something said at `seq`.
 pub(super) async fn drop_summaries(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -331,7 +331,7 @@ pub(super) async fn drop_summaries(
     Ok(())
 }
 
-/// Takes facts away; those that were there.
+/// Deletes facts and returns those that existed.
 pub(super) async fn delete(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -346,7 +346,7 @@ pub(super) async fn delete(
     .await
 }
 
-/// What a channel knows of itself, and what is known of a person anywhere, in the order in which it was noted.
+/// Loads a channel's facts about itself, and all facts about a person, in the order in which they were stored.
 pub(super) async fn sourced(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -392,7 +392,7 @@ pub(super) async fn sourced(
     Ok(sourced.collect())
 }
 
-/// The summaries of a channel's conversations that this reader may see, the newest first.
+/// Loads the summaries of a channel's conversations that this reader can see, newest first.
 pub(super) async fn summaries(
     conn: &mut PgConnection,
     tenant: TenantId,

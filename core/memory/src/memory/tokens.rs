@@ -1,10 +1,10 @@
-//! Tokens of a text, bounded from above without a tokenizer: which one a model has is not known here, and a bound on
-//! the safe side serves them all.
+//! Estimates the tokens of a text from above, without a tokenizer: the model's tokenizer is unknown here, and an upper
+//! bound is safe for all of them.
 //!
-//! `tests/tokens` compares it with a real one (o200k), also over letters without sense: it is never below, and over
-//! prose, code, JSON and links twice to three times the tokens, so that what is remembered is rather less than more.
+//! `tests/tokens` compares it with a real tokenizer (o200k), also on random letters: it is never below, and for prose,
+//! code, JSON and links two to three times the real number, so prompts rather contain less memory than more.
 
-/// What letters have in common for a tokenizer: it joins those of a kind, rarely others.
+/// Character classes: a tokenizer joins characters of one class, rarely of several.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Small,
@@ -28,10 +28,10 @@ impl Kind {
     }
 }
 
-/// A token, in parts.
+/// One token, in sixteenths.
 const TOKEN: usize = 16;
 
-/// At most how many tokens a text takes.
+/// Returns the most tokens that a text can take.
 #[must_use]
 pub fn bound(text: &str) -> usize {
     let mut parts = 0;
@@ -44,31 +44,31 @@ pub fn bound(text: &str) -> usize {
             bytes += more.len_utf8();
         }
         parts += match kind {
-            // Three letters are two tokens: words that a tokenizer does not know are cut as short as that.
+            // Three letters count as two tokens, because a tokenizer splits unknown words into pieces that short.
             Kind::Small => (count * 11).max(TOKEN),
             Kind::Digit => (count * TOKEN / 2).max(TOKEN),
-            // The space before a word belongs to its token; numbers take none along.
+            // A space before a word belongs to the word's token; a number's token does not include it.
             Kind::Space if count == 1 && letters.peek().is_none_or(|c| Kind::of(*c) != Kind::Digit) => {
                 TOKEN / 4
             }
             Kind::Space => (count + 1) * TOKEN / 2,
-            // Capitals begin tokens.
+            // A capital begins a token.
             Kind::Capital | Kind::Sign => count * TOKEN,
-            // A token is at least a byte.
+            // A token is at least one byte.
             Kind::Beyond => bytes * TOKEN,
         };
     }
     parts / TOKEN + 1
 }
 
-/// The longest beginning of a text that surely takes at most `most` tokens.
+/// Returns the longest beginning of a text that takes at most `most` tokens for certain.
 #[must_use]
 pub fn head(text: &str, most: usize) -> &str {
     if bound(text) <= most {
         return text;
     }
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-    // The bound grows with the text, so the place can be searched by halves.
+    // The bound grows with the text, so a binary search finds the place.
     let fits = ends.partition_point(|end| bound(&text[..*end]) <= most);
     fits.checked_sub(1).and_then(|last| ends.get(last)).map_or("", |end| &text[..*end])
 }

@@ -1,5 +1,5 @@
-//! What is brought into a prompt of what was said before, within a bound of tokens: facts and goal, the summary, then
-//! the newest words as far as there is room. Pure.
+//! What a prompt contains of earlier messages, within a token limit: facts and goal, the summary, then the newest
+//! messages as far as there is room. Pure.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,35 @@ use super::{Fact, Kind, Summary, tokens};
 use nod_contract::model::Turn;
 use nod_contract::privacy::{Audience, Provenance};
 
-/// Tokens of everything that is remembered in one prompt.
+/// The token limit of all memory in one prompt.
 pub(crate) const MOST_TOKENS: usize = 2_048;
-/// Of these, for goal and facts.
+/// The part of it for goal and facts.
 const FACTS: usize = 512;
-/// And of one earlier message: one long message does not push everything else out of view.
+/// The limit of one earlier message, so that one long message does not displace everything else.
 const ONE_MESSAGE: usize = 512;
-/// What a message costs beside its words.
+/// The tokens of a message in addition to its text.
 const FRAME: usize = 4;
-/// Messages of a conversation from which on they are summarised.
+/// The number of messages from which a conversation is summarised.
 pub const SUMMARISE_FROM: usize = 8;
 
-/// What stands in view.
+/// The memory in one prompt.
 #[derive(Debug, Default)]
 pub struct View {
-    /// The newest words, oldest first.
+    /// The newest messages, oldest first.
     pub history: Vec<Turn>,
-    /// What was said before those, in short, with the sources of outside text in it.
+    /// A summary of the messages before those, with the sources of untrusted content in it.
     pub summary: Option<(String, Vec<String>)>,
     pub goal: Option<String>,
     pub facts: BTreeMap<String, String>,
-    /// Who may read what is said with it in view.
+    /// Who may read an answer with this in view.
     pub audience: Option<Audience>,
     pub outside: Vec<String>,
-    /// Messages that wait for being summarised.
+    /// The number of messages that are not summarised yet.
     pub unfolded: usize,
 }
 
 impl View {
-    /// Of what was loaded: facts newest first, words oldest first. `direct` where nobody else reads.
+    /// Creates the view from facts, newest first, and messages, oldest first. `direct` if no one else reads them.
     pub fn of(summary: Option<&Summary>, facts: &[Fact], said: &[Said], direct: bool) -> Self {
         let mut view = Self::default();
         let mut room = MOST_TOKENS;
@@ -59,7 +59,7 @@ impl View {
         view
     }
 
-    /// What was told to one person alone is in view again: so is whatever is said with it.
+    /// Narrows the audience: an earlier private message in view makes the new answer private too.
     fn narrow(&mut self, audience: Audience, outside: &[String]) {
         let before = self.audience.unwrap_or(Audience::Channel);
         self.audience = Some(before.narrow(audience));
@@ -68,7 +68,7 @@ impl View {
         self.outside.extend(more);
     }
 
-    /// Tokens that they take. A person's own goal comes before the channel's.
+    /// Takes facts and returns their tokens. A person's own goal takes precedence over the channel's.
     fn take_facts(&mut self, facts: &[Fact]) -> usize {
         let mut spent = 0;
         for fact in facts {
@@ -93,20 +93,20 @@ impl View {
         spent
     }
 
-    /// For the state of a run.
+    /// Returns the provenance for the state of a run.
     pub fn provenance(&self) -> Provenance {
         Provenance::of(self.outside.iter().map(String::as_str))
     }
 }
 
-/// A message as it comes into view, and what it costs; none where there is no room for it.
+/// Returns a message as it comes into view, and its cost in tokens; no message if there is no room for it.
 fn clipped(turn: &Turn, speaker: Option<&str>, room: usize) -> (Option<Turn>, usize) {
     let (text, human) = match turn {
-        // Several people talk in a thread: each sentence says whose it is.
+        // A thread can have several participants, so each message begins with its author's name.
         Turn::Human { text } => {
             (speaker.map_or_else(|| text.clone(), |name| format!("{name}: {text}")), true)
         }
-        // An earlier answer's tool calls have no results here, so only its words are kept.
+        // An earlier answer's tool calls have no results here, so only its text is kept.
         Turn::Ai { text, .. } => (text.clone(), false),
         Turn::System { .. } | Turn::Tool { .. } => return (None, 0),
     };
@@ -124,7 +124,7 @@ fn clipped(turn: &Turn, speaker: Option<&str>, room: usize) -> (Option<Turn>, us
     (Some(turn), cost)
 }
 
-/// What was said, with who said it.
+/// A message with its author's name.
 pub struct Said {
     pub turn: Turn,
     pub speaker: Option<String>,

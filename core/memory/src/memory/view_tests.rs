@@ -1,4 +1,4 @@
-// What was measured is printed.
+// The test prints its measurements.
 #![allow(clippy::print_stdout)]
 
 use uuid::Uuid;
