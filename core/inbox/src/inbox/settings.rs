@@ -39,7 +39,7 @@ pub(super) async fn show(
     Ok(InteractionResponse::Ephemeral(hours::under(arrival, conn, card, person).await?))
 }
 
-/// Changes the setting, if the person is a member of the organisation and of the channel.
+/// Changes the setting, if the person is a full member and clicked in that channel.
 pub(super) async fn change(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
