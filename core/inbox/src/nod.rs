@@ -252,8 +252,8 @@ impl Nod {
         self.core.ids.next()
     }
 
-    /// Lists what the database refers to and this program does not support: platforms whose people are stored, and providers
-    /// with connected accounts. Their jobs would fail.
+    /// Lists what the database refers to and this program does not support: platforms whose people are stored, and
+    /// providers with connected accounts. Their jobs would fail.
     ///
     /// # Errors
     /// If the database does not answer.

@@ -75,7 +75,7 @@ impl World {
         Ok(ts)
     }
 
-    /// Returns a person who can act: of this workspace, no bot, not deactivated.
+    /// Returns a person who can act: one that is neither deactivated nor a bot.
     pub(super) fn actor(&self, who: &str) -> Result<String, String> {
         let id = self.user_id(who)?;
         match self.users.get(&id) {
