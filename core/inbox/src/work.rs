@@ -9,8 +9,8 @@ use nod_store::jobs::Job;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub(crate) enum CatchUpJob {
-    /// Looks up the messages of a workspace since a time from which none arrived. `left` are the channels still to be
-    /// read, once they are known; the last of them is read on from the cursor `from`.
+    /// Looks up the messages of a workspace that were missed from `since` on. `left` are the channels still to be read,
+    /// once they are known; the last of them is read on from the cursor `from`.
     CatchUp {
         platform: String,
         workspace: String,

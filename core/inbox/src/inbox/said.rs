@@ -139,7 +139,7 @@ async fn name_pane(
     pane::dress(conn, arrival.tenant, conversation, Some(line), arrival.now).await
 }
 
-/// Returns whether the text is the word on the [Stop] button.
+/// Returns whether the text is the word "stop", as on the button.
 fn is_stop(text: &str) -> bool {
     text.trim().trim_end_matches(['!', '.']).eq_ignore_ascii_case("stop")
 }
