@@ -1,4 +1,4 @@
-//! The abilities that are plugged in, and which of them is meant.
+//! The abilities that are plugged in, and the lookup of their commands and buttons.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use nod_store::ability::{Ability, Buttons, Command};
 use nod_store::hooks::Hook;
 use nod_store::jobs::JobHandler;
 
-/// All of them.
+/// All abilities.
 pub(crate) struct Abilities(Vec<Ability>);
 
-/// Two abilities do not go together, or one not with the house.
+/// Two abilities use the same name, or one uses a name of the core.
 #[derive(Debug, thiserror::Error)]
 #[error("the ability {ability} brings {what} {name:?}, which there is already")]
 pub struct Clash {
@@ -23,7 +23,8 @@ pub struct Clash {
 
 impl Abilities {
     /// # Errors
-    /// When two have a command, a button or a tool of the same name, or one has one of these, which are the house's.
+    /// If two abilities have a command, a button or a tool of the same name, or one uses a command or button name of
+    /// the core.
     pub(crate) fn new(
         all: Vec<Ability>,
         commands: impl Iterator<Item = &'static str>,

@@ -1,7 +1,7 @@
-//! Catching up: what was said in a workspace while nothing of it reached Nod is read from the platform's
-//! history and takes the same door, once each, whatever arrives twice.
+//! Catching up: messages that a workspace's events did not bring are read from the platform's history. They pass
+//! through the inbox as any other, which drops those that arrived already.
 //!
-//! The job carries what is left to be read, so that a killed one goes on where it was.
+//! The job's payload holds what is still to be read, so a job that was killed continues where it stopped.
 
 mod sql;
 
@@ -15,17 +15,17 @@ use nod_contract::clock::Timestamp;
 use nod_people::people::heard::lane;
 use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
-/// How much earlier than known is looked: clocks differ, and a message takes its time.
+/// How far before the watermark to start: clocks differ, and messages take time to arrive.
 const MARGIN: TimeDelta = TimeDelta::minutes(2);
-/// What was said longer ago is not looked for.
+/// Older messages are not looked up.
 const LONGEST: TimeDelta = TimeDelta::days(3);
-/// A thread in which nobody spoke to Nod for so long is not followed that far.
+/// Followed threads in which no user addressed Nod for this long are not read.
 const FOLLOWED: TimeDelta = TimeDelta::days(30);
-/// Followed threads that are looked into, in each channel.
+/// Limit of followed threads that are read, in each channel.
 const MOST_THREADS: i64 = 30;
 
-/// From now on what is said there reaches Nod by this part. What was said since it last did is to be looked up, in all
-/// of the workspace: which part brings which channel is the platform's to know.
+/// Advances the ingest watermark of a part. With `anew`, enqueues the lookup of what was missed since the old
+/// watermark. The lookup covers the whole workspace, because only the platform knows which part brings which channel.
 pub(crate) async fn hears(
     core: &App,
     platform: &str,
@@ -49,13 +49,13 @@ pub(crate) async fn hears(
     Ok(())
 }
 
-/// Each part has a row of its own: what one brings says nothing of what another missed. The first one has the name that
-/// the row has where there is only one, so that more of them begin where that one ended.
+/// Each part has its own row, because the events of one say nothing about what another missed. The first part's row has
+/// the name that a single part uses, so a change from one part to several continues from its watermark.
 fn row_of(workspace: &str, part: u32) -> String {
     if part == 0 { workspace.to_owned() } else { format!("{workspace}/{part}") }
 }
 
-/// Reads channel after channel and commits after each, and after each piece of a long one.
+/// Reads one channel after another and commits after each, and after each page of a long one.
 pub(crate) async fn catch_up(
     core: &App,
     claim: &Claim,
@@ -75,7 +75,7 @@ pub(crate) async fn catch_up(
                 lines.retain(|line| !all.iter().any(|(id, _)| id == line));
                 all.into_iter().map(|(id, _)| id).chain(lines).collect()
             }
-            // A scope that an older installation lacks: whoever runs Nod learns of it from the doctor.
+            // An older installation lacks a scope; `nod doctor` reports it to the administrator.
             Err(ChatError::Rejected { code } | ChatError::ChannelClosed { code }) => {
                 tracing::warn!(code, "nothing can be caught up with");
                 Vec::new()
@@ -87,7 +87,7 @@ pub(crate) async fn catch_up(
         let read = channel_since(core, claim, adapter, workspace, channel, since, from.as_deref()).await;
         from = match read {
             Ok(next) => next,
-            // Gone, or closed to us meanwhile: nothing of it was for us.
+            // The channel was deleted or closed to Nod meanwhile, so nothing in it was for Nod.
             Err(Failed::Chat(ChatError::ChannelClosed { code } | ChatError::Rejected { code })) => {
                 tracing::info!(channel, code, "a channel could not be caught up with");
                 None
@@ -146,7 +146,7 @@ async fn channel_since(
     Ok(missed.cursor)
 }
 
-/// Goes on when the platform lets us, from what was committed last.
+/// Reschedules the job for when the rate limit ends; it continues from the last commit.
 async fn later(core: &App, claim: &Claim, error: ChatError) -> Result<(), WorkError> {
     let ChatError::RateLimited { retry_after_secs: after_seconds } = error else { return Err(error.into()) };
     let until = core.now() + TimeDelta::seconds(i64::try_from(after_seconds.clamp(1, 3600)).unwrap_or(60));

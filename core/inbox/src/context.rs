@@ -1,4 +1,4 @@
-//! Everything, as the facade and the door hold it.
+//! The context of the facade and the inbox.
 
 use std::ops::Deref;
 
@@ -7,11 +7,11 @@ use chrono::TimeDelta;
 use crate::abilities::Abilities;
 use nod_agent::context::Agent;
 
-/// The parts, shared: a turn's, and those of the door.
+/// The shared parts: those of a run, and those of the inbox.
 pub(crate) struct App {
     pub(crate) agent: Agent,
     pub(crate) abilities: Abilities,
-    /// What was said longer ago is not acted upon any more.
+    /// Older messages are not acted upon.
     pub(crate) answers_within: TimeDelta,
 }
 

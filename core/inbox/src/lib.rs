@@ -1,5 +1,5 @@
-//! The top floor of the core: the door for what arrives, the home page, catching up, joining, the table of workers, and
-//! [`Nod`], by which programs use all of it. What it stands on are the crates beside it.
+//! The top floor of the core: the inbox, the home page, catching up, identity links, the table of job handlers, and
+//! [`Nod`], through which programs use all of it. It builds on the other crates of the core.
 //!
 //! Nodes decide, rows remember, jobs do. No vendor's client is used here and no platform is named; see
 //! `docs/architecture.md`.

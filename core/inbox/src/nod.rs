@@ -1,4 +1,4 @@
-//! Everything the core is made of, put together once by the composition root.
+//! [`Nod`], the whole core, assembled once by the composition root.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,11 +40,11 @@ use nod_store::jobs::{Dispatcher, Handlers, JobNotifier, Twice, sql as jobs};
 use nod_store::vault::Vault;
 use nod_store::{leader_lease, tenant};
 
-/// What the composition root hands in.
+/// What the composition root passes in.
 pub struct Parts {
     /// Postgres.
     pub pool: PgPool,
-    /// The same, for the door alone: it must answer in three seconds however busy the workers are.
+    /// A separate pool for the inbox only: it must answer in three seconds even if the workers are busy.
     pub door: PgPool,
     /// Time.
     pub clock: Arc<dyn Clock>,
@@ -52,52 +52,52 @@ pub struct Parts {
     pub ids: Arc<dyn Ids>,
     /// Chat platforms.
     pub adapters: Adapters,
-    /// What Nod can do beside talking.
+    /// What Nod can do in addition to chatting.
     pub abilities: Vec<Plug>,
-    /// Whose names people know from their own mail.
+    /// Sources of contact names, such as the people's own mail.
     pub contacts: Vec<Arc<dyn ContactSource>>,
-    /// Where documents are read.
+    /// The reader of documents.
     pub reading: Arc<dyn Reader>,
-    /// What grants accounts, one for each provider.
+    /// Clients that connect accounts, one for each provider.
     pub grantors: Vec<Arc<dyn Grantor>>,
     /// The model endpoint.
     pub model: Arc<dyn Model>,
-    /// Seals tokens and signs links.
+    /// Encrypts tokens and signs links.
     pub vault: Vault,
-    /// Numbers and names.
+    /// Configured values.
     pub settings: Settings,
 }
 
-/// Numbers and names that an operator sets.
+/// Values that an operator configures.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The organisation of this installation.
     pub tenant: TenantId,
     /// Its name.
     pub tenant_name: String,
-    /// Who may approve what, for how long, and how long it can be taken back.
+    /// Who approves what, how long an approval is open, and how long an action can be undone.
     pub policy: Policy,
-    /// Whose accounts are lent to whoever has connected none.
+    /// Accounts that people can use who have connected none.
     pub lending: Arc<Lending>,
-    /// How long a link to connect an account is good.
+    /// How long a link to connect an account is valid.
     pub offer_expires_after: TimeDelta,
-    /// How many times the reasoner may think in one run.
+    /// Limit of reasoner calls in one run.
     pub step_budget: u32,
     /// Longest message that is read, in characters.
     pub longest_message: usize,
-    /// The first admins, as their platform knows them: the platform, and a user there.
+    /// The first admins, as pairs of platform and user id.
     pub admins: Vec<(String, String)>,
     /// Whether guests may use Nod.
     pub allow_guests: bool,
-    /// Whether people of other organisations may.
+    /// Whether people of other organisations may use Nod.
     pub allow_external: bool,
-    /// Where a browser reaches this Nod, without a trailing slash.
+    /// The base URL at which browsers reach this Nod, without a trailing slash.
     pub public_url: String,
-    /// What was said to Nod longer ago, while it was away, is not acted upon any more.
+    /// A message that is older than this when Nod returns from an outage is not acted upon.
     pub answers_within: TimeDelta,
-    /// How long a run's record keeps what it read of others' talk.
+    /// How long a run's record keeps what it read of other people's conversations.
     pub keeps_talk_for: TimeDelta,
-    /// How long an answer is waited for after its first words before it is shown while it is written.
+    /// How long after its first token an answer is awaited before it is streamed.
     pub stream_after: Duration,
 }
 
@@ -129,25 +129,25 @@ pub struct Nod {
     handlers: Handlers,
 }
 
-/// Nod cannot be put together.
+/// Nod could not be assembled.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The database did not answer.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
-    /// Two abilities have something of the same name.
+    /// Two abilities use the same name.
     #[error(transparent)]
     Clash(#[from] Clash),
-    /// Two abilities have a job of the same kind.
+    /// Two handlers have the same job kind.
     #[error(transparent)]
     Twice(#[from] Twice),
 }
 
 impl Nod {
-    /// Puts the parts together and makes the tenant known.
+    /// Assembles the parts and stores the tenant.
     ///
     /// # Errors
-    /// When the database does not answer, or two abilities do not go together.
+    /// If the database does not answer, or two abilities use the same name or job kind.
     pub async fn new(parts: Parts) -> Result<Self, StartError> {
         let core = Arc::new(assembled(parts)?);
         let handlers = worker::handlers(&core)?;
@@ -156,35 +156,35 @@ impl Nod {
         Ok(Self { core, handlers })
     }
 
-    /// The commands that the abilities bring.
+    /// Returns the commands of the abilities.
     #[must_use]
     pub fn commands(&self) -> Vec<CommandSpec> {
         self.core.abilities.commands().collect()
     }
 
-    /// The door for everything that arrives.
+    /// Returns the inbox, through which everything arrives.
     #[must_use]
     pub fn inbox(&self) -> Inbox {
         Inbox::new(self.core.clone())
     }
 
-    /// The offers to connect an account, for the web page behind the link.
+    /// Returns the connect offers, for the web page behind the link.
     #[must_use]
     pub fn offers(&self) -> Offers {
         Offers::new(self.core.accounts.clone())
     }
 
-    /// The connected accounts.
+    /// Returns the connected accounts.
     #[must_use]
     pub fn connections(&self) -> Connections {
         Connections::new(self.core.pool.clone(), self.core.links.vault.clone(), self.core.ids.clone())
     }
 
-    /// A platform's workspace is at hand, and of it these parts are served, all where there are none: its people are read
-    /// when they were not within a day, and where other parts were served until now.
+    /// Opens a platform's workspace, of which the given parts are served, or all if the list is empty. Its people are
+    /// read if that did not happen within a day, or if other parts were served before.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn open_workspace(
         &self,
         platform: &str,
@@ -197,7 +197,7 @@ impl Nod {
         let lane = people::directory::lane(platform, workspace);
         let served: Vec<String> = BTreeSet::from_iter(served).into_iter().cloned().collect();
         let mut tx = core.begin().await?;
-        // The lane before the row, as whoever reads the list locks them.
+        // The lane is locked before the row, in the same order as by the job that reads the list.
         jobs::lock_lane(&mut tx, tenant, lane).await?;
         let opened = people::sql::open_directory(&mut tx, tenant, platform, workspace, name, &served).await?;
         if opened.served_others {
@@ -206,7 +206,7 @@ impl Nod {
         if opened.served_others || opened.read_at.is_none_or(|at| at < now - TimeDelta::hours(24)) {
             let work =
                 PeopleJob::ReadDirectory { platform: platform.to_owned(), workspace: workspace.to_owned() };
-            // Another replica's start, or the daily reading, may stand there already.
+            // Another replica's start, or the daily reading, may have enqueued the job already.
             let moved = jobs::bring_forward(&mut tx, tenant, lane, now, now).await?;
             if !moved && jobs::is_lane_idle(&mut tx, tenant, lane).await? {
                 jobs::enqueue(&mut tx, tenant, lane, &work, now, now).await?;
@@ -217,46 +217,46 @@ impl Nod {
         Ok(())
     }
 
-    /// What is said in a workspace reaches Nod now: again (`anew`), so that what it missed meanwhile is looked
-    /// up, or still. Where a platform brings it in several parts, each is told of by itself.
+    /// Records that messages of a workspace arrive. With `anew` they arrive again after an interruption, so missed ones
+    /// are looked up. If a platform delivers a workspace in several parts (shards), call this for each part.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn hears(&self, platform: &str, workspace: &str, part: u32, anew: bool) -> sqlx::Result<()> {
         catch_up::hears(&self.core, platform, workspace, part, anew).await
     }
 
-    /// Takes a seat that only one replica may hold: false where another does. It is held for ten seconds and has to
-    /// be taken anew before they are over.
+    /// Acquires or renews a leader lease; returns false if another replica holds it. It lasts ten seconds and must be
+    /// renewed before it expires.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn take_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<bool> {
         let core = &self.core;
-        // Not from the workers' connections, which may all be busy.
+        // The workers' connections may all be busy, so this uses the inbox's pool.
         leader_lease::acquire(&mut *core.door.acquire().await?, core.tenant, name, holder).await
     }
 
-    /// Leaves a seat, so that another replica need not wait for it.
+    /// Releases a leader lease, so that another replica need not wait for it.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn leave_seat(&self, name: &str, holder: Uuid) -> sqlx::Result<()> {
         let core = &self.core;
         leader_lease::release(&mut *core.door.acquire().await?, core.tenant, name, holder).await
     }
 
-    /// A new id.
+    /// Returns a new id.
     #[must_use]
     pub fn fresh_id(&self) -> Uuid {
         self.core.ids.next()
     }
 
-    /// What the database serves and this program was not given: platforms whose people it knows, and providers with
-    /// connected accounts. It would fail at their work.
+    /// Lists what the database refers to and this program does not support: platforms whose people are stored, and
+    /// providers with connected accounts. Their jobs would fail.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn unserved(&self) -> sqlx::Result<Vec<String>> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
@@ -272,21 +272,21 @@ impl Nod {
         Ok(unserved)
     }
 
-    /// Makes somebody known whom no platform tells of: whoever has this address in a workspace already is the
-    /// same person.
+    /// Links a user of a platform that sends no profiles to the member whose address is the user's id, if exactly one
+    /// member has it.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn introduce(&self, platform: &str, workspace: &str, user: &str) -> sqlx::Result<()> {
         let core = &self.core;
         let mut conn = core.pool.acquire().await?;
         people::sql::introduce(&mut conn, core.tenant, platform, workspace, user).await
     }
 
-    /// What stands in a direct line, with the links that only its reader is shown.
+    /// Returns the content of a DM channel, with the links that only its reader may see.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// If the database does not answer.
     pub async fn transcript(
         &self,
         platform: &str,
@@ -304,7 +304,7 @@ impl Nod {
         Ok(read)
     }
 
-    /// Does the jobs until `stop`.
+    /// Runs jobs until `stop`.
     pub async fn work(&self, stop: CancellationToken) {
         let core = &self.core;
         Dispatcher::new(
@@ -318,13 +318,13 @@ impl Nod {
         .await;
     }
 
-    /// There may be work: the clock was moved, or another replica died.
+    /// Wakes the dispatcher because there may be work: the clock was moved, or another replica died.
     pub fn wake(&self) {
         self.core.jobs.wake();
     }
 }
 
-/// Each part where it is used.
+/// Puts each part where it is used.
 pub(crate) fn assembled(parts: Parts) -> Result<App, Clash> {
     let Parts { pool, door, clock, ids, adapters, abilities, .. } = parts;
     let Parts { contacts, reading, grantors, model, vault, settings, .. } = parts;

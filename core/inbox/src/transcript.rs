@@ -1,5 +1,5 @@
-//! What stands in a direct line, read from the rows: for a platform that keeps no messages itself, such as a
-//! terminal. There the row is the message.
+//! The content of a DM channel, read from the rows. It serves a platform that stores no messages itself, such as a
+//! terminal: there the row is the message.
 
 use sqlx::PgConnection;
 
@@ -9,37 +9,37 @@ use nod_contract::clock::Timestamp;
 use nod_contract::ids::{DeliveryId, TenantId};
 use nod_store::jobs::sql::from_json;
 
-/// Messages and words that are shown at most.
+/// Limit of entries that are shown.
 const MOST: i64 = 50;
 
-/// What stands there now.
+/// The current content.
 #[derive(Debug)]
 pub struct Transcript {
     /// Oldest first.
     pub lines: Vec<Line>,
-    /// A turn is under way that waits for nobody.
+    /// A run is queued or running.
     pub busy: bool,
 }
 
 /// One entry.
 #[derive(Debug)]
 pub struct Line {
-    /// When it was said.
+    /// When it was written.
     pub at: Timestamp,
-    /// By whom.
+    /// Its author and content.
     pub said: Said,
 }
 
-/// Whose words.
+/// An entry's author and content.
 #[derive(Debug)]
 pub enum Said {
-    /// The person's.
+    /// A person's message.
     Person(String),
-    /// Nod's: a message, and how often it changed.
+    /// A message of Nod with its version, which grows with each change.
     Nod { id: DeliveryId, version: i32, card: Card },
 }
 
-/// The newest entries of a direct line.
+/// Loads the newest entries of a DM channel.
 pub(crate) async fn read(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,16 +1,16 @@
-//! The job of catching up.
+//! The catch-up job.
 
 use serde::{Deserialize, Serialize};
 
 use nod_contract::clock::Timestamp;
 use nod_store::jobs::Job;
 
-/// One piece of work.
+/// The job's payload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub(crate) enum CatchUpJob {
-    /// Look up what was said in a workspace since then, while nothing of it arrived. `left` are the channels that are
-    /// still to be read, once they are known; the last of them is read `from` where it was left.
+    /// Looks up the messages of a workspace that were missed from `since` on. `left` are the channels still to be read,
+    /// once they are known; the last of them is read on from the cursor `from`.
     CatchUp {
         platform: String,
         workspace: String,

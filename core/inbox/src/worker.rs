@@ -1,4 +1,4 @@
-//! Everybody who does jobs.
+//! The table of all job handlers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use nod_agent::worker;
 use nod_people::open_pages::PageJob;
 use nod_store::jobs::{Claim, Handlers, Job, JobHandler, Twice, WorkError};
 
-/// By kind: those of the house, and the abilities'.
+/// Returns the handlers by job kind: those of the core, then those of the abilities.
 pub(crate) fn handlers(app: &Arc<App>) -> Result<Handlers, Twice> {
     let agent = &app.agent;
     let house: [Arc<dyn JobHandler>; 5] = [
@@ -24,7 +24,7 @@ pub(crate) fn handlers(app: &Arc<App>) -> Result<Handlers, Twice> {
     Handlers::new(house.into_iter().chain(worker::handlers(agent)).chain(app.abilities.jobs()))
 }
 
-/// Shows home pages.
+/// Publishes home pages.
 struct Pages(Arc<App>);
 
 #[async_trait]
@@ -42,7 +42,7 @@ impl JobHandler for Pages {
     }
 }
 
-/// Looks up what was missed.
+/// Looks up missed messages.
 struct CatchingUp(Arc<App>);
 
 #[async_trait]
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// The kinds that are written, as whoever reads a wrong one says it.
+    /// Returns the kinds that `J` can be written as, taken from serde's error message for an unknown kind.
     fn written<J: Job + std::fmt::Debug>() -> Vec<String> {
         let error = serde_json::from_value::<J>(json!({"work": "?"})).unwrap_err().to_string();
         let (_, kinds) = error.split_once("expected").unwrap();

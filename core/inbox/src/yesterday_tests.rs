@@ -1,5 +1,5 @@
-//! Rows that an earlier version wrote, read by this one: `tests/yesterday` has one file for each column, each line a
-//! value of it. A field or variant that is renamed without its old name would lose them, or silently be empty.
+//! Rows written by an earlier version are read by this one. `tests/yesterday` has one file for each column, with one
+//! value on each line. A field or variant renamed without an alias would lose them or silently leave a field empty.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("whisper", "ephemeral"),
 ];
 
-/// Every text, number and yes or no in a value, in order.
+/// Returns every string, number and boolean of a value, in order.
 fn leaves(value: &Value) -> Vec<String> {
     let mut leaves = match value {
         Value::Object(fields) => fields.values().flat_map(leaves).collect(),
@@ -65,7 +65,7 @@ fn leaves(value: &Value) -> Vec<String> {
 
 type Kept = fn(&Value) -> Result<(), String>;
 
-/// Whether a value of `T` holds all that the row has.
+/// Checks that a value of `T` keeps everything that the row has.
 fn kept<T: Serialize + DeserializeOwned>(row: &Value) -> Result<(), String> {
     let read: T = serde_json::from_value(row.clone()).map_err(|error| error.to_string())?;
     let mut now = leaves(&serde_json::to_value(read).unwrap());

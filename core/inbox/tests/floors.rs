@@ -1,26 +1,26 @@
-//! What cargo does not hold by itself: the modules of a crate are in no circle (as `crate::` tells it), siblings do not know
-//! each other, a permit is minted in one place, a node holds no store, no vendor is named, and a table is written by its
-//! crate alone.
+//! What cargo does not check by itself: modules of a crate form no cycle (according to `crate::` paths), siblings do
+//! not depend on each other, a permit is minted in one place, a node holds no store, no vendor is named, and a table is
+//! written only by its crate.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The floors, the lowest first; a crate uses those on floors before it. Abilities share one: none knows another, and a new
-/// one need not be named here.
+/// The floors, the lowest first; a crate depends only on floors below it. Abilities share one floor and do not depend
+/// on each other. A new ability need not be named here.
 const BELOW: [&str; 4] = ["contract", "when", "store", "people"];
 const ABOVE: [&str; 2] = ["agent", "inbox"];
 
-/// Whose services and platforms these are is no business of the core's.
+/// Vendors whose names the core must not contain.
 const VENDORS: [&str; 4] = ["google", "gmail", "slack", "discord"];
-/// Where one is named: the list of providers, and that of public mail hosts.
+/// The files that may name one: the list of providers, and that of public mail hosts.
 const NAMES_VENDORS: [&str; 2] = ["contract/src/address.rs", "contract/src/provider.rs"];
 
-/// What a store goes by.
+/// Identifiers that reveal a store.
 const STORES: [&str; 7] = ["sqlx", "sql", "PgPool", "PgConnection", "Pool", "pool", "conn"];
-/// Where rows of another crate's tables are written, and of which: one person's become another's wherever they stand, and
-/// a step is written down by one statement, with what it did.
+/// Files that may write to other crates' tables, and to which. An identity link moves a person's rows in every table; a
+/// step is stored by one statement together with what it did.
 const WRITES_ELSEWHERE: [(&str, Option<&str>); 2] =
     [("inbox/src/join/", None), ("agent/src/rows.rs", Some("run_steps"))];
 
@@ -28,7 +28,7 @@ fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The crates of the core, the lowest first. (The parsers' own process stands apart.)
+/// Returns the crates of the core, the lowest first, without the parsers' separate process.
 fn crates() -> Vec<String> {
     let all = std::fs::read_dir(core()).unwrap().map(|entry| entry.unwrap());
     let all = all.filter(|entry| entry.path().join("Cargo.toml").exists());
@@ -57,13 +57,13 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The code of a file: what stands in comments leads nowhere.
+/// Returns a file's code without comments, because a path in a comment is no dependency.
 fn code(file: &Path) -> String {
     let text = std::fs::read_to_string(file).unwrap();
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// Code with its words, without comments and the tests that stand behind it.
+/// Returns the code with its string literals, without comments and the test modules at the end.
 fn spoken(text: &str) -> String {
     let mut spoken = String::new();
     let (mut quoted, mut rest) = (false, text);
@@ -72,7 +72,7 @@ fn spoken(text: &str) -> String {
             rest = rest.find('\n').map_or("", |end| &rest[end..]);
             continue;
         }
-        // What begins no quotation and ends none.
+        // Sequences with a quote or backslash that neither begin nor end a string.
         let whole = ["\\\\", "\\\"", "'\"'"].into_iter().find(|whole| rest.starts_with(whole));
         quoted ^= c == '"' && whole.is_none();
         let (taken, left) = rest.split_at(whole.map_or(c.len_utf8(), str::len));
@@ -88,7 +88,7 @@ fn spoken(text: &str) -> String {
     code + &parts.filter_map(behind).collect::<String>()
 }
 
-/// The code of a crate's files, each with where it stands; files of tests are named so.
+/// Returns the code of a crate's files, each with its path; test files are left out by their names.
 fn program(part: &str) -> Vec<(String, String)> {
     let all = sources(&core().join(part).join("src")).into_iter();
     let told = all.map(|file| {
@@ -98,7 +98,7 @@ fn program(part: &str) -> Vec<(String, String)> {
     told.filter(|(place, _)| !place.ends_with("tests.rs") && !place.contains("/tests/")).collect()
 }
 
-/// Whose each table is, as the READMEs say.
+/// Returns the owner of each table, as the READMEs state.
 fn owners() -> BTreeMap<String, String> {
     let mut owners = BTreeMap::new();
     for part in crates() {
@@ -113,7 +113,7 @@ fn owners() -> BTreeMap<String, String> {
     owners
 }
 
-/// The tables that there are once all migrations have run.
+/// Returns the tables that exist after all migrations.
 fn tables() -> BTreeSet<String> {
     let mut tables = BTreeSet::new();
     for statement in statements() {
@@ -131,20 +131,20 @@ fn tables() -> BTreeSet<String> {
     tables
 }
 
-/// The statements of all migrations, in their order.
+/// Returns the statements of all migrations, in order.
 fn statements() -> Vec<String> {
     let folder = core().parent().unwrap().join("migrations");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     let all = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect::<String>();
-    // A comment may hold a semicolon.
+    // A comment may contain a semicolon.
     let lines: Vec<&str> = all.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
     lines.join("\n").split(';').map(str::to_owned).collect()
 }
 
-/// The tables that statements in this code write to, also in the middle of others. A lock and what is done on a conflict
-/// name none.
+/// Returns the tables that statements in this code write to, including those nested in others. Locks (`for update`) and
+/// `on conflict do update` do not count.
 fn written(code: &str) -> BTreeSet<String> {
     let code = code.to_lowercase();
     let words: Vec<&str> =
@@ -153,14 +153,14 @@ fn written(code: &str) -> BTreeSet<String> {
         [_, "insert", "into", table] | [_, "delete", "from", table] => Some(table),
         ["for" | "do", "update", ..] | [_, "update", "set", _] => None,
         [_, "update", table, "set"] => Some(table),
-        // With another name of the table.
+        // The table with an alias.
         [_, "update", table, _] if tables().contains(table) => Some(table),
         _ => None,
     });
     found.map(str::to_owned).collect()
 }
 
-/// The modules that stand behind each `crate::`, also behind one with braces.
+/// Returns the modules named after each `crate::`, also in braces.
 fn named(code: &str) -> BTreeSet<String> {
     let word = |text: &str| {
         text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
@@ -189,7 +189,7 @@ fn named(code: &str) -> BTreeSet<String> {
     found
 }
 
-/// Who knows whom among the top modules of a crate.
+/// Returns the dependencies among the top modules of a crate.
 fn known(src: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in sources(src) {
@@ -203,7 +203,7 @@ fn known(src: &Path) -> BTreeMap<String, BTreeSet<String>> {
     known
 }
 
-/// What a module knows, directly or by others.
+/// Returns a module's dependencies, direct and indirect.
 fn reached(known: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
     let (mut reached, mut next) = (BTreeSet::new(), vec![from.to_owned()]);
     while let Some(module) = next.pop() {
@@ -251,7 +251,7 @@ fn a_crate_uses_only_those_below_it() {
 
 #[test]
 fn whoever_becomes_somebody_else_keeps_what_is_theirs() {
-    // Connections are moved by their own crate, votes go with their voter, and what happened stays as it was written.
+    // Connections are moved by their own crate, votes refer to their voter, and audit rows never change.
     const OTHERWISE: [&str; 3] = ["connections", "votes", "audit"];
     let join = spoken(&std::fs::read_to_string(core().join("inbox/src/join/sql.rs")).unwrap());
     let words = |text: &str| -> BTreeSet<String> {

@@ -1,6 +1,6 @@
-//! No query crosses a tenant: every statement that names a table of tenants' rows names the tenant too.
+//! No query crosses a tenant: every statement that names a tenant's table names the tenant too.
 //!
-//! Reads what the compiler keeps of our queries in `.sqlx`, so that none can be forgotten.
+//! Reads the queries that sqlx stores in `.sqlx`, so that none can be forgotten.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 /// Tables whose rows belong to no tenant.
 const OF_NOBODY: [&str; 1] = ["tenants"];
 
-/// The dispatcher works for every tenant of the database: it looks for whatever lane is due, and what it
-/// claims carries its tenant from there on.
+/// The dispatcher works for every tenant of the database: it claims any lane that is due, and each claim carries its
+/// tenant.
 const FOR_ALL: [&str; 2] = [
     "select tenant_id as \"tenant_id!\", id as \"id!\", lane_id as \"lane_id!\", work as \"work!\", attempts as \"attempts!\" from claim(",
     "select min(due_at) from lanes where leased_until is null",
@@ -29,7 +29,7 @@ fn statements() -> Vec<String> {
     files.map(|file| read(file.unwrap())).collect()
 }
 
-/// Tables whose rows belong to a tenant, as the migrations make them.
+/// Returns the tables whose rows belong to a tenant, according to the migrations.
 fn tables() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
@@ -37,7 +37,7 @@ fn tables() -> BTreeSet<String> {
     let mut tables = BTreeSet::new();
     for file in files {
         let migration = std::fs::read_to_string(&file).unwrap();
-        // A comment may hold a semicolon.
+        // A comment may contain a semicolon.
         let lines: Vec<&str> =
             migration.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
         for statement in lines.join("\n").split(';') {
@@ -60,7 +60,7 @@ fn tables() -> BTreeSet<String> {
     tables
 }
 
-/// The tables that a statement names, each with the name that it goes by there.
+/// Returns the tables that a statement names, each with its alias there.
 fn named(statement: &str, tables: &BTreeSet<String>) -> Vec<(String, String)> {
     let words: Vec<&str> = statement.split([' ', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
     let mut found = Vec::new();
@@ -78,8 +78,8 @@ fn named(statement: &str, tables: &BTreeSet<String>) -> Vec<(String, String)> {
     found
 }
 
-/// Whether a table's rows are held to one tenant: written with it, compared with the statement's own, or
-/// joined by it to a table that is.
+/// Returns whether a table's rows are limited to one tenant: the statement inserts `tenant_id`, compares it with its
+/// own parameter, or joins the table by it to one that is limited.
 fn scoped(statement: &str, table: &str, alias: &str) -> bool {
     let written = statement.contains(&format!("insert into {table} (tenant_id"));
     let compared = |name: &str| {
@@ -104,7 +104,7 @@ fn every_statement_names_its_tenant() {
             continue;
         }
         let tables = named(statement, &known);
-        // Where it starts from: at least one table is held to the tenant that was handed in.
+        // At least one table must be limited to the tenant parameter.
         let handed_in = statement.contains("tenant_id = $1") || statement.contains("(tenant_id");
         if !tables.is_empty() && !handed_in {
             stray.push(format!("no tenant at all: {statement}"));

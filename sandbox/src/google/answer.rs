@@ -1,11 +1,11 @@
-//! Google's answers: its JSON, and the shape of its errors.
+//! Google's answers: JSON, and the format of errors.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// A refusal in Google's words.
+/// An error in Google's format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub code: u16,
@@ -45,7 +45,7 @@ impl Refusal {
         Self { code: 500, reason: "backendError", message: message.into() }
     }
 
-    /// What Google says with this status when the trouble is its own or its quotas'.
+    /// Returns Google's error for a status caused by itself or by its quotas.
     pub fn status(code: u16) -> Self {
         let (reason, message) = match code {
             401 => return Self::unauthenticated(),
@@ -72,7 +72,7 @@ impl Refusal {
         }
     }
 
-    /// The response, asking to come back after `retry_after` seconds where that is given.
+    /// Returns the response, with `Retry-After` if `retry_after` (in seconds) is given.
     pub fn respond(&self, retry_after: Option<u64>) -> Response {
         let status = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let error = json!({"error": {
@@ -93,7 +93,7 @@ impl Refusal {
     }
 }
 
-/// What an operation answers: its resource, or nothing at all (204).
+/// An operation's answer: its resource, or no content (204).
 pub(super) type Outcome = Result<Option<Value>, Refusal>;
 
 pub(super) fn respond(outcome: Outcome) -> Response {

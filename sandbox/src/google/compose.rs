@@ -1,7 +1,7 @@
-//! From bytes that a client hands in to mail as Gmail would keep or send it.
+//! Converts a client's bytes to mail as Gmail would store or send it.
 //!
-//! Gmail writes a Message-ID of its own over the client's, adds a missing date, and puts the account's own
-//! address over a From that the account may not use. Everything else stays, headers of one's own included.
+//! Gmail replaces the client's Message-ID with its own, adds a missing date, and replaces a From that the account
+//! cannot use by the account's own address. Everything else stays, including custom headers.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::answer::Refusal;
 use super::mailbox::Mailboxes;
 use super::mime::Mime;
 
-/// Mail as it lies among the drafts: recipients may still be missing, but not be nonsense.
+/// Returns mail as it is stored in a draft: recipients may be missing, but must be valid.
 pub(super) fn as_draft(
     mail: &mut Mailboxes,
     account: &Account,
@@ -32,7 +32,7 @@ pub(super) fn as_draft(
     Ok(mime)
 }
 
-/// Everybody whom the mail is for, in lower case; sending to nobody is refused.
+/// Returns all recipients in lower case; mail without recipients is rejected.
 pub(super) fn envelope(mime: &Mime) -> Result<BTreeSet<String>, Refusal> {
     let all = recipients(mime)?;
     if all.is_empty() {
@@ -61,7 +61,7 @@ fn own_from(mime: &mut Mime, account: &Account) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A display name for a header: as it is, quoted, or encoded.
+/// Returns a display name for a header: unchanged, quoted, or encoded.
 pub(super) fn phrase(name: &str) -> String {
     let atom = |c: char| c.is_ascii_alphanumeric() || " !#$%&'*+-/=?^_`{|}~".contains(c);
     if name.chars().all(atom) {
@@ -73,13 +73,13 @@ pub(super) fn phrase(name: &str) -> String {
     }
 }
 
-/// Text for an unstructured header, in encoded words where it must be.
+/// Returns text for an unstructured header, in encoded words if necessary.
 pub(super) fn encoded(text: &str) -> String {
     use base64::Engine;
     if text.is_ascii() {
         return text.to_owned();
     }
-    // An encoded word holds at most 75 characters, and no character may be cut in two.
+    // An encoded word has at most 75 characters, and no character may be split.
     let chars: Vec<char> = text.chars().collect();
     let words = chars.chunks(10).map(|chunk| {
         let piece: String = chunk.iter().collect();

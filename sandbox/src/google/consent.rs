@@ -1,7 +1,7 @@
-//! Consent: the page on which a person chooses an account and what it may be used for.
+//! Consent: the page on which a person chooses an account and the scopes to grant.
 //!
-//! The page and the test's shortcut ([`super::Google::consent`]) walk through the same two functions:
-//! [`Ask::parse`] judges the request, [`decide`] makes the redirect.
+//! The page and the tests' shortcut ([`super::Google::consent`]) use the same two functions: [`Ask::parse`] validates
+//! the request, [`decide`] creates the redirect.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,14 +29,14 @@ const KNOWN: [&str; 11] = [
     "include_granted_scopes",
 ];
 
-/// Who somebody is.
+/// The scopes that identify a person.
 const IDENTITY: [&str; 4] = [
     "openid",
     "email",
     "https://www.googleapis.com/auth/userinfo.email",
     "https://www.googleapis.com/auth/userinfo.profile",
 ];
-/// The scopes of Gmail and Calendar that are registered on the consent screen, without their common beginning.
+/// The scopes of Gmail and Calendar that are registered on the consent screen, without their common prefix.
 const REGISTERED: [&str; 11] = [
     "gmail.readonly",
     "gmail.compose",
@@ -58,7 +58,7 @@ fn registered(scope: &str) -> bool {
         || short.is_some_and(|short| REGISTERED.contains(&short))
 }
 
-/// A request for consent that keeps the rules.
+/// A valid request for consent.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
     redirect_uri: String,
@@ -71,7 +71,7 @@ pub(super) struct Ask {
     adds_to_granted: bool,
 }
 
-/// What the person chose.
+/// The person's choice.
 #[derive(Debug)]
 pub(super) enum Choice {
     Allow { email: String, scopes: BTreeSet<String> },
@@ -81,7 +81,7 @@ pub(super) enum Choice {
 type Pairs = Vec<(String, String)>;
 
 impl Ask {
-    /// Judges the query of the consent page; the error is what the page says.
+    /// Validates the query of the consent page; the error is the text shown on the page.
     pub fn parse(shared: &Shared, pairs: &Pairs) -> Result<Self, String> {
         for (at, (name, _)) in pairs.iter().enumerate() {
             if !KNOWN.contains(&name.as_str()) {
@@ -147,7 +147,7 @@ fn prompt(value: Option<String>) -> Result<Vec<String>, String> {
     Err("Error 400: invalid_request: Invalid prompt".to_owned())
 }
 
-/// Makes the address that the browser is sent back to.
+/// Returns the address to which the browser is redirected.
 pub(super) fn decide(shared: &Shared, ask: &Ask, choice: Choice) -> Result<String, String> {
     let mut back = url::Url::parse(&ask.redirect_uri).map_err(|error| error.to_string())?;
     back.query_pairs_mut().append_pair("state", &ask.state);
@@ -155,7 +155,7 @@ pub(super) fn decide(shared: &Shared, ask: &Ask, choice: Choice) -> Result<Strin
         back.query_pairs_mut().append_pair("error", "access_denied");
         return Ok(back.to_string());
     };
-    // No box stands before who somebody is.
+    // Identity scopes have no checkbox.
     let mut scopes = scopes;
     scopes.extend(ask.scopes.iter().filter(|scope| IDENTITY.contains(&scope.as_str())).cloned());
     if scopes.is_empty() {
@@ -187,7 +187,7 @@ fn grant(
         if ask.adds_to_granted {
             scopes.extend(earlier.flat_map(|grant| grant.scopes.iter().cloned()));
         }
-        // Google hands out a refresh token at the first consent only, unless it is asked to ask again.
+        // Google returns a refresh token at the first consent only, unless `prompt=consent` is given.
         let again = ask.prompt.iter().any(|one| one == "consent");
         let refreshable = ask.offline && (again || !state.grants.has_refresh(&account));
         let granted = scopes.iter().cloned().collect::<Vec<_>>().join(" ");

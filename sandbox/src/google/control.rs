@@ -1,4 +1,4 @@
-//! What a test or the demo sees of the fake and does to it, beside the vendor's protocol.
+//! What tests and the demo can read and change in the fake, outside of the vendor's protocol.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::mime::Mime;
 use super::view::{DraftEdit, Incoming, Mail, Outgoing};
 use super::{Account, Call, Google};
 
-/// Between the parts of a mail that brings files.
+/// Separates the parts of a mail with files.
 const BOUNDARY: &str = "nod-sandbox-part";
 
-/// Keys of a grant that was made without a browser.
+/// The tokens of a grant that was made without a browser.
 #[derive(Clone)]
 pub struct Tokens {
     pub access_token: String,
@@ -31,11 +31,11 @@ impl std::fmt::Debug for Tokens {
 
 /// Consent.
 impl Google {
-    /// Goes through the consent page as `email`, granting `scopes`, or everything asked for. Returns the
-    /// address that the browser is sent to.
+    /// Goes through the consent page as `email`, and grants `scopes`, or all that were requested. Returns the address
+    /// to which the browser is redirected.
     ///
     /// # Errors
-    /// What the page says when the request is not acceptable.
+    /// The text of the page if the request is not valid.
     pub fn consent(&self, auth_url: &str, email: &str, scopes: Option<&[&str]>) -> Result<String, String> {
         let ask = self.ask(auth_url)?;
         let scopes = match scopes {
@@ -45,7 +45,7 @@ impl Google {
         decide(&self.shared, &ask, Choice::Allow { email: email.to_owned(), scopes })
     }
 
-    /// Presses Cancel on the consent page.
+    /// Clicks Cancel on the consent page.
     ///
     /// # Errors
     /// As [`Google::consent`].
@@ -61,7 +61,7 @@ impl Google {
         Ask::parse(&self.shared, &url.query_pairs().into_owned().collect())
     }
 
-    /// A grant without browser or code, for stories that begin after it. Unknown accounts get no mailbox.
+    /// Creates a grant without browser or code, for tests that begin after it. Unknown accounts get no mailbox.
     #[must_use]
     pub fn grant_as(&self, email: &str, scopes: &[&str]) -> Tokens {
         let now = self.shared.now();
@@ -75,48 +75,49 @@ impl Google {
         })
     }
 
-    /// The person agrees to one scope more: every grant of theirs that lives has it from now on.
+    /// Adds a scope to every grant of the person.
     pub fn widen_grants(&self, email: &str, scope: &str) {
         self.shared.change(|state| state.grants.widen_all(email, scope));
     }
 
-    /// The person withdraws every grant: access tokens die, refreshing says `invalid_grant`.
+    /// Revokes every grant of the person: access tokens become invalid, and a refresh returns `invalid_grant`.
     pub fn revoke_grants(&self, email: &str) {
         self.shared.change(|state| state.grants.revoke_all(email));
     }
 
-    /// The app's publishing status is "Testing" from now on: what is granted ends after seven days.
+    /// Sets the app's publishing status to "Testing": new grants end after seven days.
     pub fn test_the_app(&self) {
         self.shared.change(|state| state.testing = true);
     }
 
-    /// The next access token that is handed out lives so long.
+    /// Sets the lifetime of the next access token.
     pub fn next_token_lives(&self, seconds: i64) {
         self.shared.change(|state| state.grants.next_lives = Some(seconds));
     }
 
-    /// From now on each refresh gives another refresh token, and the one before is over (RFC 6749, section 6).
+    /// From now on each refresh returns a new refresh token, and the previous one becomes invalid (RFC 6749, section
+    /// 6).
     pub fn rotate_refresh_tokens(&self) {
         self.shared.change(|state| state.grants.rotating = true);
     }
 
-    /// Every access token of the person is over; refreshing still works.
+    /// Expires every access token of the person; refreshing still works.
     pub fn expire_tokens(&self, email: &str) {
         self.shared.change(|state| state.grants.expire_all(email));
     }
 
-    /// Every access and refresh token that was handed out, for those who look whether one leaked.
+    /// Returns every access and refresh token that was issued, for tests that check whether one leaked.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         self.shared.state().grants.secrets()
     }
 
-    /// One more address that consent may lead back to.
+    /// Adds a redirect address that consent accepts.
     pub fn register_redirect(&self, uri: &str) {
         self.shared.change(|state| state.redirect_uris.push(uri.to_owned()));
     }
 
-    /// Somebody changes how their account sends.
+    /// Changes the settings with which an account sends.
     pub fn settings(&self, email: &str, change: impl FnOnce(&mut Account)) {
         self.shared.change(|state| {
             if let Some(mailbox) = state.mail.get_mut(email) {
@@ -125,7 +126,7 @@ impl Google {
         });
     }
 
-    /// One more account.
+    /// Adds an account.
     pub fn add_account(&self, account: Account) {
         self.shared.change(|state| {
             state.calendars.add(&account);
@@ -136,7 +137,7 @@ impl Google {
 
 /// Mail.
 impl Google {
-    /// Mail arrives. Returns its id in the mailbox of `to`, which must be an account here.
+    /// Delivers a mail. Returns its id in the mailbox of `to`, which must be an account here.
     ///
     /// # Errors
     /// As [`Google::deliver_raw`].
@@ -151,7 +152,7 @@ impl Google {
         })
     }
 
-    /// The same with everything that can be said about it.
+    /// Delivers a mail with all its properties.
     ///
     /// # Errors
     /// As [`Google::deliver_raw`].
@@ -203,10 +204,10 @@ impl Google {
         self.put(&mail.to, raw.as_bytes(), at)
     }
 
-    /// Mail arrives as it came over the wire.
+    /// Delivers a mail in its raw form.
     ///
     /// # Errors
-    /// When it is no mail, or `to` has no account here.
+    /// If it is not a mail, or `to` has no account here.
     pub fn deliver_raw(&self, to: &str, raw: &[u8]) -> Result<String, String> {
         self.put(to, raw, self.shared.now())
     }
@@ -220,8 +221,8 @@ impl Google {
         stored.map(|stored| stored.id).ok_or(format!("{to} has no account here"))
     }
 
-    /// Somebody writes a mail in Gmail itself, to whom the header says. False when they have no account here, or nobody
-    /// can be sent that.
+    /// Sends a mail from Gmail itself, to the recipients of its header. Returns false if the sender has no account
+    /// here, or the recipients are not valid.
     #[must_use]
     pub fn writes(&self, from: &str, to: &str, subject: &str) -> bool {
         let raw = format!("From: {from}\r\nTo: {to}\r\nSubject: {}\r\n\r\nHello.", encoded(subject));
@@ -234,7 +235,7 @@ impl Google {
         })
     }
 
-    /// Everything that carries a label, by its id or its name, oldest first.
+    /// Returns all messages with a label, given by its id or its name, oldest first.
     #[must_use]
     pub fn labelled(&self, email: &str, label: &str) -> Vec<Mail> {
         let id = self.shared.state().mail.get(email).and_then(|mailbox| {
@@ -243,7 +244,7 @@ impl Google {
         self.shared.labelled(email, id.as_deref().unwrap_or(label))
     }
 
-    /// Somebody makes a label in Gmail.
+    /// Creates a label in Gmail.
     pub fn make_label(&self, email: &str, name: &str) {
         self.shared.change(|state| {
             let id = format!("Label_{}", state.mail.next());
@@ -253,31 +254,31 @@ impl Google {
         });
     }
 
-    /// What came in, oldest first.
+    /// Returns the received mail, oldest first.
     #[must_use]
     pub fn inbox(&self, email: &str) -> Vec<Mail> {
         self.shared.labelled(email, "INBOX")
     }
 
-    /// What was sent, oldest first.
+    /// Returns the sent mail, oldest first.
     #[must_use]
     pub fn sent(&self, email: &str) -> Vec<Mail> {
         self.shared.labelled(email, "SENT")
     }
 
-    /// The drafts, oldest first.
+    /// Returns the drafts, oldest first.
     #[must_use]
     pub fn drafts(&self, email: &str) -> Vec<Mail> {
         self.shared.labelled(email, "DRAFT")
     }
 
-    /// What left for addresses without an account here.
+    /// Returns the mail sent to addresses without an account here.
     #[must_use]
     pub fn outbox(&self) -> Vec<Outgoing> {
         self.shared.outbox()
     }
 
-    /// Somebody edits a draft in Gmail. False when it is not there.
+    /// Edits a draft in Gmail. Returns false if it does not exist.
     #[must_use]
     pub fn edit_draft(&self, email: &str, draft_id: &str, edit: &DraftEdit) -> bool {
         let now = self.shared.now();
@@ -289,7 +290,7 @@ impl Google {
         })
     }
 
-    /// Somebody deletes a mail for good. False when it is not there.
+    /// Deletes a mail permanently. Returns false if it does not exist.
     #[must_use]
     pub fn delete_mail(&self, email: &str, id: &str) -> bool {
         self.shared.change(|state| {
@@ -300,7 +301,7 @@ impl Google {
         })
     }
 
-    /// Somebody throws a draft away in Gmail. False when it is not there.
+    /// Discards a draft in Gmail. Returns false if it does not exist.
     #[must_use]
     pub fn delete_draft(&self, email: &str, draft_id: &str) -> bool {
         self.shared.change(|state| {
@@ -308,8 +309,8 @@ impl Google {
         })
     }
 
-    /// From now on each new message stays out of its mailbox's next `calls` searches (lists with `q`).
-    /// Reading by id, by thread, by label is not late.
+    /// From now on each new message is missing from its mailbox's next `calls` searches (lists with `q`). Reads by id,
+    /// thread or label are not delayed.
     pub fn lag_search(&self, calls: u32) {
         self.shared.change(|state| state.mail.lag = calls);
     }
@@ -339,28 +340,28 @@ fn edited(old: &Mime, edit: &DraftEdit) -> Mime {
     mime
 }
 
-/// What happened.
+/// The recorded calls and violations.
 impl Google {
-    /// Every request that reached an operation, in order.
+    /// Returns every request that reached an operation, in order.
     #[must_use]
     pub fn calls(&self) -> Vec<Call> {
         self.shared.state().calls.clone()
     }
 
-    /// Requests, and answers of our own, that broke Google's description.
+    /// Returns requests, and answers of this fake, that violated Google's description.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         self.shared.state().violations.clone()
     }
 
-    /// Resolves at the next change: a call, mail, a grant.
+    /// Waits for the next change: a call, mail, a grant.
     pub async fn changed(&self) {
         let mut version = self.shared.version.subscribe();
-        // The sender lives in `self`, so waiting cannot fail while we are borrowed.
+        // The sender is part of `self`, so waiting cannot fail while `self` is borrowed.
         let _ = version.changed().await;
     }
 
-    /// Waits until `predicate` holds; false when `timeout` is over first.
+    /// Waits until `predicate` holds; returns false if `timeout` expires first.
     pub async fn wait_for(&self, predicate: impl Fn(&Self) -> bool, timeout: Duration) -> bool {
         let mut version = self.shared.version.subscribe();
         let holds = async {

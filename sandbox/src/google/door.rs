@@ -1,4 +1,4 @@
-//! What the door of every API does: notes the call, looks at the token, and judges what goes out.
+//! What the entries of all APIs do: record the call, check the token, and validate the answer.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::answer::{Outcome, Refusal};
 use super::rules::Operation;
 use super::{Account, Call, Shared, oauth};
 
-/// One segment of a path.
+/// Decodes one segment of a path.
 pub(super) fn unescaped(segment: &str) -> String {
-    // A plus is a plus in a path.
+    // In a path, a plus is literal.
     let line = format!("x={}", segment.replace('+', "%2B"));
     url::form_urlencoded::parse(line.as_bytes())
         .next()
@@ -27,7 +27,7 @@ pub(super) fn record(shared: &Shared, operation: &Operation, headers: &HeaderMap
     });
 }
 
-/// Whose token it is and what it may do, if that is enough for the operation.
+/// Returns the token's account and scopes, if they allow the operation.
 pub(super) fn enter(
     shared: &Shared,
     operation: &Operation,
@@ -43,7 +43,7 @@ pub(super) fn enter(
     Ok((account.clone(), grant.scopes.clone()))
 }
 
-/// Looks at an answer of ours before it goes out.
+/// Validates an answer of this fake before it is sent.
 pub(super) fn judged(shared: &Shared, operation: &Operation, answer: Option<Value>) -> Outcome {
     let wrong = answer.as_ref().map(|answer| shared.rules.response(operation, answer)).unwrap_or_default();
     if wrong.is_empty() {

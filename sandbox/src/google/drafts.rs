@@ -1,7 +1,7 @@
-//! Drafts: written, rewritten, sent once, thrown away.
+//! Drafts: created, updated, sent once, discarded.
 //!
-//! Sending consumes the draft, so the second send finds nothing. A send that carries mail of its own sends
-//! that, whatever the draft has become in between.
+//! Sending deletes the draft, so a second send finds nothing. A send request that contains a mail sends that mail,
+//! whatever the draft contains meanwhile.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ pub(super) fn update(mail: &mut Mailboxes, ask: &Ask<'_>, now: DateTime<Utc>) ->
     joins(mail, ask, thread.as_deref(), &mime)?;
     let mailbox = own(mail, ask)?;
     let old = mailbox.take_draft(ask.id()).ok_or_else(Refusal::not_found)?;
-    // A thread of others' mail is kept only by naming it again, or by the headers.
+    // A thread with other mail is kept only if the request names it again, or by the headers.
     let alone = mailbox.thread(&old.thread).is_empty();
     let thread = thread.or_else(|| alone.then_some(old.thread));
     let put = mail.put_draft(&ask.account.email, Some(ask.id().to_owned()), mime, thread, now);

@@ -1,4 +1,4 @@
-//! The door of Gmail v1: finds the operation, looks at the token, judges the request, and judges the answer.
+//! The entry of Gmail v1: finds the operation, checks the token, and validates the request and the answer.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::{Fault, serve};
 
 const LARGEST: usize = 36_700_160;
 
-/// A request that passed the door.
+/// A validated request.
 #[derive(Debug)]
 pub(super) struct Ask<'a> {
     pub account: Account,
-    /// Whether the grant shows headers only.
+    /// Whether the grant allows headers only.
     pub metadata_only: bool,
     pub ids: Vec<String>,
     pub query: Vec<(String, String)>,

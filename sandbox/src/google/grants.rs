@@ -1,21 +1,21 @@
-//! Grants: what a person agreed to, and the codes and tokens that came of it.
+//! Grants: the scopes that a person granted, and the codes and tokens issued for them.
 
 use std::collections::{BTreeSet, HashMap};
 
 use chrono::{DateTime, Duration, Utc};
 
-/// How long an access token lives.
+/// The lifetime of an access token.
 const TOKEN_LIVES_SECONDS: i64 = 3599;
 
-/// What a person agreed to, and the keys that came of it.
+/// All grants, with their codes and tokens.
 #[derive(Debug, Default)]
 pub(super) struct Grants {
     pub codes: HashMap<String, Code>,
     pub all: Vec<Grant>,
     access: HashMap<String, Access>,
-    /// How long the next access token lives, where that is not as long as usual.
+    /// The lifetime of the next access token, if it is not the usual one.
     pub next_lives: Option<i64>,
-    /// Each refresh gives another refresh token, and the one before is over.
+    /// Each refresh returns a new refresh token, and the previous one becomes invalid.
     pub rotating: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Grant {
     pub scopes: BTreeSet<String>,
     pub refresh: Option<String>,
     pub revoked: bool,
-    /// In "Testing", grants end by themselves.
+    /// When the grant expires by itself, as in "Testing".
     pub ends: Option<DateTime<Utc>>,
 }
 
@@ -51,13 +51,13 @@ impl Grants {
         self.all.len() - 1
     }
 
-    /// Whose token this is and what it may do, if it is alive.
+    /// Returns the token's grant, if the token is valid.
     pub fn bearer(&self, token: &str, now: DateTime<Utc>) -> Option<&Grant> {
         let access = self.access.get(token).filter(|access| now < access.until)?;
         self.all.get(access.grant).filter(|grant| !grant.revoked)
     }
 
-    /// The same for a token that may be dead: for the record of calls.
+    /// Returns the account of a token that may be invalid, for the record of calls.
     pub fn owner(&self, token: &str) -> Option<String> {
         self.all.get(self.access.get(token)?.grant).map(|grant| grant.email.clone())
     }
@@ -66,7 +66,7 @@ impl Grants {
         self.all.iter().any(|grant| grant.email == email && !grant.revoked && grant.refresh.is_some())
     }
 
-    /// An access token, and how many seconds it lives.
+    /// Issues an access token; returns it with its lifetime in seconds.
     pub fn issue(&mut self, grant: usize, now: DateTime<Utc>) -> (String, i64) {
         let token = format!("ya29.{}", random());
         let lives = self.next_lives.take().unwrap_or(TOKEN_LIVES_SECONDS);
@@ -97,13 +97,13 @@ impl Grants {
         access.retain(|_, a| all.get(a.grant).is_some_and(|g| !g.email.eq_ignore_ascii_case(email)));
     }
 
-    /// Every token that was ever handed out and is not forgotten.
+    /// Returns every token that was issued and is still stored.
     pub fn secrets(&self) -> Vec<String> {
         let refresh = self.all.iter().filter_map(|grant| grant.refresh.clone());
         self.access.keys().cloned().chain(refresh).collect()
     }
 
-    /// Revokes the grant behind an access or a refresh token; false when it is dead or unknown.
+    /// Revokes the grant of an access or a refresh token; returns false if the token is invalid or unknown.
     pub fn revoke(&mut self, token: &str) -> bool {
         let by_access = self.access.get(token).map(|access| access.grant);
         let found = by_access.or_else(|| self.all.iter().position(|g| g.refresh.as_deref() == Some(token)));

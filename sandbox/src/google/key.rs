@@ -1,5 +1,5 @@
-//! The key of a service account, made anew for each: RSA with 2048 bits, by the book. It signs for nobody but this fake,
-//! so nothing here keeps secrets from whoever measures time.
+//! The key of a service account, generated for each: RSA with 2048 bits, by the textbook. It is used only with this
+//! fake, so nothing here protects against timing attacks.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,12 +7,12 @@ use num_bigint::BigUint;
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 
 const HALF: usize = 1024;
-/// Rounds of Miller–Rabin. Random candidates of this size are told apart by far fewer.
+/// Rounds of Miller–Rabin. Far fewer suffice for random candidates of this size.
 const ROUNDS: usize = 8;
 const SMALL: u32 = 2000;
 const PUBLIC_EXPONENT: u32 = 65_537;
 
-/// A key of whose private half only the PEM is given out.
+/// A key; its private half is available only as PEM.
 pub(super) struct Key {
     modulus: Vec<u8>,
     pem: String,
@@ -43,12 +43,12 @@ impl Key {
         }
     }
 
-    /// As the Google Cloud console gives it out: PKCS #8.
+    /// Returns the PEM in the format of the Google Cloud console: PKCS #8.
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// Whether this signature (RS256) was made with it.
+    /// Returns whether this signature (RS256) was made with the key.
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let e = PUBLIC_EXPONENT.to_be_bytes();
         let public = RsaPublicKeyComponents { n: self.modulus.as_slice(), e: &e[1..] };
@@ -59,7 +59,7 @@ impl Key {
 fn prime() -> BigUint {
     loop {
         let mut bytes: Vec<u8> = (0..HALF / 8).map(|_| rand::random()).collect();
-        // Both halves together have all their bits; and it is odd.
+        // The two top bits make the product have its full length, and the lowest bit makes the candidate odd.
         bytes[0] |= 0b1100_0000;
         bytes[HALF / 8 - 1] |= 1;
         let candidate = BigUint::from_bytes_be(&bytes);
@@ -91,7 +91,7 @@ fn is_prime(n: &BigUint) -> bool {
     })
 }
 
-/// PKCS #8 around PKCS #1 (RFC 5208, RFC 8017).
+/// Encodes PKCS #8 around PKCS #1 (RFC 5208, RFC 8017).
 fn pem(numbers: &[&BigUint; 8]) -> String {
     const ZERO: [u8; 3] = [0x02, 0x01, 0x00];
     const RSA_ENCRYPTION: [u8; 15] =

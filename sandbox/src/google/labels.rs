@@ -1,4 +1,4 @@
-//! Labels: those that every mailbox has, those that people make, and who carries which.
+//! Labels: those of every mailbox, those that people create, and which messages have them.
 
 use serde_json::{Value, json};
 
@@ -11,9 +11,9 @@ use super::payload;
 /// Google's limits.
 const LONGEST_NAME: usize = 225;
 const MOST_IDS: usize = 1_000;
-/// Gmail puts these itself, and takes them from nobody.
+/// Gmail sets these itself and does not accept them in requests.
 const FIXED: [&str; 2] = ["SENT", "DRAFT"];
-/// As Gmail's own interface shows them, so no label of one's own can have the name.
+/// Names that Gmail's own interface uses, so a user label cannot have them.
 const RESERVED: [&str; 9] =
     ["inbox", "sent", "drafts", "draft", "unread", "starred", "important", "trash", "spam"];
 
@@ -64,7 +64,7 @@ pub(super) fn create(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
     Ok(Some(shown))
 }
 
-/// One message changes its labels.
+/// Changes the labels of one message.
 pub(super) fn modify(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
     let change = Change::of(own(mail, ask)?, ask)?;
     let history = mail.next() + 1000;
@@ -75,7 +75,7 @@ pub(super) fn modify(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
     Ok(Some(payload::labelled(message)))
 }
 
-/// Many messages change their labels. Those that are not there are passed over in silence, as Gmail says.
+/// Changes the labels of many messages. As documented for Gmail, ids that do not exist are ignored.
 pub(super) fn batch_modify(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
     let ids = names(ask, "ids");
     if ids.is_empty() || ids.len() > MOST_IDS {

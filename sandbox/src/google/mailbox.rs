@@ -1,6 +1,6 @@
-//! Mailboxes: messages, labels, threads and drafts of every account, and how mail gets from one to another.
+//! Mailboxes: messages, labels, threads and drafts of every account, and the delivery of mail between them.
 //!
-//! Knows nothing of requests. Ids are counted up, so that a story gives the same ones each time.
+//! It does not handle requests. Ids are counted up, so that a test gets the same ones each time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(super) struct Stored {
     pub labels: BTreeSet<String>,
     pub at: DateTime<Utc>,
     pub history: u64,
-    /// How many searches will not see it yet.
+    /// From how many more searches it is hidden.
     pub hidden: u32,
 }
 
@@ -32,14 +32,14 @@ impl Stored {
     }
 }
 
-/// A draft is a message with an id of its own; the message's id changes with every edit.
+/// A draft is a message with an additional id; the message's id changes with every edit.
 #[derive(Debug, Clone)]
 pub(super) struct DraftRow {
     pub id: String,
     pub message: String,
 }
 
-/// A label that somebody made.
+/// A label that a person created.
 #[derive(Debug, Clone)]
 pub(super) struct UserLabel {
     pub id: String,
@@ -67,13 +67,13 @@ impl AccountBox {
         self.messages.iter().filter(|message| message.thread == id).collect()
     }
 
-    /// The draft and its content.
+    /// Returns the draft and its content.
     pub fn draft(&self, id: &str) -> Option<(&DraftRow, &Stored)> {
         let row = self.drafts.iter().find(|draft| draft.id == id)?;
         Some((row, self.message(&row.message)?))
     }
 
-    /// Takes the draft out, content and all.
+    /// Removes the draft with its content.
     pub fn take_draft(&mut self, id: &str) -> Option<Stored> {
         let at = self.drafts.iter().position(|draft| draft.id == id)?;
         let row = self.drafts.remove(at);
@@ -81,7 +81,7 @@ impl AccountBox {
         Some(self.messages.remove(at))
     }
 
-    // Gmail's threading: what an answer's references name, else a conversation of its own.
+    // Gmail's threading: the thread to which the message's references point, else a new one.
     fn thread_of(&self, mime: &Mime) -> Option<String> {
         let answered = mime.answers();
         let named = |stored: &&Stored| {
@@ -91,14 +91,14 @@ impl AccountBox {
     }
 }
 
-/// Mail that left for an address without an account here.
+/// Mail sent to an address without an account here.
 #[derive(Debug, Clone)]
 pub(super) struct Left {
     pub recipient: String,
     pub stored: Stored,
 }
 
-/// Every mailbox, and the world outside.
+/// All mailboxes, and the mail sent elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct Mailboxes {
     boxes: BTreeMap<String, AccountBox>,
@@ -155,12 +155,12 @@ impl Mailboxes {
         format!("{:016x}", 0x19a_4000_0000_0000_u64 + self.next())
     }
 
-    /// A Message-ID as Gmail's own.
+    /// Returns a Message-ID in Gmail's format.
     pub fn message_id(&mut self) -> String {
         format!("<CAsandbox{:08x}@mail.gmail.com>", self.next())
     }
 
-    /// Puts a message into one mailbox, in `thread` or where its references lead. The mailbox must exist.
+    /// Puts a message into one mailbox, in `thread` or in that of its references. The mailbox must exist.
     pub fn put(
         &mut self,
         email: &str,
@@ -179,7 +179,7 @@ impl Mailboxes {
         Some(stored)
     }
 
-    /// Puts a draft into one mailbox under `id`, or under a new one.
+    /// Puts a draft into one mailbox under `id`, or under a new id.
     pub fn put_draft(
         &mut self,
         email: &str,
@@ -195,7 +195,7 @@ impl Mailboxes {
         Some((id, stored))
     }
 
-    /// Hands finished mail to its recipients, one delivery each; the sender keeps the copy with Bcc.
+    /// Delivers a complete mail to its recipients, once each; the sender keeps the copy with Bcc.
     pub fn send(
         &mut self,
         from: &str,
@@ -215,7 +215,7 @@ impl Mailboxes {
                 continue;
             }
             match self.owner_of(recipient) {
-                // Two addresses of one mailbox are one delivery.
+                // Two addresses of one mailbox get one delivery.
                 Some(owner) if reached.insert(owner.clone()) => {
                     self.put(&owner, copy.clone(), &["INBOX", "UNREAD"], None, at);
                 }

@@ -1,4 +1,4 @@
-//! Messages, threads, profile: everything of Gmail v1 but drafts and labels.
+//! Messages, threads, profile: everything of Gmail v1 except drafts and labels.
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE as ALPHABET;
@@ -16,18 +16,18 @@ use super::{Account, compose};
 
 const LIST_SIZE: usize = 100;
 
-/// The caller's own mailbox.
+/// Returns the caller's own mailbox.
 pub(super) fn own<'a>(mail: &'a mut Mailboxes, ask: &Ask<'_>) -> Result<&'a mut AccountBox, Refusal> {
     mail.get_mut(&ask.account.email).ok_or_else(Refusal::not_found)
 }
 
-/// The mail that a write carries: beside the JSON, or inside it as base64url.
+/// Returns the mail in a write: next to the JSON, or inside it as base64url.
 pub(super) fn content(ask: &Ask<'_>, message: &Value) -> Result<Option<Vec<u8>>, Refusal> {
     match (message["raw"].as_str(), &ask.body.media) {
         (Some(_), Some(_)) => Err(Refusal::bad_request("The mail is given twice, as raw and as media")),
         (None, media) => Ok(media.clone()),
         (Some(raw), None) => {
-            // Gmail takes base64url with and without padding, in its own alphabet.
+            // Gmail accepts base64url with and without padding, only in the URL-safe alphabet.
             let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
             let decoded = GeneralPurpose::new(&ALPHABET, config).decode(raw);
             decoded.map(Some).map_err(|_| Refusal::bad_request("Invalid value at 'message.raw' (TYPE_BYTES)"))
@@ -35,7 +35,7 @@ pub(super) fn content(ask: &Ask<'_>, message: &Value) -> Result<Option<Vec<u8>>,
     }
 }
 
-/// The conversation a write names; it must be there.
+/// Returns the thread that a write names; it must exist.
 pub(super) fn thread_named(
     mail: &mut Mailboxes,
     ask: &Ask<'_>,
@@ -48,8 +48,8 @@ pub(super) fn thread_named(
     Ok(Some(thread.to_owned()))
 }
 
-/// Gmail puts a mail into a thread only where it names the thread, answers a mail in it by its headers, and
-/// has its subject. What a real mailbox would quietly file elsewhere is refused here.
+/// Gmail adds a mail to a thread only if the request names the thread, the mail's headers refer to a mail in it, and
+/// the subject is the same. A real mailbox would silently start another thread; here the mail is rejected.
 pub(super) fn joins(
     mail: &mut Mailboxes,
     ask: &Ask<'_>,
@@ -98,7 +98,7 @@ pub(super) fn profile(mail: &mut Mailboxes, ask: &Ask<'_>) -> Outcome {
     })))
 }
 
-/// What a list shows, newest first, after the search index's delay.
+/// Returns the messages of a list, newest first, with the delay of the search index applied.
 pub(super) fn found(
     mail: &mut Mailboxes,
     ask: &Ask<'_>,
@@ -133,7 +133,7 @@ pub(super) fn found(
     Ok(all)
 }
 
-/// One page of a list, in Gmail's shape.
+/// Returns one page of a list in Gmail's format.
 pub(super) fn page(ask: &Ask<'_>, name: &str, all: Vec<Value>) -> Outcome {
     let size = ask.param("maxResults").and_then(|text| text.parse().ok()).unwrap_or(LIST_SIZE);
     let from = match ask.param("pageToken") {
@@ -146,7 +146,7 @@ pub(super) fn page(ask: &Ask<'_>, name: &str, all: Vec<Value>) -> Outcome {
     if from + some.len() < total {
         answer["nextPageToken"] = json!((from + some.len()).to_string());
     }
-    // Gmail leaves the list out when it is empty.
+    // Gmail omits an empty list.
     if !some.is_empty() {
         answer[name] = json!(some);
     }

@@ -1,21 +1,21 @@
 //! Raw mail as a list of headers and a body, and what can be read from it.
 //!
-//! Headers are kept as they were written, so that what is not touched goes on byte for byte. Stricter than
-//! Gmail: a header section that RFC 5322 does not allow is refused.
+//! Headers are stored as they were written, so unchanged ones are passed on byte for byte. Stricter than Gmail: a
+//! header section that RFC 5322 does not allow is rejected.
 
 use mail_parser::parsers::MessageStream;
 use mail_parser::{Addr, MessageParser, MimeHeaders};
 
-/// One mail, taken apart.
+/// A parsed mail.
 #[derive(Debug, Clone)]
 pub(super) struct Mime {
     /// Name and unfolded raw value, in order.
     pub headers: Vec<(String, String)>,
-    /// With CRLF line ends, so that a large mail is given out as often as it is asked for without going through it.
+    /// With CRLF line ends, so that a large mail can be returned repeatedly without being converted again.
     body: Vec<u8>,
 }
 
-/// One mailbox address out of a header.
+/// One mailbox address of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mailbox {
     pub name: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Mailbox {
 }
 
 impl Mime {
-    /// Takes raw mail apart; lines may end in CRLF or in LF alone.
+    /// Parses raw mail; lines end in CRLF or in LF only.
     pub fn parse(raw: &[u8]) -> Result<Self, String> {
         if raw.is_empty() {
             return Err("the message is empty".to_owned());
@@ -79,7 +79,7 @@ impl Mime {
         Ok(())
     }
 
-    /// The mail again, with CRLF line ends and long headers folded at spaces.
+    /// Returns the raw mail, with CRLF line ends and long headers folded at spaces.
     pub fn raw(&self) -> Vec<u8> {
         let mut raw = Vec::new();
         for (name, value) in &self.headers {
@@ -90,17 +90,17 @@ impl Mime {
         raw
     }
 
-    /// A header's raw value.
+    /// Returns a header's raw value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// A header's value with its encoded words read.
+    /// Returns a header's value with its encoded words decoded.
     pub fn text(&self, name: &str) -> Option<String> {
         self.header(name).map(decoded)
     }
 
-    /// Replaces a header where it stands, or adds it.
+    /// Replaces a header in its position, or adds it.
     pub fn set(&mut self, name: &str, value: &str) {
         match self.headers.iter_mut().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
             Some((_, old)) => value.clone_into(old),
@@ -112,12 +112,12 @@ impl Mime {
         self.headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
     }
 
-    /// Replaces the body with plain words; the headers must say so.
+    /// Replaces the body with plain text; the headers must declare that.
     pub fn set_body(&mut self, text: &str) {
         self.body = with_crlf(text.as_bytes());
     }
 
-    /// The addresses of a header; an error names the header, in Gmail's words.
+    /// Returns the addresses of a header; an error names the header, in Gmail's words.
     pub fn addresses(&self, name: &str) -> Result<Vec<Mailbox>, String> {
         let Some(value) = self.header(name).filter(|value| !value.is_empty()) else { return Ok(Vec::new()) };
         let invalid = || format!("Invalid {name} header");
@@ -127,13 +127,13 @@ impl Mime {
         all.iter().map(|addr| mailbox(addr).ok_or_else(invalid)).collect()
     }
 
-    /// Message ids that this mail says it answers, nearest last.
+    /// Returns the message ids to which this mail replies, the nearest last.
     pub fn answers(&self) -> Vec<String> {
         let both = [self.header("References"), self.header("In-Reply-To")];
         both.into_iter().flatten().flat_map(str::split_whitespace).map(str::to_owned).collect()
     }
 
-    /// The words of the mail: its text parts, or its HTML as text.
+    /// Returns the text of the mail: its text parts, or its HTML as text.
     pub fn body_text(&self) -> String {
         let raw = self.raw();
         let Some(message) = MessageParser::default().parse(&raw) else { return String::new() };
@@ -141,7 +141,7 @@ impl Mime {
         all.collect::<Vec<_>>().join("\n").replace("\r\n", "\n").trim_end().to_owned()
     }
 
-    /// The names and sizes of the files that come with it.
+    /// Returns the names and sizes of the attachments.
     pub fn files(&self) -> Vec<(String, usize)> {
         let raw = self.raw();
         let Some(message) = MessageParser::default().parse(&raw) else { return Vec::new() };
@@ -152,7 +152,7 @@ impl Mime {
     }
 }
 
-/// Reads encoded words (RFC 2047).
+/// Decodes encoded words (RFC 2047).
 pub(super) fn decoded(value: &str) -> String {
     let line = format!("{value}\n");
     let parsed = MessageStream::new(line.as_bytes()).parse_unstructured();
@@ -173,7 +173,7 @@ fn with_crlf(text: &[u8]) -> Vec<u8> {
     lines
 }
 
-/// Header section and body, at the first empty line.
+/// Splits header section and body at the first empty line.
 fn split(raw: &[u8]) -> (&[u8], &[u8]) {
     let mut at = 0;
     for line in raw.split_inclusive(|byte| *byte == b'\n') {
@@ -223,7 +223,7 @@ fn mailbox(addr: &Addr<'_>) -> Option<Mailbox> {
     is_address(&email).then_some(Mailbox { name, email })
 }
 
-/// Whether mail can be sent there: `local@domain.tld`.
+/// Returns whether mail can be sent to the address: `local@domain.tld`.
 pub(super) fn is_address(email: &str) -> bool {
     let Some((local, domain)) = email.rsplit_once('@') else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_`{|}~-".contains(c);

@@ -1,8 +1,7 @@
-//! A Google with accounts, consent, mailboxes and calendars: OAuth 2, Gmail v1 and Calendar v3 on one loopback
-//! port.
+//! A Google with accounts, consent, mailboxes and calendars: OAuth 2, Gmail v1 and Calendar v3 on one loopback port.
 //!
-//! Owns the state that all its routes share. What a route does lies in the files beside this one; what a
-//! test or the demo may look at and change lies in `control`. It never talks to anybody but its caller.
+//! Owns the state that all its routes share. The routes are in the neighbouring files; what tests and the demo can read
+//! and change is in `control`. It never connects to another server.
 
 mod answer;
 mod calendar;
@@ -52,29 +51,29 @@ use service::ServiceAccount;
 pub use service::stranger_key;
 pub use view::{DraftEdit, Incoming, Mail, Outgoing};
 
-/// Tells the time to the fake.
+/// Returns the fake's current time.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// Somebody with a mailbox and a calendar here.
+/// A person with a mailbox and a calendar here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Account {
     pub email: String,
     pub name: String,
     /// Further addresses that this account may send as.
     pub aliases: Vec<String>,
-    /// The zone of the calendar, as IANA names it.
+    /// The calendar's zone, by its IANA name.
     pub time_zone: String,
-    /// Addresses that it asked to send as and that nobody has confirmed.
+    /// Send-as addresses that are not confirmed yet.
     pub unconfirmed: Vec<String>,
-    /// As whom it usually sends, where that is one of the aliases.
+    /// The default send-as address, if it is one of the aliases.
     pub usual: Option<String>,
-    /// What stands below mail, as HTML, by address.
+    /// The signature as HTML, by address.
     pub signatures: BTreeMap<String, String>,
-    /// How From calls it, by address. Empty where nobody set it.
+    /// The display name in From, by address. Empty if it is not set.
     pub names: BTreeMap<String, String>,
-    /// Where answers go that do not go back, by address.
+    /// The Reply-To address if it differs from the sender, by address.
     pub answers: BTreeMap<String, String>,
-    /// Of the aliases those that are others' mailboxes too, so not treated as this account's own.
+    /// Aliases that are also other people's mailboxes, so they are not treated as this account's own.
     pub shared: Vec<String>,
 }
 
@@ -89,7 +88,7 @@ impl Account {
         }
     }
 
-    /// The same with a calendar in that zone.
+    /// Returns the account with its calendar in that zone.
     #[must_use]
     pub fn in_zone(mut self, name: &str) -> Self {
         name.clone_into(&mut self.time_zone);
@@ -102,16 +101,17 @@ impl Account {
     }
 }
 
-/// How the fake is set up.
+/// The configuration of the fake.
 #[derive(Clone)]
 pub struct GoogleConfig {
     pub accounts: Vec<Account>,
     pub client_id: String,
     pub client_secret: String,
-    /// The only redirect addresses that are accepted, compared byte by byte. More can be added later
-    /// with [`Google::register_redirect`].
+    /// The only accepted redirect addresses, compared byte by byte. More can be added later with
+    /// [`Google::register_redirect`].
     pub redirect_uris: Vec<String>,
-    /// The folder with `google/gmail.v1.schema.json` and `google/calendar.v3.schema.json`; without it only the rules written here hold.
+    /// The folder with `google/gmail.v1.schema.json` and `google/calendar.v3.schema.json`; without it only the rules in
+    /// this code apply.
     pub specs_dir: Option<PathBuf>,
     pub clock: Clock,
 }
@@ -140,24 +140,25 @@ impl fmt::Debug for GoogleConfig {
     }
 }
 
-/// One request that reached an operation, refused or not.
+/// A request that reached an operation, rejected or not.
 #[derive(Debug, Clone, Serialize)]
 pub struct Call {
-    /// As in Google's discovery documents (`gmail.users.drafts.send`, `calendar.events.insert`), or `oauth.token`, `oauth.revoke`.
+    /// As in Google's discovery documents (`gmail.users.drafts.send`, `calendar.events.insert`), or `oauth.token`,
+    /// `oauth.revoke`.
     pub operation: String,
-    /// Whose token it was, when the token is known.
+    /// The token's account, if the token is known.
     pub account: Option<String>,
     pub at: DateTime<Utc>,
-    /// The JSON part of the body; null where there was none. Tokens are never kept here.
+    /// The JSON part of the body; null if there was none. Tokens are never stored here.
     pub body: Value,
 }
 
-/// The running fake; clones are the same one. The port closes with the last of them.
+/// The running fake; clones share it. The port closes with the last of them.
 #[derive(Debug, Clone)]
 pub struct Google {
     shared: Arc<Shared>,
     server: Arc<Server>,
-    /// What goes wrong next.
+    /// The faults to inject.
     pub faults: Faults,
 }
 
@@ -188,12 +189,12 @@ impl Shared {
         (self.config.clock)()
     }
 
-    /// For reading.
+    /// Locks the state for reading.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state and tells everyone who waits for a change.
+    /// Changes the state and wakes all tasks that wait for a change.
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let outcome = change(&mut self.state());
         self.version.send_modify(|version| *version += 1);
@@ -205,7 +206,7 @@ impl Google {
     /// Starts the fake on a free loopback port.
     ///
     /// # Errors
-    /// When no port can be bound, or the specification in `specs_dir` cannot be used.
+    /// If no port can be bound, or the specification in `specs_dir` cannot be used.
     pub async fn start(config: GoogleConfig) -> std::io::Result<Self> {
         let rules = Rules::read(config.specs_dir.as_deref())?;
         let faults = Faults::default();
@@ -234,25 +235,25 @@ impl Google {
         Ok(Self { shared, server, faults })
     }
 
-    /// `http://127.0.0.1:port`, without a trailing slash: the base of everything.
+    /// Returns the base URL, `http://127.0.0.1:port`, without a trailing slash.
     #[must_use]
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// Where consent is asked for.
+    /// Returns the URL of the consent page.
     #[must_use]
     pub fn auth_url(&self) -> String {
         format!("{}/o/oauth2/v2/auth", self.url())
     }
 
-    /// Where codes and refresh tokens are exchanged.
+    /// Returns the URL at which codes and refresh tokens are exchanged.
     #[must_use]
     pub fn token_url(&self) -> String {
         format!("{}/token", self.url())
     }
 
-    /// Where tokens are revoked.
+    /// Returns the URL at which tokens are revoked.
     #[must_use]
     pub fn revoke_url(&self) -> String {
         format!("{}/revoke", self.url())

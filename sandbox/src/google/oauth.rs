@@ -1,8 +1,8 @@
 //! OAuth 2 after consent: codes, tokens, refresh, revocation.
 //!
-//! Strict: PKCE is demanded, a code works once and for ten minutes, and a refresh token comes only with
-//! `access_type=offline` at the first consent (or with `prompt=consent`), as Google does it. Secrets are
-//! compared and never recorded.
+//! Strict: PKCE is required, a code works once and for ten minutes, and a refresh token is issued only with
+//! `access_type=offline` at the first consent (or with `prompt=consent`), as at Google. Secrets are compared and never
+//! recorded.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ async fn revoke(Shares(shared): Shares<Arc<Shared>>, RawQuery(query): RawQuery, 
     .await
 }
 
-/// Planned statuses are answered as Google's front ends do: JSON, not an empty body.
+/// Injected statuses are answered like Google's front ends do: with JSON instead of an empty body.
 async fn under(fault: Option<Fault>, work: impl Future<Output = Response>) -> Response {
     match fault {
         Some(Fault::Status { code, retry_after } | Fault::Reason { code, retry_after, .. }) => {
@@ -101,7 +101,7 @@ fn exchange(shared: &Shared, headers: &HeaderMap, fields: &Fields) -> Result<Val
     if !form.starts_with("application/x-www-form-urlencoded") {
         return Err(Denied("invalid_request", "The body must be a form."));
     }
-    // Its signature says who asks.
+    // The assertion's signature authenticates the client.
     if fields.get("grant_type").is_some_and(|kind| kind == service::GRANT_TYPE) {
         let assertion = fields.get("assertion").ok_or(Denied("invalid_request", "Missing assertion"))?;
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
@@ -224,7 +224,8 @@ fn tokens(grants: &mut Grants, grant: usize, refresh: Option<String>, now: DateT
     answer
 }
 
-/// Who agreed. Nobody checks the signature of what comes from the token endpoint itself, so it is none.
+/// Returns the ID token. Clients do not verify the signature of a token received directly from the token endpoint, so
+/// this one has none.
 fn id_token(client: &str, grant: &Grant, now: DateTime<Utc>) -> String {
     let mut claims = json!({
         "iss": "https://accounts.google.com",

@@ -1,4 +1,4 @@
-//! JSON for a page that shows the mailboxes: `/_sandbox/…`. Not Google's, and not for Nod.
+//! JSON for a page that shows the mailboxes: `/_sandbox/…`. This is no Google API, and Nod does not use it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ async fn mailbox(Shares(shared): Shares<Arc<Shared>>, Query(ask): Query<Ask>) ->
     if let Some(since) = ask.since {
         let _ = tokio::time::timeout(LONGEST_POLL, version.wait_for(|now| *now != since)).await;
     }
-    // The version is read first: a change in between shows again rather than never.
+    // The version is read first, so a change in between is shown twice instead of never.
     let seen = *version.borrow();
     Json(json!({
         "version": seen,

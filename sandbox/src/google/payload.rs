@@ -1,4 +1,4 @@
-//! Messages as Gmail's JSON: labels, snippet, headers and the tree of parts.
+//! Messages in Gmail's JSON: labels, snippet, headers and the tree of parts.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
@@ -9,7 +9,7 @@ use super::consent::escape;
 use super::mailbox::Stored;
 use super::mime::{Mime, decoded};
 
-/// How much of a message is asked for.
+/// How much of a message is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Format {
     Full,
@@ -30,17 +30,17 @@ impl Format {
     }
 }
 
-/// Only where it is, as lists and answers to writes have it.
+/// Returns only the ids, as in lists and in answers to writes.
 pub(super) fn reference(stored: &Stored) -> Value {
     json!({"id": stored.id, "threadId": stored.thread})
 }
 
-/// The same with labels.
+/// Returns the ids and the labels.
 pub(super) fn labelled(stored: &Stored) -> Value {
     json!({"id": stored.id, "threadId": stored.thread, "labelIds": stored.labels})
 }
 
-/// A message resource.
+/// Returns a message resource.
 pub(super) fn message(stored: &Stored, format: &Format) -> Value {
     let raw = stored.mime.raw();
     let mut resource = json!({
@@ -65,14 +65,15 @@ pub(super) fn message(stored: &Stored, format: &Format) -> Value {
     resource
 }
 
-/// The first words, with HTML entities, as Gmail gives them.
+/// Returns the first words, with HTML entities, as Gmail does.
 pub(super) fn snippet(mime: &Mime) -> String {
     let text = mime.body_text();
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     escape(&words.chars().take(200).collect::<String>())
 }
 
-/// The bytes of an attachment, by the id that [`tree`] gave it: its place among the parts, also of mails in the mail.
+/// Returns the bytes of an attachment by the id from [`tree`], which is its position among the parts, including those
+/// of nested mails.
 pub(super) fn attachment(mime: &Mime, id: &str) -> Option<Value> {
     let raw = mime.raw();
     let whole = MessageParser::default().parse(&raw)?;
@@ -88,7 +89,7 @@ pub(super) fn attachment(mime: &Mime, id: &str) -> Option<Value> {
     None
 }
 
-/// What a part holds. A mail in a mail is the lines of that mail.
+/// Returns a part's content. For a nested mail these are its raw lines.
 fn held<'a>(part: &'a MailPart<'a>, raw: &'a [u8]) -> &'a [u8] {
     match (&part.body, part.encoding) {
         (PartType::Message(_), Encoding::None) => lines(part, raw),
@@ -114,7 +115,7 @@ fn tree(raw: &[u8], with_bodies: bool) -> Value {
     }
 }
 
-/// Where a part is: as Gmail numbers it, and the parts with mails that it lies in.
+/// The position of a part: Gmail's part id, and the nested mails that contain it.
 #[derive(Default)]
 struct Place {
     id: String,
@@ -153,7 +154,7 @@ fn part(message: &Message<'_>, at: usize, place: &Place, with_bodies: bool) -> V
                 parts.map(|(index, child)| part(message, *child as usize, &place.child(index), with_bodies));
             resource["parts"] = parts.collect();
         }
-        // Gmail shows what stands in an attached mail as if it were parts of this one.
+        // Gmail shows the content of a nested mail as parts of the outer one.
         PartType::Message(inner) => {
             let within = Place { within: format!("{}{at}.", place.within), ..place.child(0) };
             resource["parts"] = json!([part(inner, 0, &within, with_bodies)]);
@@ -178,7 +179,7 @@ fn body(part: &MailPart<'_>, raw: &[u8], place: &str) -> Value {
     if is_file(part) {
         return json!({"size": bytes.len(), "attachmentId": format!("ANGjdJ-{place}")});
     }
-    // The parser has made letters of a text's bytes; Gmail hands out the bytes.
+    // The parser has decoded a text's bytes to characters; Gmail returns the bytes.
     let as_sent = lines(part, raw);
     let sent = match part.encoding {
         Encoding::None => Some(as_sent.to_vec()),
@@ -189,20 +190,20 @@ fn body(part: &MailPart<'_>, raw: &[u8], place: &str) -> Value {
     json!({"size": bytes.len(), "data": URL_SAFE.encode(bytes)})
 }
 
-/// What base64 holds; none where it is broken.
+/// Decodes base64; `None` if it is not valid.
 fn unpacked(lines: &[u8]) -> Option<Vec<u8>> {
     let letters: Vec<u8> = lines.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
     STANDARD.decode(letters).ok()
 }
 
-/// Whether a part of the mail is a file.
+/// Returns whether the mail has an attachment.
 pub(super) fn has_attachment(mime: &Mime) -> bool {
     let raw = mime.raw();
     let message = MessageParser::default().parse(&raw);
     message.is_some_and(|message| message.parts.iter().any(is_file))
 }
 
-/// With a name or without one.
+/// Returns whether the part is a file, named or not.
 fn is_file(part: &MailPart<'_>) -> bool {
     let attached = part.content_disposition().is_some_and(|how| how.is_attachment());
     part.attachment_name().is_some() || part.is_message() || attached

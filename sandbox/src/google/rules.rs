@@ -1,7 +1,7 @@
-//! Which operations there are, and what their requests and answers must look like.
+//! The supported operations, and the rules for their requests and answers.
 //!
-//! The table is written by hand; where Google's own description is at hand (`specs_dir`), requests and our
-//! own answers are judged by that as well.
+//! The table is written by hand. If Google's own description is available (`specs_dir`), requests and the fake's own
+//! answers are validated against it as well.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,15 +13,15 @@ use serde_json::Value;
 use super::calendar;
 use crate::spec::{self, Spec};
 
-/// One operation that this fake knows.
+/// A supported operation.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub id: &'static str,
     pub method: Method,
-    /// What follows `/gmail/v1/users/{userId}/` or `/calendar/v3/`; `*` stands for an id.
+    /// The path after `/gmail/v1/users/{userId}/` or `/calendar/v3/`; `*` matches an id.
     pub path: &'static [&'static str],
     pub query: &'static [&'static str],
-    /// Last parts of the scopes any of which allows it.
+    /// The last parts of scopes; any one of them allows the operation.
     pub scopes: &'static [&'static str],
     pub upload: bool,
 }
@@ -41,7 +41,7 @@ const SETTINGS: &[&str] = &["gmail.readonly", "gmail.modify", "gmail.settings.ba
 const LIST: &[&str] = &["q", "maxResults", "pageToken", "labelIds", "includeSpamTrash"];
 const SHAPE: &[&str] = &["format", "metadataHeaders"];
 
-/// Parameters that every operation of Google's takes.
+/// Parameters that all of Google's operations accept.
 const STANDARD: [&str; 11] = [
     "$.xgafv",
     "access_token",
@@ -100,7 +100,7 @@ pub(super) static OPERATIONS: [Operation; 19] = [
 ];
 
 impl Operation {
-    /// The operation behind a request, and the ids in its path.
+    /// Finds the operation of a request, and the ids in its path.
     pub fn find(
         known: &'static [Self],
         method: &Method,
@@ -118,7 +118,7 @@ impl Operation {
         Some((operation, ids.map(|(_, given)| given.clone()).collect()))
     }
 
-    /// How many a page of a list may hold.
+    /// Returns the maximum page size of a list.
     fn most(&self) -> u32 {
         match self.id {
             "calendar.events.list" | "calendar.events.instances" => 2500,
@@ -127,7 +127,7 @@ impl Operation {
         }
     }
 
-    /// Whether its request is JSON, perhaps with mail beside it.
+    /// Returns whether its request is JSON, possibly with mail next to it.
     pub fn takes_json(&self) -> bool {
         let written = [".modify", ".batchModify", "labels.create"];
         self.upload || written.iter().any(|end| self.id.ends_with(end))
@@ -139,7 +139,7 @@ impl Operation {
     }
 }
 
-/// Whether the grant shows headers only, so that neither words nor searches are allowed.
+/// Returns whether the grant allows headers only, so neither bodies nor searches.
 pub(super) fn is_metadata_only(scopes: &std::collections::BTreeSet<String>) -> bool {
     !scopes.contains(FULL) && !READ.iter().any(|scope| scopes.contains(&format!("{GOOGLE}{scope}")))
 }
@@ -177,7 +177,7 @@ impl Rules {
         Ok(())
     }
 
-    /// What is wrong with the query of a request.
+    /// Returns the errors in a request's query.
     pub fn query(&self, operation: &Operation, pairs: &[(String, String)]) -> Vec<String> {
         let mut wrong = Vec::new();
         for (at, (name, value)) in pairs.iter().enumerate() {
@@ -206,7 +206,7 @@ impl Rules {
         (!valid).then(|| format!("Invalid value at '{name}': \"{value}\""))
     }
 
-    /// What is wrong with the JSON of a request. `has_media` when the content itself came beside it.
+    /// Returns the errors in a request's JSON. `has_media` says that the content itself was sent next to it.
     pub fn request(&self, operation: &Operation, body: &Value, has_media: bool) -> Vec<String> {
         let Some(validator) = self.requests.get(operation.id) else { return Vec::new() };
         let mut wrong = spec::violations(validator, body);
@@ -219,7 +219,7 @@ impl Rules {
         wrong
     }
 
-    /// What is wrong with an answer of ours.
+    /// Returns the errors in an answer of this fake.
     pub fn response(&self, operation: &Operation, body: &Value) -> Vec<String> {
         self.responses
             .get(operation.id)

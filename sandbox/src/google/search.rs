@@ -1,7 +1,7 @@
-//! Gmail's search language, the part of it that is known here: a pure function from words to a yes or no.
+//! The supported part of Gmail's search language: a pure function from a query and a message to a match.
 //!
-//! Operators that are not known are refused, where Gmail would search for the words: a story must not pass
-//! because a search meant nothing.
+//! Unknown operators are rejected, where Gmail would search for the words: a test must not pass because a search was
+//! meaningless.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::mailbox::{Stored, UserLabel};
 /// (<https://developers.google.com/workspace/gmail/api/guides/filtering>).
 const PACIFIC_MIDNIGHT: Duration = Duration::hours(8);
 
-/// A parsed search: every term must hold.
+/// A parsed search: every term must match.
 #[derive(Debug)]
 pub(super) struct Query(Vec<Term>);
 
@@ -39,12 +39,12 @@ enum Test {
 
 impl Query {
     /// # Errors
-    /// What is not understood, as a sentence.
+    /// A sentence that says what is not supported.
     pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Self, String> {
         terms(text, now).map(Self)
     }
 
-    /// A label of one's own is searched by its name, with hyphens for spaces, and carried by its id.
+    /// Replaces the names of user labels, in which hyphens stand for spaces, by their ids, which messages carry.
     pub fn with_labels(mut self, made: &[UserLabel]) -> Self {
         let hyphened = |name: &str| name.to_uppercase().replace([' ', '/'], "-");
         let all = self.0.iter_mut().flat_map(|term| match &mut term.test {
@@ -65,7 +65,7 @@ impl Query {
         self.0.iter().all(|term| texts.holds(term))
     }
 
-    /// Whether trash and spam are searched too.
+    /// Returns whether trash and spam are searched too.
     pub fn is_anywhere(&self) -> bool {
         self.0.iter().any(|term| match &term.test {
             Test::Label(label) => label == "TRASH" || label == "SPAM",
@@ -82,7 +82,7 @@ struct Token {
     value: String,
 }
 
-/// `{a b}` is a or b.
+/// `{a b}` means a or b.
 fn terms(text: &str, now: DateTime<Utc>) -> Result<Vec<Term>, String> {
     let (mut rest, mut all) = (text, Vec::new());
     while let Some((before, after)) = rest.split_once('{') {
@@ -219,14 +219,14 @@ fn day(value: &str) -> Result<DateTime<Utc>, String> {
     Ok(day.and_time(chrono::NaiveTime::MIN).and_utc() + PACIFIC_MIDNIGHT)
 }
 
-/// Letters and digits with single spaces between: `Q3-report,` is found by `q3 report`.
+/// Returns letters and digits separated by single spaces, so that `q3 report` finds `Q3-report,`.
 fn words(text: &str) -> String {
     let only = |c: char| if c.is_alphanumeric() { c } else { ' ' };
     let spaced: String = text.to_lowercase().chars().map(only).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The texts of one message, read once.
+/// The texts of one message, each read once.
 struct Texts<'a> {
     stored: &'a Stored,
     read: HashMap<&'static str, String>,

@@ -1,7 +1,7 @@
 //! Service accounts to which a domain delegates its people's accounts: the JWT bearer grant (RFC 7523).
 //!
-//! Strict as Google: the signature, `iss`, `aud` and `scope` must be right, the assertion lives an hour at most, and
-//! every scope must be authorised for the client in the domain of `sub`
+//! As strict as Google: the signature, `iss`, `aud` and `scope` must be right, the assertion is valid for an hour at
+//! most, and every scope must be authorised for the client in the domain of `sub`
 //! (<https://developers.google.com/identity/protocols/oauth2/service-account>).
 
 use std::collections::BTreeSet;
@@ -19,10 +19,10 @@ use super::{Google, Shared};
 
 pub(super) const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LONGEST_SECONDS: i64 = 3600;
-/// How far a clock may be off.
+/// The tolerated clock difference.
 const SKEW_SECONDS: i64 = 300;
 
-/// A service account, and what an admin of its domain allows it.
+/// A service account, and the scopes that an admin of its domain authorised.
 #[derive(Debug)]
 pub(super) struct ServiceAccount {
     email: String,
@@ -48,7 +48,7 @@ const TIMES: &str = "Invalid JWT: Token must be a short-lived token (60 minutes)
 const UNAUTHORIZED: &str = "Client is unauthorized to retrieve access tokens using this method, or client not \
                             authorized for any of the scopes requested.";
 
-/// An access token for what the assertion asks for.
+/// Issues the access token that the assertion requests.
 pub(super) fn by_assertion(shared: &Shared, audience: &str, assertion: &str) -> Result<Value, Denied> {
     let (signed, signature) = assertion.rsplit_once('.').ok_or(Denied(INVALID, "Invalid JWT"))?;
     let (head, claims) = signed.split_once('.').ok_or(Denied(INVALID, "Invalid JWT"))?;
@@ -58,7 +58,7 @@ pub(super) fn by_assertion(shared: &Shared, audience: &str, assertion: &str) -> 
     }
     let claims: Claims = part(claims)?;
     let signature = bytes(signature).ok_or(Denied(INVALID, "Invalid JWT Signature."))?;
-    // Whoever signs takes the machine's time, whatever the story's is.
+    // A client signs with the machine's time, even if the fake's clock differs.
     let (now, told) = (Utc::now().timestamp(), shared.now());
     shared.change(|state| {
         let service = state.services.iter().find(|service| service.email == claims.iss);
@@ -94,7 +94,7 @@ pub(super) fn by_assertion(shared: &Shared, audience: &str, assertion: &str) -> 
     })
 }
 
-/// Some clients write what fills up the last four letters; Google takes both.
+/// Some clients pad base64; Google accepts both.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
@@ -104,7 +104,7 @@ fn part<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, Denied> {
     serde_json::from_slice(&bytes).map_err(|_| Denied(INVALID, "Invalid JWT"))
 }
 
-/// A key as the Google Cloud console gives it out, which no Google knows.
+/// Returns a key in the format of the Google Cloud console that Google does not know.
 #[must_use]
 pub fn stranger_key() -> String {
     key_json(&ServiceAccount::new("acme.test", &[]), "https://oauth2.googleapis.com/token")
@@ -140,8 +140,8 @@ fn key_json(service: &ServiceAccount, token_url: &str) -> String {
 }
 
 impl Google {
-    /// A service account to which the domain delegates these scopes of its people: its key, as the Google Cloud console
-    /// gives it out.
+    /// Creates a service account to which the domain delegates these scopes of its people; returns its key in the
+    /// format of the Google Cloud console.
     #[must_use]
     pub fn service_account(&self, domain: &str, scopes: &[&str]) -> String {
         let service = ServiceAccount::new(domain, scopes);
@@ -150,7 +150,7 @@ impl Google {
         key
     }
 
-    /// An admin of the domain allows its service accounts these scopes, and no others.
+    /// Sets the scopes that the domain authorises for its service accounts, and removes all others.
     pub fn delegates(&self, domain: &str, scopes: &[&str]) {
         self.shared.change(|state| {
             for service in state.services.iter_mut().filter(|service| service.domain == domain) {

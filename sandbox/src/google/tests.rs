@@ -1,4 +1,4 @@
-//! The fake as its callers meet it: over HTTP, and through the real Gmail client.
+//! Tests of the fake over HTTP, and through the real Gmail client.
 #![allow(clippy::unwrap_used)]
 
 mod calendar;
@@ -63,7 +63,7 @@ impl World {
         self.call(Method::POST, path, Some(body)).await
     }
 
-    /// Creates a draft and gives its id.
+    /// Creates a draft and returns its id.
     pub async fn draft(&self, raw: &str) -> String {
         let body = json!({"message": {"raw": encoded(raw)}});
         let (status, draft) = self.post("drafts", body).await;

@@ -4,20 +4,20 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use serde_json::Value;
 
-/// What a client handed in.
+/// A request's body.
 #[derive(Debug, Default)]
 pub(super) struct Body {
-    /// The JSON part; null where there was none.
+    /// The JSON part; null if there was none.
     pub json: Value,
-    /// The mail beside it.
+    /// The mail next to it.
     pub media: Option<Vec<u8>>,
 }
 
 impl Body {
-    /// Reads a request's body. `upload` is the `uploadType`, when the request came by `/upload/…`.
+    /// Parses a request's body. `upload` is the `uploadType`, if the request was sent to `/upload/…`.
     ///
     /// # Errors
-    /// What Google would call a bad request.
+    /// If Google would call it a bad request.
     pub fn read(headers: &HeaderMap, upload: Option<&str>, bytes: &[u8]) -> Result<Self, String> {
         let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         match upload {
@@ -97,7 +97,7 @@ fn parts<'a>(boundary: &str, bytes: &'a [u8]) -> Result<Vec<Part<'a>>, String> {
     }
 }
 
-// A delimiter counts at the start of a line only: the mail inside may speak of it.
+// A delimiter counts only at the start of a line, because the mail inside may mention it.
 fn marks(delimiter: &[u8], bytes: &[u8]) -> Vec<usize> {
     let at_line = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'\n');
     let all = bytes.windows(delimiter.len()).enumerate();

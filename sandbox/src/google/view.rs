@@ -1,4 +1,4 @@
-//! Mail as plain values, for those who look at the fake from outside the protocol.
+//! Mail as plain values, for readers outside of the protocol.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::Shared;
 use super::mailbox::{Left, Stored};
 
-/// A message as plain values. Addresses are bare and as written; `headers` has everything, decoded.
+/// A message as plain values. Addresses are bare and unchanged; `headers` has all headers, decoded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mail {
-    /// Gmail's id of it in this mailbox.
+    /// Its Gmail id in this mailbox.
     pub id: String,
     pub thread_id: String,
     /// Only for drafts: the draft's own id.
@@ -24,7 +24,7 @@ pub struct Mail {
     pub bcc: Vec<String>,
     pub subject: String,
     pub body: String,
-    /// Names and sizes of the files.
+    /// Names and sizes of the attachments.
     pub files: Vec<(String, usize)>,
     pub headers: Vec<(String, String)>,
     pub labels: BTreeSet<String>,
@@ -32,7 +32,7 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// A header's value, by its name in any case.
+    /// Returns a header's value, by its name in any case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
@@ -71,7 +71,7 @@ pub struct Outgoing {
     pub mail: Mail,
 }
 
-/// Mail that somebody sends to an account here. Start from `Incoming::default()`.
+/// Mail that a person sends to an account here. Start from `Incoming::default()`.
 #[derive(Debug, Clone, Default)]
 pub struct Incoming {
     /// The account.
@@ -82,24 +82,24 @@ pub struct Incoming {
     pub cc: Vec<String>,
     pub subject: String,
     pub body: String,
-    /// The `Message-ID` of what it answers.
+    /// The `Message-ID` of the mail to which it replies.
     pub in_reply_to: Option<String>,
     pub headers: Vec<(String, String)>,
-    /// What comes with it: name, media type and bytes.
+    /// Attachments: name, media type and bytes.
     pub files: Vec<(String, String, Vec<u8>)>,
-    /// When it arrives; now, if not said.
+    /// When it arrives; now, if `None`.
     pub at: Option<DateTime<Utc>>,
 }
 
-/// What somebody changes about a draft in Gmail itself.
+/// What a person changes about a draft in Gmail itself.
 #[derive(Debug, Clone, Default)]
 pub struct DraftEdit {
-    /// Another of their addresses, picked in its From.
+    /// Another of their addresses, chosen in From.
     pub from: Option<String>,
     pub to: Option<String>,
     pub subject: Option<String>,
     pub body: Option<String>,
-    /// In the place of `body`: as Gmail's own editor writes it.
+    /// Replaces `body`: HTML as Gmail's own editor writes it.
     pub html: Option<String>,
 }
 

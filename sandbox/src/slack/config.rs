@@ -1,4 +1,4 @@
-//! What a fake workspace starts with: the app, its tokens and scopes, and the habits of the fake itself.
+//! The initial state of a fake workspace: the app, its tokens and scopes, and the settings of the fake itself.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::entities::{Channel, User};
 
-/// Tells the time; handed in so that a test can live through a week in a millisecond.
+/// Returns the current time; passed in so that a test can pass a week in a millisecond.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
-/// The scopes of [`SlackConfig::new`]: all that the fake knows.
+/// The scopes of [`SlackConfig::new`]: all that the fake supports.
 pub const ALL_SCOPES: [&str; 20] = [
     "app_mentions:read",
     "assistant:write",
@@ -61,47 +61,47 @@ pub struct App {
     pub name: String,
     /// `xoxb-…`
     pub bot_token: String,
-    /// `xapp-…`, for `apps.connections.open` alone.
+    /// `xapp-…`, only for `apps.connections.open`.
     pub app_token: String,
-    /// With which every request to the app is signed.
+    /// Signs every request to the app.
     pub signing_secret: String,
     pub scopes: BTreeSet<String>,
-    /// With their slash.
+    /// Including the slash.
     pub commands: Vec<String>,
 }
 
-/// All that a fake Slack is started with.
+/// The configuration of a fake Slack.
 #[derive(Clone)]
 pub struct SlackConfig {
     pub team: Team,
     pub app: App,
     pub users: Vec<User>,
     pub channels: Vec<Channel>,
-    /// Folder of the vendors' specifications (`slack/slack.requests.schema.json` inside it).
+    /// Folder of the vendors' specifications, which contains `slack/slack.requests.schema.json`.
     pub specs_dir: Option<PathBuf>,
     pub clock: Clock,
-    /// How long an event waits for its acknowledgement before it is sent again. Slack: at once, then after
-    /// one and five minutes.
+    /// How long an event waits for its acknowledgement before it is sent again. Slack resends at once, then after one
+    /// and five minutes.
     pub redeliver_after: Duration,
-    /// How often an event is sent again.
+    /// How many times an event is resent.
     pub redeliveries: u32,
-    /// How long a connection lives on after `disconnect` with reason `refresh_requested`.
+    /// How long a connection stays open after `disconnect` with reason `refresh_requested`.
     pub disconnect_grace: Duration,
     pub mention_order: MentionOrder,
-    /// Holds `chat.postMessage` to one a second and channel, by the clock above.
+    /// Limits `chat.postMessage` to one per second and channel, measured by `clock`.
     pub post_limit: bool,
-    /// Whether it takes streams (`chat.startStream`).
+    /// Whether streams (`chat.startStream`) are accepted.
     pub streams: bool,
-    /// How long the trigger of a press, a command or a form opens a form.
+    /// How long the trigger of a click, a command or a form can open a form.
     pub trigger_lives: TimeDelta,
-    /// Whether people may be written to directly (the "Messages" tab of the app).
+    /// Whether people can send DMs to the app (its "Messages" tab).
     pub messages_tab: bool,
     /// Whether the app has a Home tab.
     pub home_tab: bool,
 }
 
 impl SlackConfig {
-    /// A workspace "Acme" with one app whose bot and slash command are called `name`, nobody in it yet.
+    /// Returns a workspace "Acme" without people, with one app whose bot and slash command are called `name`.
     #[must_use]
     pub fn new(name: &str) -> Self {
         let tag = name.to_uppercase();

@@ -1,6 +1,6 @@
-//! A small JSON door for a demo page, under `/_sandbox/`: see as one person, act as one person.
+//! A small JSON API for a demo page, under `/_sandbox/`: view the workspace and act as one person.
 //!
-//! A viewer sees only the channels of which he is a member, and only what was whispered to him.
+//! A viewer sees only the channels of which they are a member, and only their own ephemeral messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::entities::Message;
 use super::people::Say;
 use super::world::World;
 
-/// How long a question for news waits.
+/// How long a long poll waits.
 const PATIENCE: Duration = Duration::from_secs(25);
 
 pub(super) fn router() -> Router<Arc<State>> {
@@ -35,7 +35,7 @@ pub(super) fn router() -> Router<Arc<State>> {
         .route("/close", post(close))
 }
 
-/// Errors are JSON sentences.
+/// Errors are sentences in JSON.
 fn answered(outcome: Result<Value, String>) -> Response {
     match outcome {
         Ok(value) => Json(value).into_response(),
@@ -63,7 +63,7 @@ struct Since {
     since: u64,
 }
 
-/// Answers once the version is past `since`, or with the same version after a while.
+/// Answers once the version is later than `since`, or with the same version after `PATIENCE`.
 async fn events(Extract(state): Extract<Arc<State>>, Query(since): Query<Since>) -> Response {
     let mut version = state.version.subscribe();
     let newer = version.wait_for(|v| *v > since.since);
@@ -134,7 +134,7 @@ async fn slash(Extract(state): Extract<Arc<State>>, Json(c): Json<Command>) -> R
 struct Form {
     user: String,
     view: String,
-    /// By block id or label.
+    /// Keyed by block id or label.
     #[serde(default)]
     typed: BTreeMap<String, String>,
 }
@@ -149,7 +149,7 @@ async fn close(Extract(state): Extract<Arc<State>>, Json(form): Json<Form>) -> R
 }
 
 impl World {
-    /// The workspace through one person's eyes; without a viewer only who and what there is.
+    /// Returns the workspace as one person sees it; without a viewer, only the lists of people and channels.
     fn seen_by(&self, viewer: Option<&str>, version: u64) -> Value {
         let channels: Vec<Value> = self
             .channels

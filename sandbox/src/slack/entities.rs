@@ -1,11 +1,11 @@
-//! The things of a workspace: people, channels, messages, whispers, forms. Plain values.
+//! The entities of a workspace: people, channels, messages, ephemeral messages, forms. Plain values.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// A person (or a foreign bot) of the workspace or, as a stranger, of another one (Slack Connect).
+/// A person (or a foreign bot) of the workspace, or of another one (Slack Connect) if `is_stranger`.
 #[derive(Debug, Clone, Serialize)]
 pub struct User {
     pub id: String,
@@ -23,14 +23,14 @@ pub struct User {
     pub is_ultra_restricted: bool,
     pub is_admin: bool,
     pub is_stranger: bool,
-    /// Another workspace's id for a stranger; the app's own where `None`.
+    /// The id of a stranger's workspace; `None` for the app's own.
     pub team_id: Option<String>,
     /// `conversations.open` with this person fails.
     pub refuses_dms: bool,
 }
 
 impl User {
-    /// A full member: handle `ana` gives the id `U000000ANA` and the address `ana@acme.test`.
+    /// Returns a full member: handle `ana` gives the id `U000000ANA` and the address `ana@acme.test`.
     #[must_use]
     pub fn new(name: &str, real_name: &str) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl User {
         }
     }
 
-    /// The same person as a member of another workspace.
+    /// Makes the person a member of another workspace.
     #[must_use]
     pub fn stranger(mut self, team_id: &str) -> Self {
         self.is_stranger = true;
@@ -71,7 +71,7 @@ pub enum ChannelKind {
 }
 
 impl ChannelKind {
-    /// The word of `channel_type` in events.
+    /// Returns the `channel_type` of events.
     #[must_use]
     pub fn event_word(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl ChannelKind {
         }
     }
 
-    /// The scope family: `channels`, `groups`, `im`, `mpim`.
+    /// Returns the scope family: `channels`, `groups`, `im`, `mpim`.
     #[must_use]
     pub fn scope_word(self) -> &'static str {
         match self {
@@ -94,13 +94,13 @@ impl ChannelKind {
     }
 }
 
-/// A channel, a private channel, or a conversation between few.
+/// A channel, a private channel, a DM or a group DM.
 #[derive(Debug, Clone, Serialize)]
 pub struct Channel {
     pub id: String,
     pub name: String,
     pub kind: ChannelKind,
-    /// Ids; in [`Channel::new`] handles are allowed too and resolved at the start.
+    /// Ids; [`Channel::new`] also accepts handles, which are resolved at the start.
     pub members: Vec<String>,
     pub archived: bool,
     /// Seconds since 1970.
@@ -108,7 +108,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A public channel: `general` gives the id `C000GENERAL`. Members by handle or id.
+    /// Returns a public channel: `general` gives the id `C000GENERAL`. Members by handle or id.
     #[must_use]
     pub fn new(name: &str, members: &[&str]) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Channel {
         }
     }
 
-    /// The same as a private channel, whose id begins with `G`.
+    /// Makes the channel private; its id then begins with `G`.
     #[must_use]
     pub fn private(mut self) -> Self {
         self.id.replace_range(0..1, "G");
@@ -130,14 +130,14 @@ impl Channel {
     }
 }
 
-/// Who edited a message last, and when.
+/// Who last edited a message, and when.
 #[derive(Debug, Clone, Serialize)]
 pub struct Edited {
     pub user: String,
     pub ts: String,
 }
 
-/// One message as it stands.
+/// A message in its current form.
 #[derive(Debug, Clone, Serialize)]
 pub struct Message {
     pub channel: String,
@@ -160,7 +160,7 @@ pub struct Message {
     pub reply_broadcast: bool,
 }
 
-/// What one person alone was shown.
+/// An ephemeral message to one person.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ephemeral {
     pub user: String,
@@ -181,21 +181,21 @@ pub struct OpenView {
     pub user: String,
     pub hash: String,
     pub view: Value,
-    /// What stands in its inputs in the place of their initial values, by block id.
+    /// The current values of its inputs if they differ from the initial ones, by block id.
     pub typed: BTreeMap<String, String>,
-    /// What the last submission's acknowledgement carried (`response_action` …).
+    /// The payload of the last submission's acknowledgement (`response_action` …).
     pub answer: Option<Value>,
     pub open: bool,
 }
 
-/// A thread of the assistant's pane.
+/// An assistant thread.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pane {
     pub user: String,
-    /// The channel that the person looks at.
+    /// The channel that the person is viewing.
     pub viewing: Option<String>,
     pub title: Option<String>,
-    /// What is offered: words and message.
+    /// The suggested prompts: title and message.
     pub prompts: Vec<(String, String)>,
 }
 

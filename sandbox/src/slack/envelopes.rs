@@ -1,7 +1,7 @@
-//! What is delivered to the app: envelopes, and which of them are sent again.
+//! Envelopes, which are deliveries to the app, and which of them are resent.
 //!
-//! An event that nobody acknowledges is sent again, up to three times; presses and commands never are, and
-//! are lost where no connection stands.
+//! An event that is not acknowledged is resent, up to three times. Clicks and commands are never resent, and are lost
+//! if no connection is open.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ impl EnvelopeKind {
     }
 }
 
-/// What became of an envelope.
+/// The state of an envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
@@ -40,24 +40,24 @@ pub enum Delivery {
     /// Sent, not acknowledged.
     Sent,
     Acknowledged,
-    /// A press or command that met no connection, or whose connection went before it was acknowledged.
+    /// A click or command without a connection, or whose connection closed before it was acknowledged.
     Lost,
-    /// An event that was sent as often as Slack sends it.
+    /// An event that was resent as often as Slack does.
     GivenUp,
 }
 
-/// One delivery to the app and its fate.
+/// One delivery to the app and its state.
 #[derive(Debug, Clone, Serialize)]
 pub struct Envelope {
     pub number: u64,
     pub kind: EnvelopeKind,
     pub payload: Value,
     pub state: Delivery,
-    /// 0 at first.
+    /// Starts at 0.
     pub attempt: u32,
-    /// What its acknowledgement carried.
+    /// The payload of its acknowledgement.
     pub answer: Option<Value>,
-    /// From sending to acknowledgement.
+    /// The time from sending to acknowledgement.
     pub took: Option<Duration>,
     #[serde(skip)]
     pub(super) accepts_payload: bool,
@@ -71,7 +71,7 @@ pub struct Envelope {
     pub(super) context: Context,
 }
 
-/// Whom an acknowledgement's payload is for.
+/// What an acknowledgement's payload refers to.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Context {
     #[default]
@@ -94,7 +94,7 @@ pub(super) struct Sockets {
     pub(super) by_id: HashMap<String, (usize, bool)>,
     pub(super) held: Vec<Value>,
     pub(super) lose_while_away: bool,
-    /// Where everything is posted instead.
+    /// If set, everything is posted here instead of sent to a socket.
     pub(super) endpoint: Option<Endpoint>,
 }
 
@@ -113,13 +113,13 @@ impl Sockets {
 }
 
 impl World {
-    /// Every delivery to the app, oldest first.
+    /// Returns every delivery to the app, oldest first.
     #[must_use]
     pub fn envelopes(&self) -> &[Envelope] {
         self.sockets.envelopes()
     }
 
-    /// Sends a payload to one of the connections; gives the envelope's number.
+    /// Sends a payload to one of the connections; returns the envelope's number.
     pub(super) fn send(&mut self, kind: EnvelopeKind, payload: Value, context: Context) -> u64 {
         let view = matches!(context, Context::View { .. });
         let number = self.sockets.envelopes.len();
@@ -141,7 +141,7 @@ impl World {
         number as u64
     }
 
-    /// Sends an envelope now if there is a connection, or an address to post it to.
+    /// Sends an envelope now if there is a connection, or an endpoint to post it to.
     fn attempt(&mut self, number: usize) {
         if self.sockets.endpoint.is_some() {
             return self.post_out(number);
@@ -181,7 +181,7 @@ impl World {
         }
     }
 
-    /// Sends the event again when its time is over and nobody has acknowledged this attempt.
+    /// Resends the event after its timeout if this attempt was not acknowledged.
     fn watch_over(&self, number: usize, attempt: u32) {
         let (state, long) = (self.this.clone(), self.config.redeliver_after);
         tokio::spawn(async move {
@@ -211,7 +211,7 @@ impl World {
         }
     }
 
-    /// Sends any text as it is, to one connection.
+    /// Sends a text unchanged to one connection.
     pub(super) fn send_raw(&mut self, text: String) -> Result<(), String> {
         let envelope = serde_json::from_str::<Value>(&text).ok();
         let id = envelope.as_ref().and_then(|e| e["envelope_id"].as_str()).map(str::to_owned);

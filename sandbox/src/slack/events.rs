@@ -1,6 +1,6 @@
-//! The events that the app subscribed to: their bodies, and who gets to hear of what.
+//! The events to which the app subscribed: their bodies, and which of them the app receives.
 //!
-//! Nothing leaves a channel in which the bot is no member, and nothing for which a scope is missing.
+//! No event is sent for a channel of which the bot is not a member, or without the required scope.
 
 use serde_json::{Value, json};
 
@@ -10,21 +10,21 @@ use super::envelopes::{Context, EnvelopeKind};
 use super::render::merge;
 use super::world::{World, secret};
 
-/// How the events of one message reach the app.
+/// How the events of a message reach the app.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Deliver {
     #[default]
     Once,
-    /// Each event twice, under the same event id.
+    /// Each event is sent twice, with the same event id.
     Twice,
-    /// Kept back until [`super::Slack::release`].
+    /// Held until [`super::Slack::release`].
     Held,
-    /// Never: the message stands in the channel and the app is not told.
+    /// Never: the message is posted in the channel, but the app gets no event.
     Never,
 }
 
 impl World {
-    /// Tells the app of a new message. `extra` is laid over each event's body.
+    /// Sends the app the events of a new message. `extra` is merged into each event's body.
     pub(super) fn tell_new(&mut self, message: &Message, deliver: Deliver, extra: &Value) {
         let Some(channel) = self.channels.get(&message.channel).cloned() else { return };
         let mut body = self.message_json(message, true);
@@ -113,14 +113,14 @@ impl World {
         }
     }
 
-    /// Sends an event that is no message.
+    /// Sends an event other than a message.
     pub(super) fn event(&mut self, channel: &str, body: Value) {
         let Some(channel) = self.channels.get(channel).cloned() else { return };
         let payload = self.callback(&channel, body);
         self.send(EnvelopeKind::EventsApi, payload, Context::None);
     }
 
-    /// Adds a person, and tells the app where it may know.
+    /// Adds or changes a person, and notifies the app if its scopes allow that.
     pub(super) fn add_user(&mut self, user: User) {
         let id = user.id.clone();
         let known = self.users.insert(id.clone(), user).is_some();

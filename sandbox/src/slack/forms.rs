@@ -1,4 +1,4 @@
-//! Forms as a person fills them in: what Slack's own client lets them type and send, and what comes back.
+//! Forms as a person fills them in: what Slack's client lets them type and submit, and the response.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use super::rules;
 use super::world::World;
 
 impl World {
-    /// Types into the fields of an open form, named by their labels or block ids, and sends it.
+    /// Types into the fields of an open form, identified by label or block id, and submits it.
     pub(super) fn send_form(
         &mut self,
         who: &str,
@@ -32,7 +32,7 @@ impl World {
         self.submit(who, view, &values)
     }
 
-    /// Closes a form without sending it.
+    /// Closes a form without submitting it.
     pub(super) fn close_form(&mut self, who: &str, view: &str) -> Result<Option<u64>, String> {
         let user = self.actor(who)?;
         let open = self.views.iter_mut().find(|v| v.id == view && v.user == user && v.open);
@@ -47,7 +47,7 @@ impl World {
         Ok(Some(self.send(EnvelopeKind::Interactive, payload, Context::None)))
     }
 
-    /// Submits an open modal with `values`: `{block_id: {action_id: {type, value}}}`, which no client checked.
+    /// Submits an open modal with `values`, `{block_id: {action_id: {type, value}}}`, without a client's checks.
     pub(super) fn submit(&mut self, who: &str, view: &str, values: &Value) -> Result<u64, String> {
         let user = self.actor(who)?;
         let open = self.views.iter().find(|v| v.id == view && v.user == user && v.open);
@@ -56,7 +56,7 @@ impl World {
         Ok(self.send(EnvelopeKind::Interactive, payload, Context::View { id: open.id }))
     }
 
-    /// Sends a form that no client would: one that is closed, somebody else's, or with other private metadata.
+    /// Submits a form as no client would: a closed one, another person's, or with different private metadata.
     pub(super) fn submit_forged(&mut self, forged: ForgedForm) -> Result<u64, String> {
         let user = self.user_id(&forged.user).unwrap_or(forged.user);
         let seen = self.views.iter().find(|v| v.id == forged.view).ok_or("There was never such a form.")?;
@@ -99,7 +99,7 @@ impl World {
         })
     }
 
-    /// What the acknowledgement of a form did to it.
+    /// Applies the acknowledgement of a submitted form.
     pub(super) fn view_answered(&mut self, id: &str, answer: Option<Value>) {
         let answer = answer.unwrap_or_else(|| json!({}));
         let action = answer["response_action"].as_str().unwrap_or_default().to_owned();
@@ -127,7 +127,7 @@ impl World {
         view.answer = Some(answer);
     }
 
-    /// A form as the person reads it.
+    /// Returns a form as the person reads it.
     #[must_use]
     pub fn form_shown(&self, open: &OpenView) -> String {
         let view = &open.view;
@@ -153,34 +153,34 @@ impl World {
     }
 }
 
-/// A form that no real client would send.
+/// A form submission that no real client would send.
 #[derive(Debug, Clone, Default)]
 pub struct ForgedForm {
     pub user: String,
-    /// One that was once opened, for anybody.
+    /// A view that was once opened, for any person.
     pub view: String,
-    /// In the place of the true one.
+    /// Replaces the original metadata.
     pub private_metadata: Option<String>,
-    /// By block id, however long.
+    /// Keyed by block id, of any length.
     pub typed: BTreeMap<String, String>,
 }
 
 impl OpenView {
-    /// The input of that label or block id.
+    /// Returns the input with that label or block id.
     fn input(&self, name: &str) -> Option<Value> {
         let blocks = self.view["blocks"].as_array()?;
         let named = |b: &&Value| b["block_id"] == name || b["label"]["text"] == name;
         blocks.iter().filter(|b| b["type"] == "input").find(named).cloned()
     }
 
-    /// What stands in an input now.
+    /// Returns the current text of an input.
     fn text(&self, input: &Value) -> String {
         let id = input["block_id"].as_str().unwrap_or_default();
         let first = input["element"]["initial_value"].as_str().unwrap_or_default();
         self.typed.get(id).map_or(first, String::as_str).to_owned()
     }
 
-    /// The state that is sent; as in Slack, a field that must be filled in is.
+    /// Returns the state that is submitted. As in Slack, a required field must be filled in.
     fn values(&self) -> Result<Value, String> {
         for input in self.inputs() {
             if input["optional"] != true && self.text(input).is_empty() {
@@ -217,7 +217,7 @@ impl OpenView {
     }
 }
 
-/// What Slack's client lets nobody type.
+/// Rejects what Slack's client does not let a person type.
 fn fits(name: &str, element: &Value, text: &str) -> Result<(), String> {
     let most = element["max_length"].as_u64().unwrap_or(3_000);
     if text.chars().count() as u64 > most {
@@ -229,7 +229,7 @@ fn fits(name: &str, element: &Value, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Every rule that a modal breaks, as sentences.
+/// Returns every rule that a modal breaks, as sentences.
 pub(super) fn modal_broken(view: &Value) -> Vec<String> {
     let mut broken = Vec::new();
     if view["type"] != "modal" {

@@ -1,4 +1,4 @@
-//! The handle with which tests act as people and cause trouble.
+//! The handle with which tests act as people and inject faults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use super::world::World;
 use super::{Slack, State};
 use crate::Faults;
 
-/// What the app answered to a press, command or form.
+/// The app's answer to a click, command or form.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub payload: Option<Value>,
     pub took: Duration,
 }
 
-/// A press, command or form on its way to the app.
+/// A click, command or form that was sent to the app.
 #[derive(Clone)]
 pub struct Pending {
     slack: Slack,
@@ -29,7 +29,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// What became of it so far.
+    /// Returns its current envelope.
     #[must_use]
     pub fn envelope(&self) -> Option<Envelope> {
         self.slack.read(|w| w.sockets.envelope(self.number).cloned())
@@ -38,7 +38,7 @@ impl Pending {
     /// Waits for the acknowledgement.
     ///
     /// # Panics
-    /// With the transcript when it is lost or does not come in time.
+    /// If it is lost or late; the message contains the transcript.
     pub async fn acknowledged(&self, within: Duration) -> Answer {
         let number = self.number;
         let envelope = self
@@ -57,7 +57,7 @@ impl Pending {
     }
 }
 
-/// Where it is and how it goes wrong.
+/// Addresses, faults and direct access to the state.
 impl Slack {
     /// `http://127.0.0.1:port`; the Web API is `{url}/api/…`.
     #[must_use]
@@ -65,13 +65,13 @@ impl Slack {
         self.running.server.url()
     }
 
-    /// `{url}/api`, as slack-morphism's `with_slack_api_url` wants it.
+    /// `{url}/api`, as slack-morphism's `with_slack_api_url` expects it.
     #[must_use]
     pub fn api_url(&self) -> String {
         format!("{}/api", self.url())
     }
 
-    /// Operations are the methods' names, and `response_url`.
+    /// Returns the fault plan. Operations are method names and `response_url`.
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.state().faults
@@ -81,17 +81,17 @@ impl Slack {
         &self.running.state
     }
 
-    /// Looks at the workspace.
+    /// Reads the workspace.
     pub fn read<T>(&self, look: impl FnOnce(&World) -> T) -> T {
         self.state().read(look)
     }
 
-    /// Changes the workspace's people, channels or habits (`w.config`).
+    /// Changes the workspace's people, channels or settings (`w.config`).
     pub fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
         self.state().change(act)
     }
 
-    /// Adds a person, and tells the app; whoever is there already has changed.
+    /// Adds a person, or changes an existing one, and notifies the app.
     pub fn add_user(&self, user: User) {
         self.change(|w| w.add_user(user));
     }
@@ -102,81 +102,81 @@ impl Slack {
     }
 }
 
-/// Acting as people. All panic with a sentence where Slack's own client would not allow it; the `try_`
-/// forms give the sentence.
+/// Acting as people. These functions panic with a sentence if Slack's client would not allow it; those that return
+/// `Result` return the sentence instead.
 impl Slack {
-    /// A person writes; gives the ts. `@handle`, links and mail addresses become Slack's notation.
+    /// Posts a message as a person; returns its ts. `@handle`, links and mail addresses become Slack's notation.
     ///
     /// # Panics
-    /// When that person cannot write there.
+    /// If that person cannot write there.
     #[track_caller]
     pub fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> String {
         let say = Say { thread: thread.map(str::to_owned), ..Say::new(user, channel, text) };
         allowed(self.say_with(say))
     }
 
-    /// Same with all that may be odd about a message.
+    /// Posts a message with unusual properties.
     ///
     /// # Errors
-    /// A sentence when that person cannot write there.
+    /// A sentence if that person cannot write there.
     pub fn say_with(&self, say: Say) -> Result<String, String> {
         self.change(|w| w.say(say))
     }
 
     /// # Panics
-    /// When it is not that person's message.
+    /// If it is not that person's message.
     #[track_caller]
     pub fn edit(&self, user: &str, channel: &str, ts: &str, text: &str) {
         allowed(self.change(|w| w.edit(user, channel, ts, text)));
     }
 
-    /// Slack shows what a message's links lead to.
+    /// Unfurls the links of a message, as Slack does.
     ///
     /// # Panics
-    /// When there is no such message.
+    /// If there is no such message.
     #[track_caller]
     pub fn unfurl(&self, channel: &str, ts: &str) {
         allowed(self.change(|w| w.unfurl(channel, ts)));
     }
 
-    /// An admin takes a message away.
+    /// Deletes a message as an admin.
     ///
     /// # Panics
-    /// When there is no such channel.
+    /// If there is no such channel.
     #[track_caller]
     pub fn take_away(&self, channel: &str, ts: &str) {
         allowed(self.change(|w| w.channel_id(channel).map(|id| w.remove(&id, ts))));
     }
 
     /// # Panics
-    /// When it is not that person's message.
+    /// If it is not that person's message.
     #[track_caller]
     pub fn delete(&self, user: &str, channel: &str, ts: &str) {
         allowed(self.change(|w| w.delete(user, channel, ts)));
     }
 
     /// # Panics
-    /// When that person cannot give that command there.
+    /// If that person cannot give that command there.
     #[track_caller]
     pub fn slash(&self, user: &str, channel: &str, command: &str, text: &str) -> Pending {
         allowed(self.try_slash(user, channel, command, text))
     }
 
     /// # Errors
-    /// A sentence when that person cannot give that command there.
+    /// A sentence if that person cannot give that command there.
     pub fn try_slash(&self, user: &str, channel: &str, command: &str, text: &str) -> Result<Pending, String> {
         self.change(|w| w.slash(user, channel, command, text)).map(|n| self.pending(n))
     }
 
-    /// Presses a button by its action id or its words.
+    /// Clicks a button, identified by its action id or its text.
     ///
     /// # Errors
-    /// A sentence when that person sees no such button.
+    /// A sentence if that person sees no such button.
     pub fn press(&self, user: &str, channel: &str, ts: &str, button: &str) -> Result<Pending, String> {
         self.change(|w| w.press(user, channel, ts, button)).map(|n| self.pending(n))
     }
 
-    /// A press that no real client would send.
+    /// Sends a click that no real client would send.
     ///
     /// # Errors
     /// Never today.
@@ -184,10 +184,10 @@ impl Slack {
         self.change(|w| w.press_forged(forged)).map(|n| self.pending(n))
     }
 
-    /// Types into the fields of an open form, named by their labels or block ids, and sends it.
+    /// Types into the fields of an open form, identified by label or block id, and submits it.
     ///
     /// # Errors
-    /// A sentence where Slack's own client would not let that person.
+    /// A sentence if Slack's client would not let that person do so.
     pub fn send_form(
         &self,
         user: &str,
@@ -197,34 +197,34 @@ impl Slack {
         self.change(|w| w.send_form(user, view, typed)).map(|n| self.pending(n))
     }
 
-    /// Closes a form without sending it; gives the `view_closed` where the app asked to hear of it.
+    /// Closes a form without submitting it; returns the `view_closed` if the app asked for that event.
     ///
     /// # Errors
-    /// A sentence when that person has no such form open.
+    /// A sentence if that person has no such form open.
     pub fn close_form(&self, user: &str, view: &str) -> Result<Option<Pending>, String> {
         self.change(|w| w.close_form(user, view)).map(|n| n.map(|n| self.pending(n)))
     }
 
-    /// Sends a form that no real client would.
+    /// Submits a form as no real client would.
     ///
     /// # Errors
-    /// A sentence where no such form was ever opened.
+    /// A sentence if no such form was ever opened.
     pub fn submit_raw(&self, forged: ForgedForm) -> Result<Pending, String> {
         self.change(|w| w.submit_forged(forged)).map(|n| self.pending(n))
     }
 
-    /// Submits an open form; `values` is `{block_id: {action_id: {type, value}}}`, which no client checked.
+    /// Submits an open form; `values` is `{block_id: {action_id: {type, value}}}`, without a client's checks.
     ///
     /// # Errors
-    /// A sentence when that person has no such form open.
+    /// A sentence if that person has no such form open.
     pub fn submit(&self, user: &str, view: &str, values: &Value) -> Result<Pending, String> {
         self.change(|w| w.submit(user, view, values)).map(|n| self.pending(n))
     }
 
-    /// Opens (or finds) the conversation between the bot and a person.
+    /// Opens (or finds) the DM channel between the bot and a person.
     ///
     /// # Panics
-    /// When there is no such person.
+    /// If there is no such person.
     #[track_caller]
     #[must_use]
     pub fn dm(&self, user: &str) -> String {
@@ -234,48 +234,48 @@ impl Slack {
     /// Opens the app's Home tab.
     ///
     /// # Panics
-    /// When there is no such person.
+    /// If there is no such person.
     #[track_caller]
     pub fn open_home(&self, user: &str) {
         allowed(self.change(|w| w.open_home(user)));
     }
 
-    /// Presses a button of the Home tab by its words.
+    /// Clicks a button of the Home tab, identified by its text.
     ///
     /// # Errors
-    /// A sentence when that person sees no such button there.
+    /// A sentence if that person sees no such button there.
     pub fn press_home(&self, user: &str, button: &str) -> Result<Pending, String> {
         self.change(|w| w.press_home(user, button)).map(|n| self.pending(n))
     }
 
-    /// Opens the assistant's pane, perhaps while looking at a channel; gives its thread.
+    /// Opens an assistant thread, optionally while viewing a channel; returns the thread.
     ///
     /// # Panics
-    /// When there is no such person or channel.
+    /// If there is no such person or channel.
     #[track_caller]
     #[must_use]
     pub fn open_pane(&self, user: &str, viewing: Option<&str>) -> String {
         allowed(self.change(|w| w.open_pane(user, viewing)))
     }
 
-    /// Looks at another channel while the pane is open.
+    /// Views another channel while the assistant thread is open.
     ///
     /// # Panics
-    /// When there is no such pane or channel.
+    /// If there is no such thread or channel.
     #[track_caller]
     pub fn look_at(&self, user: &str, thread: &str, viewing: &str) {
         allowed(self.change(|w| w.look_at(user, thread, viewing)));
     }
 
-    /// Picks one of the app's entries, by its callback id, in the menu of a message.
+    /// Chooses one of the app's message shortcuts, by its callback id.
     ///
     /// # Errors
-    /// A sentence when that person does not see the message.
+    /// A sentence if that person does not see the message.
     pub fn pick(&self, user: &str, channel: &str, ts: &str, shortcut: &str) -> Result<Pending, String> {
         self.change(|w| w.pick(user, channel, ts, shortcut)).map(|n| self.pending(n))
     }
 
-    /// Keeps a file; gives what goes into [`Say`]'s files.
+    /// Stores a file; returns the value for `files` of [`Say`].
     #[must_use]
     pub fn upload(&self, name: &str, kind: &str, bytes: impl Into<Vec<u8>>) -> Value {
         self.change(|w| w.upload(name, kind, bytes.into()))
@@ -286,20 +286,20 @@ impl Slack {
     }
 }
 
-/// The socket.
+/// Sockets.
 impl Slack {
-    /// Resolves once at least one socket stands.
+    /// Waits until at least one socket is open.
     ///
     /// # Panics
-    /// With the transcript after `within`.
+    /// After `within`, with the transcript.
     pub async fn connected(&self, within: Duration) {
         self.wait_for("a socket", within, |w| (w.sockets.count() > 0).then_some(())).await;
     }
 
-    /// Resolves once no socket stands.
+    /// Waits until no socket is open.
     ///
     /// # Panics
-    /// With the transcript after `within`.
+    /// After `within`, with the transcript.
     pub async fn disconnected(&self, within: Duration) {
         self.wait_for("the end of every socket", within, |w| (w.sockets.count() == 0).then_some(())).await;
     }
@@ -309,23 +309,23 @@ impl Slack {
         self.read(|w| w.sockets.count())
     }
 
-    /// Sends `disconnect`: `warning`, `refresh_requested` or `link_disabled`; all but the first end the
-    /// connection soon after.
+    /// Sends `disconnect`: `warning`, `refresh_requested` or `link_disabled`; all but the first close the connection
+    /// soon after.
     pub fn disconnect_sockets(&self, reason: &str) {
         self.change(|w| w.disconnect_all(reason));
     }
 
-    /// Cuts every connection without a word.
+    /// Cuts every connection without a notice.
     pub fn drop_sockets(&self) {
         self.change(World::cut_all);
     }
 
-    /// Whether events are lost while no socket stands, as after a long outage. Default: they wait.
+    /// Sets whether events are lost while no socket is open, as after a long outage. By default they wait.
     pub fn lose_events_while_away(&self, lose: bool) {
         self.change(|w| w.sockets.lose_while_away = lose);
     }
 
-    /// Sends the events that [`super::Deliver::Held`] kept back.
+    /// Sends the events held back by [`super::Deliver::Held`].
     pub fn release(&self) {
         self.change(|w| {
             for payload in std::mem::take(&mut w.sockets.held) {
@@ -334,19 +334,19 @@ impl Slack {
         });
     }
 
-    /// Sends the latest event again, whatever became of it, under the same event id.
+    /// Resends the latest event in any state, with the same event id.
     ///
     /// # Panics
-    /// When there was none.
+    /// If there was none.
     #[track_caller]
     pub fn redeliver_last(&self) {
         self.deliver_event(self.last_event());
     }
 
-    /// What was sent last, to be sent again later.
+    /// Returns the latest event, to be sent again later.
     ///
     /// # Panics
-    /// Where nothing was.
+    /// If there was none.
     #[must_use]
     pub fn last_event(&self) -> Value {
         let last = self.read(|w| {
@@ -356,15 +356,15 @@ impl Slack {
         allowed(last.ok_or_else(|| "No event was sent yet.".to_owned()))
     }
 
-    /// Sends an event with this payload, as it is.
+    /// Sends an event with this payload, unchanged.
     pub fn deliver_event(&self, payload: Value) {
         self.change(|w| w.send(EnvelopeKind::EventsApi, payload, Context::None));
     }
 
-    /// Sends any text frame to one socket; it may be no envelope at all.
+    /// Sends any text frame to one socket; it need not be an envelope.
     ///
     /// # Errors
-    /// A sentence when no socket stands.
+    /// A sentence if no socket is open.
     pub fn deliver_raw(&self, text: &str) -> Result<(), String> {
         self.change(|w| w.send_raw(text.to_owned()))
     }

@@ -1,6 +1,7 @@
-//! HTTP delivery: signed requests to the app's three addresses, three seconds each, events three times more.
+//! HTTP delivery: signed requests to the app's three addresses, with a timeout of three seconds; events get three
+//! retries.
 //!
-//! An address counts once the app has answered its challenge there, as when it is entered on Slack's page.
+//! An address is used once the app has answered its challenge, as when it is entered on Slack's page.
 
 use std::time::{Duration, Instant};
 
@@ -18,15 +19,15 @@ use super::world::{World, secret};
 const PATIENCE: Duration = Duration::from_secs(3);
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Where the app takes requests.
+/// Where the app receives requests.
 #[derive(Clone)]
 pub(super) struct Endpoint {
-    /// Without a trailing slash; the manifest's three routes are below it.
+    /// Without a trailing slash; the three routes of the manifest are below it.
     base: String,
     client: reqwest::Client,
 }
 
-/// Slack's signature (version 0) of a body at a time in seconds since 1970.
+/// Returns Slack's signature (version 0) of a body at a time in seconds since 1970.
 #[must_use]
 pub fn sign(signing_secret: &str, at: i64, body: &str) -> String {
     let mac = <Hmac<Sha256> as Mac>::new_from_slice(signing_secret.as_bytes());
@@ -34,19 +35,18 @@ pub fn sign(signing_secret: &str, at: i64, body: &str) -> String {
     format!("v0={}", code.map(hex::encode).unwrap_or_default())
 }
 
-/// One request as it goes out.
+/// An outgoing request.
 struct Request {
     url: String,
     content_type: &'static str,
     body: String,
     at: i64,
     signature: String,
-    /// Which retry, and why.
+    /// The number of the retry, and its reason.
     retry: Option<(u32, &'static str)>,
 }
 
-/// What came back: a payload where there is one, or Slack's word for what went wrong and whether the app
-/// wants no retry.
+/// The response: its payload, if any, or Slack's name for the error and whether the app wants no retry.
 type Outcome = Result<Option<Value>, (&'static str, bool)>;
 
 impl Endpoint {
@@ -81,7 +81,7 @@ fn no_retry(headers: &HeaderMap) -> bool {
     headers.get("x-slack-no-retry").is_some_and(|value| value == "1")
 }
 
-/// An empty body says nothing more than that it arrived; plain text is a command's answer too.
+/// An empty body only acknowledges; plain text is a valid answer to a command too.
 fn payload(headers: &HeaderMap, body: &str) -> Option<Value> {
     if body.is_empty() {
         return None;
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// Posts an envelope; what comes back arrives later.
+    /// Posts an envelope; the response is applied later.
     pub(super) fn post_out(&mut self, number: usize) {
         let Some(endpoint) = self.sockets.endpoint.clone() else { return };
         let Some(envelope) = self.sockets.envelopes.get_mut(number) else { return };
@@ -137,7 +137,7 @@ impl World {
         }
         let event = envelope.kind == EnvelopeKind::EventsApi;
         match outcome {
-            // What stands in an answer to an event, nobody reads.
+            // The content of an answer to an event is ignored.
             Ok(answer) => self.acknowledged(number, answer.filter(|_| !event)),
             Err((_, true)) => envelope.state = if event { Delivery::GivenUp } else { Delivery::Lost },
             Err(("connection_failed", _)) if self.sockets.lose_while_away => envelope.state = Delivery::Lost,
@@ -145,7 +145,7 @@ impl World {
         }
     }
 
-    /// Slack tries again at once, and then after a while.
+    /// Slack retries at once, and then after a while.
     fn post_again(&mut self, number: usize, attempt: u32, reason: &'static str) {
         if attempt == 0 {
             return self.retry(number, reason);
@@ -160,7 +160,7 @@ impl World {
     }
 }
 
-/// A command's fields as a browser sends a form.
+/// Encodes a command's fields as a browser encodes a form.
 fn form(payload: &Value) -> String {
     let mut form = Serializer::new(String::new());
     for (name, value) in payload.as_object().into_iter().flatten() {
@@ -170,11 +170,11 @@ fn form(payload: &Value) -> String {
 }
 
 impl Slack {
-    /// Enters the app's address, as on Slack's page: it is taken once the app answers the challenge there.
-    /// From then on everything is posted to it, and no socket is asked for.
+    /// Sets the app's address, as on Slack's page: it is accepted once the app answers the challenge there. From then
+    /// on everything is posted to it, and no socket is needed.
     ///
     /// # Errors
-    /// A sentence when the app does not answer as it should.
+    /// A sentence if the app does not answer as it should.
     pub async fn request_url(&self, base: &str) -> Result<(), String> {
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build();
         let client = client.map_err(|error| error.to_string())?;

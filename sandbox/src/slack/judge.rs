@@ -1,4 +1,4 @@
-//! Judges arguments by the vendor's own specification, one compiled schema a method.
+//! Validates arguments against the vendor's own specification, with one compiled schema per method.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use crate::spec::{Spec, violations};
 
 type Validator = Option<Arc<jsonschema::Validator>>;
 
-/// The specification and what of it is compiled so far.
+/// The specification and the schemas compiled so far.
 pub(super) struct Judge {
     spec: Spec,
     compiled: Mutex<HashMap<String, Validator>>,
 }
 
 impl Judge {
-    /// Reads `slack/slack.requests.schema.json` below `specs_dir`; once per process, as compiling is slow.
+    /// Reads `slack/slack.requests.schema.json` below `specs_dir`, once per process because compiling is slow.
     pub(super) fn read(specs_dir: &Path) -> std::io::Result<Arc<Self>> {
         static READ: OnceLock<Mutex<HashMap<PathBuf, Arc<Judge>>>> = OnceLock::new();
         let read = READ.get_or_init(Mutex::default);
@@ -31,7 +31,7 @@ impl Judge {
         Ok(judge)
     }
 
-    /// What the specification says against these arguments.
+    /// Returns how these arguments violate the specification.
     pub(super) fn violations(&self, method: &str, args: &Map<String, Value>) -> Vec<String> {
         match self.validator(method) {
             Some(validator) => violations(&validator, &Value::Object(args.clone())),

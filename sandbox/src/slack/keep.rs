@@ -1,4 +1,4 @@
-//! Where files are read: with the bot's token and the scope for it, as they were kept.
+//! File downloads: with the bot's token and its scope, a file is returned as it was stored.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use super::State;
 use crate::serve;
 
-/// `/files-pri/{team}-{file}/{name}`; operation `file`. A file called `endless` never ends, one called
-/// `elsewhere` leads to another host.
+/// `/files-pri/{team}-{file}/{name}`; operation `file`. A file whose name begins with `endless` never ends, one with
+/// `elsewhere` redirects to another host.
 pub(super) async fn file(
     Extract(state): Extract<Arc<State>>,
     Path((id, name)): Path<(String, String)>,

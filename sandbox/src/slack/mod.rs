@@ -1,7 +1,7 @@
 //! A stateful loopback Slack: Web API, Socket Mode, HTTP delivery and response URLs over the real protocol.
 //!
-//! It owns one workspace with one installed app. Tests act as its people and read what they see; the app
-//! under test talks to it through the network alone.
+//! It owns one workspace with one installed app. Tests act as its people and read what they see; the app under test
+//! reaches it only through the network.
 
 mod config;
 mod control;
@@ -49,7 +49,7 @@ use crate::Faults;
 use crate::serve::Server;
 use judge::Judge;
 
-/// What the server's handlers and the test's handle share.
+/// The state shared by the server's handlers and the test's handle.
 pub(crate) struct State {
     world: Mutex<World>,
     version: watch::Sender<u64>,
@@ -62,7 +62,7 @@ impl State {
         look(&self.world.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the world and wakes those who wait for a change.
+    /// Changes the world and wakes the tasks that wait for a change.
     fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
         let done = act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
         self.version.send_modify(|version| *version += 1);
@@ -70,7 +70,7 @@ impl State {
     }
 }
 
-/// The server; when it goes, its connections go too.
+/// The server; dropping it closes its connections.
 struct Running {
     server: Server,
     state: Arc<State>,
@@ -82,7 +82,7 @@ impl Drop for Running {
     }
 }
 
-/// A handle on the fake; clones share one workspace. It ends with the last handle.
+/// A handle to the fake; clones share one workspace, which ends with the last handle.
 #[derive(Clone)]
 pub struct Slack {
     running: Arc<Running>,
@@ -92,7 +92,7 @@ impl Slack {
     /// Starts the fake on a free loopback port. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// When no port can be bound or the specification cannot be read.
+    /// If no port can be bound or the specification cannot be read.
     pub async fn start(config: SlackConfig) -> std::io::Result<Self> {
         let judge = config.specs_dir.as_deref().map(Judge::read).transpose()?;
         let state = Arc::new_cyclic(|this| State {

@@ -1,4 +1,4 @@
-//! What people do beside the channels: their Home tab, the assistant's pane, the menu of a message, files.
+//! What people do outside of channels: their Home tab, assistant threads, message shortcuts, files.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ impl World {
         Ok(())
     }
 
-    /// Presses a button of the Home tab, by its words.
+    /// Clicks a button of the Home tab, identified by its text.
     pub(super) fn press_home(&mut self, who: &str, button: &str) -> Result<u64, String> {
         let user = self.actor(who)?;
         let view = self.homes.get(&user).cloned().ok_or("That person's Home is empty.")?;
@@ -48,7 +48,7 @@ impl World {
         Ok(self.send(EnvelopeKind::Interactive, payload, Context::None))
     }
 
-    /// Opens the assistant's pane while looking at a channel; gives the thread.
+    /// Opens an assistant thread while viewing a channel; returns the thread.
     pub(super) fn open_pane(&mut self, who: &str, viewing: Option<&str>) -> Result<String, String> {
         let user = self.actor(who)?;
         let (channel, viewing) = (self.open_dm(&user), viewing.map(|c| self.channel_id(c)).transpose()?);
@@ -77,7 +77,7 @@ impl World {
         Ok(ts)
     }
 
-    /// Looks at another channel while the pane is open.
+    /// Views another channel while the assistant thread is open.
     pub(super) fn look_at(&mut self, who: &str, thread: &str, viewing: &str) -> Result<(), String> {
         let (channel, viewing) = (format!("dm:{who}"), self.channel_id(viewing)?);
         let channel = self.channel_id(&channel)?;
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// Picks one of the app's entries in the menu of a message.
+    /// Chooses one of the app's message shortcuts.
     pub(super) fn pick(&mut self, who: &str, channel: &str, ts: &str, shortcut: &str) -> Result<u64, String> {
         let (user, channel) = (self.actor(who)?, self.place(channel)?);
         if !self.is_member(&channel, &user) {
@@ -134,7 +134,7 @@ impl World {
         Ok(self.send(EnvelopeKind::Interactive, payload, Context::None))
     }
 
-    /// Keeps a file, and gives what a message tells of it.
+    /// Stores a file, and returns its JSON for a message.
     pub(super) fn upload(&mut self, name: &str, kind: &str, bytes: Vec<u8>) -> Value {
         let id = format!("F{:09}", self.next_number());
         let address = format!("{}/files-pri/{}-{id}/{name}", self.base_url, self.config.team.id);

@@ -1,5 +1,5 @@
-//! Acting as the people of the workspace: what they type, edit and delete. It refuses what Slack's
-//! own client would not let them do.
+//! Acting as the people of the workspace: posting, editing and deleting. Actions that Slack's client would not allow
+//! are refused.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::events::Deliver;
 use super::transcript;
 use super::world::{World, secret};
 
-/// Something that a person says, with all that may be odd about it.
+/// A message by a person, with unusual properties.
 #[derive(Debug, Clone, Default)]
 pub struct Say {
     /// Handle or id; for the subtype `bot_message` the foreign bot's id.
@@ -17,13 +17,13 @@ pub struct Say {
     pub channel: String,
     pub thread: Option<String>,
     pub text: String,
-    /// The text is Slack's own notation already (`<@U…>`, `&amp;`).
+    /// The text already is in Slack's notation (`<@U…>`, `&amp;`).
     pub raw: bool,
     /// `bot_message`, `file_share`, `me_message`, …
     pub subtype: Option<String>,
     pub files: Vec<Value>,
     pub deliver: Deliver,
-    /// Laid over the event's body.
+    /// Merged into the event's body.
     pub extra: Value,
 }
 
@@ -75,7 +75,7 @@ impl World {
         Ok(ts)
     }
 
-    /// A person who can act: here, no bot, not deactivated.
+    /// Returns a person who can act: one that is neither deactivated nor a bot.
     pub(super) fn actor(&self, who: &str) -> Result<String, String> {
         let id = self.user_id(who)?;
         match self.users.get(&id) {
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// A channel, where a conversation with the bot is opened on first use.
+    /// Returns a channel; a DM with the bot is opened on first use.
     pub(super) fn place(&mut self, which: &str) -> Result<String, String> {
         if let Some(who) = which.strip_prefix("dm:") {
             let user = self.user_id(who)?;
@@ -94,7 +94,7 @@ impl World {
         self.channel_id(which)
     }
 
-    /// What Slack's client makes of typed words: escapes, mentions, links and mail addresses.
+    /// Converts typed text as Slack's client does: escapes, mentions, links and mail addresses.
     fn typed(&self, text: &str) -> String {
         let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         escaped.split_inclusive(char::is_whitespace).map(|word| self.typed_word(word)).collect()
@@ -167,7 +167,7 @@ impl World {
         Ok(())
     }
 
-    /// Slack looks at the links of a message and shows a picture of what is there: the words are the same.
+    /// Adds a preview to a message's links, as Slack does; the text stays the same.
     pub(super) fn unfurl(&mut self, channel: &str, ts: &str) -> Result<(), String> {
         let channel = self.channel_id(channel)?;
         let message = self.message_mut(&channel, ts).ok_or("There is no such message.")?;
@@ -178,12 +178,12 @@ impl World {
         Ok(())
     }
 
-    /// Everything that was said in a channel is gone, and nobody is told (as when it is cleared in bulk).
+    /// Deletes all messages of a channel without events (as when it is cleared in bulk).
     pub fn forget_messages(&mut self, channel: &str) {
         self.messages.remove(channel);
     }
 
-    /// Takes a message away and tells the app; a parent with replies stays as a tombstone.
+    /// Deletes a message and notifies the app; a parent with replies becomes a tombstone.
     pub(super) fn remove(&mut self, channel: &str, ts: &str) {
         let Some(message) = self.message(channel, ts).cloned() else { return };
         let replied = self.messages(channel).iter().any(|m| m.thread_ts.as_deref() == Some(ts));

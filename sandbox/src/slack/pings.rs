@@ -1,4 +1,4 @@
-//! Whose phone rings at what the bot says. An edit rings nobody.
+//! Whom the bot's messages notify. An edit notifies no user.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::transcript::{Piece, pieces};
 use super::world::World;
 
 impl Slack {
-    /// Whom the bot's messages called, by name; `!here` and the like as they are written.
+    /// Returns whom the bot's messages notified, by name; `!here` and similar unchanged.
     #[must_use]
     pub fn pings(&self) -> Vec<String> {
         self.read(|w| w.pings.clone())
@@ -15,7 +15,7 @@ impl Slack {
 }
 
 impl World {
-    /// Notes whom a new message calls: by its blocks, which are what is shown of it where there are any.
+    /// Records whom a new message notifies: by its blocks if it has any, because only they are shown.
     pub(super) fn rings(&mut self, text: &str, blocks: &[Value]) {
         let mut called = Vec::new();
         match blocks {

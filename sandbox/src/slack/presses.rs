@@ -1,4 +1,4 @@
-//! Commands, presses and forms: what people send to the app with a trigger, a response URL, or both.
+//! Commands, clicks and forms: what people send to the app with a trigger, a response URL, or both.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::envelopes::{Context, EnvelopeKind};
 use super::render::merge;
 use super::world::World;
 
-/// A press that no real client would send.
+/// A click that no real client would send.
 #[derive(Debug, Clone, Default)]
 pub struct Forged {
     pub user: String,
@@ -15,12 +15,12 @@ pub struct Forged {
     pub ts: String,
     pub action_id: String,
     pub value: String,
-    /// Laid over the payload.
+    /// Merged into the payload.
     pub extra: Value,
 }
 
 impl World {
-    /// Gives the envelope's number.
+    /// Returns the envelope's number.
     pub(super) fn slash(
         &mut self,
         who: &str,
@@ -58,7 +58,7 @@ impl World {
         }
     }
 
-    /// Presses a button that this person really sees, by its action id or by its words.
+    /// Clicks a button that this person sees, identified by its action id or its text.
     pub(super) fn press(&mut self, who: &str, channel: &str, ts: &str, button: &str) -> Result<u64, String> {
         let (user, channel) = (self.actor(who)?, self.place(channel)?);
         if !self.is_member(&channel, &user) {
@@ -126,7 +126,7 @@ impl World {
     }
 }
 
-/// The pressed button as it goes into `actions`.
+/// Returns the clicked button in the form used in `actions`.
 pub(super) fn find_button(blocks: &[Value], wanted: &str) -> Option<Value> {
     let buttons: Vec<(Value, Value)> = blocks
         .iter()

@@ -1,4 +1,4 @@
-//! What tests read: messages, whispers, calls, violations, deliveries; and waiting for them.
+//! What tests read: messages, ephemeral messages, calls, violations, deliveries; and waiting for them.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use super::envelopes::{Delivery, Envelope};
 use super::world::{Call, World};
 
 impl Slack {
-    /// A channel's messages, oldest first; empty where there is no such channel.
+    /// Returns a channel's messages, oldest first; empty if there is no such channel.
     #[must_use]
     pub fn messages(&self, channel: &str) -> Vec<Message> {
         self.read(|w| w.channel_id(channel).map(|c| w.messages(&c).to_vec()).unwrap_or_default())
     }
 
-    /// The parent and its replies.
+    /// Returns the parent and its replies.
     #[must_use]
     pub fn thread(&self, channel: &str, ts: &str) -> Vec<Message> {
         self.read(|w| {
@@ -23,7 +23,7 @@ impl Slack {
         })
     }
 
-    /// What this person alone was shown.
+    /// Returns the ephemeral messages of this person.
     #[must_use]
     pub fn ephemerals(&self, user: &str) -> Vec<Ephemeral> {
         self.read(|w| {
@@ -32,19 +32,19 @@ impl Slack {
         })
     }
 
-    /// What this person alone was shown, as they read it.
+    /// Returns the ephemeral messages of this person as text.
     #[must_use]
     pub fn whispers(&self, user: &str) -> Vec<String> {
         self.ephemerals(user).iter().map(|whisper| self.read(|w| w.whispered(whisper))).collect()
     }
 
-    /// What stands in a channel for everybody, as text.
+    /// Returns the messages of a channel that all members see, as text.
     #[must_use]
     pub fn spoken(&self, channel: &str) -> String {
         self.read(|w| w.channel_id(channel).map(|c| w.spoken(&c)).unwrap_or_default())
     }
 
-    /// A person's Home tab, as they read it.
+    /// Returns a person's Home tab as text.
     #[must_use]
     pub fn home(&self, user: &str) -> String {
         self.read(|w| {
@@ -54,7 +54,7 @@ impl Slack {
         })
     }
 
-    /// A thread of the assistant's pane.
+    /// Returns an assistant thread.
     #[must_use]
     pub fn pane(&self, user: &str, thread: &str) -> Option<Pane> {
         self.read(|w| {
@@ -63,7 +63,7 @@ impl Slack {
         })
     }
 
-    /// What stands in the newest file of the bot's whose name holds this.
+    /// Returns the content of the bot's newest file whose name contains `name`.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<String> {
         self.read(|w| {
@@ -73,13 +73,13 @@ impl Slack {
         })
     }
 
-    /// Forms that were opened.
+    /// Returns the forms that were opened.
     #[must_use]
     pub fn views(&self) -> Vec<OpenView> {
         self.read(|w| w.views.clone())
     }
 
-    /// What people see, as text.
+    /// Returns what people see, as text.
     #[must_use]
     pub fn transcript(&self, channel: &str) -> String {
         self.read(|w| w.channel_id(channel).map(|c| w.transcript(&c)).unwrap_or_default())
@@ -90,44 +90,44 @@ impl Slack {
         self.read(|w| w.calls.clone())
     }
 
-    /// The calls of one method.
+    /// Returns the calls of one method.
     #[must_use]
     pub fn calls_of(&self, method: &str) -> Vec<Call> {
         self.read(|w| w.calls.iter().filter(|c| c.method == method).cloned().collect())
     }
 
-    /// What no real client should ever send.
+    /// Returns requests that no real client should ever send.
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         self.read(|w| w.violations.clone())
     }
 
-    /// Every delivery to the app.
+    /// Returns every delivery to the app.
     #[must_use]
     pub fn envelopes(&self) -> Vec<Envelope> {
         self.read(|w| w.sockets.envelopes().to_vec())
     }
 
-    /// Deliveries that were not acknowledged: waiting, under way, or given up.
+    /// Returns deliveries that were not acknowledged: waiting, sent, or given up.
     #[must_use]
     pub fn unanswered(&self) -> Vec<Envelope> {
         let open = |e: &&Envelope| !matches!(e.state, Delivery::Acknowledged | Delivery::Lost);
         self.read(|w| w.sockets.envelopes().iter().filter(open).cloned().collect())
     }
 
-    /// How long answers have been in the making, all together.
+    /// Returns how long answers took, in total.
     #[must_use]
     pub fn spent(&self) -> Duration {
         self.running.server.spent()
     }
 
-    /// From sending an envelope to its acknowledgement, in the order of sending.
+    /// Returns the times from sending an envelope to its acknowledgement, in the order of sending.
     #[must_use]
     pub fn ack_times(&self) -> Vec<Duration> {
         self.read(|w| w.sockets.envelopes().iter().filter_map(|e| e.took).collect())
     }
 
-    /// Waits until `look` finds something; looks again upon each change.
+    /// Waits until `look` finds something; it is called again after each change.
     ///
     /// # Panics
     /// After `within`, with everything that people see.
@@ -153,7 +153,7 @@ impl Slack {
         }
     }
 
-    /// All channels, violations and open deliveries as text.
+    /// Returns all channels, violations and unanswered deliveries as text.
     #[must_use]
     pub fn everything(&self) -> String {
         let open: Vec<String> =

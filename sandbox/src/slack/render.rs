@@ -1,4 +1,4 @@
-//! The workspace's things as the Web API and the events show them. Values only; nothing is changed here.
+//! The workspace's entities as JSON of the Web API and of events. Nothing is changed here.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::entities::{Channel, ChannelKind, Message, User};
 use super::world::World;
 
 impl World {
-    /// A user object of `users.info`; the address only where the scope allows it.
+    /// Returns a user object of `users.info`; with the address only if the scope allows it.
     pub(super) fn user_json(&self, user: &User) -> Value {
         let team = user.team_id.as_ref().unwrap_or(&self.config.team.id);
         let mut profile = json!({
@@ -43,7 +43,7 @@ impl World {
         shown
     }
 
-    /// A channel object of `conversations.info`.
+    /// Returns a channel object of `conversations.info`.
     pub(super) fn channel_json(&self, channel: &Channel) -> Value {
         let bot = &self.config.app.bot_user;
         let kind = channel.kind;
@@ -75,7 +75,7 @@ impl World {
         shown
     }
 
-    /// Whether people of another workspace are in it.
+    /// Returns whether people of another workspace are in the channel.
     pub(super) fn is_shared(&self, channel: &Channel) -> bool {
         channel.members.iter().filter_map(|m| self.users.get(m)).any(|u| u.is_stranger)
     }
@@ -89,7 +89,7 @@ impl World {
         })
     }
 
-    /// A message as history, events and presses show it. `metadata` only where asked for.
+    /// Returns a message as in history, events and clicks. `metadata` only on request.
     pub(super) fn message_json(&self, message: &Message, metadata: bool) -> Value {
         let mut shown = json!({
             "type": "message", "user": message.user, "text": message.text, "ts": message.ts,
@@ -163,7 +163,7 @@ fn filled(list: &[Value]) -> Option<Value> {
     (!list.is_empty()).then(|| Value::Array(list.to_vec()))
 }
 
-/// Lays the fields of `more` over `base`.
+/// Copies the fields of `more` into `base`.
 pub(super) fn merge(base: &mut Value, more: Value) {
     if let (Value::Object(base), Value::Object(more)) = (base, more) {
         base.extend(more);
@@ -176,7 +176,7 @@ fn remove(from: &mut Value, names: &[&str]) {
     }
 }
 
-/// Gives ids to blocks and elements that came without.
+/// Gives ids to blocks and elements that have none.
 pub(super) fn fill_ids(blocks: &mut [Value], mut next: impl FnMut() -> u64) {
     for block in blocks {
         fill(block, "block_id", &mut next);

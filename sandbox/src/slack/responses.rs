@@ -1,4 +1,4 @@
-//! Answers that do not come through the Web API: acknowledgements of commands and forms, response URLs.
+//! Answers outside of the Web API: acknowledgements of commands and forms, response URLs.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ const ALLOWED: [&str; 12] = [
 ];
 
 impl World {
-    /// The payload of a command's acknowledgement: an ephemeral answer, or a public one on request.
+    /// Applies the payload of a command's acknowledgement: an ephemeral answer, or a public one on request.
     pub(super) fn command_answered(&mut self, user: &str, channel: &str, answer: &Value) {
         let Some(fields) = answer.as_object().cloned() else {
             return self.violation("a command's acknowledgement payload is an object");

@@ -1,16 +1,16 @@
-//! What Slack accepts in a message, by hand: these rules hold with or without the vendor's specification.
-//! It judges values and changes nothing.
+//! What Slack accepts in a message, written by hand: these rules apply with or without the vendor's specification.
+//! Values are checked, and nothing is changed.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// The longest `text` that is not cut.
+/// The longest `text` that is not truncated.
 pub(super) const TEXT_MAX: usize = 40_000;
 const MARKDOWN_MAX: usize = 12_000;
 const METADATA_MAX: usize = 8_000;
 
-/// What a date may be made of: <https://docs.slack.dev/reference/block-kit/block-elements/date-element>.
+/// The tokens of a date format: <https://docs.slack.dev/reference/block-kit/block-elements/date-element>.
 const DATE_TOKENS: [&str; 13] = [
     "ago",
     "date",
@@ -50,7 +50,7 @@ const BLOCKS: [&str; 20] = [
     "video",
 ];
 
-/// What a message says, judged.
+/// The checked content of a message.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Content {
     pub text: Option<String>,
@@ -59,7 +59,7 @@ pub(super) struct Content {
     pub metadata: Option<Value>,
 }
 
-/// Why a message is refused: Slack's word and sentences.
+/// Why a message is rejected: Slack's error code and sentences.
 #[derive(Debug, Clone)]
 pub(super) struct Broken {
     pub error: &'static str,
@@ -72,7 +72,7 @@ impl Broken {
     }
 }
 
-/// Judges the content fields of `chat.*`, of acknowledgements and of response URLs.
+/// Checks the content fields of `chat.*`, of acknowledgements and of response URLs.
 pub(super) fn content(args: &Map<String, Value>) -> Result<Content, Broken> {
     let text = text(args)?;
     let blocks = list(args, "blocks")?;
@@ -90,7 +90,7 @@ pub(super) fn content(args: &Map<String, Value>) -> Result<Content, Broken> {
 }
 
 impl Content {
-    /// Whether there is anything to show.
+    /// Returns whether there is nothing to show.
     pub(super) fn is_empty(&self) -> bool {
         let none = |list: &Option<Vec<Value>>| list.as_ref().is_none_or(Vec::is_empty);
         self.text.as_ref().is_none_or(String::is_empty) && none(&self.blocks) && none(&self.attachments)
@@ -147,12 +147,12 @@ fn metadata_ok(metadata: &Value) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Every rule that these blocks break, as sentences.
+/// Returns every rule that these blocks break, as sentences.
 pub(super) fn blocks_broken(blocks: &[Value]) -> Vec<String> {
     judged(blocks, 50)
 }
 
-/// The same for a modal, which holds more and needs at least one.
+/// Returns the same for a modal, which allows more blocks and needs at least one.
 pub(super) fn modal_blocks_broken(blocks: &[Value]) -> Vec<String> {
     let mut broken = judged(blocks, 100);
     if blocks.is_empty() {
@@ -172,7 +172,7 @@ fn judged(blocks: &[Value], most: usize) -> Vec<String> {
     judge.broken
 }
 
-/// What is wrong with the blocks of a view, apart from how many there are.
+/// Returns the errors in the blocks of a view, except their number.
 pub(super) fn view_broken(blocks: &[Value]) -> Vec<String> {
     let mut judge = Judge::default();
     for (at, block) in blocks.iter().enumerate() {
@@ -224,7 +224,7 @@ impl Judge {
         }
     }
 
-    /// The dates in a rich text, however deep.
+    /// Checks the dates in a rich text at any depth.
     fn dates(&mut self, at: &str, holder: &Value) {
         for (n, element) in holder["elements"].as_array().into_iter().flatten().enumerate() {
             let at = format!("{at}/elements/{n}");
@@ -314,7 +314,7 @@ impl Judge {
         }
     }
 
-    /// What may be typed, and stands there at first.
+    /// Checks the limits of an input's text, and its initial value.
     fn typing(&mut self, at: &str, element: &Value) {
         let most = element["max_length"].as_u64().unwrap_or(3_000);
         let least = element["min_length"].as_u64().unwrap_or_default();

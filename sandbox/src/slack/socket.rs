@@ -1,4 +1,4 @@
-//! Socket Mode's wire: tickets, connections, and what the app answers on them.
+//! The protocol of Socket Mode: tickets, connections, and the app's answers on them.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::State;
 use super::envelopes::{Context, Delivery, Envelope};
 use super::world::{World, secret};
 
-/// Slack allows an app ten connections.
+/// The number of connections that Slack allows an app.
 pub(super) const MAX_CONNECTIONS: usize = 10;
 
-/// What a connection's task is told.
+/// A message to a connection's task.
 pub(super) enum Out {
     Text(String),
     Close,
@@ -28,7 +28,7 @@ pub(super) enum Out {
 pub(super) struct Connection {
     pub id: u64,
     pub out: UnboundedSender<Out>,
-    /// A `disconnect` was sent: nothing new goes here.
+    /// A `disconnect` was sent, so nothing new is sent here.
     pub leaving: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Link {
     ticket: String,
 }
 
-/// The WebSocket's door: one ticket, one connection.
+/// Accepts a WebSocket: one connection per ticket.
 pub(super) async fn link(
     Extract(state): Extract<Arc<State>>,
     Query(link): Query<Link>,
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// Tells every connection that it will end. After `refresh_requested` or `link_disabled` it does end.
+    /// Announces to every connection that it will end. After `refresh_requested` or `link_disabled` it does end.
     pub(super) fn disconnect_all(&mut self, reason: &str) {
         let text = json!({"type": "disconnect", "reason": reason, "debug_info": self.debug_info()});
         let ends = reason != "warning";
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// Cuts every connection without a word.
+    /// Cuts every connection without a notice.
     pub(super) fn cut_all(&mut self) {
         for connection in &self.sockets.connections {
             let _ = connection.out.send(Out::Cut);

@@ -1,4 +1,4 @@
-//! What a person sees, as plain text: used in snapshots and in the messages of tests that fail.
+//! What a person sees, as plain text: used in snapshots and in the messages of failing tests.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub(super) enum Piece {
     Link { url: String, label: Option<String> },
 }
 
-/// Cuts `<@U1> see <https://x|here>` into its pieces; text comes unescaped.
+/// Splits `<@U1> see <https://x|here>` into its pieces; the text is unescaped.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -55,7 +55,7 @@ fn unescape(text: &str) -> String {
 }
 
 impl World {
-    /// A channel as a member sees it, replies indented below their parent.
+    /// Returns a channel as a member sees it, replies indented below their parent.
     #[must_use]
     pub fn transcript(&self, channel: &str) -> String {
         let mut out = self.spoken(channel);
@@ -65,14 +65,14 @@ impl World {
         out
     }
 
-    /// A whisper as its reader sees it.
+    /// Returns an ephemeral message as its reader sees it.
     #[must_use]
     pub fn whispered(&self, whisper: &Ephemeral) -> String {
         let shown = self.shown(&whisper.text, &whisper.blocks);
         format!("({} only) {}: {shown}", self.name(&whisper.user), self.config.app.name)
     }
 
-    /// What stands in a channel for everybody, replies indented below their parent.
+    /// Returns the messages that all members of a channel see, replies indented below their parent.
     #[must_use]
     pub fn spoken(&self, channel: &str) -> String {
         let mut out = String::new();
@@ -89,7 +89,7 @@ impl World {
         out
     }
 
-    /// Every channel's transcript, for the message of a test that fails.
+    /// Returns every channel's transcript, for the message of a failing test.
     #[must_use]
     pub fn transcript_of_all(&self) -> String {
         let mut out = String::new();
@@ -127,9 +127,9 @@ impl World {
         self.users.get(user).map_or_else(|| user.to_owned(), |u| u.name.clone())
     }
 
-    /// Blocks where there are any, else the text: as Slack shows it.
+    /// Returns the blocks if there are any, else the text, as Slack shows it.
     pub(super) fn shown(&self, text: &str, blocks: &[Value]) -> String {
-        // Its words alone read the same, but for whom it calls.
+        // A single plain rich text reads like `text`, unless it mentions a user.
         let plain =
             |block: &Value| block["type"] == "rich_text" && !block.to_string().contains("\"user_id\"");
         if !text.is_empty() && (blocks.is_empty() || matches!(blocks, [only] if plain(only))) {
@@ -191,7 +191,7 @@ impl World {
         pieces(text).into_iter().map(shown).collect()
     }
 
-    /// A part of a rich text; of a list each item in a line of its own, with what stands before it.
+    /// Returns a part of a rich text; each item of a list is on its own line with its marker.
     fn rich(&self, part: &Value) -> String {
         if part["type"] != "rich_text_list" {
             return self.flatten(part);
@@ -205,14 +205,14 @@ impl World {
         (1..).zip(items).map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// All the words of a part of a rich text, in order.
+    /// Returns all the text in a part of a rich text, in order.
     fn flatten(&self, value: &Value) -> String {
         let mut words = String::new();
         for element in value["elements"].as_array().into_iter().flatten() {
             if let Some(user) = element["user_id"].as_str() {
                 words.push_str(&format!("@{}", self.name(user)));
             }
-            // Each reader sees a date by their own clocks; this one, as where it could not be shown.
+            // Each reader sees a date in their own time zone; this returns its fallback.
             let date = element["fallback"].as_str().filter(|_| element["type"] == "date");
             let own = date.or(element["text"].as_str()).or(element["url"].as_str());
             words.push_str(own.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What the workspace holds: people, channels, messages, and who may see what. It never talks to a network.
+//! The content of the workspace: people, channels, messages, and who can see what. It never uses a network.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Weak;
@@ -13,32 +13,32 @@ use super::config::SlackConfig;
 use super::entities::{Channel, ChannelKind, Ephemeral, Message, OpenView, Pane, User};
 use super::envelopes::Sockets;
 
-/// One request of the Web API.
+/// A request to the Web API.
 #[derive(Debug, Clone, Serialize)]
 pub struct Call {
     pub method: String,
     /// Decoded, without the token.
     pub args: Value,
     pub at: DateTime<Utc>,
-    /// What it was refused with; `None` for `ok` and for calls that met a fault.
+    /// The error code; `None` for `ok` and for calls answered by a fault.
     pub error: Option<String>,
 }
 
-/// Lets an answer arrive late: five uses within 30 minutes.
+/// Allows late answers: five uses within 30 minutes.
 #[derive(Debug, Clone)]
 pub(super) struct ResponseUrl {
     pub user: String,
     pub channel: String,
-    /// The message whose button was pressed.
+    /// The message whose button was clicked.
     pub message: Option<String>,
     pub uses: u32,
     pub since: DateTime<Utc>,
 }
 
-/// A file of the bot's, from its announcement on.
+/// A file of the bot, from its announcement on.
 #[derive(Debug, Clone)]
 pub(super) struct Upload {
-    /// The unguessable part of the address where it is put.
+    /// The unguessable part of its upload URL.
     pub key: String,
     pub name: String,
     /// As announced, in bytes.
@@ -64,14 +64,14 @@ pub struct World {
     pub views: Vec<OpenView>,
     /// The assistant status by channel and thread.
     pub statuses: BTreeMap<(String, String), String>,
-    /// The Home tab of each person, as it was published last.
+    /// The latest published Home tab of each person.
     pub homes: BTreeMap<String, Value>,
-    /// Threads of the assistant's pane, by channel and thread.
+    /// Assistant threads, by channel and thread.
     pub panes: BTreeMap<(String, String), Pane>,
     pub(super) files: HashMap<String, Vec<u8>>,
     pub calls: Vec<Call>,
     pub violations: Vec<String>,
-    /// Whom the bot's messages called.
+    /// Whom the bot's messages notified.
     pub(super) pings: Vec<String>,
     pub(super) uploads: BTreeMap<String, Upload>,
     pub(super) response_urls: HashMap<String, ResponseUrl>,
@@ -128,7 +128,7 @@ impl World {
         self.users.insert(bot.id.clone(), bot);
     }
 
-    /// Adds or replaces a channel; unknown handles among its members stay as they are.
+    /// Adds or replaces a channel; unknown handles among its members are left unchanged.
     pub fn add_channel(&mut self, mut channel: Channel) {
         for member in &mut channel.members {
             if let Ok(id) = self.user_id(member) {
@@ -138,10 +138,10 @@ impl World {
         self.channels.insert(channel.id.clone(), channel);
     }
 
-    /// A user's id by id or handle.
+    /// Finds a user's id by id or handle.
     ///
     /// # Errors
-    /// A sentence when there is no such user.
+    /// A sentence if there is no such user.
     pub fn user_id(&self, who: &str) -> Result<String, String> {
         let handle = who.trim_start_matches('@');
         let by_name = || self.users.values().find(|u| u.name == handle).map(|u| u.id.clone());
@@ -149,10 +149,10 @@ impl World {
         found.ok_or_else(|| format!("There is no user {who}."))
     }
 
-    /// A channel's id by id, name (`general`, `#general`) or person (`dm:ana`; must be open already).
+    /// Finds a channel's id by id, name (`general`, `#general`) or person (`dm:ana`; must be open already).
     ///
     /// # Errors
-    /// A sentence when there is no such channel.
+    /// A sentence if there is no such channel.
     pub fn channel_id(&self, which: &str) -> Result<String, String> {
         if self.channels.contains_key(which) {
             return Ok(which.to_owned());
@@ -171,7 +171,7 @@ impl World {
         format!("D{}", user.get(1..).unwrap_or_default())
     }
 
-    /// Opens (or finds) the conversation between the bot and a user, by the user's id.
+    /// Opens (or finds) the DM channel between the bot and a user, by the user's id.
     pub fn open_dm(&mut self, user: &str) -> String {
         let id = self.dm_id(user);
         if !self.channels.contains_key(&id) {
@@ -194,7 +194,7 @@ impl World {
         self.channels.get(channel).is_some_and(|c| c.members.iter().any(|m| m == user))
     }
 
-    /// A channel's messages, oldest first.
+    /// Returns a channel's messages, oldest first.
     #[must_use]
     pub fn messages(&self, channel: &str) -> &[Message] {
         self.messages.get(channel).map_or(&[], Vec::as_slice)
@@ -213,26 +213,26 @@ impl World {
         self.messages.entry(message.channel.clone()).or_default().push(message);
     }
 
-    /// The parent and its replies, oldest first.
+    /// Returns the parent and its replies, oldest first.
     #[must_use]
     pub fn thread(&self, channel: &str, ts: &str) -> Vec<&Message> {
         let within = |m: &&Message| m.ts == ts || m.thread_ts.as_deref() == Some(ts);
         self.messages(channel).iter().filter(within).collect()
     }
 
-    /// The time of the clock that was handed in.
+    /// Returns the time of the configured clock.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         (self.config.clock)()
     }
 
-    /// A new timestamp, later than all before: `seconds.micros`.
+    /// Returns a new timestamp, later than all before: `seconds.micros`.
     pub(super) fn next_ts(&mut self) -> String {
         self.last_ts = self.now().timestamp_micros().max(self.last_ts + 1);
         format!("{}.{:06}", self.last_ts / 1_000_000, self.last_ts % 1_000_000)
     }
 
-    /// A number never given before, for ids that must tell apart but need not be guessed.
+    /// Returns a new number, for ids that must be unique but not unguessable.
     pub(super) fn next_number(&mut self) -> u64 {
         self.counter += 1;
         self.counter
@@ -263,7 +263,7 @@ impl World {
     }
 }
 
-/// 32 hexadecimal digits that nobody guesses.
+/// Returns 32 unguessable hexadecimal digits.
 pub(super) fn secret() -> String {
     hex::encode(rand::rng().random::<[u8; 16]>())
 }

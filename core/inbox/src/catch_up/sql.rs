@@ -1,11 +1,11 @@
-//! Rows of what was heard until when, and of where to look.
+//! Rows of ingest watermarks, and of the channels and threads to read.
 
 use sqlx::PgConnection;
 
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::TenantId;
 
-/// The direct lines in which somebody spoke with Nod: not every platform lists them.
+/// Lists the DM channels that Nod knows, because not every platform lists them.
 pub(crate) async fn direct_lines(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -22,7 +22,7 @@ pub(crate) async fn direct_lines(
     .await
 }
 
-/// Up to when everything that was said there is known to have arrived.
+/// Returns the time up to which all messages of the workspace are known to have arrived.
 pub(crate) async fn heard_until(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -39,7 +39,7 @@ pub(crate) async fn heard_until(
     .await
 }
 
-/// It arrives now. Never goes back: another replica may have written later.
+/// Advances the watermark to `now`. It never goes back, because another replica may have written a later time.
 pub(crate) async fn hear(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -61,7 +61,7 @@ pub(crate) async fn hear(
     Ok(())
 }
 
-/// The threads of a channel in which Nod was spoken to since then, newest first.
+/// Lists the threads of a channel in which a user addressed Nod since then, newest first.
 pub(crate) async fn threads(
     conn: &mut PgConnection,
     tenant: TenantId,

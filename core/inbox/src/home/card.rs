@@ -1,4 +1,4 @@
-//! What a person reads on their own page.
+//! The text of a person's home page.
 
 use super::Seen;
 use nod_agent::rows::{Listed, became::became};
@@ -11,7 +11,7 @@ use nod_when::when::local_time;
 /// Longest part of a question that is shown, in characters.
 const LONGEST: usize = 100;
 
-/// The page, part by part.
+/// Returns the page as one card per section.
 pub(super) fn page(seen: &Seen, zone: &str, typing: CommandSyntax<'_>) -> Vec<Card> {
     let (waiting, decided): (Vec<_>, Vec<_>) =
         seen.approvals.iter().partition(|approval| approval.status == Status::Pending);
@@ -19,7 +19,7 @@ pub(super) fn page(seen: &Seen, zone: &str, typing: CommandSyntax<'_>) -> Vec<Ca
     if waiting.is_empty() {
         page[0].body.push(Block::Note("Nothing waits for your nod.".to_owned()));
     }
-    // Each on its own here, also where several share a card in the chat.
+    // Each approval has its own card here, even if several share a card in the chat.
     let card = |one: &Approval| approval::card_for(one, seen.person);
     page.extend(waiting.into_iter().map(card));
     if !decided.is_empty() {

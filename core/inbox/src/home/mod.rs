@@ -1,5 +1,5 @@
-//! A person's own page in the chat: what waits for their nod, their accounts, what they asked lately. It is
-//! shown when they open it, and again when something of theirs changes while it may still be open.
+//! A person's home page in the chat: approvals waiting for them, their accounts and their recent requests. It is
+//! published when they open it, and again when something of theirs changes while it may still be open.
 
 mod card;
 pub(crate) mod sql;
@@ -20,12 +20,12 @@ use nod_store::jobs::{Claim, WorkError, sql as jobs};
 
 /// How long a decision stays on the page.
 const LATELY: TimeDelta = TimeDelta::hours(1);
-/// Runs that are listed.
+/// Number of runs listed.
 const RUNS: i64 = 5;
-/// A platform that does not answer so often keeps the page as it is.
+/// After this many unknown outcomes the page is left as it is.
 const MOST_TRIES: i32 = 5;
 
-/// The job: shows the page as it is now. What fails is left for the next change: a page is no message.
+/// Publishes the current page (a job). Errors are dropped until the next change, because a page is not a message.
 pub(crate) async fn show(
     core: &App,
     claim: &Claim,
@@ -37,7 +37,7 @@ pub(crate) async fn show(
     let user = people::sql::user_of(&mut conn, claim.tenant, person, platform, workspace).await?;
     let person = people::sql::load_there(&mut conn, claim.tenant, person, platform, workspace).await?;
     drop(conn);
-    // Whoever turned out to be somebody else has their page shown in that name.
+    // After an identity link, the page of the surviving person is published instead.
     let (Some(user), Some(person), Some(adapter)) = (user, person, core.adapters.get(platform)) else {
         return end(core, claim, None).await;
     };
@@ -73,15 +73,15 @@ async fn end(core: &App, claim: &Claim, again: Option<Timestamp>) -> Result<(), 
     Ok(tx.commit().await?)
 }
 
-/// What stands on the page.
+/// The content of the page.
 pub(crate) struct Seen {
-    /// Who sees it.
+    /// The person who reads it.
     pub(crate) person: PersonId,
-    /// Waiting ones, and those decided lately, oldest first.
+    /// Pending ones and those decided recently, oldest first.
     pub(crate) approvals: Vec<Approval>,
-    /// Provider, account, and whether it works.
+    /// Provider, account, and whether the connection is active.
     pub(crate) accounts: Vec<(String, String, bool)>,
-    /// In words what they are lent where they have connected nothing.
+    /// A description of the delegated access that applies if the person has connected nothing.
     pub(crate) lent: Option<String>,
     /// Newest first.
     pub(crate) runs: Vec<Listed>,
@@ -90,7 +90,7 @@ pub(crate) struct Seen {
 async fn seen(core: &App, tenant: TenantId, person: &Person) -> sqlx::Result<Seen> {
     let mut conn = core.pool.acquire().await?;
     let mut approvals = Vec::new();
-    // Few, and the card needs the whole of each.
+    // There are few, and the card needs every field of each.
     for id in sql::approvals(&mut conn, tenant, person.id, core.now() - LATELY).await? {
         approvals.extend(approval::sql::load(&mut conn, tenant, ApprovalId(id)).await?);
     }

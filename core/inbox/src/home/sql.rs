@@ -1,4 +1,4 @@
-//! Rows of people's own pages, and what stands on them.
+//! Rows of home pages and their content.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -6,8 +6,8 @@ use uuid::Uuid;
 use nod_contract::clock::Timestamp;
 use nod_contract::ids::{PersonId, TenantId};
 
-/// What waits for the person's nod, at most ten, and the last three that were decided since then; as the owner, or as
-/// one of the others who were asked after them.
+/// Lists at most ten pending approvals and the last three decided since then, of which the person is the owner or a
+/// co-approver who was already asked.
 pub(super) async fn approvals(
     conn: &mut PgConnection,
     tenant: TenantId,

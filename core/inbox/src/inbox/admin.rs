@@ -1,4 +1,4 @@
-//! `/nod admin`: what admins look up where they are.
+//! `/nod admin`: lets admins look up settings in the chat.
 
 use sqlx::PgConnection;
 
@@ -9,7 +9,7 @@ use nod_people::people;
 use nod_requests::policy;
 use nod_when::when::local_time;
 
-/// Rules that one card shows.
+/// Limit of rules shown in one card.
 const MOST_RULES: usize = 20;
 
 pub(super) async fn command(
@@ -30,7 +30,7 @@ pub(super) async fn command(
     }
 }
 
-/// The rules in force, in the order in which they count.
+/// Shows the effective rules, in the order in which they apply.
 async fn rules(arrival: &Arrival<'_>, conn: &mut PgConnection) -> sqlx::Result<InteractionResponse> {
     let (core, tenant) = (arrival.core, arrival.tenant);
     let policy = policy::sql::in_force(conn, tenant, &core.policy).await?;

@@ -1,5 +1,5 @@
-//! An edited or a deleted message is news to the run that it began, as long as that is under way. To everybody
-//! else it is nothing: an answered question is not asked again by mending its spelling.
+//! An edited or deleted message becomes an event of the run that it began, while that run is in progress. Otherwise it
+//! is ignored: correcting the spelling of an answered question does not ask it again.
 
 use super::Arrival;
 use nod_agent::rows;
@@ -19,7 +19,7 @@ pub(super) async fn accept(
     let mut conn = arrival.core.door.acquire().await?;
     let begun = rows::begun_by(&mut conn, tenant, platform, workspace, &place.channel, message).await?;
     let Some((run, conversation, words)) = begun else { return Ok(InteractionResponse::Ack) };
-    // Looked up after an absence, it may be known already as it is now.
+    // A message looked up after an outage may be stored in its current form already.
     if text == Some(&words) {
         return Ok(InteractionResponse::Ack);
     }

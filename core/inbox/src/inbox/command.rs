@@ -1,5 +1,5 @@
-//! Commands: `help`, `ask`, `connect`, `disconnect`, `approvals`, `runs`, `settings`, `admin`, and those of the abilities. A
-//! bare command shows help; a wrong word, the nearest right one.
+//! Commands: `help`, `ask`, `connect`, `disconnect`, `approvals`, `runs`, `settings`, `admin`, and those of the
+//! abilities. A bare command shows help; for an unknown one the nearest known command is suggested.
 
 use sqlx::PgConnection;
 
@@ -15,22 +15,23 @@ use nod_people::delivery::{self, NewDelivery};
 use nod_people::people;
 use nod_requests::approval;
 
-/// Abilities that come later; whoever looks for them is told so. What one of them brings counts before that.
+/// Planned commands; a user who types one reads that it comes later. An ability's command of the same name takes
+/// precedence.
 const LATER: [&str; 3] = ["task", "knowledge", "schedule"];
-/// Those of the house; the abilities' stand between them.
+/// The core's commands; those of the abilities are listed between the two.
 const BEFORE: [&str; 5] = ["help", "ask", "connect", "disconnect", "approvals"];
 const AFTER: [&str; 2] = ["runs", "settings"];
 
-/// Names that no command of an ability may have.
+/// Returns the names that no ability's command can have.
 pub(crate) fn own_commands() -> impl Iterator<Item = &'static str> {
     BEFORE.into_iter().chain(AFTER).chain(["admin"])
 }
 
-/// What Nod is for, in a sentence.
+/// One sentence that says what Nod does.
 pub(crate) const ABLE: &str = "I read your mail and your calendar when you ask, answer questions, and send mail and \
     invitations for you — only after you press **Approve**.";
 
-/// What Nod can do, in a few lines; commands as they are typed in that place.
+/// Returns the help text, with commands as they are typed on that platform.
 pub(crate) fn help_text(abilities: &[CommandSpec], typing: CommandSyntax<'_>) -> String {
     let usual = Provider::DEFAULT_SCOPES.as_str();
     let line = |typed: String, does: &str| format!("`{typed}` {does}");
@@ -112,8 +113,8 @@ pub(super) async fn accept(
     Ok(immediate)
 }
 
-/// What a command could be about: of what is stored, what fits what was typed. It is asked with every letter and writes
-/// nothing.
+/// Completes a command's argument from stored values that match the typed text. It is called for every letter and
+/// writes nothing.
 pub(super) async fn complete(
     arrival: &Arrival<'_>,
     place: &ChannelRef,
@@ -158,7 +159,7 @@ fn known(arrival: &Arrival<'_>) -> String {
     commands(arrival).into_iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Posts the question and answers in its thread; where Nod may not post, the answer goes to the asker alone.
+/// Posts the question and answers in its thread. If Nod cannot post there, only the asker gets the answer.
 async fn ask(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -212,7 +213,7 @@ async fn connect(
     if let Some(code) = join::read(text) {
         return join::enter(&asker, conn, &code).await;
     }
-    // The conversation only says where the person is; nothing is posted into it.
+    // The conversation records only where the person is; nothing is posted into it.
     let thread = place.is_dm.then_some("");
     let conversation = said::conversation(arrival, conn, place, thread, person).await?;
     if text.eq_ignore_ascii_case("chat") {

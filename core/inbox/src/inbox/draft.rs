@@ -1,4 +1,4 @@
-//! Presses on the card of a draft. They count only from the person whose draft it is.
+//! Clicks on a draft's card. Only the draft's owner can use the buttons.
 
 use sqlx::PgConnection;
 
@@ -9,7 +9,7 @@ use nod_people::delivery;
 use nod_requests::approval;
 use nod_requests::draft::{self, Discarded, card, sql::Row};
 
-/// [Send…] is the same as saying so: a run begins, and asks for a nod.
+/// [Send…] does the same as the message "send it": it begins a run, which asks for approval.
 pub(super) async fn send(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -35,7 +35,7 @@ pub(super) async fn send(
     Ok(InteractionResponse::Ack)
 }
 
-/// [Discard] throws it away at its provider too.
+/// [Discard] deletes the draft, at its provider too.
 pub(super) async fn discard(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,

@@ -1,5 +1,5 @@
-//! A card can be shown in more places than where it stands: from the list of what waits, on another platform. It changes
-//! only where it stands, so whoever presses on a copy is told beside it what came of the press.
+//! Copies of a card. A card can be shown elsewhere too: from the list of pending approvals, or on another platform.
+//! Only the posted card is updated, so a user who clicks on a copy gets the outcome in an ephemeral message.
 
 use sqlx::PgConnection;
 
@@ -12,11 +12,11 @@ use nod_requests::approval;
 
 const TOLD_THERE: &str = "What becomes of it is told where it was asked.";
 
-/// What there is to tell of a press that was taken.
+/// What an accepted click changed.
 enum Echo {
-    /// It is decided.
+    /// The approval is decided.
     Decided(&'static str),
-    /// The card is another now.
+    /// The card has changed.
     Changed,
 }
 
@@ -29,7 +29,7 @@ fn echo(verb: &Action) -> Option<Echo> {
     }
 }
 
-/// Tells it, where a press was taken on a copy.
+/// Sends the outcome of a click if it was made on a copy.
 pub(super) async fn tell(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -40,7 +40,7 @@ pub(super) async fn tell(
 ) -> sqlx::Result<()> {
     let (core, tenant) = (arrival.core, arrival.tenant);
     let Inbound { platform, workspace, author, .. } = arrival.inbound;
-    // A person's own page changes by itself.
+    // The home page is updated by its own job.
     let silent = *immediate == InteractionResponse::Ack && !place.channel.is_empty();
     let Some(echo) = echo(verb).filter(|_| silent) else { return Ok(()) };
     let Some(delivery) = card_of(arrival, conn, verb, person).await? else { return Ok(()) };
@@ -61,7 +61,7 @@ pub(super) async fn tell(
     };
     let (conversation, ..) = delivery::sql::aim(conn, tenant, delivery).await?;
     let venue = delivery::sql::venue(conn, tenant, conversation).await?;
-    // In the order of the place where it is told.
+    // The venue is that of the copy, so that this delivery is in the order of that place.
     let here = Venue { platform: platform.clone(), workspace: workspace.clone(), ..venue };
     let target = DeliveryTarget::Ephemeral {
         workspace: workspace.clone(),
@@ -81,7 +81,7 @@ pub(super) async fn tell(
     delivery::send(conn, tenant, &here, &new, arrival.now).await
 }
 
-/// The card that a verb is about, as this person has it.
+/// Returns the delivery of the card that an action is about, as this person has it.
 async fn card_of(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,

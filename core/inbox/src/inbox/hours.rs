@@ -1,4 +1,4 @@
-//! Somebody's working hours in `/nod settings`: shown to them alone, and changed in a form.
+//! A person's working hours in `/nod settings`: shown only to them, and changed in a form.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use nod_contract::ids::PersonId;
 use nod_people::people::hours::{self, Settings};
 use nod_store::audit;
 
-/// The verb of the button, and of the form that it opens.
+/// The action of the button, and of the form that it opens.
 pub(super) const CHANGE: &str = "hours";
 
 const NOT_YOURS: &str = "Those are somebody else's hours. Nothing was changed.";
 
-/// Their hours under what a card says already, with the button that changes them.
+/// Appends the person's hours to a card, with the button that changes them.
 pub(super) async fn under(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -34,7 +34,7 @@ pub(super) async fn under(
         .with_button("Change my hours", Style::Plain, OnClick::Action(Action::new(CHANGE, person))))
 }
 
-/// A press on [Change my hours].
+/// Handles a click on [Change my hours].
 pub(super) async fn open(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -52,7 +52,7 @@ pub(super) async fn open(
     })))
 }
 
-/// The form that came back.
+/// Saves the submitted form.
 pub(super) async fn save(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -88,7 +88,7 @@ fn form(person: PersonId, body: Vec<Block>) -> Form {
     }
 }
 
-/// "Your hours: Mon–Fri 09:00–17:00, Europe/Lisbon." `told` is the zone that their platform tells.
+/// Returns "Your hours: Mon–Fri 09:00–17:00, Europe/Lisbon." `told` is the time zone from the platform's profile.
 fn said(settings: &Settings, told: Option<&str>) -> String {
     let zone = match (&settings.zone, told) {
         (Some(set), _) => format!("{set}."),

@@ -1,5 +1,5 @@
-//! The door. Everything that arrives takes it: stored in one transaction before it is acknowledged, once
-//! however often it is delivered. What is said to nobody is acknowledged and not stored.
+//! The inbox, through which everything arrives. An inbound is stored in one transaction before it is acknowledged, and
+//! only once even if it is delivered again. Messages that are not for Nod are acknowledged and not stored.
 
 mod admin;
 mod card;
@@ -38,16 +38,17 @@ use nod_people::people;
 use nod_store::ability::Asker;
 use nod_store::store::{self, is_deadlock};
 
-/// So long a platform is asked who somebody is: the shortest time for an answer is that of Discord's, three seconds.
+/// Limit for fetching a profile here. The shortest time that a platform gives for an answer is Discord's, three
+/// seconds.
 const ASKS_FOR: Duration = Duration::from_millis(1_200);
 
-/// The door.
+/// The entry for everything that arrives.
 #[derive(Clone)]
 pub struct Inbox {
     core: Arc<App>,
 }
 
-/// Nothing was stored: do not acknowledge, so that the platform delivers again.
+/// Nothing was stored. Do not acknowledge, so that the platform delivers again.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
     /// The database did not answer.
@@ -55,29 +56,29 @@ pub enum AcceptError {
     Database(#[from] sqlx::Error),
 }
 
-/// How something reached Nod.
+/// How an inbound reached Nod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reached {
-    /// The platform brought it.
+    /// The platform delivered it.
     Brought {
-        /// All that was said there before has reached Nod too, or is written down to be looked up.
+        /// All earlier messages of that workspace have arrived too, or are recorded to be looked up.
         all_known: bool,
     },
-    /// It was looked up after an absence.
+    /// It was looked up after an outage.
     LookedUp {
-        /// Too long after it was said to be acted upon.
+        /// It is too old to be acted upon.
         late: bool,
     },
 }
 
-/// Something that arrived, at the door.
+/// An inbound that is being taken in.
 struct Arrival<'a> {
     core: &'a App,
     tenant: TenantId,
     inbound: &'a Inbound,
     reached: Reached,
     now: Timestamp,
-    /// It stopped a turn: whoever works on it is told after the commit.
+    /// It stopped a run: the worker is notified after the commit.
     stops: AtomicBool,
 }
 
@@ -86,12 +87,12 @@ impl Inbox {
         Self { core }
     }
 
-    /// Takes something in and gives the immediate answer. A second delivery of the same thing gives
-    /// [`Immediate::Nothing`] and has no effect. `all_known` tells that all that was said there before has reached Nod
-    /// too, or is to be looked up.
+    /// Takes an inbound in and returns the immediate answer. A second delivery of the same inbound returns
+    /// [`InteractionResponse::Ack`] and has no effect. `all_known` says that all earlier messages of the workspace have
+    /// arrived too, or are recorded to be looked up.
     ///
     /// # Errors
-    /// When it could not be stored.
+    /// If it could not be stored.
     pub async fn accept(
         &self,
         inbound: Inbound,
@@ -99,7 +100,7 @@ impl Inbox {
     ) -> Result<InteractionResponse, AcceptError> {
         let core = &self.core;
         if refused(core, &inbound.author) {
-            // Bots talk all day.
+            // Bots write all day, so they are not logged.
             if inbound.author.membership != Membership::Bot {
                 tracing::info!(platform = inbound.platform, standing = ?inbound.author.membership, "a stranger was refused");
             }
@@ -127,18 +128,18 @@ impl Inbox {
         })
     }
 
-    /// Writes down what a platform tells of one of its people by itself: who joined, changed or left.
+    /// Stores a profile that a platform sends unasked: of a person who joined, changed or left.
     ///
     /// # Errors
-    /// When it could not be stored.
+    /// If it could not be stored.
     pub async fn learn(&self, platform: &str, workspace: &str, profile: Profile) -> Result<(), AcceptError> {
         Ok(people::directory::told(&self.core, platform, workspace, profile).await?)
     }
 
-    /// Keeps something that could not be read, so that it is not lost. It has no effect.
+    /// Stores an event that could not be parsed, so that it is not lost. It has no effect.
     ///
     /// # Errors
-    /// When it could not be stored.
+    /// If it could not be stored.
     pub async fn keep_unreadable(
         &self,
         platform: &str,
@@ -155,7 +156,7 @@ impl Inbox {
     }
 }
 
-/// The same, however it reached Nod. What is late is not acted upon any more, and its author is told so.
+/// Takes an inbound in, delivered or looked up. A late one is not acted upon, and its author is notified.
 pub(crate) async fn take_in(
     core: &App,
     inbound: &Inbound,
@@ -177,7 +178,7 @@ pub(crate) async fn take_in(
         arrival.ask_who().await?;
     }
     let immediate = match taken_in(&arrival).await {
-        // The other transaction has gone on, and platforms do not repeat a press: once more.
+        // The other transaction has continued, and platforms do not repeat a click, so this one is retried.
         Err(error) if is_deadlock(&error) => taken_in(&arrival).await?,
         taken => taken?,
     };
@@ -188,7 +189,7 @@ pub(crate) async fn take_in(
     Ok(immediate)
 }
 
-/// What is answered at once, so that nobody is asked later who it was.
+/// Returns whether a user waits for the answer, so that the author's profile must be fetched now and not later.
 fn is_by_hand(what: &Event) -> bool {
     match what {
         Event::Command { .. }
@@ -196,7 +197,7 @@ fn is_by_hand(what: &Event) -> bool {
         | Event::FormSubmitted { .. }
         | Event::MessageAction { .. }
         | Event::AssistantThreadOpened { .. } => true,
-        // What somebody only types asks nobody.
+        // For messages and typing, no profile is fetched here.
         Event::Message { .. }
         | Event::MessageEdited { .. }
         | Event::MessageDeleted { .. }
@@ -251,21 +252,23 @@ async fn home_opened(arrival: &Arrival<'_>) -> sqlx::Result<InteractionResponse>
     Ok(InteractionResponse::Ack)
 }
 
-/// Notes that somebody spoke whom Nod does not listen to: a yes in that thread may be for them.
+/// Records that a user whom Nod ignores wrote here: a later "yes" in that thread may be meant for them.
 async fn overhear(core: &App, inbound: &Inbound) -> sqlx::Result<()> {
     let Event::Message { place, .. } = &inbound.event else { return Ok(()) };
     let mut conn = core.door.acquire().await?;
     sql::mark_overheard(&mut conn, core.tenant, inbound, place).await
 }
 
-/// Who joined today should be found once a form with names is sent, which has to be answered at once.
+/// Requests fresh lists of people when a form with recipients opens: submitting it must be answered at once, and it
+/// should find those who joined today.
 async fn request_lists(core: &App) {
     if let Err(error) = people::refresh::Lists::at_the_door(core).request().await {
         tracing::warn!(%error, "the people of a workspace were not asked for");
     }
 }
 
-/// Refused by what the event itself tells; the rest is known once the platform was asked for the profile.
+/// Returns whether the event itself shows that its author is refused. Other authors are checked once their profile is
+/// known.
 fn refused(core: &App, author: &Author) -> bool {
     match author.membership {
         Membership::Unknown | Membership::Member => false,
@@ -276,48 +279,48 @@ fn refused(core: &App, author: &Author) -> bool {
 }
 
 impl Arrival<'_> {
-    /// Begins a transaction at the door, where nothing waits behind the jobs.
+    /// Begins a transaction on the inbox's own pool, where nothing waits for jobs.
     async fn begin(&self) -> sqlx::Result<PgTransaction<'static>> {
         store::begin(&self.core.door).await
     }
 
-    /// Notes the arrival; false where it came before.
+    /// Stores the arrival; returns false if it arrived before.
     async fn first(&self, conn: &mut sqlx::PgConnection, kind: &str) -> sqlx::Result<bool> {
         let Inbound { platform, dedup_key: key, .. } = self.inbound;
         sql::first(conn, self.tenant, platform, key, kind, None, self.now).await
     }
 
-    /// A turn is stopped by this.
+    /// Records that this stops a run.
     fn stopped(&self) {
         self.stops.store(true, Ordering::Relaxed);
     }
 
-    /// The person behind the author.
+    /// Returns the author's person, created if new.
     async fn person(&self, conn: &mut sqlx::PgConnection) -> sqlx::Result<PersonId> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
         let fresh = self.core.id();
         people::sql::meet(conn, self.tenant, platform, workspace, &author.user, fresh, self.now).await
     }
 
-    /// How commands are typed where it came from.
+    /// Returns how commands are typed on the inbound's platform.
     fn typing(&self) -> CommandSyntax<'_> {
         self.core.adapters.command_syntax(&self.inbound.platform)
     }
 
-    /// Who may be the same as somebody elsewhere.
+    /// Returns the person as one who links identities.
     fn joiner(&self, person: PersonId) -> join::Asker<'_> {
         let platform = &self.inbound.platform;
         join::Asker { core: self.core, tenant: self.tenant, platform, person, now: self.now }
     }
 
-    /// Who asks, and where, as abilities are told it.
+    /// Returns who asks, and where, in the form that abilities receive.
     fn asker<'p>(&'p self, person: PersonId, place: &'p ChannelRef) -> Asker<'p> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
         Asker { tenant: self.tenant, platform, workspace, place, person, user: &author.user, now: self.now }
     }
 
-    /// Has the platform asked about an author of whom it has not told: before the transaction, and never for longer than
-    /// whoever pressed can wait. Messages do not wait here: the run asks.
+    /// Fetches the profile of an author whose membership is unknown. It runs before the transaction, and only as long
+    /// as a user who clicked can wait. Messages do not wait here: the run fetches the profile.
     async fn ask_who(&self) -> sqlx::Result<()> {
         let Inbound { platform, workspace, author, .. } = self.inbound;
         let mut conn = self.core.door.acquire().await?;
@@ -338,7 +341,7 @@ impl Arrival<'_> {
         Ok(())
     }
 
-    /// What is said to this person in place of serving them; `None` where they belong.
+    /// Returns the text sent to a person whom Nod does not serve; `None` if it serves them.
     async fn refusal(
         &self,
         conn: &mut sqlx::PgConnection,
@@ -351,7 +354,7 @@ impl Arrival<'_> {
         })
     }
 
-    /// What the platform has told of this person's standing there.
+    /// Returns the person's membership in this workspace, as far as the platform has reported it.
     async fn standing(&self, conn: &mut sqlx::PgConnection, person: PersonId) -> sqlx::Result<Membership> {
         let Inbound { platform, workspace, .. } = self.inbound;
         let person = people::sql::load_there(conn, self.tenant, person, platform, workspace).await?;

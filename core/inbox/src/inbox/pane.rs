@@ -1,4 +1,4 @@
-//! The assistant's pane, and what is picked in the menu of a message.
+//! The assistant thread, and the actions in a message's menu.
 
 use sqlx::PgConnection;
 
@@ -13,10 +13,10 @@ use nod_contract::text::fence_untrusted;
 use nod_people::delivery::{self, NewDelivery};
 use nod_people::{pane, people};
 
-/// Longest message that is taken along, in characters.
+/// Longest message that is passed on, in characters.
 const LONGEST: usize = 8_000;
 
-/// The pane was opened, or the person looks at another channel.
+/// The assistant thread was opened, or the person views another channel.
 pub(super) async fn looked(
     arrival: &Arrival<'_>,
     place: &ChannelRef,
@@ -49,7 +49,7 @@ pub(super) async fn looked(
     Ok(InteractionResponse::Ack)
 }
 
-/// A message that somebody picked.
+/// A message on which a user chose an action.
 pub(super) struct Picked<'a> {
     pub(super) place: &'a ChannelRef,
     pub(super) wish: MessageActionKind,
@@ -57,7 +57,7 @@ pub(super) struct Picked<'a> {
     pub(super) text: &'a str,
 }
 
-/// Begins a run about a picked message. Nobody but the person hears of it: the channel never asked.
+/// Begins a run about the chosen message. Only that user gets the answer, because the channel did not ask.
 pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::Result<InteractionResponse> {
     let mut tx = arrival.begin().await?;
     if !arrival.first(&mut tx, "picked").await? {
@@ -92,8 +92,8 @@ pub(super) async fn picked(arrival: &Arrival<'_>, picked: &Picked<'_>) -> sqlx::
     Ok(InteractionResponse::ephemeral("I am on it; the answer comes to you alone, in our direct messages."))
 }
 
-/// Where it is answered: at the top of their direct line, so that "make it shorter", said there, is understood. Where
-/// Nod does not know that line yet, in a conversation of its own.
+/// Returns the conversation for the answer: the top level of the user's DM channel, so that a later "make it shorter"
+/// there is understood. If Nod does not know that channel yet, it is a separate conversation.
 async fn privately(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -123,7 +123,7 @@ fn wish(wish: MessageActionKind) -> &'static str {
     }
 }
 
-/// The message as outside text, with whose it is.
+/// Returns the message as untrusted content, with its author's name.
 async fn context(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -142,7 +142,7 @@ async fn context(
     Ok((Turn::System { text }, Provenance::untrusted(source)))
 }
 
-/// The first message of a pane.
+/// The first message of an assistant thread.
 pub(crate) fn greeting() -> Card {
     Card::from_markdown(format!("Hello! {ABLE} What can I do for you?"))
 }

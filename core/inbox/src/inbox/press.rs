@@ -1,5 +1,5 @@
-//! A press is just another inbound: it carries a thing's id and a verb, and counts only from whom the thing
-//! names.
+//! Button clicks. A click is an inbound like any other: it carries an id and an action, and has an effect only if the
+//! row with that id allows this user.
 
 use sqlx::PgConnection;
 
@@ -19,7 +19,7 @@ use nod_requests::question;
 use nod_store::jobs::sql as jobs;
 use nod_store::runs::{RunEvent, RunJob};
 
-/// What a button of the house does.
+/// What a button of the core does.
 #[derive(Clone, Copy)]
 enum Does {
     Approve,
@@ -48,7 +48,7 @@ enum Does {
     Allow(bool),
 }
 
-/// By which verb each is pressed.
+/// The action name of each.
 const OWN: &[(&str, Does)] = &[
     ("approve", Does::Approve),
     ("edit", Does::OpenForm),
@@ -83,7 +83,7 @@ const OWN: &[(&str, Does)] = &[
     ("refuse", Does::Allow(false)),
 ];
 
-/// Names that no button of an ability may have.
+/// Returns the names that no ability's button can have.
 pub(crate) fn own_verbs() -> impl Iterator<Item = &'static str> {
     OWN.iter().map(|(verb, _)| *verb)
 }
@@ -186,7 +186,7 @@ async fn pressed(
     }
 }
 
-/// A card that is for this person: where their direct line is closed, or from the list of what waits.
+/// Shows a card to this person: if their DM channel is closed, or from the list of pending approvals.
 async fn show(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -196,7 +196,7 @@ async fn show(
     let Some(card) = delivery::sql::card_for(conn, arrival.tenant, delivery, person).await? else {
         return Ok(InteractionResponse::ephemeral("That is for somebody else, or gone. Nothing was done."));
     };
-    // Another platform may show less than the one where it stands, and nobody approves what they cannot see.
+    // Another platform may show less than the one where the card is posted, and no user approves what they cannot see.
     let adapter = arrival.core.adapters.get(&arrival.inbound.platform);
     if adapter.is_some_and(|adapter| !adapter.fits_in_one_message(&card)) {
         return Ok(InteractionResponse::ephemeral(
@@ -206,7 +206,7 @@ async fn show(
     Ok(InteractionResponse::Ephemeral(card))
 }
 
-/// Ends a turn, for the person whose it is.
+/// Stops a run, if this person began it.
 async fn stop(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -225,7 +225,7 @@ async fn stop(
     }
 }
 
-/// Another try of a failed run, for the person who began it.
+/// Retries a failed run, if this person began it.
 async fn retry(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! `/nod runs`: what somebody asked lately and what became of it. Nobody else's.
+//! `/nod runs`: lists a person's own recent requests and their outcome.
 
 use sqlx::PgConnection;
 
@@ -10,7 +10,7 @@ use nod_contract::ids::PersonId;
 use nod_people::people;
 use nod_when::when::local_time;
 
-/// Runs that are listed, and characters of what was asked.
+/// Limit of runs that are listed, and of characters shown of each request.
 const MOST: i64 = 10;
 const LONGEST: usize = 80;
 

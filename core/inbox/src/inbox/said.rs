@@ -1,4 +1,4 @@
-//! A message: it begins a run where it is addressed to Nod or stands in a thread that Nod follows.
+//! Messages. A message begins a run if it is addressed to Nod or in a thread that Nod follows.
 
 use sqlx::PgConnection;
 
@@ -32,7 +32,7 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
     let Words { place, message, text, addressed, files, answers } = *words;
     let mut conn = arrival.core.door.acquire().await?;
     let known = sql::look(&mut conn, arrival.tenant, arrival.inbound, place).await?;
-    // Not addressed: acknowledged, not stored, and its key is not used up, since a twin may be addressed.
+    // Not addressed: acknowledged and not stored. Its key stays unused, because a second event for it may be addressed.
     let unheard = known.followed.is_none() || known.mention_only;
     if known.seen || (addressed == Addressing::Unaddressed && unheard) {
         return Ok(InteractionResponse::Ack);
@@ -50,7 +50,7 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
                 conversation(arrival, &mut tx, place, Some(&thread), person).await?
             }
         };
-        // What stands in the thread already was not said to Nod, and yet is what the message is about.
+        // Earlier messages of the thread were not addressed to Nod, but this message is about them.
         let thread = place.thread.as_deref().filter(|_| !place.is_dm);
         let joins = known.followed.is_none() && thread.is_some_and(|thread| thread != message);
         if arrival.reached == (Reached::LookedUp { late: true }) {
@@ -65,7 +65,7 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
             tx.commit().await?;
             return Ok(InteractionResponse::Ack);
         }
-        // A file that comes without a word is the whole message.
+        // A file without text is the whole message.
         let bare = text.trim().is_empty() && !files.is_empty();
         let text = if bare { "Here is a file." } else { text };
         let shared = !place.is_dm;
@@ -96,7 +96,7 @@ pub(super) async fn accept(arrival: &Arrival<'_>, words: &Words<'_>) -> sqlx::Re
     Ok(InteractionResponse::Ack)
 }
 
-/// Says that Nod was away when this was written; once in a conversation and a day, however much was written.
+/// Says that Nod was away when this was written, once a day for each conversation.
 async fn away(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -125,7 +125,7 @@ async fn away(
     delivery::send(conn, tenant, &venue, &new, now).await
 }
 
-/// A pane is named after its first question.
+/// Gives an assistant thread the title of its first question.
 async fn name_pane(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -139,14 +139,13 @@ async fn name_pane(
     pane::dress(conn, arrival.tenant, conversation, Some(line), arrival.now).await
 }
 
-/// Somebody types what the button says.
+/// Returns whether the text is the word "stop", as on the button.
 fn is_stop(text: &str) -> bool {
     text.trim().trim_end_matches(['!', '.']).eq_ignore_ascii_case("stop")
 }
 
-/// The conversation of a place for this person, begun if new. Where the one that is there went on with somebody else
-/// alone, or stands in a direct line between two others, this person gets one of their own: what is said in it goes
-/// to them and to nobody else.
+/// Returns the conversation of a place for this person, created if new. If the existing one is private to another
+/// person, or in a DM channel of two others, this person gets a separate one that only they can read.
 pub(super) async fn conversation(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -157,22 +156,22 @@ pub(super) async fn conversation(
     ability::conversation(arrival.core, conn, &arrival.asker(person, place), thread).await
 }
 
-/// Something that a person said to Nod.
+/// A message to Nod.
 pub(super) struct Said<'a> {
     pub(super) person: PersonId,
     pub(super) conversation: ConversationId,
     pub(super) text: &'a str,
     pub(super) message: Option<&'a str>,
     pub(super) shared: bool,
-    /// Words of others that the person brought along.
+    /// Untrusted content that came with the message.
     pub(super) outside: Option<(Turn, Provenance)>,
-    /// In a thread that Nod did not follow before.
+    /// The message is in a thread that Nod did not follow before.
     pub(super) joins: bool,
-    /// What Nod says to it, where a rule at the door has answered already.
+    /// Nod's answer, if a rule of the inbox has determined it already.
     pub(super) answer: Option<&'a str>,
 }
 
-/// Keeps what was said and begins the run that answers it.
+/// Stores the message and begins the run that answers it.
 pub(super) async fn begin_run(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -181,7 +180,7 @@ pub(super) async fn begin_run(
     begin_with(arrival, conn, said, |_| {}).await
 }
 
-/// The same, with something in its state that the words alone do not say.
+/// Does the same as `begin_run`, with state that the text does not express.
 pub(super) async fn begin_with(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -190,7 +189,7 @@ pub(super) async fn begin_with(
 ) -> sqlx::Result<RunId> {
     let (core, tenant, now) = (arrival.core, arrival.tenant, arrival.now);
     let run: RunId = core.id();
-    // Recall tells more of the person, once the platform has been asked.
+    // The recall step loads the rest once the platform has sent the profile.
     let principal =
         Principal { person: said.person, name: String::new(), email: None, zone: "UTC".to_owned() };
     let mut state = AgentState::begin(principal, said.shared, said.text);

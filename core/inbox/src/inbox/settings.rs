@@ -1,5 +1,5 @@
-//! `/nod settings`: how Nod behaves in a channel, and the buttons that change it, for its members; and below it their own
-//! hours, for whoever asked.
+//! `/nod settings`: how Nod behaves in a channel, with the buttons that change it for its members. Below are the
+//! working hours of the user who asked.
 
 use serde_json::json;
 use sqlx::PgConnection;
@@ -11,11 +11,11 @@ use nod_contract::ids::{ChannelId, PersonId};
 use nod_people::delivery;
 use nod_store::audit;
 
-/// The two verbs of the buttons.
+/// The actions of the two buttons.
 pub(super) const HEAR_ALL: &str = "hear_all";
 pub(super) const HEAR_MENTIONS: &str = "hear_mentions";
 
-/// How things are, with a button to have them otherwise.
+/// Shows the current settings, with a button that changes them.
 pub(super) async fn show(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -39,7 +39,7 @@ pub(super) async fn show(
     Ok(InteractionResponse::Ephemeral(hours::under(arrival, conn, card, person).await?))
 }
 
-/// Changes it, for a member who is there.
+/// Changes the setting, if the person is a full member and clicked in that channel.
 pub(super) async fn change(
     arrival: &Arrival<'_>,
     conn: &mut PgConnection,
@@ -53,7 +53,7 @@ pub(super) async fn change(
             "Only members of this workspace can change that. Nothing was changed.",
         ));
     }
-    // A button is shown in the channel that it is about, and counts nowhere else.
+    // A button is shown in the channel that it changes, and has no effect elsewhere.
     let here = match &arrival.inbound.event {
         Event::ButtonClicked { place, .. } => place.channel.as_str(),
         _ => "",

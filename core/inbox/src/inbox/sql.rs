@@ -1,4 +1,4 @@
-//! Rows of what arrived.
+//! Rows of inbounds.
 
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -9,19 +9,19 @@ use nod_contract::ids::{ConversationId, PersonId, TenantId};
 use nod_people::delivery::sql::MENTION_ONLY;
 pub(super) use nod_people::delivery::sql::mark_overheard;
 
-/// What is known of a message before it is taken in.
+/// What is stored about a message before it is taken in.
 pub(super) struct Known {
-    /// It came before.
+    /// It arrived before.
     pub(super) seen: bool,
-    /// The conversation of its thread, if Nod follows it there with whoever says it.
+    /// The conversation of its thread, if Nod follows it for the author.
     pub(super) followed: Option<ConversationId>,
-    /// Who said it.
+    /// The author.
     pub(super) person: Option<PersonId>,
-    /// The channel wants only those follow-ups heard that name Nod.
+    /// In this channel only follow-ups that mention Nod are taken in.
     pub(super) mention_only: bool,
 }
 
-/// Looks without a lock: most of what arrives is addressed to nobody, or the twin of what came before.
+/// Reads without a lock, because most messages are not for Nod or arrived before.
 pub(super) async fn look(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -61,7 +61,7 @@ pub(super) async fn look(
     })
 }
 
-/// Notes an arrival; false where the same came before.
+/// Stores an arrival; returns false if it arrived before.
 pub(super) async fn first(
     conn: &mut PgConnection,
     tenant: TenantId,

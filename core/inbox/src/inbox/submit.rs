@@ -1,4 +1,4 @@
-//! A form that comes back, filled in. It carries what a press carries, and what was typed.
+//! Submitted forms. A form carries what a click carries, and the typed values.
 
 use std::collections::BTreeMap;
 

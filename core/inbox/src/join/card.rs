@@ -1,10 +1,10 @@
-//! What Nod says to somebody who is known in two places.
+//! The text of the cards for linking two identities.
 
 use uuid::Uuid;
 
 use nod_contract::card::{Action, Block, Card, OnClick, Style};
 
-/// The code, and how it is entered in each of the other places.
+/// Shows the code, and how to enter it on each of the other platforms.
 pub(super) fn code(code: &str, ways: Vec<(String, String)>) -> Card {
     Card::from_markdown(format!(
         "Your code is `{code}`. Enter it within ten minutes where you also talk to me, and I know that you are the \
@@ -14,7 +14,7 @@ pub(super) fn code(code: &str, ways: Vec<(String, String)>) -> Card {
     .with_block(Block::Note("It is for you alone: whoever enters it shares your accounts with you.".to_owned()))
 }
 
-/// To whoever entered it: whom it would make them.
+/// Asks the person who entered the code whether both identities are theirs.
 pub(super) fn are_you(id: Uuid, there: &str, here: &str) -> Card {
     Card::default()
         .with_title("Are you both?")
@@ -31,7 +31,7 @@ pub(super) fn are_you(id: Uuid, there: &str, here: &str) -> Card {
         .with_button("That is me", Style::Primary, OnClick::Action(Action::new("join", id)))
 }
 
-/// To whoever entered it, once it is done.
+/// Confirms the link to the person who entered the code.
 pub(super) fn joined(there: &str, here: &str, kept: &[(String, String, String)]) -> Card {
     with_accounts(
         Card::from_markdown(format!("You are one person for me now, in {there} and in {here}.")),
@@ -39,13 +39,13 @@ pub(super) fn joined(there: &str, here: &str, kept: &[(String, String, String)])
     )
 }
 
-/// To whoever showed it.
+/// Confirms the link to the person who showed the code.
 pub(super) fn told(other: &str, kept: &[(String, String, String)]) -> Card {
     with_accounts(Card::from_markdown(format!("You are one person for me now, here and in {other}.")), kept)
         .with_block(Block::Note("If that was not you, tell whoever runs Nod at once.".to_owned()))
 }
 
-/// Each provider with which both had an account, the one that is kept, and the other.
+/// Adds, for each provider with which both had an account, the one that is kept and the other.
 fn with_accounts(card: Card, kept: &[(String, String, String)]) -> Card {
     kept.iter().fold(card, |card, (provider, stays, gone)| {
         card.with_block(Block::Note(format!(

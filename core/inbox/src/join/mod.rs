@@ -1,8 +1,8 @@
-//! Two people who are one human: somebody asks for a code in one place, enters it in another and says there that it is
-//! them. Names and addresses join nobody.
+//! Links two identities of one human: the user requests a code on one platform, enters it on another and confirms there
+//! that both are theirs. Equal names or addresses never link anyone.
 //!
-//! The rows of the one become those of the other in one transaction. That waits until nothing of one of them is under
-//! way, so that no running work holds the id of somebody who is no more.
+//! All rows of one person move to the other in one transaction. It waits until one of the two has nothing in progress,
+//! so that no running work holds the id of a deleted person.
 
 mod card;
 mod sql;
@@ -25,13 +25,13 @@ use nod_people::open_pages;
 use nod_people::people::sql as people;
 use nod_store::audit;
 
-/// How long a code is good: ten minutes, in which nobody guesses one of 2^40.
+/// How long a code is valid: ten minutes, too short to guess one of 2^40.
 const VALID: TimeDelta = TimeDelta::minutes(10);
-/// Digits and letters that nobody takes for another (Crockford's base 32).
+/// Digits and letters that cannot be confused with each other (Crockford's base 32).
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const LENGTH: usize = 8;
 
-/// Who asks, and where.
+/// The person who asks, and where.
 #[derive(Clone, Copy)]
 pub(crate) struct Asker<'a> {
     pub(crate) core: &'a App,
@@ -41,7 +41,7 @@ pub(crate) struct Asker<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// Shows a code; `conversation` says where the person is.
+/// Shows a code; `conversation` is where the person asked for it.
 pub(crate) async fn show(
     asker: &Asker<'_>,
     conn: &mut PgConnection,
@@ -68,7 +68,7 @@ pub(crate) async fn show(
     Ok(InteractionResponse::Ephemeral(card::code(&code, ways)))
 }
 
-/// What was typed, as a code; `None` where it is none. A word of letters alone is one that somebody else could mean.
+/// Parses a code, or returns `None`. A word with letters only is rejected, because it could mean something else.
 pub(crate) fn read(typed: &str) -> Option<String> {
     if !typed.contains(|c: char| c == '-' || c.is_ascii_digit()) {
         return None;
@@ -84,7 +84,7 @@ pub(crate) fn read(typed: &str) -> Option<String> {
     fits.then_some(code)
 }
 
-/// A code is entered: asks whether it is the same person. Nothing is joined yet.
+/// Handles an entered code: asks whether it is the same person. Nothing is linked yet.
 pub(crate) async fn enter(
     asker: &Asker<'_>,
     conn: &mut PgConnection,
@@ -97,7 +97,7 @@ pub(crate) async fn enter(
     if other == person {
         return Ok(InteractionResponse::ephemeral(card::OWN_CODE));
     }
-    // Before it counts as entered, so that a neighbour who overheard it takes it from nobody.
+    // This check comes before the code is marked as entered, so a neighbour who saw it cannot use it up.
     if sql::neighbours(conn, tenant, person, other).await? {
         return Ok(InteractionResponse::ephemeral(card::TWO_HERE));
     }
@@ -107,7 +107,7 @@ pub(crate) async fn enter(
     Ok(InteractionResponse::Ephemeral(card::are_you(id, &there, &here)))
 }
 
-/// They say that they are both.
+/// Handles the confirmation: links the two.
 pub(crate) async fn press(
     asker: &Asker<'_>,
     conn: &mut PgConnection,
@@ -141,15 +141,15 @@ pub(crate) async fn press(
     Ok(InteractionResponse::Ephemeral(card::joined(&there, &here, &moved.kept)))
 }
 
-/// Who goes and who stays: whoever a platform vouches for stays, else whoever showed the code; and nobody goes for
-/// whom something is under way. None where that is so for both.
+/// Returns who is deleted and who survives: the person whose address a platform verified, else the one who showed the
+/// code. A person with work in progress is never deleted; returns `None` if both have some.
 fn chosen(both: &[sql::Candidate], entered_by: PersonId) -> Option<(PersonId, PersonId)> {
     let going = both.iter().filter(|one| !one.busy).min_by_key(|one| (one.told, one.id != entered_by.0))?;
     let staying = both.iter().find(|one| one.id != going.id)?;
     Some((PersonId(going.id), PersonId(staying.id)))
 }
 
-/// Whoever showed the code hears of it where they did.
+/// Notifies the person who showed the code, where they asked for it.
 async fn tell(
     asker: &Asker<'_>,
     conn: &mut PgConnection,
@@ -180,7 +180,7 @@ async fn name(conn: &mut PgConnection, tenant: TenantId, person: PersonId) -> sq
     Ok(person.map_or_else(|| "you".to_owned(), |person| person.display_name().to_owned()))
 }
 
-/// Where somebody is known, in words.
+/// Describes on which platforms a person is known.
 async fn places(asker: &Asker<'_>, conn: &mut PgConnection, person: PersonId) -> sqlx::Result<String> {
     let platforms = people::platforms_of(conn, asker.tenant, person).await?;
     let titles: Vec<String> = platforms.iter().map(|platform| title(asker.core, platform)).collect();
@@ -193,7 +193,7 @@ fn title(core: &App, platform: &str) -> String {
         .map_or_else(|| platform.to_owned(), |adapter| adapter.display_name().to_owned())
 }
 
-/// What of a code stands in rows: only this installation can make it.
+/// Returns what is stored of a code: a MAC that only this installation can compute.
 fn mac(core: &App, code: &str) -> String {
     core.links.vault.sign(&format!("join/{code}"))
 }
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// Two entered the code of one.
+    /// In this table the second person entered the code of the first.
     #[test]
     fn whoever_a_platform_vouches_for_stays_and_nobody_goes_in_the_middle_of_something() {
         let entered_by = PersonId(Uuid::from_u128(2));

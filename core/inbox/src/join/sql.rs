@@ -1,4 +1,4 @@
-//! Rows of codes that are shown in one place and entered in another, and the move of one person's rows to another.
+//! Rows of link codes, and the move of one person's rows to another.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -15,7 +15,7 @@ pub(super) struct Shown<'a> {
     pub(super) expires_at: Timestamp,
 }
 
-/// Puts a code in the place of the one that this person was shown before; those that are over go.
+/// Replaces the code that this person was shown before, and deletes expired ones.
 pub(super) async fn show(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -45,7 +45,7 @@ pub(super) async fn show(
     Ok(())
 }
 
-/// Who shows a code.
+/// Returns the person who shows a code.
 pub(super) async fn shown_by(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -63,7 +63,7 @@ pub(super) async fn shown_by(
     Ok(person.map(PersonId))
 }
 
-/// Somebody enters a code. `None` where somebody else entered it before, or it is gone.
+/// Marks a code as entered. Returns `None` if another person entered it before, or it no longer exists.
 pub(super) async fn enter(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -85,7 +85,7 @@ pub(super) async fn enter(
     .await
 }
 
-/// A code that this person entered, to be used now: who shows it, and where.
+/// Locks a code that this person entered and returns who shows it, and in which conversation.
 pub(super) async fn entered(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -106,26 +106,25 @@ pub(super) async fn entered(
     Ok(row.map(|row| (PersonId(row.person_id), ConversationId(row.conversation_id))))
 }
 
-/// What speaks for and against keeping somebody.
+/// The facts that decide which of two people survives.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) id: Uuid,
-    /// A platform vouches for their address.
+    /// A platform verified their address.
     pub(super) told: bool,
-    /// A run of theirs is not over, or something is being done for them.
+    /// They have an unfinished run or effect.
     pub(super) busy: bool,
 }
 
-/// Both, locked: nothing begins for either meanwhile.
+/// Locks and loads both, so that nothing begins for either meanwhile.
 pub(super) async fn both(
     conn: &mut PgConnection,
     tenant: TenantId,
     one: PersonId,
     other: PersonId,
 ) -> sqlx::Result<Vec<Candidate>> {
-    // Apart from the look at what is under way: a lock that was waited for shows what was committed meanwhile only to
-    // the next statement.
-    // Identities before people, as where somebody is learned of.
+    // The locks are separate statements: after a wait for a lock, only the next statement sees what was committed
+    // meanwhile. Identities are locked before people, as when a profile is stored.
     sqlx::query!(
         "select user_ref from identities where tenant_id = $1 and person_id in ($2, $3)
          order by platform, workspace, user_ref for update",
@@ -159,7 +158,7 @@ pub(super) async fn both(
     .await
 }
 
-/// Whether both are known in one and the same workspace, where they are two.
+/// Returns whether both have an identity in the same workspace.
 pub(super) async fn neighbours(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -179,8 +178,9 @@ pub(super) async fn neighbours(
     .await
 }
 
-/// Takes away what both have and only one may: the older of two facts of one name, an account that was asked for
-/// twice (allowed for one, it is for both), the same draft, a voice in one vote. Drafts of an account that is not kept are nobody's to send.
+/// Deletes what both have and only one can: the older of two facts with the same name, a duplicate account review
+/// (allowed for one becomes allowed for both), the same draft, a second vote. Closes drafts of an account that is not
+/// kept.
 pub(super) async fn drop_doubles(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -245,8 +245,9 @@ pub(super) async fn drop_doubles(
     Ok(())
 }
 
-/// Moves every row of one person to the other. The audit stays as it was written, and so do the states of runs that are
-/// over: nobody reads them again, and they are long. A run that failed may go on, and whoever has it in hand loses it.
+/// Moves every row of one person to the other. Audit rows and states of finished runs stay unchanged: the states are
+/// not read again and are large. A failed run may be retried, so its state is rewritten; the new version makes a worker
+/// that holds the run lose it.
 pub(super) async fn move_rows(
     conn: &mut PgConnection,
     tenant: TenantId,
@@ -305,8 +306,8 @@ pub(super) async fn move_rows(
     Ok(())
 }
 
-/// The person is nobody of their own any more. What a platform vouches for goes over where it does for whoever stays
-/// not; the rest where there is nothing.
+/// Deletes the merged person. Verified fields are copied if the survivor has no verified ones, other fields if they are
+/// empty.
 pub(super) async fn remove(
     conn: &mut PgConnection,
     tenant: TenantId,

@@ -1,4 +1,4 @@
-//! What a test or the demo sees of the calendars and does to them, beside the vendor's protocol.
+//! What tests and the demo can read and change in calendars, outside of the vendor's protocol.
 
 use chrono::{DateTime, Utc};
 use jiff::civil::DateTime as Wall;
@@ -14,11 +14,11 @@ use crate::google::Google;
 
 /// Calendars.
 impl Google {
-    /// Somebody, here or elsewhere, put an event into the calendar of `account`; its guests who have a
-    /// calendar here have it too. Nobody is told by mail. Returns the event's id.
+    /// Adds an event to the calendar of `account`, made by that person or an external organizer; guests with a calendar
+    /// here get a copy. No mail is sent. Returns the event's id.
     ///
     /// # Errors
-    /// When the account is not here, or Google would not take such an event.
+    /// If the account does not exist, or Google would not accept such an event.
     pub fn add_event(&self, account: &str, what: &Appointment) -> Result<String, String> {
         let (account, now) = (account.to_lowercase(), jiff_time(self.shared.now()));
         self.shared.change(|state| {
@@ -37,7 +37,7 @@ impl Google {
         })
     }
 
-    /// What stands in a calendar: series once, cancelled events not.
+    /// Returns a calendar's events: a series once, cancelled events not.
     #[must_use]
     pub fn events(&self, email: &str) -> Vec<Meeting> {
         let (state, email) = (self.shared.state(), email.to_lowercase());
@@ -46,7 +46,7 @@ impl Google {
         standing.filter_map(|entry| all.meeting(entry, &email)).collect()
     }
 
-    /// One event as somebody has it, or had it before it was cancelled; an instance by its own id.
+    /// Returns a person's copy of an event, even if cancelled; an instance is found by its own id.
     #[must_use]
     pub fn event(&self, email: &str, id: &str) -> Option<Meeting> {
         let (state, email) = (self.shared.state(), email.to_lowercase());
@@ -54,13 +54,13 @@ impl Google {
         state.calendars.meeting(&entry, &email)
     }
 
-    /// What happens between two moments, one by one, in order.
+    /// Returns the events between two times in order, with series expanded.
     #[must_use]
     pub fn events_between(&self, email: &str, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Meeting> {
         self.shared.meetings(email, from, to)
     }
 
-    /// Somebody answers an invitation in Google Calendar. False when they are not asked.
+    /// Answers an invitation in Google Calendar. Returns false if the person is not invited.
     #[must_use]
     pub fn respond_as(&self, email: &str, event: &str, response: &str) -> bool {
         self.edit(email, event, |entry, email| {
@@ -70,7 +70,8 @@ impl Google {
         })
     }
 
-    /// Somebody cancels an event in Google Calendar, or takes it out of their own. False when it is not there.
+    /// Cancels an event in Google Calendar, or removes it from a guest's own calendar. Returns false if it does not
+    /// exist.
     #[must_use]
     pub fn cancel_event(&self, email: &str, event: &str) -> bool {
         self.edit(email, event, |entry, email| {
@@ -86,7 +87,8 @@ impl Google {
         })
     }
 
-    /// The organizer changes an event in Google Calendar. False when it is not there or not to be changed so.
+    /// Changes an event in Google Calendar as its organizer. Returns false if it does not exist or the change is not
+    /// allowed.
     #[must_use]
     pub fn edit_event(&self, email: &str, event: &str, edit: &MeetingEdit) -> bool {
         self.edit(email, event, |entry, _| {
@@ -121,21 +123,21 @@ impl Google {
         })
     }
 
-    /// What Calendar wrote to somebody, oldest first.
+    /// Returns the mails that Calendar sent to a person, oldest first.
     #[must_use]
     pub fn invitations(&self, email: &str) -> Vec<Invitation> {
         let all = self.all_invitations().into_iter();
         all.filter(|one| one.to.eq_ignore_ascii_case(email)).collect()
     }
 
-    /// What Calendar wrote to anybody, oldest first.
+    /// Returns all mails that Calendar sent, oldest first.
     #[must_use]
     pub fn all_invitations(&self) -> Vec<Invitation> {
         self.shared.state().calendars.notices.clone()
     }
 
-    /// One more room (`c_…@resource.calendar.google.com`), which people of `domain` can see and book. It
-    /// accepts when it is free, and else declines.
+    /// Adds a room (`c_…@resource.calendar.google.com`), which people of `domain` can see and book. It accepts if it is
+    /// free, and otherwise declines.
     pub fn add_room(&self, email: &str, name: &str, domain: &str) {
         let room = Owner {
             email: email.to_lowercase(),
@@ -147,13 +149,13 @@ impl Google {
         self.shared.change(|state| state.calendars.open(room));
     }
 
-    /// From now on `reader` may see what stands in the calendar of `owner`.
+    /// Lets `reader` see the events in the calendar of `owner` from now on.
     pub fn share_calendar(&self, owner: &str, reader: &str) {
         let pair = (owner.to_lowercase(), reader.to_lowercase());
         self.shared.change(|state| state.calendars.shares.insert(pair));
     }
 
-    /// Somebody moves to another zone. False when there is no such zone or account.
+    /// Sets a person's time zone. Returns false if there is no such zone or account.
     #[must_use]
     pub fn set_time_zone(&self, email: &str, name: &str) -> bool {
         self.shared.change(|state| match (zone(name), state.calendars.owner_mut(email)) {
@@ -214,7 +216,7 @@ fn entry(
     Ok(entry)
 }
 
-/// `start` and `end` as the API writes them.
+/// Returns `start` and `end` in the API's format.
 fn times(start: &str, end: &str, said: &str) -> Option<Map<String, Value>> {
     let place: TimeZone = zone(said)?;
     let one = |text: &str| {

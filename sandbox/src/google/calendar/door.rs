@@ -1,4 +1,4 @@
-//! The door of Calendar v3: finds the operation, looks at the token, judges the request, and judges the answer.
+//! The entry of Calendar v3: finds the operation, checks the token, and validates the request and the answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::{Fault, serve};
 
 const LARGEST: usize = 1_048_576;
 
-/// A request that passed the door.
+/// A validated request.
 #[derive(Debug)]
 pub(super) struct Ask<'a> {
     pub account: Account,
@@ -56,12 +56,12 @@ impl Ask<'_> {
         self.param(name).map(|text| instant(text).ok_or_else(wrong)).transpose()
     }
 
-    /// Whether it knows of Meet links.
+    /// Returns whether the client supports Meet links.
     pub fn speaks_of_meetings(&self) -> bool {
         self.param("conferenceDataVersion") == Some("1")
     }
 
-    /// Where a page of a list begins and how long it is.
+    /// Returns where a page of a list begins, and its length.
     pub fn page(&self, usual: usize) -> Result<(usize, usize), Refusal> {
         let from = match self.param("pageToken") {
             None => Some(0),
@@ -75,12 +75,12 @@ impl Ask<'_> {
         self.ids.first().map(String::as_str).unwrap_or_default()
     }
 
-    /// The event's id in the path.
+    /// Returns the event's id from the path.
     pub fn event(&self) -> &str {
         self.ids.get(1).map(String::as_str).unwrap_or_default()
     }
 
-    /// The calendar in the path, if the caller may read it.
+    /// Returns the calendar from the path, if the caller can read it.
     pub fn calendar(&self, all: &Calendars) -> Result<String, Refusal> {
         let me = &self.account.email;
         let named = if self.first() == "primary" { me } else { self.first() };
@@ -96,7 +96,7 @@ impl Ask<'_> {
         }
     }
 
-    /// The same for writing, which here only the calendar's owner may.
+    /// Returns it for writing, which is allowed only to the calendar's owner here.
     pub fn own_calendar(&self, all: &Calendars) -> Result<String, Refusal> {
         let calendar = self.calendar(all)?;
         if calendar == self.account.email { Ok(calendar) } else { Err(refusal::not_a_writer()) }
@@ -110,7 +110,7 @@ impl Ask<'_> {
         }
     }
 
-    /// How the caller sees a calendar.
+    /// Returns how the caller sees a calendar.
     pub fn look(&self, all: &Calendars, calendar: &str) -> Result<Look, Refusal> {
         let zone = match self.param("timeZone") {
             Some(name) => zone(name).ok_or_else(|| refusal::invalid("Invalid value for: timeZone"))?,
@@ -198,7 +198,7 @@ fn judge_body(shared: &Shared, operation: &Operation, body: &Value) -> Vec<Strin
     }
 }
 
-/// A resource goes out with its ETag, and not at all where the caller has it already.
+/// Responds with a resource and its ETag, or with 304 if the caller has that version already.
 fn respond(outcome: Outcome, headers: &HeaderMap) -> Response {
     let value = match outcome {
         Ok(Some(value)) => value,
@@ -207,7 +207,7 @@ fn respond(outcome: Outcome, headers: &HeaderMap) -> Response {
     };
     let etag = value["etag"].as_str().and_then(|etag| HeaderValue::from_str(etag).ok());
     let known = headers.get(header::IF_NONE_MATCH);
-    // A list has an ETag too, but not one that says what of it was asked for.
+    // A list has an ETag too, but it does not depend on what was requested of the list.
     let is_one = value["items"].is_null();
     let mut response = match is_one && etag.is_some() && known == etag.as_ref() {
         true => StatusCode::NOT_MODIFIED.into_response(),

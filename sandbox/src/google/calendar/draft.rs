@@ -1,4 +1,4 @@
-//! What a write says about an event, read field by field: what is not known here is refused.
+//! Parses the event of a write, field by field: unknown fields are rejected.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::recurrence::Recurrence;
 use super::refusal;
 use crate::google::answer::Refusal;
 
-/// Filled in by Google; a client may send back what it was given.
+/// Set by Google; a client may send them back unchanged.
 const READ_ONLY: [&str; 14] = [
     "etag",
     "kind",
@@ -26,9 +26,9 @@ const READ_ONLY: [&str; 14] = [
     "attendeesOmitted",
 ];
 
-/// As long as texts may be.
+/// The maximum length of each text.
 const TEXTS: [(&str, usize); 3] = [("summary", 1024), ("description", 8192), ("location", 1024)];
-/// What holds where nothing is said.
+/// The values of omitted fields.
 const DEFAULTS: [(&str, bool); 3] =
     [("guestsCanInviteOthers", true), ("guestsCanModify", false), ("guestsCanSeeOtherGuests", true)];
 const COLOURS: [&str; 11] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"];
@@ -38,9 +38,9 @@ const LATEST_REMINDER: i64 = 40_320;
 
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    /// What everybody sees alike.
+    /// Fields that all people see.
     pub fields: Map<String, Value>,
-    /// What is the writer's alone.
+    /// Fields of the writer's own copy.
     pub own: Map<String, Value>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// `zone` is the calendar's: times without a zone of their own are in it.
+    /// `zone` is the calendar's: it applies to times without a zone of their own.
     pub fn read(event: &Map<String, Value>, zone: &str) -> Result<Self, Refusal> {
         let mut words = Words::default();
         for (name, value) in event {
@@ -193,7 +193,7 @@ fn guest(value: &Value) -> Result<Guest, Refusal> {
     if !is_address(email) {
         return Err(refusal::invalid("Invalid attendee email."));
     }
-    // Nothing said is kept apart from `needsAction` until it is known who writes.
+    // An omitted answer is kept distinct from `needsAction` until the writer is known.
     let response = value["responseStatus"].as_str().unwrap_or_default();
     if !["", "needsAction", "declined", "tentative", "accepted"].contains(&response) {
         return Err(refusal::invalid("Invalid value for: responseStatus"));

@@ -1,6 +1,6 @@
-//! An event: what everybody has of it, and what each has for themselves.
+//! An event: its shared fields, and each person's own.
 //!
-//! It is stored once; everyone who has it in their calendar has a copy that holds only what is theirs alone.
+//! It is stored once. Each person who has it in their calendar has a copy with only their own fields.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct Guest {
     pub optional: bool,
     pub is_room: bool,
     pub brings: i64,
-    /// As the API says it.
+    /// In the API's format.
     pub response: String,
     pub comment: Option<String>,
 }
@@ -37,17 +37,17 @@ impl Guest {
     }
 }
 
-/// What one calendar has of an event for itself.
+/// A calendar's own copy of an event.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Copy {
-    /// Colour, reminders, transparency, private properties, as the API writes them.
+    /// Colour, reminders, transparency, private properties, in the API's format.
     pub own: Map<String, Value>,
-    /// The person took it out, or was taken off the list.
+    /// The person removed it, or is no longer a guest.
     pub removed: bool,
     pub etag: u64,
 }
 
-/// Of which series it is an instance, and when it would have been.
+/// The series of an instance, and its original start time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Series {
     pub of: String,
@@ -60,7 +60,7 @@ pub(super) struct Entry {
     pub id: String,
     pub uid: String,
     pub organizer: String,
-    /// Title, description and the like: what everybody sees alike, as the API writes it.
+    /// Title, description and other fields that all people see, in the API's format.
     pub fields: Map<String, Value>,
     pub span: Span,
     pub recurrence: Vec<String>,
@@ -92,7 +92,7 @@ impl Entry {
         format!("\"{}\"", 3_400_000_000_000_000 + number)
     }
 
-    /// Everybody's copy is another one now.
+    /// Gives every copy a new ETag.
     pub fn touch(&mut self, number: u64, now: Timestamp) {
         self.updated = now;
         for copy in self.copies.values_mut() {
@@ -104,7 +104,7 @@ impl Entry {
         Recurrence::read(&self.recurrence, &self.span).ok()
     }
 
-    /// One of its instances, as it is by the rule.
+    /// Returns one of its unchanged instances.
     pub fn instance(&self, span: Span) -> Self {
         Self {
             id: format!("{}_{}", self.id, span.start.key()),

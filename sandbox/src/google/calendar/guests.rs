@@ -1,4 +1,4 @@
-//! Guests: who is asked, who answers, who is told by mail, and rooms, which answer by themselves.
+//! Guests: who is invited, who answers, who gets mail, and rooms, which answer by themselves.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,14 +9,14 @@ use super::store::Calendars;
 use super::view::{Invitation, News, clock};
 use crate::google::answer::Refusal;
 
-/// How far ahead a room looks before it says yes to something that repeats.
+/// How far ahead a room checks before it accepts a series.
 const AHEAD: SignedDuration = SignedDuration::from_hours(24 * 366);
 
-/// Whom Google writes to (`sendUpdates`).
+/// Who gets mail from Google (`sendUpdates`).
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Tells {
     All,
-    /// Those without a calendar here.
+    /// Guests without a calendar here.
     ExternalOnly,
     Nobody,
 }
@@ -43,12 +43,12 @@ impl Tells {
 /// What a write changed.
 #[derive(Debug)]
 pub(super) struct Change {
-    /// Title, description and the like, or the Meet link.
+    /// Title, description or other texts, or the Meet link.
     words: bool,
-    /// When it is.
+    /// The time.
     pub moved: bool,
     guests: bool,
-    /// What is the writer's alone.
+    /// The writer's own fields.
     pub own: bool,
 }
 
@@ -63,7 +63,7 @@ impl Change {
         }
     }
 
-    /// Something that is the organizer's.
+    /// Returns whether fields changed that only the organizer can change.
     pub fn is_shared(&self) -> bool {
         self.words || self.moved
     }
@@ -74,7 +74,8 @@ impl Change {
 }
 
 impl Calendars {
-    /// The list that somebody who may change it wants. Whose answer is not repeated is asked again.
+    /// Returns the guest list requested by a person who can change it. A guest whose answer is not repeated is invited
+    /// again.
     pub(super) fn invited(&self, event: &Entry, me: &str, wanted: Vec<Guest>) -> Result<Vec<Guest>, Refusal> {
         wanted.into_iter().map(|guest| self.asked(event, me, guest)).collect()
     }
@@ -98,8 +99,8 @@ impl Calendars {
         Ok(guest)
     }
 
-    /// The list after a guest answered for themselves, which is all that a guest may do with it. With
-    /// `attendeesOmitted` their own entry is enough; without, the others must stand there as they are.
+    /// Returns the guest list after a guest's own answer, which is the only change that a guest can make to it. With
+    /// `attendeesOmitted` the guest's own entry is enough; without, the others must be listed unchanged.
     pub(super) fn answered(
         &self,
         event: &Entry,
@@ -136,7 +137,7 @@ impl Calendars {
         Ok(all)
     }
 
-    /// Writes the mails that a write sends. Nobody is written to about their own doing.
+    /// Sends the mails for a write. The writer gets none.
     pub(super) fn tell(&mut self, tells: &Tells, me: &str, old: Option<&Entry>, new: &Entry, now: Timestamp) {
         let letters: Vec<(String, News)> = match old {
             None => new.guests.iter().map(|guest| (guest.email.clone(), News::Invited)).collect(),
@@ -157,7 +158,7 @@ impl Calendars {
         }
     }
 
-    /// Rooms that were asked say whether they are free.
+    /// Invited rooms answer whether they are free.
     pub(super) fn rooms_answer(&mut self, calendar: &str, id: &str, now: Timestamp) {
         let Some(entry) = self.find(calendar, id).filter(|entry| !entry.cancelled) else { return };
         let asked = entry.guests.iter().filter(|guest| guest.is_room && guest.response == "needsAction");

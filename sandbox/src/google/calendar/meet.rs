@@ -1,4 +1,4 @@
-//! Meet links: asked for once, made once, and as the API shows them.
+//! Meet links: their request, their creation, and their format in the API.
 
 use serde_json::{Value, json};
 
@@ -36,8 +36,8 @@ impl Meet {
     }
 }
 
-/// The Meet link that an event has after a write. Without version 1 Google leaves it as it is; to ask for a
-/// link in vain would never be noticed, so it is refused here.
+/// Returns the Meet link of an event after a write. Without version 1 Google ignores a request for a link; that mistake
+/// would never be noticed, so it is rejected here.
 pub(super) fn written(
     all: &mut Calendars,
     ask: &Ask<'_>,

@@ -1,7 +1,7 @@
-//! Calendar v3: events with guests and rooms, what repeats, who is busy.
+//! Calendar v3: events with guests and rooms, recurrence, busy times.
 //!
-//! What a request may say lies in `draft`, who may change what in `write` and `guests`, what is seen in `show`
-//! and `read`. Batches, quickAdd, watching and sync tokens are not known here and refused.
+//! `draft` defines what a request can contain, `write` and `guests` who can change what, `show` and `read` what is
+//! visible. Batches, quickAdd, watching and sync tokens are not supported and are rejected.
 
 mod control;
 mod door;

@@ -1,4 +1,4 @@
-//! When something is: a day or an instant, and the zones in which it was said.
+//! Times of events: a day or an instant, with the time zones in which they were given.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::refusal;
 use crate::google::answer::Refusal;
 
-/// The beginning or the end of something.
+/// The start or the end of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
     Day(Date),
@@ -16,7 +16,7 @@ pub(super) enum Moment {
 }
 
 impl Moment {
-    /// A day begins at midnight in `zone`.
+    /// Converts to an instant; a day begins at midnight in `zone`.
     pub fn at(self, zone: &TimeZone) -> Timestamp {
         match self {
             Self::At(at) => at,
@@ -24,7 +24,7 @@ impl Moment {
         }
     }
 
-    /// What stands behind the series' id in the id of one of its instances.
+    /// Returns the suffix that an instance's id adds to the id of its series.
     pub fn key(self) -> String {
         match self {
             Self::Day(day) => day.strftime("%Y%m%d").to_string(),
@@ -40,7 +40,7 @@ impl Moment {
         }
     }
 
-    /// As the API writes it; an instant in `shown`, with the zone in which it was said.
+    /// Returns the API's format; an instant in zone `shown`, with the zone `said` in which it was given.
     pub fn show(self, said: Option<&str>, shown: &TimeZone) -> Value {
         match self {
             Self::Day(day) => json!({"date": day.to_string()}),
@@ -49,7 +49,7 @@ impl Moment {
     }
 }
 
-/// An instant with the offset of a zone.
+/// Formats an instant with the offset of a zone.
 pub(super) fn stamp(at: Timestamp, zone: &TimeZone) -> String {
     match zone == &TimeZone::UTC {
         true => at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -57,7 +57,7 @@ pub(super) fn stamp(at: Timestamp, zone: &TimeZone) -> String {
     }
 }
 
-/// A zone by its name as the IANA database spells it.
+/// Returns a zone by its exact name in the IANA database.
 pub(super) fn zone(name: &str) -> Option<TimeZone> {
     TimeZone::get(name).ok().filter(|zone| zone.iana_name() == Some(name))
 }
@@ -66,7 +66,7 @@ fn name(zone: &TimeZone) -> &str {
     zone.iana_name().unwrap_or("UTC")
 }
 
-/// From when to when, and in which zones that was said.
+/// Start, end, and the zones in which they were given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
     pub start: Moment,
@@ -76,7 +76,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Reads `start` and `end` of an event.
+    /// Parses `start` and `end` of an event.
     pub fn read(event: &Map<String, Value>) -> Result<Self, Refusal> {
         let (start, start_zone) = moment(event.get("start"), "start")?;
         let (end, end_zone) = moment(event.get("end"), "end")?;
@@ -97,7 +97,7 @@ impl Span {
         from.is_none_or(|from| self.end.at(zone) > from) && to.is_none_or(|to| self.start.at(zone) < to)
     }
 
-    /// The same, as long, beginning at another time.
+    /// Returns a span of the same length with another start.
     pub fn moved_to(&self, start: Moment) -> Option<Self> {
         let end = match (self.start, self.end, start) {
             (Moment::Day(from), Moment::Day(to), Moment::Day(day)) => {
@@ -112,7 +112,7 @@ impl Span {
         Some(Self { start, end, ..self.clone() })
     }
 
-    /// `start` and `end` as the API writes them.
+    /// Returns `start` and `end` in the API's format.
     pub fn show(&self, shown: &TimeZone) -> (Value, Value) {
         (self.start.show(self.start_zone.as_deref(), shown), self.end.show(self.end_zone.as_deref(), shown))
     }
@@ -136,7 +136,7 @@ fn moment(value: Option<&Value>, which: &str) -> Result<(Moment, Option<String>)
     Ok((moment, named.map(str::to_owned)))
 }
 
-/// An instant with its offset; what Google keeps of it is the second.
+/// Parses an instant with its offset; like Google, it keeps whole seconds.
 pub(super) fn instant(text: &str) -> Option<Timestamp> {
     let at: Timestamp = text.parse().ok()?;
     Timestamp::from_second(at.as_second()).ok()

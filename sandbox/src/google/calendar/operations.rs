@@ -1,4 +1,4 @@
-//! The operations of Calendar v3 that are known here.
+//! The supported operations of Calendar v3.
 
 use axum::http::Method;
 
@@ -15,7 +15,7 @@ const CALENDARS: &[&str] =
 const SETTINGS: &[&str] =
     &["calendar", "calendar.readonly", "calendar.settings", "calendar.settings.readonly"];
 
-/// Scopes that reach the person's own calendar only.
+/// Scopes that give access only to the person's own calendar.
 pub(super) const OWNED: &str = "calendar.events.owned";
 pub(super) const OWNED_READONLY: &str = "calendar.events.owned.readonly";
 
@@ -48,7 +48,7 @@ const INSTANCES: &[&str] = &[
     "timeMin",
     "timeZone",
 ];
-// `sendNotifications` is deprecated and `supportsAttachments` would do nothing here.
+// `sendNotifications` is deprecated, and `supportsAttachments` would have no effect here.
 const INSERT: &[&str] = &["conferenceDataVersion", "maxAttendees", "sendUpdates"];
 const CHANGE: &[&str] = &["alwaysIncludeEmail", "conferenceDataVersion", "maxAttendees", "sendUpdates"];
 const DELETE: &[&str] = &["sendUpdates"];
@@ -87,6 +87,6 @@ pub(in crate::google) static OPERATIONS: [Operation; 12] = [
     operation!("settings.get", GET, ["users", "me", "settings", "*"], &[], SETTINGS),
 ];
 
-/// Parameters that may be given more than once.
+/// Parameters that can be repeated.
 pub(in crate::google) const REPEATED: [&str; 3] =
     ["eventTypes", "privateExtendedProperty", "sharedExtendedProperty"];

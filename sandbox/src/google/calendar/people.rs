@@ -1,4 +1,4 @@
-//! Calendars themselves, the list of them, and the one setting that is known.
+//! Calendars, the calendar list, and the one supported setting.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Events read: one, a list, the instances of a series, and when people are busy.
+//! Reads of events: one, a list, the instances of a series, and busy times.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -13,9 +13,9 @@ use super::store::{Calendars, Owner};
 use crate::google::answer::{Outcome, Refusal};
 
 const LIST_SIZE: usize = 250;
-/// How far a list without an end unrolls what repeats.
+/// How far a list without an end expands series.
 const UNROLLED: SignedDuration = SignedDuration::from_hours(24 * 730);
-/// Google does not say how long a query for busy times may be; callers met its refusal at about three months.
+/// Google does not document the limit of a query for busy times; callers were rejected at about three months.
 const LONGEST_QUERY: SignedDuration = SignedDuration::from_hours(24 * 60);
 const MOST_CALENDARS: usize = 50;
 
@@ -25,7 +25,7 @@ pub(super) fn get(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     Ok(Some(all.show(&entry, &ask.look(all, &calendar)?)))
 }
 
-/// From when to when a list looks.
+/// The time range of a list.
 struct Window {
     from: Option<Timestamp>,
     to: Option<Timestamp>,
@@ -195,7 +195,7 @@ pub(super) fn busy(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     })))
 }
 
-/// Whose busy times the caller may see: those of their own domain, and of whoever shares a calendar with them.
+/// Returns the owner of a calendar whose busy times the caller can see: in the same domain, or shared with the caller.
 fn seen<'a>(all: &'a Calendars, ask: &Ask<'_>, id: &str) -> Option<&'a Owner> {
     let me = all.owner(&ask.account.email)?;
     let owner = if id == "primary" { me } else { all.owner(id)? };
@@ -203,7 +203,7 @@ fn seen<'a>(all: &'a Calendars, ask: &Ask<'_>, id: &str) -> Option<&'a Owner> {
 }
 
 impl Calendars {
-    /// Everything that begins before `until`, one by one.
+    /// Returns every event that begins before `until`, with series expanded.
     pub(super) fn unrolled(&self, calendar: &str, until: Timestamp) -> Vec<Entry> {
         let one_by_one = |entry: &Entry| match entry.recurrence.is_empty() {
             true => vec![entry.clone()],
@@ -212,7 +212,7 @@ impl Calendars {
         self.in_calendar(calendar).flat_map(one_by_one).collect()
     }
 
-    /// What blocks time in a calendar.
+    /// Returns the events that block time in a calendar.
     pub(super) fn busy_entries(&self, calendar: &str, until: Timestamp) -> Vec<Entry> {
         let blocks = |entry: &Entry| {
             let own = entry.copies.get(calendar).map(|copy| &copy.own);

@@ -1,7 +1,7 @@
-//! Recurrence: RRULE and EXDATE lines, read strictly and unrolled in the event's own zone.
+//! Recurrence: RRULE and EXDATE lines, parsed strictly and expanded in the event's own zone.
 //!
-//! The crate `rrule` was not taken: it brings chrono-tz, a second set of zones beside the one that everything
-//! else here computes with. What is written here is what people ask for; every other part of a rule is refused.
+//! The crate `rrule` is not used: it depends on chrono-tz, a second time zone database next to the one that the rest of
+//! the code uses. The rules that people use are supported; every other part of a rule is rejected.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -17,7 +17,7 @@ pub(super) struct Recurrence {
 }
 
 impl Recurrence {
-    /// Reads the lines of an event that is first at `span`.
+    /// Parses the recurrence lines of an event whose first instance is `span`.
     pub fn read(lines: &[String], span: &Span) -> Result<Self, String> {
         let mut rule = None;
         let mut except = Vec::new();
@@ -38,7 +38,7 @@ impl Recurrence {
         Ok(Self { rule, except })
     }
 
-    /// The instances that begin before `until`.
+    /// Returns the instances that begin before `until`.
     pub fn instances(&self, span: &Span, until: Timestamp) -> Vec<Span> {
         let zone = zone_of(span);
         let days = self.rule.days(first_day(span));
@@ -49,7 +49,7 @@ impl Recurrence {
         left.filter_map(|start| span.moved_to(start)).collect()
     }
 
-    /// The instance that begins, by the rule, at the moment with this key.
+    /// Returns the instance with this key, if the rule produces it.
     pub fn instance(&self, span: &Span, key: &str) -> Option<Span> {
         self.instances(span, Timestamp::MAX).into_iter().find(|one| one.start.key() == key)
     }
@@ -66,14 +66,14 @@ fn first_day(span: &Span) -> Date {
     }
 }
 
-/// The same time of the wall clock on another day; an hour that daylight saving leaves out moves forward.
+/// Returns the same wall clock time on another day; a time skipped by daylight saving moves forward.
 fn on_day(span: &Span, day: Date, zone: &TimeZone) -> Moment {
     let Moment::At(first) = span.start else { return Moment::Day(day) };
     let time = first.to_zoned(zone.clone()).time();
     zone.to_timestamp(day.to_datetime(time)).map_or(Moment::Day(day), Moment::At)
 }
 
-/// The value of EXDATE: days, instants, or the wall clock of the zone it names.
+/// Parses the value of EXDATE: days, instants, or wall clock times of the zone that it names.
 fn dates(how: &str, value: &str, span: &Span) -> Result<Vec<Moment>, String> {
     let wrong = || format!("EXDATE;{how}:{value} does not fit the event");
     let read = |one: &str| match (how.split_once('='), span.is_all_day()) {

@@ -1,4 +1,4 @@
-//! Calendar's refusals: its reasons, and the shape in which it gives them.
+//! Calendar's errors: their reasons and their format.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -31,7 +31,7 @@ pub(super) fn reminders(message: impl Into<String>) -> Refusal {
     because(400, "cannotUseDefaultRemindersAndSpecifyOverride", message)
 }
 
-/// Shared things are the organizer's to change.
+/// Shared fields can be changed only by the organizer.
 pub(super) fn not_the_organizer() -> Refusal {
     because(
         403,
@@ -60,7 +60,7 @@ pub(super) fn stale() -> Refusal {
     because(412, "conditionNotMet", "Precondition Failed")
 }
 
-/// What Calendar says with this status when the trouble is its own or its quotas'.
+/// Returns Calendar's error for a status caused by itself or by its quotas.
 pub(super) fn status(code: u16) -> Refusal {
     match code {
         404 => not_found(),
@@ -72,7 +72,7 @@ pub(super) fn status(code: u16) -> Refusal {
     }
 }
 
-/// What Calendar says with this status and reason.
+/// Returns Calendar's error with this status and reason.
 pub(super) fn named(code: u16, reason: &'static str) -> Refusal {
     let message = match reason {
         "rateLimitExceeded" => "Rate Limit Exceeded",
@@ -83,7 +83,7 @@ pub(super) fn named(code: u16, reason: &'static str) -> Refusal {
     because(code, reason, message)
 }
 
-/// The response in Calendar's shape, which has no canonical status as Gmail's has.
+/// Returns the response in Calendar's format, which has no canonical status, unlike Gmail's.
 pub(super) fn respond(refusal: &Refusal, retry_after: Option<u64>) -> Response {
     let domain = match refusal.reason {
         "rateLimitExceeded" | "userRateLimitExceeded" | "quotaExceeded" | "dailyLimitExceeded" => {

@@ -1,4 +1,4 @@
-//! One RRULE: its parts, read strictly, and the days on which it falls.
+//! One RRULE: its parts, parsed strictly, and the days that it produces.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use jiff::tz::TimeZone;
 
 use super::moment::{Moment, Span};
 
-/// How many days, weeks, months or years are looked at, so that a rule that never falls ends.
+/// How many days, weeks, months or years are examined, so that a rule without any matching day ends.
 const PERIODS: i64 = 20_000;
-/// How many instances are unrolled at most.
+/// The limit of expanded instances.
 pub(super) const MOST: usize = 5_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) struct Rule {
     frequency: Frequency,
     interval: i64,
     pub end: End,
-    /// With which one of the month, where that is said.
+    /// With the ordinal within the month, if it is given.
     weekdays: Vec<(Option<i8>, Weekday)>,
     month_days: Vec<i8>,
     months: Vec<i8>,
@@ -94,13 +94,13 @@ impl Rule {
         }
     }
 
-    /// The days on which it falls, from `start` on.
+    /// Returns the days that it produces, from `start` on.
     pub fn days(&self, start: Date) -> impl Iterator<Item = Date> + '_ {
         let periods = (0..PERIODS).map_while(move |number| self.period(start, number * self.interval));
         periods.flatten().filter(move |day| *day >= start)
     }
 
-    /// The days in one day, week, month or year; nothing at the end of all time.
+    /// Returns the days in one day, week, month or year; `None` beyond the last supported date.
     fn period(&self, start: Date, number: i64) -> Option<Vec<Date>> {
         let long = Long::new();
         match self.frequency {

@@ -1,4 +1,4 @@
-//! An event as the API shows it to somebody.
+//! The JSON of an event as a person sees it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -9,11 +9,11 @@ use super::entry::{Entry, Guest};
 use super::moment::stamp;
 use super::store::Calendars;
 
-/// In whose calendar somebody looks, and how.
+/// The calendar in which a person reads an event, and how.
 #[derive(Debug, Clone)]
 pub(super) struct Look {
     pub calendar: String,
-    /// Who looks.
+    /// The person who reads.
     pub reader: String,
     pub zone: TimeZone,
     pub most_guests: Option<usize>,
@@ -33,7 +33,7 @@ impl Calendars {
             shown["recurringEventId"] = json!(series.of);
             shown["originalStartTime"] = series.original.show(series.zone.as_deref(), &look.zone);
         }
-        // Of what is cancelled Google promises the ids only, but for the organizer's own.
+        // For cancelled events Google guarantees only the ids, except for the organizer's own.
         if gone && (entry.series.is_some() || entry.organizer != look.calendar) {
             return shown;
         }

@@ -1,7 +1,7 @@
-//! Calendars: whose they are, what stands in them, and who was written to about it.
+//! Calendars: their owners, their events, and the mails sent about them.
 //!
-//! Ids and ETags are counted up, so that a story gives the same ones each time. Nothing is ever taken
-//! out: a cancelled event keeps its id.
+//! Ids and ETags are counted up, so that a test gets the same ones each time. Nothing is ever deleted: a cancelled
+//! event keeps its id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,15 +14,15 @@ use super::moment::zone;
 use super::view::Invitation;
 use crate::google::Account;
 
-/// Somebody, or a room, with a calendar here.
+/// A person or a room with a calendar here.
 #[derive(Debug, Clone)]
 pub(super) struct Owner {
     pub email: String,
     pub name: String,
     pub zone: String,
-    /// A room answers by itself.
+    /// A room answers invitations by itself.
     pub is_room: bool,
-    /// Within it everybody sees when somebody is busy.
+    /// People of the same domain see each other's busy times.
     pub domain: String,
 }
 
@@ -32,13 +32,13 @@ impl Owner {
     }
 }
 
-/// Every calendar.
+/// All calendars.
 #[derive(Debug, Default)]
 pub(in crate::google) struct Calendars {
     owners: BTreeMap<String, Owner>,
     pub(super) entries: Vec<Entry>,
     pub(super) notices: Vec<Invitation>,
-    /// Whose calendar is open to whom.
+    /// Pairs of a calendar's owner and a reader with whom it is shared.
     pub(super) shares: BTreeSet<(String, String)>,
     counter: u64,
 }
@@ -84,7 +84,7 @@ impl Calendars {
         self.counter
     }
 
-    /// An id as Google makes them.
+    /// Returns an id in Google's format.
     pub(super) fn next_id(&mut self) -> String {
         format!("sandbox{:019}", self.next())
     }
@@ -93,7 +93,7 @@ impl Calendars {
         self.entries.iter().filter(move |entry| entry.copies.contains_key(calendar))
     }
 
-    /// What has this id in a calendar; an instance that nobody changed is made from its series.
+    /// Finds an entry of a calendar by its id; an unchanged instance is computed from its series.
     pub(super) fn find(&self, calendar: &str, id: &str) -> Option<Entry> {
         let stored = |id: &str| self.in_calendar(calendar).find(|entry| entry.id == id);
         if let Some(entry) = stored(id) {
@@ -104,7 +104,7 @@ impl Calendars {
         Some(series.instance(series.rule()?.instance(&series.span, key)?))
     }
 
-    /// The same for writing: an instance becomes an exception of its series.
+    /// Finds an entry for writing: an instance becomes an exception of its series.
     pub(super) fn find_mut(&mut self, calendar: &str, id: &str) -> Option<&mut Entry> {
         let found = self.find(calendar, id)?;
         let is_it = |entry: &Entry| entry.id == id && entry.copies.contains_key(calendar);
@@ -115,7 +115,7 @@ impl Calendars {
         self.entries.get_mut(at)
     }
 
-    /// The instances of a series that are as the rule makes them, beginning before `until`.
+    /// Returns the unchanged instances of a series that begin before `until`.
     pub(super) fn instances(&self, series: &Entry, until: Timestamp) -> Vec<Entry> {
         let Some(rule) = series.rule() else { return Vec::new() };
         let changed: BTreeSet<String> = self.exceptions(series).map(|entry| entry.id.clone()).collect();
@@ -127,7 +127,8 @@ impl Calendars {
         self.entries.iter().filter(|entry| entry.is_instance_of(series))
     }
 
-    /// Puts an event into the calendars of all who have one here, and out of those who are no longer asked.
+    /// Adds an event to the calendars of its organizer and guests here, and removes it from those of people who are no
+    /// longer invited.
     pub(super) fn spread(&self, entry: &mut Entry) {
         let usual: Map<String, Value> = entry
             .copies
@@ -139,7 +140,7 @@ impl Calendars {
         let mut concerned: Vec<&str> = entry.guests.iter().map(|guest| guest.email.as_str()).collect();
         concerned.push(&entry.organizer);
         for (email, copy) in &mut entry.copies {
-            // Whoever took it out themselves gets it back only by a new invitation.
+            // A person who removed it gets it back only by a new invitation.
             copy.removed |= !concerned.contains(&email.as_str());
         }
         for email in concerned {

@@ -1,4 +1,4 @@
-//! Calendars as plain values, for those who look at the fake from outside the protocol.
+//! Calendars as plain values, for readers outside of the protocol.
 
 use std::collections::BTreeMap;
 
@@ -12,40 +12,40 @@ use super::meet::Meet;
 use super::moment::{Moment, zone};
 use super::store::Calendars;
 
-/// An event as one person has it in their calendar.
+/// A person's copy of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Meeting {
     pub id: String,
     pub title: String,
     pub description: String,
     pub location: String,
-    /// An event of whole days begins at midnight where the calendar is.
+    /// An all-day event begins at midnight in the calendar's zone.
     pub start: DateTime<Utc>,
     pub end: DateTime<Utc>,
     pub all_day: bool,
-    /// In which it was said, or the calendar's.
+    /// The zone in which the time was given, or the calendar's.
     pub zone: String,
     pub organizer: String,
     pub guests: Vec<Invitee>,
     /// `confirmed`, `tentative`, `cancelled`: for this person.
     pub status: String,
     pub sequence: i64,
-    /// Where it is held by video.
+    /// The link of the video meeting.
     pub link: Option<String>,
     pub recurrence: Vec<String>,
-    /// The id of the series that it is an instance of.
+    /// The id of the series of which it is an instance.
     pub series: Option<String>,
-    /// Whether it leaves the person free (`transparent`).
+    /// Whether it does not block time (`transparent`).
     pub free: bool,
     pub private: bool,
-    /// As the API writes them; null for the calendar's own.
+    /// In the API's format; null for the calendar's default.
     pub reminders: Value,
     /// Private properties of this person's copy.
     pub properties: BTreeMap<String, String>,
     pub etag: String,
 }
 
-/// A guest and what they said.
+/// A guest and their answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Invitee {
     pub email: String,
@@ -57,7 +57,7 @@ pub struct Invitee {
 }
 
 impl Meeting {
-    /// What somebody said to it; nothing where they are not asked.
+    /// Returns the answer of a guest, if that person is invited.
     #[must_use]
     pub fn response(&self, email: &str) -> Option<&str> {
         let guest = self.guests.iter().find(|guest| guest.email.eq_ignore_ascii_case(email));
@@ -125,11 +125,11 @@ impl Calendars {
     }
 }
 
-/// A mail that Calendar wrote to somebody because of an event (`sendUpdates`).
+/// A mail that Calendar sent to a person because of an event (`sendUpdates`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Invitation {
     pub to: String,
-    /// Whose doing it was.
+    /// The person whose action caused it.
     pub from: String,
     /// The event's id.
     pub event: String,
@@ -139,45 +139,45 @@ pub struct Invitation {
     pub at: DateTime<Utc>,
 }
 
-/// What such a mail says.
+/// What the mail announces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum News {
     Invited,
     Updated,
     Cancelled,
-    /// To the organizer: what a guest said.
+    /// To the organizer: a guest's answer.
     Answered(String),
 }
 
-/// An event that somebody puts into their calendar. Start from `Appointment::default()`.
+/// An event that a person adds to a calendar. Start from `Appointment::default()`.
 #[derive(Debug, Clone, Default)]
 pub struct Appointment {
     pub title: String,
-    /// `2026-11-24 15:00` by the wall clock of `zone`, or `2026-11-24`.
+    /// `2026-11-24 15:00` in the wall clock time of `zone`, or `2026-11-24`.
     pub start: String,
-    /// The same; the day after the last one for whole days.
+    /// In the same format; for all-day events the day after the last one.
     pub end: String,
-    /// The calendar's, if not said.
+    /// The calendar's zone, if `None`.
     pub zone: Option<String>,
-    /// Whose it is, here or elsewhere, if not the account's. The account is a guest then.
+    /// The organizer, here or external, if it is not the account. The account then is a guest.
     pub organizer: Option<String>,
     pub guests: Vec<String>,
     pub description: String,
     pub location: String,
     pub recurrence: Vec<String>,
-    /// Leaves the person free.
+    /// Does not block the person's time.
     pub free: bool,
     pub private: bool,
 }
 
-/// What somebody changes about an event in Google Calendar itself.
+/// What a person changes about an event in Google Calendar itself.
 #[derive(Debug, Clone, Default)]
 pub struct MeetingEdit {
     pub title: Option<String>,
     pub description: Option<String>,
     pub location: Option<String>,
-    /// When it is from now on, as in [`Appointment`].
+    /// The new time, as in [`Appointment`].
     pub time: Option<(String, String)>,
 }
 

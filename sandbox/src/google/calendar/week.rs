@@ -1,4 +1,5 @@
-//! A week or some of somebody's calendar, as JSON and as a plain page: `/_sandbox/…`. Not Google's, and not for Nod.
+//! One or more weeks of a person's calendar, as JSON and as a plain page: `/_sandbox/…`. This is no Google API, and Nod
+//! does not use it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,9 +31,9 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 #[derive(Debug, Deserialize)]
 struct Ask {
     account: String,
-    /// Any day of the week; today, if not said.
+    /// Any day of the week; today if `None`.
     day: Option<String>,
-    /// How many, that one first; one, if not said.
+    /// The number of weeks from there on; one if `None`.
     weeks: Option<i64>,
     /// Answer only once the version differs from this one, or after 25 s.
     since: Option<u64>,
@@ -97,7 +98,7 @@ async fn json_of(Shares(shared): Shares<Arc<Shared>>, Query(ask): Query<Ask>) ->
     if let Some(since) = ask.since {
         let _ = tokio::time::timeout(LONGEST_POLL, version.wait_for(|now| *now != since)).await;
     }
-    // The version is read first: a change in between shows again rather than never.
+    // The version is read first, so a change in between is shown twice instead of never.
     let seen = *version.borrow();
     let Some(week) = shared.week(&ask) else { return StatusCode::NOT_FOUND.into_response() };
     let email = ask.account.to_lowercase();

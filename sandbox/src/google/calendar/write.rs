@@ -1,4 +1,4 @@
-//! Events made, changed and cancelled, by whoever may.
+//! Creates, changes and cancels events, if the caller is allowed to.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use super::store::Calendars;
 use super::{meet, refusal};
 use crate::google::answer::{Outcome, Refusal};
 
-/// What Google fills in and nobody says when an event is made.
+/// Fields that Google sets, which a new event cannot contain.
 const NOT_YET: [&str; 13] = [
     "etag",
     "htmlLink",
@@ -32,7 +32,7 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// The whole event, so that nobody is lost when it is written back.
+/// Returns the view with all guests, so that none is lost when the event is written back.
 fn whole(all: &Calendars, me: &str) -> Look {
     let zone = all.owner(me).map_or(jiff::tz::TimeZone::UTC, super::store::Owner::zone);
     Look { calendar: me.to_owned(), reader: me.to_owned(), zone, most_guests: None }
@@ -68,14 +68,14 @@ pub(super) fn insert(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     };
     entry.guests = all.invited(&entry, &me, draft.guests)?;
     entry.meet = meet::written(all, ask, None, body.get("conferenceData"))?;
-    // What is refused leaves nothing behind.
+    // These checks come before the writes, so a rejected request changes nothing.
     let (tells, look) = (Tells::read(ask)?, ask.look(all, &me)?);
     all.spread(&mut entry);
     entry.touch(all.next(), ask.now);
     all.entries.push(entry.clone());
     all.tell(&tells, &me, None, &entry, ask.now);
     let shown = all.show(&entry, &look);
-    // Rooms answer a moment later, and so change what the answer showed.
+    // Rooms answer after the response is computed, so the response shows them as not answered yet.
     all.rooms_answer(&me, &entry.id, ask.now);
     Ok(Some(shown))
 }
@@ -91,12 +91,12 @@ fn fresh_id(all: &Calendars, me: &str, id: &str) -> Result<String, Refusal> {
     }
 }
 
-/// What is not said is gone.
+/// Removes fields that are not given.
 pub(super) fn update(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     change(all, ask, |_, body| Value::Object(body))
 }
 
-/// What is not said stays; lists are replaced whole.
+/// Keeps fields that are not given; lists are replaced as a whole.
 pub(super) fn patch(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     change(all, ask, |mut current, body| {
         merge(&mut current, Value::Object(body));
@@ -118,7 +118,7 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// What stands in a calendar and may be written, as it is before the write.
+/// Returns an event that can be written, as it is before the write.
 fn standing(all: &Calendars, ask: &Ask<'_>, me: &str) -> Result<Entry, Refusal> {
     let old = all.find(me, ask.event()).ok_or_else(refusal::not_found)?;
     if old.is_gone_for(me) {
@@ -186,7 +186,7 @@ fn rewritten(
         return Err(refusal::not_the_organizer());
     }
     if change.moved {
-        // A room that said yes to one time has not said yes to another.
+        // A room's answer applies to one time only, so it is asked again.
         for room in new.guests.iter_mut().filter(|guest| guest.is_room) {
             room.response = "needsAction".to_owned();
         }
@@ -208,7 +208,7 @@ impl Calendars {
         let look = ask.look(self, me)?;
         if change.is_any() {
             for guest in new.guests.iter().filter(|guest| old.guest(&guest.email).is_none()) {
-                // A new invitation brings back what was taken out.
+                // A new invitation restores an event that the guest removed.
                 if new.copies.get(&guest.email).is_some_and(|copy| copy.removed) {
                     new.copies.remove(&guest.email);
                 }
@@ -220,7 +220,7 @@ impl Calendars {
             new.copies.entry(me.to_owned()).or_default().etag = number;
         }
         if change.moved && old.series.is_none() {
-            // Exceptions of what the series no longer is.
+            // Exceptions of the previous series no longer apply.
             self.entries.retain(|entry| !entry.is_instance_of(old));
         }
         if (change.is_any() || change.own)
@@ -233,7 +233,8 @@ impl Calendars {
     }
 }
 
-/// The organizer cancels it for everybody; a guest takes it out of their own calendar and so declines.
+/// Cancels the event for all people if the caller is the organizer; a guest removes it from their own calendar and so
+/// declines.
 pub(super) fn delete(all: &mut Calendars, ask: &Ask<'_>) -> Outcome {
     let me = ask.own_calendar(all)?;
     let old = standing(all, ask, &me)?;

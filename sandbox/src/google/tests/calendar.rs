@@ -1,4 +1,4 @@
-//! Calendar v3 as its callers meet it.
+//! Tests of Calendar v3.
 
 mod guests;
 mod reading;
@@ -17,7 +17,7 @@ const CAT: &str = "cat@acme.test";
 const EVE: &str = "eve@else.test";
 const ROOM: &str = "c_porto@resource.calendar.google.com";
 
-/// Ana, Bo and Cat in three zones, Eve elsewhere, a room, and the token of whoever calls.
+/// Ana, Bo and Cat in three zones, Eve outside, a room, and the token of the caller.
 async fn company() -> World {
     let mut world = world().await;
     let google = &world.google;
@@ -30,7 +30,7 @@ async fn company() -> World {
     world
 }
 
-/// A request as somebody else makes it.
+/// Returns the world with another person's token.
 fn as_who(world: &World, email: &str) -> World {
     let token = world.google.grant_as(email, &[CALENDAR, BUSY]).access_token;
     World { google: world.google.clone(), http: world.http.clone(), token }
@@ -84,7 +84,7 @@ async fn delete(world: &World, path: &str) -> Answer {
     ask(world, Method::DELETE, &format!("calendars/primary/events/{path}"), None, &[]).await
 }
 
-/// Tuesday the 24th of November at this time in Lisbon.
+/// Returns that time on Tuesday, 24 November, in Lisbon.
 fn at(hours: &str) -> Value {
     json!({"dateTime": format!("2026-11-24T{hours}:00Z"), "timeZone": "Europe/Lisbon"})
 }

@@ -1,4 +1,4 @@
-//! The JWT bearer grant: what Google refuses, the fake refuses.
+//! The JWT bearer grant: what Google rejects, the fake rejects.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ANA, READONLY, World, world};
 
-/// What the token endpoint says to claims that were changed so, signed with the key.
+/// Returns the token endpoint's answer to claims changed by `change` and signed with the key.
 async fn asked(world: &World, key: &Value, change: impl FnOnce(&mut Value)) -> Value {
     let now = chrono::Utc::now().timestamp();
     let mut claims = json!({ "iss": key["client_email"], "aud": key["token_uri"], "sub": ANA, "scope": READONLY,

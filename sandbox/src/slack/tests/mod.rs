@@ -1,4 +1,4 @@
-//! Stories against the fake itself: raw requests, a raw socket, and the real client.
+//! Tests of the fake itself: raw requests, a raw socket, and the real client.
 #![allow(clippy::unwrap_used)]
 
 mod morphism;
@@ -60,7 +60,7 @@ impl Raw {
         request.send().await.unwrap().json().await.unwrap()
     }
 
-    /// Posts to `general`; gives the ts.
+    /// Posts to `general`; returns the ts.
     async fn says(&self, body: Value) -> String {
         let mut full = json!({"channel": "C0GENERAL".to_owned()});
         full["channel"] = json!(general());

@@ -7,10 +7,10 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{Raw, SOON, acme, general, id};
 
-/// The real client over plain http.
+/// The real client over plain HTTP.
 type Plain = SlackClient<SlackClientHyperConnector<HttpConnector>>;
 
-/// What the callbacks saw.
+/// What the callbacks received.
 #[derive(Clone)]
 struct Seen(UnboundedSender<String>);
 

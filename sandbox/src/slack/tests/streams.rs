@@ -1,4 +1,4 @@
-//! Streams, by the letter of the reference.
+//! Streams, as the reference describes them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Arguments: from query, form or JSON body to one JSON object.
+//! Converts arguments from query, form or JSON body to one JSON object.
 
 use serde_json::{Map, Value};
 
@@ -42,7 +42,7 @@ impl Args {
         self.0.get(name).and_then(Value::as_str)
     }
 
-    /// A required argument; [`check_names`] has made sure that it is there.
+    /// Returns a required argument; [`check_names`] has verified that it exists.
     pub(super) fn text(&self, name: &str) -> &str {
         self.str(name).unwrap_or_default()
     }
@@ -55,7 +55,7 @@ impl Args {
         self.0.get(name).filter(|v| !v.is_null())
     }
 
-    /// `limit` within `1..=max`, else `default`.
+    /// Returns `limit` within `1..=max`, else `default`.
     pub(super) fn limit(&self, default: usize, max: usize) -> Result<usize, Refusal> {
         let Some(value) = self.get("limit") else { return Ok(default) };
         let limit = value.as_u64().and_then(|n| usize::try_from(n).ok());
@@ -65,7 +65,7 @@ impl Args {
     }
 }
 
-/// Reads the arguments as the method takes them.
+/// Reads the arguments as the method accepts them.
 pub(super) fn read(request: &Request, method: &Method) -> Result<Args, Refusal> {
     let is_json = request.content_type() == "application/json";
     if is_json && method.body == Body::Form && !request.body.is_empty() {
@@ -93,7 +93,7 @@ pub(super) fn read(request: &Request, method: &Method) -> Result<Args, Refusal> 
     Ok(Args(args))
 }
 
-/// In JSON, Slack takes `users` as a list too (slackapi/python-slack-sdk#1053), though it documents a string.
+/// In JSON, Slack also accepts `users` as a list (slackapi/python-slack-sdk#1053), though it documents a string.
 fn join_users(args: &mut Map<String, Value>) {
     let Some(Value::Array(users)) = args.get("users") else { return };
     let ids: Option<Vec<&str>> = users.iter().map(Value::as_str).collect();
@@ -103,7 +103,7 @@ fn join_users(args: &mut Map<String, Value>) {
     }
 }
 
-/// The arguments as far as they can be read, for the list of calls.
+/// Returns the arguments as far as they can be read, for the list of calls.
 pub(super) fn lenient(request: &Request) -> Map<String, Value> {
     let mut args = form(&request.query).unwrap_or_default();
     match serde_json::from_slice(&request.body) {
@@ -142,7 +142,7 @@ fn decoded(name: &str, text: &str) -> Result<Value, Refusal> {
     Ok(text.into())
 }
 
-/// Refuses unknown, missing and mistyped arguments.
+/// Rejects unknown, missing and mistyped arguments.
 pub(super) fn check_names(method: &Method, args: &Args) -> Result<(), Refusal> {
     let mut odd = Vec::new();
     for (name, value) in &args.0 {

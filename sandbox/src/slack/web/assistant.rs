@@ -1,11 +1,11 @@
-//! `assistant.threads.*`: what stands beside the messages of a thread.
+//! `assistant.threads.*`: status, title and prompts of an assistant thread.
 
 use serde_json::json;
 
 use super::{Answer, Args, Refusal};
 use crate::slack::world::World;
 
-/// Prompts that Slack shows at most.
+/// The number of prompts that Slack shows at most.
 const MOST_PROMPTS: usize = 4;
 
 type Thread = (String, String);
@@ -21,7 +21,7 @@ fn thread(w: &World, args: &Args) -> Result<Thread, Refusal> {
     }
 }
 
-/// A thread of the assistant's pane.
+/// Returns an assistant thread.
 fn pane(w: &World, args: &Args) -> Result<Thread, Refusal> {
     let thread = thread(w, args)?;
     if w.panes.contains_key(&thread) { Ok(thread) } else { Err(Refusal::of("invalid_thread_ts")) }

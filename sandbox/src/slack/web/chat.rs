@@ -1,4 +1,4 @@
-//! `chat.*`: what the bot says, changes and takes back.
+//! `chat.*`: what the bot posts, edits and deletes.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::slack::render::fill_ids;
 use crate::slack::rules::{self, Content};
 use crate::slack::world::World;
 
-/// A message of the bot, judged.
+/// A checked message of the bot.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Post {
     pub channel: String,
@@ -21,7 +21,7 @@ pub(in super::super) struct Post {
     pub unfurl_media: Option<bool>,
 }
 
-/// The rules of a message's content.
+/// Checks a message's content.
 pub(super) fn judge(args: &Args) -> Result<(), Refusal> {
     let content = rules::content(args.fields())?;
     if content.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn post_message(w: &mut World, args: &Args) -> Answer {
     Ok(json!({"channel": channel, "ts": ts, "message": message}))
 }
 
-/// The conversation to write to; a person's id means the conversation with that person.
+/// Returns the channel to write to; a person's id means the DM channel with that person.
 pub(super) fn target(w: &mut World, channel: &str) -> Result<String, Refusal> {
     if w.users.contains_key(channel) {
         super::conversations::may_open(w, channel)?;
@@ -158,7 +158,7 @@ pub(super) fn permalink(w: &mut World, args: &Args) -> Answer {
 }
 
 impl World {
-    /// The bot says something; gives its ts.
+    /// Posts a message of the bot; returns its ts.
     pub(in super::super) fn post(&mut self, post: Post) -> String {
         let ts = self.next_ts();
         let content = self.filled(post.content);
@@ -197,8 +197,8 @@ impl World {
         content
     }
 
-    /// Changes what a message of the bot says. Fields that are not given stay, except that a new text
-    /// without blocks takes the old blocks away.
+    /// Edits a message of the bot. Fields that are not given stay, except that a new text without blocks removes the
+    /// old blocks.
     pub(in super::super) fn rewrite(
         &mut self,
         channel: &str,
@@ -206,7 +206,7 @@ impl World {
         content: Content,
     ) -> Result<(), Refusal> {
         let content = self.filled(content);
-        // Slack tells edits in whole seconds.
+        // Slack gives edit times in whole seconds.
         let edit_ts = format!("{}.000000", self.now().timestamp());
         let bot = self.config.app.bot_user.clone();
         let message = self.message_mut(channel, ts).ok_or_else(|| Refusal::of("message_not_found"))?;

@@ -1,4 +1,4 @@
-//! `conversations.*` apart from the messages: what there is, who is in it, and opening direct ones.
+//! `conversations.*` except messages: the list of channels, their members, and opening DMs.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{Answer, Args, Refusal};
 use crate::slack::entities::{Channel, ChannelKind};
 use crate::slack::world::World;
 
-/// Whether the bot may write to this person directly.
+/// Returns whether the bot can write DMs to this person.
 pub(super) fn may_open(w: &World, user: &str) -> Result<(), Refusal> {
     match w.users.get(user) {
         None => Err(Refusal::of("user_not_found")),
@@ -70,7 +70,7 @@ fn open_group(w: &mut World, mut users: Vec<String>) -> String {
     id
 }
 
-/// A conversation that the bot may know of.
+/// Returns a channel, if the bot can see it.
 fn visible<'w>(w: &'w World, id: &str) -> Result<&'w Channel, Refusal> {
     let bot = &w.config.app.bot_user;
     let known = |c: &&Channel| c.kind == ChannelKind::Public || c.members.contains(bot);
@@ -97,12 +97,12 @@ pub(super) fn members(w: &mut World, args: &Args) -> Answer {
     Ok(json!({"members": members, "response_metadata": next_cursor("user:", next.as_deref())}))
 }
 
-/// `conversations.list`: every channel that the bot may know of.
+/// `conversations.list`: every channel that the bot can see.
 pub(super) fn list(w: &mut World, args: &Args) -> Answer {
     listed(w, args, |c, bot| c.kind == ChannelKind::Public || c.members.contains(bot))
 }
 
-/// `users.conversations` of the bot: those it is in.
+/// `users.conversations` of the bot: the channels of which it is a member.
 pub(super) fn mine(w: &mut World, args: &Args) -> Answer {
     listed(w, args, |c, bot| c.members.contains(bot))
 }
@@ -135,7 +135,7 @@ fn listed(w: &World, args: &Args, shows: impl Fn(&Channel, &String) -> bool) -> 
     Ok(json!({"channels": channels, "response_metadata": next_cursor("channel:", next.as_deref())}))
 }
 
-/// A page of a sorted list from `from` on, and where the next one begins.
+/// Returns a page of a sorted list beginning at `from`, and where the next one begins.
 pub(super) fn cut<T>(
     all: Vec<T>,
     id: impl Fn(&T) -> &String,

@@ -13,7 +13,7 @@ pub(super) enum Token {
 pub(super) enum Scope {
     None,
     AnyOf(&'static [&'static str]),
-    /// Depends on the kind of conversation: the method checks it.
+    /// Depends on the kind of conversation, so the method checks it.
     ByConversation,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Body {
     Any,
 }
 
-/// Rules on arguments alone.
+/// Checks the arguments only.
 type Check = fn(&Args) -> Result<(), Refusal>;
 
 pub(super) struct Method {
@@ -35,13 +35,13 @@ pub(super) struct Method {
     pub body: Body,
     pub required: &'static [&'static str],
     pub optional: &'static [&'static str],
-    /// Rules whose breach has a word of its own.
+    /// Checks whose violation has its own error code.
     pub check: Option<Check>,
     pub run: fn(&mut World, &Args) -> Answer,
 }
 
 impl Method {
-    /// Whether GET will do.
+    /// Returns whether GET is accepted.
     pub(super) fn readable(&self) -> bool {
         self.body == Body::Form || self.name == "auth.test"
     }

@@ -1,6 +1,6 @@
-//! The Web API's door: reads the request, checks token, scope and arguments, and calls the method.
+//! The entry of the Web API: parses the request, checks token, scope and arguments, and calls the method.
 //!
-//! What no real client should ever send is answered with Slack's error and noted in `violations`.
+//! Requests that no real client should ever send get Slack's error and are recorded in `violations`.
 
 mod args;
 mod assistant;
@@ -32,15 +32,15 @@ use super::world::{Call, World};
 use crate::{Fault, serve};
 use methods::{Method, Scope, Token};
 
-/// What a method answers, without `ok`.
+/// A method's answer, without `ok`.
 type Answer = Result<Value, Refusal>;
 
-/// Why a call is refused.
+/// Why a call is rejected.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
     error: String,
     messages: Vec<String>,
-    /// Laid over the answer (`needed`, `provided`).
+    /// Merged into the answer (`needed`, `provided`).
     more: Map<String, Value>,
     /// No client should ever send this.
     violation: bool,
@@ -48,12 +48,12 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal that can happen to a correct client.
+    /// Returns an error that a correct client can get.
     pub(super) fn of(error: &str) -> Self {
         Self { error: error.into(), messages: vec![], more: Map::new(), violation: false, retry_after: None }
     }
 
-    /// A refusal that a correct client never meets.
+    /// Returns an error that a correct client never gets.
     pub(super) fn broken(error: &str, messages: Vec<String>) -> Self {
         Self { messages, violation: true, ..Self::of(error) }
     }
@@ -95,7 +95,7 @@ pub(super) async fn api(
             state.change(|w| note(w, &request, None));
             refused_by_fault(code, retry_after)
         }
-        // Slack says why in the answer, whose status is 200.
+        // Slack gives the reason in the body, with status 200.
         Some(Fault::Reason { reason, .. }) => {
             state.change(|w| note(w, &request, None));
             Json(json!({"ok": false, "error": reason})).into_response()
@@ -190,7 +190,7 @@ fn perform(state: &State, w: &mut World, request: &Request) -> Answer {
     check_token(w, method, request.bearer().or_else(|| args.take_token()))?;
     check_scope(w, method)?;
     args::check_names(method, &args)?;
-    // The method's own rules first: they know Slack's fitting word. The specification has the last one.
+    // The method's own check comes first because it knows Slack's specific error code; the specification's comes last.
     if let Some(check) = method.check {
         check(&args)?;
     }

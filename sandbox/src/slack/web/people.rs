@@ -1,4 +1,4 @@
-//! Who is who: `auth.test`, `users.*`, `team.info`, `bots.info`, and the door to Socket Mode.
+//! Identities: `auth.test`, `users.*`, `team.info`, `bots.info`, and opening Socket Mode connections.
 
 use serde_json::{Value, json};
 

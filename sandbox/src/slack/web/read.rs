@@ -1,4 +1,4 @@
-//! `conversations.history` and `conversations.replies`: the past, page by page.
+//! `conversations.history` and `conversations.replies`: earlier messages, in pages.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -8,7 +8,7 @@ use super::{Answer, Args, Refusal};
 use crate::slack::entities::{ChannelKind, Message};
 use crate::slack::world::World;
 
-/// Which part of the past is asked for.
+/// The requested time range.
 struct Period<'a> {
     oldest: &'a str,
     latest: Option<&'a str>,
@@ -46,7 +46,7 @@ fn is_ts(ts: &str) -> bool {
     ts.split_once('.').map_or_else(|| digits(ts), |(s, m)| digits(s) && digits(m))
 }
 
-/// What stands in a cursor behind `prefix`.
+/// Returns the content of a cursor after `prefix`.
 pub(super) fn cursor(args: &Args, prefix: &str) -> Result<Option<String>, Refusal> {
     let Some(cursor) = args.str("cursor").filter(|c| !c.is_empty()) else { return Ok(None) };
     let plain = BASE64_STANDARD.decode(cursor).ok().and_then(|b| String::from_utf8(b).ok());

@@ -1,7 +1,7 @@
 //! `chat.startStream`, `chat.appendStream`, `chat.stopStream`: a message that grows until it is stopped.
 //!
-//! As the reference has it: a stream answers somebody in a thread, says in channels for whom, only grows, takes
-//! metadata only when it is stopped, and is edited by nobody before.
+//! According to the reference, a stream replies in a thread, names its recipient in channels, only grows, accepts
+//! metadata only when it is stopped, and cannot be edited before that.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::slack::entities::ChannelKind;
 use crate::slack::rules::{self, Content};
 use crate::slack::world::World;
 
-/// The rules of what a stream is given.
+/// Checks the arguments of a stream.
 pub(super) fn judge(args: &Args) -> Result<(), Refusal> {
     rules::content(args.fields()).map(|_| ()).map_err(Refusal::from)
 }
@@ -30,7 +30,7 @@ pub(super) fn start(w: &mut World, args: &Args) -> Answer {
     Ok(json!({"channel": channel, "ts": ts}))
 }
 
-/// In a channel somebody must be named for whom it streams.
+/// In a channel, the stream must name its recipient.
 fn reader(w: &World, channel: &str, args: &Args) -> Result<(), Refusal> {
     let alone = w.channels.get(channel).is_some_and(|c| c.kind == ChannelKind::Im);
     match (args.str("recipient_user_id"), args.str("recipient_team_id")) {
@@ -67,7 +67,7 @@ pub(super) fn stop(w: &mut World, args: &Args) -> Answer {
     }
     let before = message.clone();
     message.text.push_str(&more);
-    // Below the words, as Slack shows them.
+    // Below the text, as Slack shows them.
     message.blocks.extend(blocks);
     message.metadata = content.metadata;
     let after = message.clone();
@@ -77,7 +77,7 @@ pub(super) fn stop(w: &mut World, args: &Args) -> Answer {
     Ok(json!({"channel": channel, "ts": ts, "message": shown}))
 }
 
-/// A message of the bot that is still growing.
+/// Returns a message of the bot that is still growing.
 fn growing(w: &World, args: &Args) -> Result<(String, String), Refusal> {
     let (channel, ts) = (own_channel(w, args)?, args.text("ts").to_owned());
     match w.message(&channel, &ts) {
@@ -91,7 +91,7 @@ fn growing(w: &World, args: &Args) -> Result<(String, String), Refusal> {
 }
 
 impl World {
-    /// Every stream dies: what stands in it stays, and it takes no more.
+    /// Ends every stream: its text stays, and it accepts no more.
     pub fn end_streams(&mut self) {
         self.streams.clear();
     }

@@ -1,4 +1,4 @@
-//! Files that the bot sends, in Slack's three steps: an address to put the file at, the file itself, its place.
+//! Files that the bot sends, in Slack's three steps: get an upload URL, upload the file, share it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::slack::State;
 use crate::slack::rules::Content;
 use crate::slack::world::{Upload, World};
 
-/// The largest file that the fake takes, in bytes; Slack's own limit is a gigabyte.
+/// The largest file that the fake accepts, in bytes; Slack's own limit is a gigabyte.
 const LARGEST: usize = 10_000_000;
 
 pub(super) fn address(w: &mut World, args: &Args) -> Answer {
@@ -33,7 +33,7 @@ pub(super) fn address(w: &mut World, args: &Args) -> Answer {
     Ok(json!({"upload_url": url, "file_id": id}))
 }
 
-/// `/upload/v1/{key}`: takes the file itself, once.
+/// `/upload/v1/{key}`: receives the file itself, once.
 pub(in super::super) async fn put(
     Extract(state): Extract<Arc<State>>,
     Path(key): Path<String>,
@@ -90,7 +90,7 @@ pub(super) fn complete(w: &mut World, args: &Args) -> Answer {
     Ok(json!({"files": told}))
 }
 
-/// The message that shows the files.
+/// Posts the message that shows the files.
 fn share(w: &mut World, channel: &str, args: &Args, files: &[Value]) -> Result<(), Refusal> {
     let channel = chat::target(w, channel)?;
     let thread_ts = chat::thread(w, &channel, args)?;

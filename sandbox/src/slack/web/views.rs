@@ -21,7 +21,7 @@ pub(super) fn open(w: &mut World, args: &Args) -> Answer {
     Ok(shown)
 }
 
-/// Another view in the place of an open one.
+/// Replaces an open view.
 pub(super) fn update(w: &mut World, args: &Args) -> Answer {
     let view = judged(w, args)?;
     let hash = format!("{}.x", w.next_number());
@@ -30,7 +30,7 @@ pub(super) fn update(w: &mut World, args: &Args) -> Answer {
     if args.str("hash").is_some_and(|seen| seen != open.hash) {
         return Err(Refusal::of("hash_conflict"));
     }
-    // What was typed stays where the input is still there, as long as its ids are the same.
+    // Typed text stays if the input still exists with the same ids.
     (open.view, open.hash, open.answer) = (view, hash, None);
     let open = open.clone();
     Ok(as_answered(w, &open))
@@ -115,7 +115,7 @@ pub(super) fn publish(w: &mut World, args: &Args) -> Answer {
     Ok(json!({"view": view}))
 }
 
-/// One view a person, for ever.
+/// Each person has one permanent view.
 fn home_id(user: &str) -> String {
     format!("VH{user}")
 }

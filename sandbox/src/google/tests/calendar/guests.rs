@@ -1,4 +1,4 @@
-//! Guests, what each of them sees and may do, who is told, and rooms.
+//! Guests, what each of them sees and can do, who gets mail, and rooms.
 
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
-//! What repeats: rules, instances, exceptions, daylight saving.
+//! Recurrence: rules, instances, exceptions, daylight saving.
 
 use serde_json::{Value, json};
 
 use super::{ANA, BO, World, as_who, assert_kept, company, delete, get, insert, patch, with};
 
-/// On a Monday at nine in Lisbon, a week before summer time begins.
+/// An event on a Monday at nine in Lisbon, a week before summer time begins.
 fn standup(rule: &[&str]) -> Value {
     let at =
         |hour: &str| json!({"dateTime": format!("2026-03-23T{hour}:00:00Z"), "timeZone": "Europe/Lisbon"});

@@ -1,4 +1,4 @@
-//! Events made, changed and cancelled.
+//! Events created, changed and cancelled.
 
 use serde_json::{Value, json};
 
@@ -226,7 +226,7 @@ async fn scopes_and_tokens_are_looked_at() {
     assert_eq!(world.google.violations().len(), 1);
 }
 
-/// The table here says no more than Google's own description.
+/// The table of operations contains nothing that Google's own description does not.
 #[test]
 fn every_operation_and_its_scopes_are_googles() {
     let Some(dir) = std::env::var_os("NOD_SPECS_DIR") else { return };
