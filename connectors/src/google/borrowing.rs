@@ -46,7 +46,7 @@ impl<T: ?Sized> Borrowing<T> {
     }
 }
 
-/// Google rejects a token that it issued: no consent of the person can fix that.
+/// Turns `NeedsConnect` into `NeedsAdmin`: Google rejected a token for a delegated account, which no consent can fix.
 fn plainly<T>(loan: Option<&Loan>, result: Result<T, ToolError>) -> Result<T, ToolError> {
     let account = match (loan, &result) {
         (Some(Loan::Own(address)), Err(ToolError::NeedsConnect { .. })) => address.as_str(),
