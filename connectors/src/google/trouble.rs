@@ -63,7 +63,7 @@ impl Trouble {
         }
     }
 
-    /// Returns the quota problem, if there were too many requests or Google asks to come back later
+    /// Returns the quota problem, if there were too many requests or Google asks to come back later.
     /// (<https://developers.google.com/workspace/gmail/api/guides/handle-errors>,
     /// <https://developers.google.com/workspace/calendar/api/guides/errors>)
     pub(in crate::google) fn quota(&self) -> Option<Quota> {
