@@ -166,7 +166,7 @@ impl Accounts {
         }
         let lock = self.lock(whose);
         let _one_at_a_time = lock.lock().await;
-        // Another call may have renewed it while this one waited.
+        // Another call might have refreshed it while this one waited.
         let (tenant, person) = whose;
         let (by, until) = (self.connections.renewer(), Instant::now() + OTHERS_TURN);
         while Instant::now() < until {

@@ -217,7 +217,7 @@ fn silent(why: &str) -> ToolError {
     ToolError::RateLimited { retry_after_secs: TRY_AGAIN_SECONDS }
 }
 
-/// Also logs the reason for the administrator, whom no one else might notify. It contains at most an address.
+/// Also logs the reason, because no one else might notify the administrator. It contains at most an address.
 fn needs_admin(why: &impl std::fmt::Display) -> ToolError {
     tracing::warn!(%why, "an account that is lent cannot be used");
     ToolError::NeedsAdmin { reason: why.to_string() }

@@ -1,4 +1,4 @@
-//! Models behind an endpoint that speaks the OpenAI chat protocol, whoever runs it.
+//! Models behind an endpoint that speaks the OpenAI chat protocol, at any provider.
 //!
 //! Classifications are requested as a whole, everything else is streamed, so that a silent endpoint is noticed early.
 //! Retries happen only here and not below, within the tier's deadline. Neither the key nor any text of a prompt or an

@@ -142,8 +142,8 @@ impl Person<'_> {
     }
 }
 
-/// Spreads the slots over several days: at most two per day, as long as there are enough. Slots out of somebody's hours
-/// are dropped if there are slots within the hours of all.
+/// Spreads the slots over several days: at most two per day, as long as there are enough. Slots outside a person's
+/// working hours are dropped if there are slots within the hours of all.
 pub(super) fn spread<'a>(cx: &ToolContext, slots: &'a [Slot], most: usize) -> Vec<&'a Slot> {
     let zone = show::zone(&cx.principal);
     let day = |slot: &Slot| slot.from.to_zoned(zone.clone()).date();

@@ -46,7 +46,7 @@ pub(super) fn output(cx: &ToolContext, content: Value, events: &[Event]) -> Tool
     ToolOutput::trusted(content).with_provenance(provenance(events)).private_to(cx.principal.person)
 }
 
-/// Events count as written by others if somebody else made them, if their guests can change them, or if an outsider
+/// Events count as written by others if another person made them, if their guests can change them, or if an outsider
 /// booked them: a booking page writes the outsider's text in the person's name.
 pub(super) fn provenance(events: &[Event]) -> Provenance {
     let source = |event| match stranger(event).filter(|_| is_ours(event)) {

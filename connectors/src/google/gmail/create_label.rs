@@ -97,7 +97,7 @@ impl ActTool for CreateLabel {
         Ok(told(cx, name, "made"))
     }
 
-    /// Any label of that name counts, whoever created it.
+    /// Any label of that name counts, regardless of who created it.
     async fn find_effect(
         &self,
         cx: &ToolContext,

@@ -1,5 +1,5 @@
-//! `gmail_list_drafts` and `gmail_open_draft`: lists the drafts in the person's mailbox, whoever wrote them, and opens
-//! one of them, so that it can be changed, sent or deleted like any other.
+//! `gmail_list_drafts` and `gmail_open_draft`: lists the drafts in the person's mailbox, including those made by hand,
+//! and opens one of them, so that it can be changed, sent or deleted like any other.
 
 use std::sync::Arc;
 

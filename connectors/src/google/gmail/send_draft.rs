@@ -48,7 +48,7 @@ impl ActTool for SendDraft {
         &self.spec
     }
 
-    /// Shows the newest text, whoever wrote it.
+    /// Shows the newest text, including changes made by hand.
     async fn preview(&self, cx: &ToolContext, args: &Value) -> Result<Preview, ToolError> {
         let mailbox = self.accounts.mailbox(cx).await?;
         let (known, seen) = open_draft::handed(&mailbox, args).await?;
